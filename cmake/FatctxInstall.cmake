@@ -1,0 +1,16 @@
+# Headers, libraries, the command, and a package file: `find_package(fatctx)` then `fatctx::fatctx`.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_BINARY_DIR}/include/fatctx/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fatctx)
+install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_runtime EXPORT fatctxTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(FATCTX_BUILD_TOOLS)
+  install(TARGETS fatctx_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(EXPORT fatctxTargets NAMESPACE fatctx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)
+configure_package_config_file(cmake/fatctxConfig.cmake.in ${PROJECT_BINARY_DIR}/fatctxConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/fatctxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/fatctxConfig.cmake ${PROJECT_BINARY_DIR}/fatctxConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)

@@ -1,0 +1,211 @@
+// A container, opened: its records, its open report, and read-only views of its bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/description.h"
+#include "fatctx/record.h"
+#include "fatctx/select.h"
+
+namespace fatctx {
+
+class MappedContainer;  // one per file identity and process; src/runtime/mapped_container.h
+class Registry;
+
+// When payload is checked. Metadata is always checked.
+enum class VerifyPolicy : std::uint8_t {
+  kRecordOnAcquire,  // the leaves a view touches, once per mapping, before the view is handed out
+  kNone,             // the caller vouches for the bytes
+};
+
+struct OpenOptions {
+  VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
+  bool follow_symlinks = true;
+  bool require_local = false;  // refuse network and FUSE filesystems with remote_filesystem
+};
+
+struct RecordInfo {
+  std::uint32_t id = 0;
+  RecordType type = RecordType::kOpaque;
+  bool ignorable = false;
+  bool must_map = false;
+  bool supported = true;  // false: this version lists the record but cannot hand it out (multi-slice, recipe, codec)
+  std::string_view name;
+  std::uint64_t size_bytes = 0;    // logical
+  std::uint64_t stored_bytes = 0;  // sum of its slices
+  std::uint32_t slice_count = 0;
+  std::uint64_t file_offset = 0;  // of the first slice; 0 for an empty record
+  Hash128 hash;                   // of the logical bytes
+  SelectionKey key;
+  std::vector<std::uint32_t> weights;  // ids of the weight blobs it refers to
+};
+
+// What an open found out. "Degraded" is a file that lost redundancy but nothing else.
+struct OpenReport {
+  std::string path;  // as given to open; "fd 7" for a descriptor
+  std::uint64_t generation = 0;
+  char slot = 'A';                    // pair whose generation was opened
+  std::vector<std::string> degraded;  // "prologue copy 0", "slot A1", "toc copy 0", "header padding"; empty: whole
+  std::uint64_t tail_bytes = 0;       // bytes behind the committed end (an append that did not finish); never read
+  bool sealed = false;
+  bool signed_file = false;
+  std::string filesystem;  // "ext4", "overlayfs", "nfs", ...
+  bool remote_filesystem = false;
+  std::uint64_t file_size = 0;
+  std::uint64_t committed_end = 0;
+  std::string uuid;  // hexadecimal with dashes
+  Hash128 toc_hash;
+  bool already_live = false;  // another open of this process had mapped it; nothing was read
+  VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
+};
+
+enum class AccessPath : std::uint8_t { kDirect };  // stitched, composed and copied come with multi-slice records
+[[nodiscard]] std::string_view access_path_name(AccessPath path) noexcept;
+
+// Read-only bytes of one record, and a share in what keeps them mapped.
+//
+// Ownership:  copyable; every copy keeps the mapping alive. Container, Model, Session and views may be destroyed in
+//             any order and on any thread.
+// Threads:    const members from any number of threads.
+// Lifetime:   bytes() borrows from *this view*; keep the view as long as the span (or the device) uses it.
+// The file:   must not be truncated while mapped (the system answers with SIGBUS); replacing it by rename is safe.
+class RecordView {
+ public:
+  RecordView(std::shared_ptr<const MappedContainer> owner, std::uint32_t record_id, ByteView bytes) noexcept
+      : owner_(std::move(owner)), record_id_(record_id), bytes_(bytes) {}
+  [[nodiscard]] ByteView bytes() const& noexcept { return bytes_; }
+  ByteView bytes() && = delete;  // a span out of a temporary view would dangle
+  [[nodiscard]] const std::byte* data() const& noexcept { return bytes_.data(); }
+  const std::byte* data() && = delete;
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return bytes_.size(); }
+  [[nodiscard]] std::uint32_t record_id() const noexcept { return record_id_; }
+  [[nodiscard]] AccessPath access_path() const noexcept { return AccessPath::kDirect; }
+
+ private:
+  std::shared_ptr<const MappedContainer> owner_;
+  std::uint32_t record_id_;
+  ByteView bytes_;
+};
+
+// One tensor of a weight blob: name, element type, shape, and its bytes in the mapping.
+// Ownership, Threads, Lifetime, The file: as RecordView.
+class WeightView {
+ public:
+  WeightView(std::shared_ptr<const void> keep_alive, const TensorInfo& info, ByteView bytes) noexcept
+      : keep_alive_(std::move(keep_alive)), info_(info), bytes_(bytes) {}
+  [[nodiscard]] std::string_view name() const& noexcept { return info_.name; }
+  [[nodiscard]] DType dtype() const noexcept { return info_.dtype; }
+  [[nodiscard]] std::span<const std::uint64_t> shape() const& noexcept { return info_.shape; }
+  // Bytes from one element to the next in each dimension, row-major. Empty for element types below one byte.
+  [[nodiscard]] std::vector<std::uint64_t> strides_bytes() const;
+  [[nodiscard]] ByteView bytes() const& noexcept { return bytes_; }
+  ByteView bytes() && = delete;
+  [[nodiscard]] std::uint64_t offset_in_blob() const noexcept { return info_.offset_in_blob; }
+
+ private:
+  std::shared_ptr<const void> keep_alive_;
+  TensorInfo info_;  // its strings and shape borrow from keep_alive_
+  ByteView bytes_;
+};
+
+// The tensors of one weight blob, parsed and checked when asked for.
+// Ownership: copyable, shares the parsed table. Threads: const members from any number of threads.
+class TensorTable {
+ public:
+  struct Impl;
+  explicit TensorTable(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
+  [[nodiscard]] std::size_t size() const noexcept;
+  // Lifetime: borrows from this table. Requires: index < size(). Order: by name, bytewise.
+  [[nodiscard]] TensorInfo at(std::size_t index) const&;
+  // Errors: not_found, naming the nearest name.
+  [[nodiscard]] Result<WeightView> view(std::string_view name) const;
+  [[nodiscard]] WeightView view_at(std::size_t index) const;
+  [[nodiscard]] std::uint32_t weights_id() const noexcept;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// How far a long check has come; called on the calling thread only.
+using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
+
+struct VerifyFinding {
+  Error error;  // names record, rule and offset
+};
+struct VerifyReport {
+  std::uint64_t checked_bytes = 0;
+  std::vector<VerifyFinding> findings;  // empty: the file is whole
+};
+
+// Ownership:  copyable; copies share one mapping, which lives until the last copy, view or session is gone.
+// Threads:    every member function from any number of threads.
+// The file:   read-only. Opening reads the 64 KiB header and the table of contents, never payload.
+class Container {
+ public:
+  // Opens `path`, or joins the mapping that this process already has of the same file: the same path, another path,
+  // a link, or a descriptor of it all meet in one mapping.
+  //
+  // Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
+  //         checksum_mismatch, limit_exceeded, bad_reference, changed (the file was cut while being opened),
+  //         remote_filesystem (only with require_local), no_resource, out_of_memory.
+  [[nodiscard]] static Result<Container> open(const std::string& path, const OpenOptions& options = {});
+  // The same for a descriptor. Ownership: `descriptor` stays the caller's and may be closed afterwards.
+  [[nodiscard]] static Result<Container> open_descriptor(int descriptor, const OpenOptions& options = {});
+  // The same with a registry of the caller's instead of the process-wide one (tests, embedders). `registry` must
+  // outlive the call, not the container.
+  [[nodiscard]] static Result<Container> open(Registry& registry, const std::string& path,
+                                              const OpenOptions& options = {});
+
+  [[nodiscard]] OpenReport report() const;
+  // In ascending record id. Lifetime: borrows from this container, as do all strings in it.
+  [[nodiscard]] std::span<const RecordInfo> records() const& noexcept;
+  // Errors: not_found, listing the names that exist.
+  [[nodiscard]] Result<RecordInfo> find(std::string_view name) const&;
+  [[nodiscard]] Result<RecordInfo> record(std::uint32_t id) const&;
+
+  // Errors: malformed (F32, F34), checksum_mismatch, io.
+  [[nodiscard]] Result<ContainerDescription> describe() const;
+
+  // Candidates for select(), in record order. Lifetime: strings borrow from this container.
+  [[nodiscard]] std::vector<Candidate> candidates() const&;
+
+  // Errors: not_found, unsupported (multi-slice, recipe or packed record), checksum_mismatch (naming record and file
+  //         offset), io, truncated (the file is shorter than it was).
+  // Cost: policy record_on_acquire reads the record once per mapping; afterwards and with `none`, no IO.
+  [[nodiscard]] Result<RecordView> acquire(std::uint32_t record_id) const;
+  [[nodiscard]] Result<RecordView> acquire(std::string_view name) const;
+
+  // The tensor table of a weight blob. Errors: as acquire, and not_found if the blob has no table, malformed (F33).
+  [[nodiscard]] Result<TensorTable> tensors(std::uint32_t weights_id) const;
+
+  // Checks everything: both copies of everything doubled, padding, every leaf, every record hash, references,
+  // descriptions, tensor tables. Reads the whole file. Damage is a finding; the Result fails only when the check
+  // itself cannot go on.
+  [[nodiscard]] Result<VerifyReport> verify(const Progress& progress = {}) const;
+  // Checks one record only.
+  [[nodiscard]] Result<VerifyReport> verify_record(std::uint32_t record_id, const Progress& progress = {}) const;
+
+ private:
+  friend class RecordReader;
+  Container(std::shared_ptr<const MappedContainer> mapped, std::string path, const OpenOptions& options,
+            bool already_live) noexcept;
+  std::shared_ptr<const MappedContainer> mapped_;
+  std::string path_;  // as given to open
+  VerifyPolicy verify_;
+  bool already_live_;
+};
+
+// Opens `path` without the registry and checks everything, also when a structural rule already fails: the rule is
+// then the finding. For `fatctx verify`. Errors: not_found, io, not_regular_file.
+[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const Progress& progress = {});
+
+}  // namespace fatctx

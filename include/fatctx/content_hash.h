@@ -1,0 +1,18 @@
+// The hash that containers use for bytes outside of them: for caches and for comparing files. XXH3-128, which tells
+// accidents, not forgeries.
+#pragma once
+
+#include <string>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/record.h"
+
+namespace fatctx {
+
+[[nodiscard]] Hash128 content_hash(ByteView bytes) noexcept;
+
+// Reads the file once, in pieces of a fixed size. Errors: not_found, io, not_regular_file, changed.
+[[nodiscard]] Result<Hash128> content_hash_of_file(const std::string& path);
+
+}  // namespace fatctx

@@ -1,0 +1,44 @@
+// The evolvable part of a container: what people and runtimes want to know about a record, never needed to find,
+// bind or select bytes. Stored as protobuf; these are the host's plain structs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fatctx {
+
+struct DescribedOption {
+  std::string key;
+  std::string value;
+  std::string owner;  // execution provider or tool the option belongs to; may be empty
+};
+
+struct DescribedTensor {  // an input or output of a graph
+  std::string name;
+  std::string dtype;                // dtype_name()
+  std::vector<std::int64_t> shape;  // -1 for a dynamic dimension
+};
+
+struct DescribedGraph {
+  std::string name;
+  std::vector<DescribedTensor> inputs;
+  std::vector<DescribedTensor> outputs;
+};
+
+struct RecordDescription {
+  std::uint32_t record_id = 0;
+  std::string producer;  // tool and version that made the payload; no command line, no path
+  std::string format;    // "iree-vmfb", "irpa", "qnn-context-binary", ...; empty if not known
+  std::vector<DescribedGraph> graphs;
+  std::vector<DescribedOption> options;
+};
+
+struct ContainerDescription {
+  std::string name;    // of the model
+  std::string writer;  // "fatctx 0.1.0"
+  std::vector<DescribedOption> options;
+  std::vector<RecordDescription> records;  // by ascending record id; records without anything to say are left out
+};
+
+}  // namespace fatctx

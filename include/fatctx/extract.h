@@ -1,0 +1,28 @@
+// A record's bytes out of a container, as a stream or as a file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+
+namespace fatctx {
+
+// Takes the next bytes of a stream; an error stops it. Lifetime: the view is valid during the call only.
+using ByteSink = std::function<Status(ByteView)>;
+
+// Streams the logical bytes of a record, read by pread and never through the map, in pieces of at most 1 MiB.
+// Every leaf is checked before its bytes are handed on, and the record's hash at the end.
+// Errors: not_found, unsupported, checksum_mismatch, truncated, changed, io, and what `sink` returns.
+[[nodiscard]] Status stream_record(const Container& container, std::uint32_t record_id, const ByteSink& sink,
+                                   const Progress& progress = {});
+
+// The same into a file that appears whole or not at all. Errors: also exists (without `overwrite`), no_space,
+// commit_unknown.
+[[nodiscard]] Status extract_record(const Container& container, std::uint32_t record_id, const std::string& path,
+                                    bool overwrite, const Progress& progress = {});
+
+}  // namespace fatctx

@@ -1,0 +1,72 @@
+// Open once, choose, hand out: what an application uses.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/container.h"
+#include "fatctx/select.h"
+
+namespace fatctx {
+
+struct ModelOptions {
+  OpenOptions open;
+  SelectPolicy policy;
+  std::optional<Device> device;  // empty: detect_device()
+};
+
+class Session;
+
+// A container with the target chosen for a device.
+//
+// Ownership: copyable; copies share everything. Threads: every member function from any number of threads.
+class Model {
+ public:
+  // Errors: those of Container::open, and no_match with the reason for every record in the message.
+  [[nodiscard]] static Result<Model> open(const std::string& path, const ModelOptions& options = {});
+  // Chooses from a container that is already open.
+  [[nodiscard]] static Result<Model> choose(const Container& container, const ModelOptions& options = {});
+
+  [[nodiscard]] const Container& container() const& noexcept;
+  [[nodiscard]] const Selection& selection() const& noexcept;
+  [[nodiscard]] const Device& device() const& noexcept;
+  [[nodiscard]] std::string explain() const;       // text, several lines
+  [[nodiscard]] std::string explain_json() const;  // schema "fatctx.selection/1"
+
+  // Acquires the chosen records and their weight blobs, verified by the open policy. Any number of sessions; the
+  // second and later cost no IO.
+  // Errors: those of Container::acquire.
+  [[nodiscard]] Result<Session> begin_session() const;
+
+ private:
+  struct Impl;
+  explicit Model(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+// What one inference session holds: views of the chosen context binaries and of the weights they share.
+//
+// Ownership: copyable, may outlive Model and Container. Threads: const members from any number of threads.
+class Session {
+ public:
+  // The context binary of `unit`; empty: of the only unit. Errors: not_found, listing the units.
+  [[nodiscard]] Result<RecordView> binary(std::string_view unit = {}) const;
+  // The weight blobs that the chosen binaries refer to, in record order.
+  [[nodiscard]] const std::vector<RecordView>& weights() const& noexcept { return weights_; }
+  // A tensor of any of these blobs, by name. Errors: not_found; those of Container::tensors.
+  [[nodiscard]] Result<WeightView> weight(std::string_view name) const;
+
+ private:
+  friend class Model;
+  explicit Session(Container container) : container_(std::move(container)) {}
+
+  Container container_;
+  std::vector<RecordView> binaries_;
+  std::vector<std::string_view> units_;  // one per binary; borrow from the container
+  std::vector<RecordView> weights_;
+};
+
+}  // namespace fatctx

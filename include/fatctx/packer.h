@@ -1,0 +1,110 @@
+// Writing a container: add records, then publish one file whose bytes depend on nothing but them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+#include "fatctx/description.h"
+#include "fatctx/record.h"
+
+namespace fatctx {
+
+// Where a record's bytes come from. A file is read twice (once to find equal records, once to copy) in pieces of a
+// fixed size, so memory does not depend on its size; it must not change in between.
+struct PackSource {
+  std::string path;              // a file; or, if empty, `bytes`
+  std::vector<std::byte> bytes;  // small records made in memory
+};
+
+struct PackTensor {
+  std::string name;
+  DType dtype = DType::kU8;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t offset_in_blob = 0;
+  std::uint64_t size_bytes = 0;
+  bool alias = false;
+};
+
+// The key in owning form; see SelectionKey for the meaning of the fields.
+struct PackKey {
+  std::string group;
+  std::string unit;
+  std::string backend;
+  std::uint32_t qnn_soc = 0;
+  std::string part;
+  std::string arch;
+  std::vector<std::string> features;
+  std::uint32_t vtcm_mb = 0;
+  Version sdk;
+  std::string variant;
+  Version api;
+  Version blob;
+  bool generic = false;
+};
+
+struct PackRecord {
+  RecordType type = RecordType::kOpaque;
+  std::string name;  // unique in the container; UTF-8 without control characters and `/`, at most 255 bytes
+  PackKey key;
+  PackSource source;
+  std::vector<std::string> weights;  // names of the weight blobs it refers to
+  std::vector<PackTensor> tensors;   // weight blobs only: becomes a tensor-table record "<name>.tensors"
+  RecordDescription description;     // record_id is filled in by the packer
+};
+
+enum class Sharing : std::uint8_t { kOff, kPages, kBytes };
+
+struct PackOptions {
+  bool seal = false;
+  bool overwrite = false;           // replace an existing file (by rename); otherwise `exists`
+  Sharing sharing = Sharing::kOff;  // others: unsupported in this version
+  std::uint8_t extent_log2 = 16;    // 16 or 21
+  std::uint8_t granule_log2 = 12;   // 12, 14 or 16
+  std::string model_name;
+  std::vector<DescribedOption> options;
+  Progress progress;
+};
+
+struct PackReport {
+  std::string path;
+  std::string uuid;
+  std::uint64_t file_size = 0;
+  std::uint64_t input_bytes = 0;   // sum of all logical record sizes
+  std::uint64_t stored_bytes = 0;  // payload bytes in the file
+  std::uint32_t record_count = 0;
+  std::uint32_t shared_records = 0;  // records whose bytes another record already stored
+  bool sealed = false;
+  std::vector<std::string> warnings;  // e.g. path-valued options whose value was dropped
+};
+
+// Builds one container. Not thread-safe; one Packer per thread.
+class Packer {
+ public:
+  explicit Packer(PackOptions options);
+  ~Packer();
+  Packer(Packer&&) noexcept;
+  Packer& operator=(Packer&&) noexcept;
+
+  // Checks what can be checked without reading the payload; the order of calls does not change the file.
+  // Errors: invalid_argument (names, keys, tensors), exists (name or full key is there already), limit_exceeded.
+  [[nodiscard]] Status add(PackRecord record);
+
+  // Writes a temporary beside `path`, syncs it, renames it to `path` and syncs the folder. On any error before the
+  // rename the temporary is gone and `path` is as it was.
+  // Errors: exists, not_found, changed (an input changed while it was packed), bad_reference, no_space, io,
+  //         limit_exceeded, unsupported, commit_unknown (renamed, but the folder sync failed).
+  [[nodiscard]] Result<PackReport> publish(const std::string& path);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fatctx

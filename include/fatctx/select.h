@@ -1,0 +1,121 @@
+// Choosing the record for a device: a pure function over keys, with a reason for every record it did not choose.
+//
+// The facts (axes, tiers, ties) are those of docs/selection.md. Nothing here reads a file or asks the machine;
+// `detect_device()` in fatctx/device.h does the asking.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/record.h"
+
+namespace fatctx {
+
+// What the caller's machine is. An empty optional means "unknown", which is never the same as zero.
+struct Device {
+  std::string backend = "cpu";
+  std::optional<std::string> part = {};       // normalised part name
+  std::optional<std::uint32_t> qnn_soc = {};  // vendor number
+  std::optional<std::string> arch = {};       // CPU: highest level ("x86-64-v4") or "aarch64"; Hexagon: "v75"
+  std::vector<std::string> features = {};     // sorted, unique: "amx", "dotprod", ...
+  std::optional<std::uint32_t> vtcm_mb = {};
+  std::optional<Version> sdk = {};
+  std::optional<Version> api = {};
+  std::optional<Version> blob = {};
+};
+
+enum class RecordState : std::uint8_t { kUnknown, kOk, kBad };  // what is known about the record's checksum
+
+// One row that selection looks at.
+struct Candidate {
+  std::uint32_t record_id = 0;
+  std::string_view name = {};
+  SelectionKey key = {};
+  RecordState state = RecordState::kUnknown;
+  bool weights_ok = true;  // every weight blob it refers to is there and bound by the right hash
+};
+
+struct SelectPolicy {
+  std::string group = {};         // empty: the only group of the container; ambiguous if there are several
+  bool strict = false;            // only records that fully use the device
+  bool allow_lower_arch = false;  // lower Hexagon arch of the same generation; CPU levels need no opt-in
+  bool allow_generic = true;      // a generic record as FALLBACK, with a warning
+  bool mix_targets = false;       // take units from different targets when no target has them all
+  std::vector<std::uint32_t> boundaries = {73};     // Hexagon generation boundaries
+  std::optional<std::string> record_override = {};  // name of the context binary to take (tier T0)
+  bool force = false;                               // with record_override: skip the axes
+};
+
+enum class Level : std::uint8_t { kOptimal = 1, kPreferRecompilation = 2, kFallback = 3, kUnsupported = 4 };
+
+enum class Axis : std::uint8_t {
+  kNone,         // not rejected
+  kBackend,      // A1
+  kDamaged,      // A2
+  kVersion,      // A3: blob, api or sdk newer than the device's
+  kArchNewer,    // A4
+  kBoundary,     // A5: another generation
+  kVtcm,         // A6
+  kWeights,      // A7: weight blob missing or bound to another hash
+  kIsa,          // C1: another instruction set
+  kFeature,      // C2: a required CPU level or feature is missing
+  kNoTier,       // compatible as far as known, but nothing says that it fits
+  kStrict,       // would run, but does not fully use the device
+  kStrictLower,  // would run on a lower arch or as a fallback
+  kOverride,     // another record was named
+  kGroup,        // belongs to another group
+  kIncomplete,   // its target lacks a unit of the group
+  kOutranked,    // fits, but another record fits better
+};
+[[nodiscard]] std::string_view axis_id(Axis axis) noexcept;       // "A1", "C2", "no_tier", ...
+[[nodiscard]] std::string_view level_name(Level level) noexcept;  // "OPTIMAL", "PREFER_RECOMPILATION", ...
+
+struct Verdict {
+  std::uint32_t record_id = 0;
+  Level level = Level::kUnsupported;
+  int tier = -1;            // 0..7 for a record that fits; -1 for a rejected one
+  Axis axis = Axis::kNone;  // why it was not chosen; kNone for chosen records
+  bool chosen = false;
+};
+
+struct Selection {
+  std::vector<Verdict> verdicts;      // one per context binary, in the order of the candidates
+  std::vector<std::uint32_t> chosen;  // record ids, one per unit, in unit order; empty: nothing matches
+  Level level = Level::kUnsupported;  // the lowest level among the chosen
+  int tier = -1;
+  int vendor_code = 0;                // documented vendor code when nothing matches (1008, 5004, 5005, 5008, 5011)
+  std::vector<std::string> warnings;  // "vtcm_unverified", ...
+  std::string group;                  // the group that was looked at
+};
+
+// Judges every context binary among `candidates` and picks the best target that has every unit of the group.
+// Deterministic: permuting the candidates permutes the verdicts and changes nothing else.
+//
+// Errors: invalid_argument (the group is not there, or several groups and none named; override names no record).
+// A selection without a match is not an error here: `chosen` is empty and every verdict tells why.
+[[nodiscard]] Result<Selection> select(std::span<const Candidate> candidates, const Device& device,
+                                       const SelectPolicy& policy = {});
+
+// One sentence for one verdict, with both values: "needs x86-64-v4, device has x86-64-v3 [C2]".
+[[nodiscard]] std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device);
+
+// The whole story as text (several lines) or JSON (schema "fatctx.selection/1"); the same structure feeds both.
+[[nodiscard]] std::string explain_text(const Selection& selection, std::span<const Candidate> candidates,
+                                       const Device& device, const SelectPolicy& policy = {});
+[[nodiscard]] std::string explain_json(const Selection& selection, std::span<const Candidate> candidates,
+                                       const Device& device, const SelectPolicy& policy = {});
+
+// Device descriptions as JSON (schema "fatctx.device/1"), for dry runs and bug reports.
+// Errors of parsing: invalid_argument, naming the JSON pointer, what was found and what is allowed.
+[[nodiscard]] std::string device_to_json(const Device& device);
+[[nodiscard]] Result<Device> device_from_json(std::string_view json);
+// Reads a device given by hand: a path to a JSON file is not read here; accepted are "x86-64-v3",
+// "aarch64+dotprod+i8mm", "cpu:aarch64", "v75". Errors: invalid_argument, listing what is understood.
+[[nodiscard]] Result<Device> device_from_text(std::string_view text);
+
+}  // namespace fatctx

@@ -1,0 +1,26 @@
+// Opening and the keywords that say how.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "fatctx/container.h"
+
+namespace fatctx::python {
+
+namespace nb = nanobind;
+
+// The keywords as they stand in a signature.
+#define FATCTX_OPEN_KEYWORDS \
+  "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True"
+
+// Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong type.
+[[nodiscard]] OpenOptions take_open_options(nb::dict& keywords);
+// Raises TypeError naming the first keyword that is left over and those that exist.
+void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed);
+
+// `file` is a path, or an int that is a descriptor; the descriptor stays the caller's.
+[[nodiscard]] Container open_container(nb::handle file, const OpenOptions& options);
+
+void bind_container(nb::module_& module);
+
+}  // namespace fatctx::python

@@ -1,0 +1,38 @@
+// From the library's errors as values to Python's exceptions, and the lock that a long call lets go.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::python {
+
+namespace nb = nanobind;
+
+// Raises the exception class of the error's code (fatctx/errors.py). Requires: the GIL.
+[[noreturn]] void raise_error(const Error& error);
+
+// Text for people that may quote bytes of a path: what is not UTF-8 becomes an escape, never an exception.
+[[nodiscard]] nb::object text_for_people(std::string_view text);
+
+// The value, or the exception. Requires: the GIL.
+template <typename T>
+[[nodiscard]] T take(Result<T> result) {
+  if (!result.ok()) raise_error(result.error());
+  return std::move(result).value();
+}
+
+// Runs `work` with the GIL released: for everything that may read a file or wait for another thread that does.
+template <typename Work>
+[[nodiscard]] std::invoke_result_t<Work> without_gil(Work work) {
+  const nb::gil_scoped_release released;
+  return work();
+}
+
+void bind_errors(nb::module_& module);
+
+}  // namespace fatctx::python

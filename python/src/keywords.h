@@ -1,0 +1,28 @@
+// Keyword arguments that several functions share, taken out of one dictionary by name and type.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+namespace fatctx::python {
+
+namespace nb = nanobind;
+
+// The value of `name` as a T, removed from `keywords`; `fallback` if it is not there. `kind` is the word for T in the
+// TypeError.
+template <typename T>
+[[nodiscard]] T take_keyword(nb::dict& keywords, const char* name, T fallback, const char* kind) {
+  if (!keywords.contains(name)) return fallback;
+  const nb::object value = keywords[name];
+  nb::del(keywords[name]);
+  T result{};
+  if (!nb::try_cast(value, result, false)) {
+    const std::string text = std::string("keyword ") + name + ": expected " + kind + ", found " +
+                             nb::cast<std::string>(nb::repr(value));
+    throw nb::type_error(text.c_str());
+  }
+  return result;
+}
+
+}  // namespace fatctx::python

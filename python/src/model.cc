@@ -1,0 +1,133 @@
+#include "model.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <utility>
+
+#include "container.h"
+#include "errors.h"
+#include "records.h"
+#include "views.h"
+
+namespace fatctx::python {
+namespace {
+
+// A session with the container whose facts its views show.
+struct BoundSession {
+  Container container;
+  Session session;
+};
+
+BoundRecordView with_facts(const Container& container, RecordView view) {
+  RecordInfo info = take(container.record(view.record_id()));
+  return {container, std::move(info), std::move(view)};
+}
+
+void bind_session(nb::module_& module) {
+  nb::class_<BoundSession>(
+      module, "Session", nb::is_weak_referenceable(),
+      "What one inference session holds: views of the chosen context binaries and of the weights they share.\n\n"
+      "Ownership: may outlive model and container. Threads: every method from any number of threads.")
+      .def("binary",
+           [](const BoundSession& self, const std::string& unit) {
+             return with_facts(self.container, take(self.session.binary(unit)));
+           },
+           nb::arg("unit") = "",
+           "The context binary of `unit`; empty: of the only unit. Raises NotFound, listing the units.")
+      .def_prop_ro("weights",
+                   [](const BoundSession& self) {
+                     nb::list views;
+                     for (const RecordView& view : self.session.weights()) {
+                       views.append(with_facts(self.container, view));
+                     }
+                     return views;
+                   },
+                   nb::sig("def weights(self) -> list[RecordView]"),
+                   "The weight blobs that the chosen binaries refer to, in record order.")
+      .def("weight",
+           [](const BoundSession& self, const std::string& name) {
+             return BoundWeightView(take(without_gil([&] { return self.session.weight(name); })));
+           },
+           nb::arg("name"), "A tensor of any of these blobs. Raises NotFound and what Container.tensors raises.")
+      .def_prop_ro("container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
+      .def("__repr__", [](const BoundSession& self) {
+        return fmt::format("<fatctx.Session of {}, {} weight blobs>",
+                           nb::cast<std::string>(nb::repr(path_to_str(self.container.report().path))),
+                           self.session.weights().size());
+      });
+}
+
+void bind_model_class(nb::module_& module) {
+  nb::class_<BoundModel>(module, "Model", nb::is_weak_referenceable(),
+                         "A container with the target chosen for a device.\n\n"
+                         "Threads: every method from any number of threads.")
+      .def_prop_ro("container", [](const BoundModel& self) { return self.model.container(); })
+      .def_prop_ro("device", [](const BoundModel& self) { return self.model.device(); },
+                   "The device the choice was made for.")
+      .def_prop_ro("selection",
+                   [](const BoundModel& self) {
+                     return BoundSelection{self.model.container(), self.model.device(), self.policy,
+                                           self.model.selection()};
+                   },
+                   "The verdicts and the choice.")
+      .def("explain", [](const BoundModel& self) { return text_for_people(self.model.explain()); },
+           nb::sig("def explain(self) -> str"), "Why this record and no other, several lines.")
+      .def("explain_json", [](const BoundModel& self) { return self.model.explain_json(); },
+           "The same as JSON, schema fatctx.selection/1.")
+      .def("session",
+           [](const BoundModel& self) {
+             Session session = take(without_gil([&] { return self.model.begin_session(); }));
+             return BoundSession{self.model.container(), std::move(session)};
+           },
+           "Acquires the chosen records and their weights, verified by the open policy. The second and later\n"
+           "sessions cost no reading. Raises what Container.acquire raises.")
+      .def("__repr__", [](const BoundModel& self) {
+        const Selection& selection = self.model.selection();
+        return fmt::format("<fatctx.Model {} {} of group {}, {} units>",
+                           nb::cast<std::string>(nb::repr(path_to_str(self.model.container().report().path))),
+                           level_name(selection.level), quoted(selection.group), selection.chosen.size());
+      });
+}
+
+}  // namespace
+
+BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy) {
+  ModelOptions options;
+  options.policy = policy;
+  options.device = device_from(device);
+  return {take(without_gil([&] { return Model::choose(container, options); })), policy};
+}
+
+void bind_model(nb::module_& module) {
+  bind_session(module);
+  bind_model_class(module);
+  module.def(
+      "open_model",
+      [](nb::handle file, nb::handle device, const nb::kwargs& given_keywords) {
+        nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
+        const OpenOptions open_options = take_open_options(keywords);
+        const SelectPolicy policy = take_policy(keywords);
+        const std::string allowed = fmt::format("verify, require_local, follow_symlinks, {}", kPolicyKeywords);
+        refuse_unknown_keywords(keywords, allowed.c_str());
+        const Container container = open_container(file, open_options);
+        return choose_model(container, device, policy);
+      },
+      nb::arg("file"), nb::arg("device") = nb::none(), nb::arg("given_keywords"),
+      nb::sig("def open_model(file: str | bytes | os.PathLike | int, device: Device | str | None = None, "
+              "*, " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS ") -> Model"),
+      "Opens a container and chooses the best target for `device` (None: this machine).\n\n"
+      "Args:\n"
+      "    group: group of graphs; empty: the only one.\n"
+      "    strict: only records that fully use the device.\n"
+      "    allow_lower_arch: a lower Hexagon arch of the same generation may do.\n"
+      "    allow_generic: a generic record may do, with a warning.\n"
+      "    mix_targets: take units from different targets when no target has them all.\n"
+      "    boundaries: Hexagon generation boundaries.\n"
+      "    record_override: name of the context binary to take; with force, whatever the axes say.\n"
+      "    others: see open().\n\n"
+      "Raises what open() raises, NoMatch with the reason for every record, and InvalidArgument.");
+}
+
+}  // namespace fatctx::python

@@ -1,0 +1,27 @@
+// The extension module `fatctx._core`: the C++ library in Python's words. One file per subject beside this one.
+#include <nanobind/nanobind.h>
+
+#include "container.h"
+#include "errors.h"
+#include "fatctx/layout.h"
+#include "fatctx/version.h"
+#include "model.h"
+#include "pack.h"
+#include "records.h"
+#include "select.h"
+#include "views.h"
+
+NB_MODULE(_core, module) {
+  namespace nb = nanobind;
+  module.doc() = "The C++ library behind fatctx; import fatctx instead.";
+  const std::string_view format = fatctx::format_version();
+  module.attr("__version__") = FATCTX_VERSION;
+  module.attr("__format_version__") = nb::str(format.data(), format.size());
+  fatctx::python::bind_errors(module);
+  fatctx::python::bind_records(module);
+  fatctx::python::bind_views(module);
+  fatctx::python::bind_select(module);
+  fatctx::python::bind_model(module);
+  fatctx::python::bind_container(module);
+  fatctx::python::bind_pack(module);
+}

@@ -1,0 +1,228 @@
+#include "pack.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+#include "fatctx/import_irpa.h"
+#include "fatctx/packer.h"
+#include "progress.h"
+#include "records.h"
+
+namespace fatctx::python {
+namespace {
+
+template <typename T>
+T known_word(std::optional<T> value, const char* what, const std::string& word, const char* allowed) {
+  if (value) return *value;
+  raise_error(Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
+}
+
+Sharing sharing_from(const std::string& word) {
+  if (word == "off") return Sharing::kOff;
+  if (word == "pages") return Sharing::kPages;
+  if (word == "bytes") return Sharing::kBytes;
+  return known_word<Sharing>(std::nullopt, "sharing", word, "off, pages, bytes");
+}
+
+// Bytes-like objects are copied, everything else is a path.
+PackSource source_from(nb::handle source) {
+  PackSource result;
+  if (PyObject_CheckBuffer(source.ptr()) == 0) {
+    result.path = path_from(source);
+    return result;
+  }
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(source.ptr(), &buffer, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  result.bytes.resize(static_cast<std::size_t>(buffer.len));
+  if (buffer.len > 0) std::memcpy(result.bytes.data(), buffer.buf, result.bytes.size());
+  PyBuffer_Release(&buffer);
+  return result;
+}
+
+// A mapping of text to text, or a sequence of DescribedOption.
+std::vector<DescribedOption> options_from(nb::handle options) {
+  std::vector<DescribedOption> result;
+  if (options.is_none()) return result;
+  if (PyMapping_Check(options.ptr()) != 0 && nb::hasattr(options, "items")) {
+    for (const nb::handle item : options.attr("items")()) {
+      const auto [key, value] = nb::cast<std::pair<std::string, std::string>>(item);
+      result.push_back({key, value, {}});
+    }
+    return result;
+  }
+  return nb::cast<std::vector<DescribedOption>>(options);
+}
+
+void bind_pack_tensor(nb::module_& module) {
+  nb::class_<PackTensor>(module, "PackTensor", "Where a tensor lies inside the weight blob it is packed with.")
+      .def(
+          "__init__",
+          [](PackTensor* self, std::string name, const std::string& dtype, std::vector<std::uint64_t> shape,
+             std::uint64_t offset_in_blob, std::uint64_t size_bytes, bool alias) {
+            const DType type = known_word(dtype_from_name(dtype), "dtype", dtype,
+                                          "float32, float64, float16, bfloat16, int8 to int64, uint8 to uint64, bool, "
+                                          "int4, uint4");
+            new (self) PackTensor{std::move(name), type, std::move(shape), offset_in_blob, size_bytes, alias};
+          },
+          nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), nb::arg("offset_in_blob"), nb::arg("size_bytes"),
+          nb::arg("alias") = false)
+      .def_rw("name", &PackTensor::name)
+      .def_prop_rw(
+          "dtype", [](const PackTensor& self) { return to_str(dtype_name(self.dtype)); },
+          [](PackTensor& self, const std::string& dtype) {
+            self.dtype = known_word(dtype_from_name(dtype), "dtype", dtype, "those of docs/format.md, section 6");
+          },
+          "Element type by name: \"float32\", \"int4\", ...")
+      .def_rw("shape", &PackTensor::shape, "Elements per dimension, outermost first.")
+      .def_rw("offset_in_blob", &PackTensor::offset_in_blob, "Bytes from the start of the blob.")
+      .def_rw("size_bytes", &PackTensor::size_bytes)
+      .def_rw("alias", &PackTensor::alias, "True if it shares bytes with another tensor on purpose.")
+      .def("__repr__", [](const PackTensor& self) {
+        return fmt::format("<fatctx.PackTensor {} {} [{}], {} bytes at {}>", quoted(self.name), dtype_name(self.dtype),
+                           fmt::join(self.shape, ", "), self.size_bytes, self.offset_in_blob);
+      });
+}
+
+void bind_pack_record(nb::module_& module) {
+  nb::class_<PackRecord>(module, "PackRecord",
+                         "A record to be packed: its type, name, bytes, and what it was built for.\n\n"
+                         "`source` is a path, read while packing, or a bytes-like object, copied at once.")
+      .def(
+          "__init__",
+          [](PackRecord* self, const std::string& type, std::string name, nb::handle source, std::string group,
+             std::string unit, std::string backend, std::uint32_t qnn_soc, std::string part, std::string arch,
+             std::vector<std::string> features, std::uint32_t vtcm_mb, const std::string& sdk, std::string variant,
+             const std::string& api, const std::string& blob, bool generic, std::vector<std::string> weights,
+             std::vector<PackTensor> tensors, std::string producer, std::string format, nb::handle options,
+             std::vector<DescribedGraph> graphs) {
+            PackRecord record;
+            record.type = known_word(record_type_from_name(type), "type", type,
+                                     "context_binary, weight_blob, source_model, wrapper_model, opaque");
+            record.name = std::move(name);
+            record.source = source_from(source);
+            record.key = {.group = std::move(group),
+                          .unit = std::move(unit),
+                          .backend = std::move(backend),
+                          .qnn_soc = qnn_soc,
+                          .part = std::move(part),
+                          .arch = std::move(arch),
+                          .features = std::move(features),
+                          .vtcm_mb = vtcm_mb,
+                          .sdk = version_from(sdk),
+                          .variant = std::move(variant),
+                          .api = version_from(api),
+                          .blob = version_from(blob),
+                          .generic = generic};
+            record.weights = std::move(weights);
+            record.tensors = std::move(tensors);
+            record.description.producer = std::move(producer);
+            record.description.format = std::move(format);
+            record.description.options = options_from(options);
+            record.description.graphs = std::move(graphs);
+            new (self) PackRecord(std::move(record));
+          },
+          nb::arg("type"), nb::arg("name"), nb::arg("source"), nb::kw_only(), nb::arg("group") = "",
+          nb::arg("unit") = "", nb::arg("backend") = "", nb::arg("qnn_soc") = 0, nb::arg("part") = "",
+          nb::arg("arch") = "", nb::arg("features") = std::vector<std::string>{}, nb::arg("vtcm_mb") = 0,
+          nb::arg("sdk") = "", nb::arg("variant") = "", nb::arg("api") = "", nb::arg("blob") = "",
+          nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{},
+          nb::arg("tensors") = nb::list(), nb::arg("producer") = "", nb::arg("format") = "",
+          nb::arg("options") = nb::none(), nb::arg("graphs") = nb::list(),
+          nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
+                  "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
+                  "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
+                  "api: str = '', blob: str = '', generic: bool = False, weights: typing.Sequence[str] = (), "
+                  "tensors: typing.Sequence[PackTensor] = (), producer: str = '', format: str = '', "
+                  "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
+                  "graphs: typing.Sequence[DescribedGraph] = ()) -> None"),
+          "Raises InvalidArgument for an unknown type or a version that cannot be read.")
+      .def_ro("name", &PackRecord::name)
+      .def_prop_ro("type", [](const PackRecord& self) { return to_str(record_type_name(self.type)); })
+      .def("__repr__", [](const PackRecord& self) {
+        return fmt::format("<fatctx.PackRecord {} {}>", record_type_name(self.type), quoted(self.name));
+      });
+}
+
+void bind_pack_report(nb::module_& module) {
+  nb::class_<PackReport>(module, "PackReport", "What pack() wrote.")
+      .def_prop_ro("path", [](const PackReport& self) { return path_to_str(self.path); },
+                   nb::sig("def path(self) -> str"))
+      .def_ro("uuid", &PackReport::uuid)
+      .def_ro("file_size", &PackReport::file_size, "Bytes.")
+      .def_ro("input_bytes", &PackReport::input_bytes, "Sum of all logical record sizes.")
+      .def_ro("stored_bytes", &PackReport::stored_bytes, "Payload bytes in the file.")
+      .def_ro("record_count", &PackReport::record_count)
+      .def_ro("shared_records", &PackReport::shared_records, "Records whose bytes another record already stored.")
+      .def_ro("sealed", &PackReport::sealed)
+      .def_ro("warnings", &PackReport::warnings)
+      .def("__repr__", [](const PackReport& self) {
+        return fmt::format("<fatctx.PackReport {} records, {} bytes in, {} bytes stored, {} shared>",
+                           self.record_count, self.input_bytes, self.stored_bytes, self.shared_records);
+      });
+}
+
+}  // namespace
+
+void bind_pack(nb::module_& module) {
+  bind_pack_tensor(module);
+  bind_pack_record(module);
+  bind_pack_report(module);
+  module.def(
+      "tensors_from_irpa",
+      [](nb::handle path) {
+        const std::string text = path_from(path);
+        return take(without_gil([&] { return tensors_from_irpa(text); })).tensors;
+      },
+      nb::arg("path"), nb::sig("def tensors_from_irpa(path: str | os.PathLike) -> list[PackTensor]"),
+      "The tensors of an IREE parameter archive, for PackRecord. The archive knows sizes only: every tensor is\n"
+      "uint8 of shape [size]; set dtype and shape where you know better.\n\n"
+      "Raises FileNotFound, Io, Truncated, BadMagic, Unsupported, Malformed, LimitExceeded.");
+  module.def(
+      "pack",
+      [](nb::handle path, nb::iterable records, bool seal, bool overwrite, const std::string& sharing,
+         std::uint8_t extent_log2, std::uint8_t granule_log2, std::string model_name, nb::handle options,
+         nb::object progress) {
+        const std::string target = path_from(path);
+        ProgressCall call(std::move(progress));
+        Packer packer({.seal = seal,
+                       .overwrite = overwrite,
+                       .sharing = sharing_from(sharing),
+                       .extent_log2 = extent_log2,
+                       .granule_log2 = granule_log2,
+                       .model_name = std::move(model_name),
+                       .options = options_from(options),
+                       .progress = call.callback()});
+        for (const nb::handle record : records) {
+          static_cast<void>(take(packer.add(nb::cast<PackRecord>(record))));
+        }
+        auto report = without_gil([&] { return packer.publish(target); });
+        call.finish();
+        return take(std::move(report));
+      },
+      nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
+      nb::arg("sharing") = "off", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
+      nb::arg("model_name") = "", nb::arg("options") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::sig("def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
+              "overwrite: bool = False, sharing: str = 'off', extent_log2: int = 16, granule_log2: int = 12, "
+              "model_name: str = '', "
+              "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
+              "progress: typing.Callable[[int, int], object] | None = None) -> PackReport"),
+      "Writes a container: a temporary file beside `path`, made durable, then renamed to `path`.\n\n"
+      "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
+      "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
+      "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
+      "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
+      "Io, CommitUnknown.");
+}
+
+}  // namespace fatctx::python

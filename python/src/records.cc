@@ -1,0 +1,209 @@
+#include "records.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "errors.h"
+#include "fatctx/description.h"
+
+namespace fatctx::python {
+namespace {
+
+std::vector<std::string> split_features(std::string_view list) {
+  std::vector<std::string> features;
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    features.emplace_back(list.substr(0, comma));
+    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+  }
+  return features;
+}
+
+void bind_key(nb::module_& module) {
+  nb::class_<BoundKey>(module, "SelectionKey",
+                       "What a record was built for. Empty text, 0 and None mean \"not stated\".\n\n"
+                       "Immutable; keeps the container's mapping alive. Usable from any thread.")
+      .def_prop_ro("type", [](const BoundKey& self) { return to_str(record_type_name(self.key.type)); }, "Record type.")
+      .def_prop_ro("group", [](const BoundKey& self) { return to_str(self.key.group); },
+                   "Graphs that belong together and share weights.")
+      .def_prop_ro("unit", [](const BoundKey& self) { return to_str(self.key.unit); },
+                   "The graph set that one binary holds.")
+      .def_prop_ro("backend", [](const BoundKey& self) { return to_str(self.key.backend); }, "\"cpu\", \"htp\", ...")
+      .def_prop_ro("qnn_soc", [](const BoundKey& self) { return self.key.qnn_soc; }, "Vendor number of the SoC.")
+      .def_prop_ro("part", [](const BoundKey& self) { return to_str(self.key.part); }, "Part name of the SoC.")
+      .def_prop_ro("arch", [](const BoundKey& self) { return to_str(self.key.arch); },
+                   "\"x86-64-v3\", \"aarch64\", \"v75\", ...")
+      .def_prop_ro("features", [](const BoundKey& self) { return split_features(self.key.features); },
+                   "Features the record requires, sorted.")
+      .def_prop_ro("vtcm_mb", [](const BoundKey& self) { return self.key.vtcm_mb; }, "VTCM in MB.")
+      .def_prop_ro("sdk", [](const BoundKey& self) { return version_or_none(self.key.sdk); },
+                   nb::sig("def sdk(self) -> str | None"), "SDK version it was built with.")
+      .def_prop_ro("variant", [](const BoundKey& self) { return to_str(self.key.variant); },
+                   "Tells records apart that are equal in everything else.")
+      .def_prop_ro("api", [](const BoundKey& self) { return version_or_none(self.key.api); },
+                   nb::sig("def api(self) -> str | None"), "API version it needs.")
+      .def_prop_ro("blob", [](const BoundKey& self) { return version_or_none(self.key.blob); },
+                   nb::sig("def blob(self) -> str | None"), "Version of the payload's own format.")
+      .def_prop_ro("generic", [](const BoundKey& self) { return self.key.generic; },
+                   "True if it fits every device of its backend, as a fallback.")
+      .def_prop_ro("target", [](const BoundKey& self) { return target_text(self.key); },
+                   "The target part for people: \"cpu x86-64-v3\".")
+      .def("__repr__", [](const BoundKey& self) {
+        return fmt::format("<fatctx.SelectionKey {} group {} unit {} {}>", record_type_name(self.key.type),
+                           quoted(self.key.group), quoted(self.key.unit), target_text(self.key));
+      });
+}
+
+void bind_record(nb::module_& module) {
+  nb::class_<BoundRecord>(module, "Record",
+                          "The facts of one record, from the table of contents; never its bytes.\n\n"
+                          "Immutable; keeps the container's mapping alive. Usable from any thread.")
+      .def_prop_ro("id", [](const BoundRecord& self) { return self.info.id; }, "Number in this container.")
+      .def_prop_ro("name", [](const BoundRecord& self) { return to_str(self.info.name); }, "Unique name.")
+      .def_prop_ro("type", [](const BoundRecord& self) { return to_str(record_type_name(self.info.type)); },
+                   "\"context_binary\", \"weight_blob\", \"tensor_table\", \"source_model\", \"wrapper_model\", "
+                   "\"description\", \"opaque\", or \"unknown\".")
+      .def_prop_ro("size_bytes", [](const BoundRecord& self) { return self.info.size_bytes; }, "Logical size in bytes.")
+      .def_prop_ro("stored_bytes", [](const BoundRecord& self) { return self.info.stored_bytes; },
+                   "Bytes of its slices in the file; equal records count the same bytes.")
+      .def_prop_ro("file_offset", [](const BoundRecord& self) { return self.info.file_offset; },
+                   "Byte of the container at which its first slice starts; 0 for an empty record.")
+      .def_prop_ro("slice_count", [](const BoundRecord& self) { return self.info.slice_count; }, "Number of slices.")
+      .def_prop_ro("supported", [](const BoundRecord& self) { return self.info.supported; },
+                   "False if this version lists the record but cannot hand it out.")
+      .def_prop_ro("ignorable", [](const BoundRecord& self) { return self.info.ignorable; },
+                   "True if a reader that does not know the type may skip it.")
+      .def_prop_ro("must_map", [](const BoundRecord& self) { return self.info.must_map; },
+                   "True if the record may only be used mapped.")
+      .def_prop_ro("hash", [](const BoundRecord& self) { return to_hex(self.info.hash.bytes); },
+                   "XXH3-128 of the logical bytes, hexadecimal. Protects against accidents, not against authors.")
+      .def_prop_ro("key", [](const BoundRecord& self) { return BoundKey{self.container, self.info.key}; },
+                   "What the record was built for.")
+      .def_prop_ro("weights", [](const BoundRecord& self) { return self.info.weights; },
+                   "Ids of the weight blobs it refers to.")
+      .def("__repr__", [](const BoundRecord& self) {
+        const std::string target = target_text(self.info.key);
+        return fmt::format("<fatctx.Record {} {} {}{}{}, {} bytes>", self.info.id, quoted(self.info.name),
+                           record_type_name(self.info.type), target.empty() ? "" : " for ", target,
+                           self.info.size_bytes);
+      });
+}
+
+void bind_descriptions(nb::module_& module) {
+  nb::class_<DescribedOption>(module, "DescribedOption", "A named setting of a container or record.")
+      .def(
+          "__init__",
+          [](DescribedOption* self, std::string key, std::string value, std::string owner) {
+            new (self) DescribedOption{std::move(key), std::move(value), std::move(owner)};
+          },
+          nb::arg("key"), nb::arg("value"), nb::arg("owner") = "")
+      .def_ro("key", &DescribedOption::key)
+      .def_ro("value", &DescribedOption::value)
+      .def_ro("owner", &DescribedOption::owner, "Execution provider or tool it belongs to; may be empty.")
+      .def("__repr__", [](const DescribedOption& self) {
+        return fmt::format("<fatctx.DescribedOption {}={}>", self.key, quoted(self.value));
+      });
+  nb::class_<DescribedTensor>(module, "DescribedTensor", "An input or output of a graph.")
+      .def(
+          "__init__",
+          [](DescribedTensor* self, std::string name, std::string dtype, std::vector<std::int64_t> shape) {
+            new (self) DescribedTensor{std::move(name), std::move(dtype), std::move(shape)};
+          },
+          nb::arg("name"), nb::arg("dtype"), nb::arg("shape"))
+      .def_ro("name", &DescribedTensor::name)
+      .def_ro("dtype", &DescribedTensor::dtype)
+      .def_ro("shape", &DescribedTensor::shape, "-1 for a dynamic dimension.")
+      .def("__repr__", [](const DescribedTensor& self) {
+        return fmt::format("<fatctx.DescribedTensor {} {} [{}]>", quoted(self.name), self.dtype,
+                           fmt::join(self.shape, ", "));
+      });
+  nb::class_<DescribedGraph>(module, "DescribedGraph", "A graph inside a context binary.")
+      .def(
+          "__init__",
+          [](DescribedGraph* self, std::string name, std::vector<DescribedTensor> inputs,
+             std::vector<DescribedTensor> outputs) {
+            new (self) DescribedGraph{std::move(name), std::move(inputs), std::move(outputs)};
+          },
+          nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"))
+      .def_ro("name", &DescribedGraph::name)
+      .def_ro("inputs", &DescribedGraph::inputs)
+      .def_ro("outputs", &DescribedGraph::outputs)
+      .def("__repr__", [](const DescribedGraph& self) {
+        return fmt::format("<fatctx.DescribedGraph {}, {} inputs, {} outputs>", quoted(self.name), self.inputs.size(),
+                           self.outputs.size());
+      });
+  nb::class_<RecordDescription>(module, "RecordDescription", "What is said about one record.")
+      .def_ro("record_id", &RecordDescription::record_id)
+      .def_ro("producer", &RecordDescription::producer, "Tool and version that made the payload.")
+      .def_ro("format", &RecordDescription::format, "\"iree-vmfb\", \"irpa\", ...; empty if not known.")
+      .def_ro("graphs", &RecordDescription::graphs)
+      .def_ro("options", &RecordDescription::options)
+      .def("__repr__", [](const RecordDescription& self) {
+        return fmt::format("<fatctx.RecordDescription of record {}: {}, {} graphs, {} options>", self.record_id,
+                           self.format.empty() ? "format not known" : self.format, self.graphs.size(),
+                           self.options.size());
+      });
+  nb::class_<ContainerDescription>(module, "ContainerDescription", "What people and runtimes want to know.")
+      .def_ro("name", &ContainerDescription::name, "Name of the model.")
+      .def_ro("writer", &ContainerDescription::writer, "Program that wrote the container.")
+      .def_ro("options", &ContainerDescription::options)
+      .def_ro("records", &ContainerDescription::records, "By ascending record id; silent records are left out.")
+      .def("__repr__", [](const ContainerDescription& self) {
+        return fmt::format("<fatctx.ContainerDescription {} by {}, {} records described>", quoted(self.name),
+                           self.writer, self.records.size());
+      });
+}
+
+}  // namespace
+
+nb::str to_str(std::string_view utf8) { return nb::str(utf8.data(), utf8.size()); }
+
+std::string quoted(std::string_view text) { return nb::cast<std::string>(nb::repr(text_for_people(text))); }
+
+nb::object version_or_none(const Version& version) {
+  if (!version.known()) return nb::none();
+  return to_str(to_text(version));
+}
+
+Version version_from(const std::string& text) { return text.empty() ? Version{} : take(parse_version(text)); }
+
+std::string path_from(nb::handle path) {
+  PyObject* encoded = nullptr;
+  if (PyUnicode_FSConverter(path.ptr(), &encoded) == 0) throw nb::python_error();
+  const nb::bytes bytes = nb::steal<nb::bytes>(encoded);
+  return {bytes.c_str(), bytes.size()};
+}
+
+nb::object path_to_str(const std::string& path) {
+  PyObject* decoded = PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal(decoded);
+}
+
+RecordInfo find_record(const Container& container, nb::handle id_or_name) {
+  if (nb::isinstance<nb::str>(id_or_name)) return take(container.find(nb::cast<std::string>(id_or_name)));
+  std::uint32_t id = 0;
+  if (PyIndex_Check(id_or_name.ptr()) == 0) {
+    throw nb::type_error("a record is named by its id (int) or its name (str)");
+  }
+  const auto number = nb::steal(PyNumber_Index(id_or_name.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  if (!nb::try_cast(number, id)) {  // negative or beyond 32 bits: no such record, as any other number
+    const std::string text = nb::cast<std::string>(nb::str(number));
+    raise_error(Error{ErrorCode::kNotFound, fmt::format("no record {}; ids are 0 to {}", text, UINT32_MAX), {}});
+  }
+  return take(container.record(id));
+}
+
+void bind_records(nb::module_& module) {
+  bind_key(module);
+  bind_record(module);
+  bind_descriptions(module);
+}
+
+}  // namespace fatctx::python

@@ -1,0 +1,38 @@
+// Devices, policies and verdicts as Python sees them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+
+#include "fatctx/container.h"
+#include "fatctx/select.h"
+
+namespace fatctx::python {
+
+namespace nb = nanobind;
+
+// The keywords as they stand in a signature, and in an error that lists them.
+#define FATCTX_POLICY_KEYWORDS                                                                     \
+  "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                      \
+  "allow_generic: bool = True, mix_targets: bool = False, boundaries: typing.Sequence[int] = (73,), " \
+  "record_override: str | None = None, force: bool = False"
+inline constexpr const char* kPolicyKeywords =
+    "group, strict, allow_lower_arch, allow_generic, mix_targets, boundaries, record_override, force";
+
+// A selection with all that its explanation needs.
+struct BoundSelection {
+  Container container;
+  Device device;
+  SelectPolicy policy;
+  Selection selection;
+};
+
+// Takes its keywords out of `keywords`. Raises TypeError for a wrong type.
+[[nodiscard]] SelectPolicy take_policy(nb::dict& keywords);
+// None: nothing, which means this machine. Text: device_from_text(). Raises InvalidArgument, TypeError.
+[[nodiscard]] std::optional<Device> device_from(nb::handle device);
+
+void bind_select(nb::module_& module);
+
+}  // namespace fatctx::python

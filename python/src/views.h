@@ -1,0 +1,39 @@
+// Read-only views as Python objects: the buffer protocol over mapped bytes, without a copy.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fatctx/container.h"
+
+namespace fatctx::python {
+
+namespace nb = nanobind;
+
+// Whoever holds a memoryview of this object holds the object, the object holds `view`, and `view` holds the mapping.
+struct BoundRecordView {
+  Container container;  // `info` borrows its strings from it
+  RecordInfo info;
+  RecordView view;
+};
+
+// A tensor with the layout that the buffer protocol wants to point at.
+struct BoundWeightView {
+  explicit BoundWeightView(WeightView weight);
+
+  WeightView view;
+  std::vector<Py_ssize_t> buffer_shape;
+  std::vector<Py_ssize_t> buffer_strides;  // bytes
+  const char* format;                      // of the struct module; static storage
+  Py_ssize_t item_bytes;
+};
+
+// Acquires with the GIL released. Raises what Container::acquire reports.
+[[nodiscard]] BoundRecordView acquire_record(const Container& container, const RecordInfo& info);
+
+void bind_views(nb::module_& module);
+
+}  // namespace fatctx::python

@@ -1,0 +1,77 @@
+"""Four ways to bring one model into a process, each as often as asked.
+
+Every loader has `open()`, which adds one session and returns it; a session has `run(feeds)` and gives the first output
+as an array of its own. What all sessions of a process may share (instance, device, environment) is made by the
+constructor, before anything is measured.
+"""
+
+import numpy as np
+
+SCOPE = "model"  # the parameter scope that compile gives to the weights
+ENTRY = "main_graph"
+
+
+class IreeSession:
+    """One IREE context: its own module state, whatever the parameters come from."""
+
+    def __init__(self, context, module, device):
+        import iree.runtime as runtime
+
+        self._context = context
+        self._invoke = runtime.FunctionInvoker(context, device, module.lookup_function(entry_of(module)))
+
+    def run(self, feeds):
+        # A copy, so that the device's buffer is free for the next run.
+        return np.array(self._invoke(*feeds.values()).to_host())
+
+
+def entry_of(module):
+    names = [name for name in module.function_names if not name.startswith("__") and not name.endswith("$async")]
+    return ENTRY if ENTRY in names else names[0]
+
+
+class IreeOwnFiles:
+    """IREE from a module file and a parameter archive of its own: mapped, or read into memory (preload)."""
+
+    def __init__(self, module_path, parameters_path, preload):
+        import iree.runtime as runtime
+
+        self._module_path, self._parameters_path, self._preload = module_path, parameters_path, preload
+        self._instance = runtime.VmInstance()
+        self._device = runtime.get_device("local-task")
+
+    def open(self):
+        import iree.runtime as runtime
+
+        index = runtime.ParameterIndex()
+        index.load(self._parameters_path, mmap=not self._preload)
+        module = runtime.VmModule.mmap(self._instance, self._module_path)
+        context = runtime.VmContext(self._instance, [
+            runtime.create_hal_module(self._instance, self._device),
+            runtime.create_io_parameters_module(self._instance, index.create_provider(SCOPE)),
+            module,
+        ])
+        return IreeSession(context, module, self._device)
+
+
+class OnnxRuntime:
+    """ONNX Runtime's CPU execution provider with default options."""
+
+    def __init__(self, model_path):
+        import onnxruntime
+
+        onnxruntime.set_default_logger_severity(3)
+        self._model_path = model_path
+
+    def open(self):
+        import onnxruntime
+
+        return OnnxSession(onnxruntime.InferenceSession(self._model_path, providers=["CPUExecutionProvider"]))
+
+
+class OnnxSession:
+    def __init__(self, session):
+        self._session = session
+
+    def run(self, feeds):
+        return self._session.run(None, feeds)[0]

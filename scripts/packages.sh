@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# What the list of system packages says and what of it is missing. Sourced; talk.sh comes first.
+
+PACKAGE_LIST="$(dirname "${BASH_SOURCE[0]}")/apt-packages.txt"
+
+# packages_of KIND...: names, one a line.
+packages_of() {
+  local kind
+  for kind in "$@"; do awk -v kind="$kind" '$1 == kind { print $2 }' "$PACKAGE_LIST"; done
+}
+
+has_apt() { command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1; }
+
+# missing_packages KIND...: names that dpkg does not call installed; asks no network.
+missing_packages() {
+  local installed name
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${binary:Package}\n' 2>/dev/null |
+    awk '$1 == "installed" { sub(/:.*/, "", $2); print $2 }')
+  for name in $(packages_of "$@"); do
+    grep -qxF -- "$name" <<<"$installed" || printf '%s\n' "$name"
+  done
+}
+
+# missing_commands: what a build calls, for systems whose package names we do not know.
+missing_commands() {
+  local name
+  for name in cmake ninja g++ protoc pkg-config git; do
+    command -v "$name" >/dev/null 2>&1 || printf '%s\n' "$name"
+  done
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Installs what is missing: system packages (apt), then the Python packages of scripts/requirements.txt into .venv.
+#
+#   scripts/setup.sh [--check] [--small] [--no-install]
+#
+# --check       also what only ./check needs (clang 14 and its tools, shellcheck)
+# --no-install  calls neither apt nor pip; says what is missing and ends with 5
+# When nothing is missing no network is touched; that takes about a second.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/talk.sh
+source scripts/find_python.sh
+source scripts/packages.sh
+
+readonly STAMP=.venv/fatctx-requirements.sha256
+
+INSTALL=yes KINDS=(build) PASS_ON=()
+for argument in "$@"; do
+  case $argument in
+    --check) KINDS=(build check) PASS_ON+=(--check) ;;
+    --small) PASS_ON+=(--small) ;;
+    --no-install) INSTALL=no PASS_ON+=(--no-install) ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail "$EXIT_USAGE" "setup: unknown argument $argument; see scripts/setup.sh --help" ;;
+  esac
+done
+
+as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
+
+install_packages() {
+  local -a missing extra command
+  mapfile -t missing < <(missing_packages "${KINDS[@]}")
+  if ((${#missing[@]} == 0)); then
+    say "system packages: all there"
+    return 0
+  fi
+  # Extras ride along with a needed installation and never cause one.
+  mapfile -t extra < <(missing_packages extra)
+  say "system packages: installing ${missing[*]} ${extra[*]}"
+  command=(env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" "${extra[@]}")
+  # An update that fails is not the end: a local mirror or a warm cache may still have the packages.
+  as_root apt-get update -q </dev/null || warn "apt-get update failed; trying with the lists that are here"
+  as_root "${command[@]}" </dev/null || fail "$EXIT_ENVIRONMENT" \
+    "apt-get could not install the system packages (is there a network?)" \
+    "tried: $(as_typed "${command[@]}")" \
+    "still missing: $(missing_packages "${KINDS[@]}" | paste -sd ' ')" \
+    "remains to do: these packages, then the Python packages of scripts/requirements.txt, then the build" \
+    "once the network is there, run the same command again: what is done is not done twice"
+}
+
+# The environment is as the list says when it was finished for this list and this Python.
+wanted_stamp() { { cat scripts/requirements.txt; printf '%s\n' "$PWD"; } | sha256sum | cut -d' ' -f1; }
+
+make_environment() {
+  local wanted log=build/setup/pip.log
+  wanted=$(wanted_stamp)
+  if [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]] && .venv/bin/python -c '' 2>/dev/null; then
+    say "Python packages: all there ($(.venv/bin/python --version))"
+    return 0
+  fi
+  [[ $INSTALL == yes ]] || fail "$EXIT_ENVIRONMENT" "--no-install, but .venv does not hold what scripts/requirements.txt asks for" \
+    "make it: scripts/setup.sh"
+  require_python
+  say "Python packages: installing into .venv with $PYTHON ($("$PYTHON" --version))"
+  mkdir -p build/setup
+  # An environment of an unfit Python, or of a checkout that was moved (its commands name the old place), is made anew;
+  # one that was interrupted is continued.
+  if [[ $(judge_python .venv/bin/python) != ok* ]] || ! grep -qF -- "$PWD/.venv" .venv/bin/activate 2>/dev/null; then
+    "$PYTHON" -m venv --clear .venv
+  fi
+  rm -f "$STAMP"
+  if ! .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --only-binary=:all: --no-deps \
+    -r scripts/requirements.txt 2>&1 | tee "$log" | { grep --line-buffered -E '(Downloading|Using cached) |^(Installing|ERROR)' || true; } | cut -c1-110; then
+    fail "$EXIT_ENVIRONMENT" "pip could not install the Python packages (is there a network?)" \
+      "tried: .venv/bin/python -m pip install -r scripts/requirements.txt; its words are in $log" \
+      "remains to do: the Python packages, then the build" \
+      "once the package index answers, run the same command again"
+  fi
+  .venv/bin/python -m pip check >>"$log" 2>&1 || fail "$EXIT_ENVIRONMENT" \
+    "the Python packages do not fit together; see $log" "remove .venv and run scripts/setup.sh again"
+  printf '%s\n' "$wanted" >"$STAMP"
+}
+
+scripts/preflight.sh ground "${PASS_ON[@]}"
+if has_apt && [[ $INSTALL == yes ]]; then install_packages; fi
+scripts/preflight.sh tools "${PASS_ON[@]}"
+make_environment

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# How the scripts speak: headings, one-line errors with a remedy, times. Sourced, never run.
+
+if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
+  TALK_BOLD=$'\e[1m' TALK_DIM=$'\e[2m' TALK_RED=$'\e[31m' TALK_PLAIN=$'\e[0m'
+else
+  TALK_BOLD='' TALK_DIM='' TALK_RED='' TALK_PLAIN=''
+fi
+
+# Exit codes are those of the command: 2 usage, 5 the environment is not good enough.
+# shellcheck disable=SC2034  # for those who source this
+readonly EXIT_USAGE=2 EXIT_ENVIRONMENT=5
+
+say() { printf '%s\n' "$*"; }
+
+note() { printf '%s%s%s\n' "$TALK_DIM" "$*" "$TALK_PLAIN"; }
+
+warn() { printf 'warning: %s\n' "$*" >&2; }
+
+# fail CODE FIRST_LINE [MORE...]: the first line names what is wrong, the others what to do about it.
+fail() {
+  local code=$1 first=$2
+  shift 2
+  printf '%serror:%s %s\n' "$TALK_RED" "$TALK_PLAIN" "$first" >&2
+  local line
+  for line in "$@"; do printf '  %s\n' "$line" >&2; done
+  exit "$code"
+}
+
+heading() { printf '\n%s== %s%s\n' "$TALK_BOLD" "$*" "$TALK_PLAIN"; }
+
+now_ms() { date +%s%3N; }
+
+# seconds_since START_MS: "12.3 s"
+seconds_since() {
+  local spent=$(($(now_ms) - $1))
+  printf '%d.%d s' $((spent / 1000)) $((spent % 1000 / 100))
+}
+
+# as_typed WORD...: the words as one line that a shell reads back as the same words.
+as_typed() {
+  local word line=''
+  for word in "$@"; do
+    if [[ $word =~ ^[A-Za-z0-9_./:=,@%+-]+$ ]]; then line+="$word "; else line+="$(printf '%q' "$word") "; fi
+  done
+  printf '%s' "${line% }"
+}

@@ -1,0 +1,118 @@
+#include "fatctx/base/error.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace fatctx {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// True if `message` already says "record 3", so that the line does not name the record twice; "record 30" is another.
+bool names_record(std::string_view message, std::string_view record) {
+  for (auto at = message.find(record); at != std::string_view::npos; at = message.find(record, at + 1)) {
+    const auto end = at + record.size();
+    if (end == message.size() || !is_digit(message[end])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view error_code_name(ErrorCode code) noexcept {
+  switch (code) {  // no default: the compiler names a code that is missing here
+    case ErrorCode::kIo:
+      return "io";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kTruncated:
+      return "truncated";
+    case ErrorCode::kTrailingData:
+      return "trailing_data";
+    case ErrorCode::kBadMagic:
+      return "bad_magic";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kMalformed:
+      return "malformed";
+    case ErrorCode::kChecksumMismatch:
+      return "checksum_mismatch";
+    case ErrorCode::kLimitExceeded:
+      return "limit_exceeded";
+    case ErrorCode::kBadReference:
+      return "bad_reference";
+    case ErrorCode::kNoMatch:
+      return "no_match";
+    case ErrorCode::kCodec:
+      return "codec";
+    case ErrorCode::kSignatureMissing:
+      return "signature_missing";
+    case ErrorCode::kSignatureBad:
+      return "signature_bad";
+    case ErrorCode::kRollback:
+      return "rollback";
+    case ErrorCode::kNotRegularFile:
+      return "not_regular_file";
+    case ErrorCode::kChanged:
+      return "changed";
+    case ErrorCode::kMappingLost:
+      return "mapping_lost";
+    case ErrorCode::kRemoteFilesystem:
+      return "remote_filesystem";
+    case ErrorCode::kLocked:
+      return "locked";
+    case ErrorCode::kExists:
+      return "exists";
+    case ErrorCode::kCommitUnknown:
+      return "commit_unknown";
+    case ErrorCode::kNoSpace:
+      return "no_space";
+    case ErrorCode::kNoResource:
+      return "no_resource";
+    case ErrorCode::kStaleHandle:
+      return "stale_handle";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+    case ErrorCode::kOutOfMemory:
+      return "out_of_memory";
+    case ErrorCode::kInternal:
+      return "internal";
+    case ErrorCode::kOperationNotPermitted:
+      return "operation_not_permitted";
+    case ErrorCode::kSerialiseFailed:
+      return "serialise_failed";
+    case ErrorCode::kBackendLibraryMissing:
+      return "backend_library_missing";
+    case ErrorCode::kBackendRestarted:
+      return "backend_restarted";
+    case ErrorCode::kTimedOut:
+      return "timed_out";
+    case ErrorCode::kInvalidConfig:
+      return "invalid_config";
+    case ErrorCode::kCopyNotAllowed:
+      return "copy_not_allowed";
+  }
+  return "unknown";
+}
+
+std::string to_text(const Error& error) {
+  std::string line = fmt::format("{} ({}", error.message, error_code_name(error.code));
+  if (!error.where.rule.empty()) line += fmt::format(", {}", error.where.rule);
+  if (error.where.record_id) {
+    const std::string record = fmt::format("record {}", *error.where.record_id);
+    if (!names_record(error.message, record)) line += ", " + record;
+  }
+  if (error.where.file_offset) line += fmt::format(", at byte {:#x}", *error.where.file_offset);
+  if (error.where.os_error != 0) line += fmt::format(", system error {}", error.where.os_error);
+  return line + ")";
+}
+
+Error in_context(Error error, std::string_view what) {
+  error.message = fmt::format("{}: {}", what, error.message);
+  return error;
+}
+
+}  // namespace fatctx

@@ -1,0 +1,255 @@
+// The bytes of a container. docs/format.md is the normative text; where it and this file differ, it is right.
+//
+// Every struct is alignment 1, little-endian, without padding, and is only ever copied out of or into a buffer:
+// nothing casts file bytes to these types. `reserved` is written zero and refused otherwise.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "fatctx/base/little_endian.h"
+
+namespace fatctx::container {
+
+using DiskHash = std::array<std::byte, 16>;    // XXH3-128, canonical (big-endian) byte order
+using DiskSha256 = std::array<std::byte, 32>;  // zero until the file is signed
+using DiskUuid = std::array<std::byte, 16>;
+
+inline constexpr std::array<std::byte, 8> kMagic = {std::byte{0x89}, std::byte{'C'},  std::byte{'T'},  std::byte{'X'},
+                                                    std::byte{0x0d}, std::byte{0x0a}, std::byte{0x1a}, std::byte{0x0a}};
+inline constexpr std::array<std::byte, 4> kSlotMagic = {std::byte{'C'}, std::byte{'T'}, std::byte{'X'}, std::byte{'S'}};
+inline constexpr std::array<std::byte, 4> kTocMagic = {std::byte{'C'}, std::byte{'T'}, std::byte{'X'}, std::byte{'T'}};
+
+inline constexpr std::uint16_t kMajorVersion = 0;
+inline constexpr std::uint16_t kMinorVersion = 1;
+
+// Feature words: bits this version understands. None is defined yet.
+inline constexpr std::uint64_t kKnownIncompatFeatures = 0;
+inline constexpr std::uint64_t kKnownRoCompatFeatures = 0;
+
+inline constexpr std::uint64_t kHeaderSize = 0x10000;
+inline constexpr std::uint64_t kPageSize = 0x1000;  // of the header's checked pages, on every host
+inline constexpr std::array<std::uint64_t, 2> kPrologueOffsets = {0x0000, 0x8000};
+// A0, B0, A1, B1: index 0..3. The mirrors of one pair, and the two pairs, lie in four different 16 KiB blocks.
+inline constexpr std::array<std::uint64_t, 4> kSlotOffsets = {0x1000, 0x4000, 0x9000, 0xC000};
+
+inline constexpr unsigned kExtentLog2 = 16;       // segments and TOC copies start on this
+inline constexpr unsigned kLargeExtentLog2 = 21;  // optional for segments
+inline constexpr unsigned kSmallRecordLog2 = 6;   // records inside a packed segment
+inline constexpr unsigned kLeafLog2 = 16;         // payload bytes under one leaf hash
+inline constexpr std::uint64_t kLeafSize = std::uint64_t{1} << kLeafLog2;
+inline constexpr std::uint32_t kNoSegment = 0xffffffff;
+
+// Limits (docs/format.md, section 8).
+inline constexpr std::uint64_t kMaxTocSize = std::uint64_t{8} << 20;
+inline constexpr std::uint64_t kMaxFileSize = std::uint64_t{1} << 47;
+inline constexpr std::uint64_t kMaxSegments = 8192;
+inline constexpr std::uint64_t kMaxRecords = 4096;
+inline constexpr std::uint64_t kMaxSlices = 65536;
+inline constexpr std::uint64_t kMaxKeys = 8192;
+inline constexpr std::uint64_t kMaxReferences = 8192;
+inline constexpr std::uint64_t kMaxGenerations = 1024;
+inline constexpr std::uint64_t kMaxLeaves = std::uint64_t{1} << 24;  // per segment
+inline constexpr std::uint64_t kMaxNameSize = 255;
+inline constexpr std::uint64_t kMaxTensorNameSize = 4096;
+inline constexpr std::uint64_t kMaxDescriptionSize = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMaxColdRecordSize = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMaxExpansion = 255;  // logical <= 255 x stored + 64 for a coded record
+inline constexpr std::uint64_t kExpansionSlack = 64;
+
+struct Prologue {  // format.md 3.1; one page, written once
+  std::array<std::byte, 8> magic;
+  le16 major_version;
+  le16 minor_version;
+  std::uint8_t extent_log2;
+  std::uint8_t granule_log2;
+  std::array<std::byte, 2> reserved0;
+  le64 incompat_features;
+  le64 ro_compat_features;
+  le64 compat_features;
+  DiskUuid uuid;
+  std::array<std::byte, 4024> reserved1;
+  DiskHash page_hash;  // XXH3-128, seed 0, of the page before this field
+};
+static_assert(sizeof(Prologue) == kPageSize && alignof(Prologue) == 1);
+static_assert(offsetof(Prologue, page_hash) == kPageSize - sizeof(DiskHash));
+
+inline constexpr std::uint8_t kSlotSealed = 1;  // flags of a slot
+inline constexpr std::uint8_t kSlotVoid = 2;
+
+struct Slot {  // format.md 3.2; one page
+  std::array<std::byte, 4> magic;
+  std::uint8_t slot_index;  // 0 A0, 1 B0, 2 A1, 3 B1
+  std::uint8_t flags;
+  std::array<std::byte, 2> reserved0;
+  DiskUuid uuid;
+  le64 generation;     // of a VOID slot: the live generation minus one
+  le64 committed_end;  // the fields from here on are zero in a VOID slot
+  std::array<le64, 2> toc_offset;
+  le64 toc_size;
+  DiskHash toc_hash;
+  DiskSha256 toc_sha256;
+  DiskHash previous_toc_hash;
+  DiskSha256 previous_toc_sha256;
+  std::array<std::byte, 32> key_id;
+  std::array<std::byte, 64> signature;
+  std::array<std::byte, 3824> reserved1;
+  DiskHash page_hash;  // XXH3-128 of the page before this field; seed = XXH3-64(uuid, slot_index)
+};
+static_assert(sizeof(Slot) == kPageSize && alignof(Slot) == 1);
+static_assert(offsetof(Slot, reserved1) <= 512, "live fields stay within the first sector");
+static_assert(offsetof(Slot, page_hash) == kPageSize - sizeof(DiskHash));
+
+struct TocHeader {  // format.md 4.1
+  std::array<std::byte, 4> magic;
+  le32 table_count;  // directory entries behind this header: always kTableCount
+  DiskUuid uuid;
+  le64 generation;
+  le64 toc_size;
+  std::array<std::byte, 88> reserved;
+};
+static_assert(sizeof(TocHeader) == 128 && alignof(TocHeader) == 1);
+
+// Order of the directory and of the tables behind it.
+enum class Table : std::uint32_t { kSegments, kRecords, kSlices, kKeys, kReferences, kGenerations, kNames };
+inline constexpr std::uint32_t kTableCount = 7;
+
+struct DirectoryEntry {  // format.md 4.2
+  le64 offset;           // from the first byte of the TOC
+  le64 count;
+  le32 entry_size;
+  std::array<std::byte, 4> reserved;
+};
+static_assert(sizeof(DirectoryEntry) == 24 && alignof(DirectoryEntry) == 1);
+
+enum class SegmentKind : std::uint16_t {
+  kPayload = 1,  // one record's bytes (or several records' equal bytes)
+  kPacked = 2,   // several small records, each on 64 bytes
+  kLeaves = 3,   // leaf hashes of the segments of its generation
+  kDead = 4,     // bytes nobody refers to any more
+};
+
+struct SegmentEntry {  // format.md 5.1; ascending by offset
+  le16 kind;
+  le16 reserved0;
+  std::uint8_t alignment_log2;
+  std::uint8_t hash_algorithm;  // 1 = XXH3-128
+  std::uint8_t leaf_log2;
+  std::uint8_t reserved1;
+  le64 offset;
+  le64 size;
+  le64 generation;          // that wrote it
+  le32 leaves_segment;      // index in this table; kNoSegment for LEAVES and DEAD
+  le32 sha_leaves_segment;  // kNoSegment until signed
+  le64 first_leaf;          // index of the first leaf in its LEAVES segment
+  le64 sha_first_leaf;
+  DiskHash leaves_hash;  // of its leaf range; of a LEAVES segment: of its own bytes; DEAD: zero
+  DiskSha256 leaves_sha256;
+  std::array<std::byte, 24> reserved2;
+};
+static_assert(sizeof(SegmentEntry) == 128 && alignof(SegmentEntry) == 1);
+
+inline constexpr std::uint8_t kHashXxh3 = 1;
+inline constexpr std::uint8_t kCodecNone = 0;
+inline constexpr std::uint8_t kCodecLz4Frame = 1;
+
+inline constexpr std::uint16_t kRecordIgnorable = 1;  // flags of a record
+inline constexpr std::uint16_t kRecordMustMap = 2;
+inline constexpr std::uint16_t kRecordRecipe = 4;  // its slices hold a recipe, not its bytes
+
+struct RecordEntry {  // format.md 5.2; ascending by record_id
+  le32 record_id;
+  le16 type;
+  le16 flags;
+  std::uint8_t codec;
+  std::uint8_t alignment_log2;
+  std::array<std::byte, 2> reserved0;
+  le32 name;         // offset in the names region
+  le32 first_slice;  // index in the slice table
+  le32 slice_count;
+  le64 logical_size;
+  le64 stored_size;  // sum of its slices
+  DiskHash logical_hash;
+  DiskSha256 logical_sha256;
+  std::array<std::byte, 40> reserved1;
+};
+static_assert(sizeof(RecordEntry) == 128 && alignof(RecordEntry) == 1);
+
+struct SliceEntry {  // format.md 5.3; in the order of the records they belong to
+  le32 segment;      // index in the segment table
+  std::array<std::byte, 4> reserved;
+  le64 offset_in_segment;
+  le64 size;
+};
+static_assert(sizeof(SliceEntry) == 24 && alignof(SliceEntry) == 1);
+
+struct DiskVersion {
+  le16 major_version;
+  le16 minor_version;
+  le16 patch_version;
+  le16 build_version;
+};
+static_assert(sizeof(DiskVersion) == 8 && alignof(DiskVersion) == 1);
+
+inline constexpr std::uint16_t kKeyGeneric = 1;  // flags of a key
+
+struct KeyEntry {  // format.md 5.4; ascending by key
+  le32 record_id;
+  le16 type;
+  le16 flags;
+  le32 group;  // this and the following strings: offsets in the names region
+  le32 unit;
+  le32 backend;
+  le32 qnn_soc;
+  le32 part;
+  le32 arch;
+  le32 features;
+  le32 vtcm_mb;
+  DiskVersion sdk;
+  le32 variant;
+  DiskVersion api;
+  DiskVersion blob;
+  std::array<std::byte, 28> reserved;
+};
+static_assert(sizeof(KeyEntry) == 96 && alignof(KeyEntry) == 1);
+
+enum class ReferenceKind : std::uint16_t {
+  kWeights = 1,      // a context binary uses a weight blob
+  kTensorTable = 2,  // a tensor table describes a weight blob
+};
+
+struct ReferenceEntry {  // format.md 5.5; ascending by (from, kind, role, to)
+  le32 from_record;
+  le32 to_record;
+  le16 kind;
+  le16 role;  // 0; far and near weights later
+  std::array<std::byte, 4> reserved;
+  DiskHash bound_hash;  // logical hash of the record referred to
+  DiskSha256 bound_sha256;
+};
+static_assert(sizeof(ReferenceEntry) == 64 && alignof(ReferenceEntry) == 1);
+
+struct GenerationEntry {  // format.md 5.6; ascending by number; earlier generations only
+  le64 number;
+  le64 toc_offset;
+  le64 toc_size;
+  le64 committed_end;
+  DiskHash toc_hash;
+  DiskSha256 toc_sha256;
+};
+static_assert(sizeof(GenerationEntry) == 80 && alignof(GenerationEntry) == 1);
+
+inline constexpr std::uint64_t kTableEntrySizes[kTableCount] = {sizeof(SegmentEntry),
+                                                                sizeof(RecordEntry),
+                                                                sizeof(SliceEntry),
+                                                                sizeof(KeyEntry),
+                                                                sizeof(ReferenceEntry),
+                                                                sizeof(GenerationEntry),
+                                                                1};
+inline constexpr std::uint64_t kTableMaxCounts[kTableCount] = {kMaxSegments,   kMaxRecords,     kMaxSlices, kMaxKeys,
+                                                               kMaxReferences, kMaxGenerations, kMaxTocSize};
+// Smallest TOC: header, directory, and the names region that always holds the empty string.
+inline constexpr std::uint64_t kTablesStart = sizeof(TocHeader) + kTableCount * sizeof(DirectoryEntry);
+
+}  // namespace fatctx::container

@@ -1,0 +1,257 @@
+// The header: two prologue copies and four slots in 64 KiB, all of which is read and checked at every open.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "container/copy_out.h"
+#include "container/hash.h"
+#include "container/parse.h"
+
+namespace fatctx::container {
+namespace {
+
+Error complaint(ErrorCode code, std::string_view rule, std::uint64_t offset, std::string message) {
+  return Error{code, std::move(message), {.file_offset = offset, .rule = rule}};
+}
+
+template <typename T>
+T page_at(ByteView header, std::uint64_t offset) {
+  static_assert(sizeof(T) == kPageSize);
+  T page;
+  std::memcpy(&page, header.data() + offset, sizeof(T));
+  return page;
+}
+
+bool page_hash_matches(ByteView header, std::uint64_t offset, std::uint64_t seed) {
+  const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
+  const Hash128 hash = hash128(page.first(kPageSize - sizeof(DiskHash)), seed);
+  return std::memcmp(hash.bytes.data(), page.data() + kPageSize - sizeof(DiskHash), sizeof(DiskHash)) == 0;
+}
+
+bool has_magic(ByteView bytes, std::uint64_t offset) {
+  return std::memcmp(bytes.data() + offset, kMagic.data(), kMagic.size()) == 0;
+}
+
+Status check_long_enough(ByteView header, std::uint64_t file_size) {
+  if (file_size == 0) return complaint(ErrorCode::kTruncated, "F1", 0, "the file is empty");
+  if (file_size < kMagic.size() || (file_size < kHeaderSize && !has_magic(header, 0))) {
+    return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
+  }
+  if (file_size < kHeaderSize || header.size() < kHeaderSize) {
+    return complaint(ErrorCode::kTruncated, "F1", file_size,
+                     fmt::format("the file ends after {} bytes, inside its 65,536-byte header", file_size));
+  }
+  return Done{};
+}
+
+Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
+  if (prologue.major_version != kMajorVersion || prologue.minor_version != kMinorVersion) {
+    // While the major version is 0 every minor version may differ in layout.
+    return complaint(ErrorCode::kUnsupported, "F1", offset,
+                     fmt::format("format version {}.{}; this library reads {}.{}: pack the file again or update",
+                                 static_cast<unsigned>(prologue.major_version),
+                                 static_cast<unsigned>(prologue.minor_version), kMajorVersion, kMinorVersion));
+  }
+  if ((prologue.incompat_features & ~kKnownIncompatFeatures) != 0) {
+    return complaint(ErrorCode::kUnsupported, "F3", offset,
+                     fmt::format("needs features this library does not know (bits {:#x}): update the library",
+                                 static_cast<std::uint64_t>(prologue.incompat_features)));
+  }
+  if (prologue.extent_log2 != kExtentLog2 && prologue.extent_log2 != kLargeExtentLog2) {
+    return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("extent_log2 is {}", prologue.extent_log2));
+  }
+  if (prologue.granule_log2 != 12 && prologue.granule_log2 != 14 && prologue.granule_log2 != 16) {
+    return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("granule_log2 is {}", prologue.granule_log2));
+  }
+  if (all_zero(prologue.uuid)) return complaint(ErrorCode::kMalformed, "F5", offset, "the uuid is zero");
+  if (!all_zero(prologue.reserved0) || !all_zero(prologue.reserved1)) {
+    return complaint(ErrorCode::kMalformed, "F20", offset, "reserved bytes of the prologue are not zero");
+  }
+  return Done{};
+}
+
+Result<Prologue> read_prologue(ByteView header, std::uint32_t& degraded) {
+  std::optional<Prologue> good;
+  bool magic_seen = false;
+  for (std::size_t copy = 0; copy < kPrologueOffsets.size(); ++copy) {
+    const std::uint64_t offset = kPrologueOffsets[copy];
+    const bool magic = has_magic(header, offset);
+    magic_seen = magic_seen || magic;
+    if (!magic || !page_hash_matches(header, offset, 0)) {
+      degraded |= kDegradedPrologue0 << copy;
+      continue;
+    }
+    const auto page = page_at<Prologue>(header, offset);
+    FATCTX_TRY(check_prologue(page, offset));
+    if (good && std::memcmp(&*good, &page, sizeof(Prologue)) != 0) {
+      return complaint(ErrorCode::kMalformed, "F2", offset, "the two prologue copies are whole but differ");
+    }
+    good = page;
+  }
+  if (good) return *good;
+  if (!magic_seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
+  return complaint(ErrorCode::kChecksumMismatch, "F2", 0, "both prologue copies are damaged");
+}
+
+Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
+  const std::uint64_t offset = kSlotOffsets[index];
+  if (slot.slot_index != index) {
+    return complaint(ErrorCode::kMalformed, "F6", offset,
+                     fmt::format("slot {} says it is slot {}", index, slot.slot_index));
+  }
+  if (slot.uuid != uuid) return complaint(ErrorCode::kMalformed, "F7", offset, "the slot belongs to another container");
+  if ((slot.flags & ~(kSlotSealed | kSlotVoid)) != 0 || !all_zero(slot.reserved0) || !all_zero(slot.reserved1) ||
+      !all_zero(slot.toc_sha256) || !all_zero(slot.previous_toc_sha256) || !all_zero(slot.key_id) ||
+      !all_zero(slot.signature)) {
+    return complaint(ErrorCode::kMalformed, "F20", offset,
+                     fmt::format("reserved bits or bytes of slot {} are not zero", index));
+  }
+  if ((slot.flags & kSlotVoid) != 0) {
+    const ByteView page(reinterpret_cast<const std::byte*>(&slot), sizeof(Slot));  // a copy on our stack
+    constexpr std::size_t kFrom = offsetof(Slot, committed_end);
+    if ((slot.flags & kSlotSealed) != 0 || !all_zero(page.subspan(kFrom, offsetof(Slot, page_hash) - kFrom))) {
+      return complaint(ErrorCode::kMalformed, "F8", offset,
+                       fmt::format("VOID slot {} holds more than a generation", index));
+    }
+  } else if (slot.generation == 0) {
+    return complaint(ErrorCode::kMalformed, "F8", offset, fmt::format("slot {} is live with generation 0", index));
+  }
+  return Done{};
+}
+
+bool mirrors_agree(Slot a, Slot b) {
+  b.slot_index = a.slot_index;
+  b.page_hash = a.page_hash;
+  return std::memcmp(&a, &b, sizeof(Slot)) == 0;
+}
+
+// The good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
+Result<std::optional<Slot>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
+                                      std::uint32_t& degraded) {
+  std::optional<Slot> good;
+  for (const std::uint8_t index : {pair, static_cast<std::uint8_t>(pair + 2)}) {
+    const std::uint64_t offset = kSlotOffsets[index];
+    const bool magic = std::memcmp(header.data() + offset, kSlotMagic.data(), kSlotMagic.size()) == 0;
+    if (!magic || !page_hash_matches(header, offset, slot_seed(uuid, index))) {
+      degraded |= kDegradedSlotA0 << index;
+      continue;
+    }
+    const auto slot = page_at<Slot>(header, offset);
+    FATCTX_TRY(check_slot(slot, index, uuid));
+    if (good && !mirrors_agree(*good, slot)) {
+      return complaint(ErrorCode::kMalformed, "F8", offset,
+                       fmt::format("slots {} and {} are whole but differ", pair, index));
+    }
+    good = slot;
+  }
+  return good;
+}
+
+bool live(const std::optional<Slot>& slot) { return slot && (slot->flags & kSlotVoid) == 0; }
+
+// The pair whose generation is opened.
+Result<std::uint8_t> newest_pair(const std::optional<Slot>& a, const std::optional<Slot>& b) {
+  if (!live(a) && !live(b)) {
+    if (a && b) return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[0], "both slot pairs are VOID");
+    return complaint(ErrorCode::kChecksumMismatch, "F6", kSlotOffsets[a ? 1 : 0],
+                     "both mirrors of the slot that names the table of contents are damaged");
+  }
+  if (!a) return std::uint8_t{1};
+  if (!b) return std::uint8_t{0};
+  const std::uint64_t generation_a = a->generation;
+  const std::uint64_t generation_b = b->generation;
+  const bool a_newer = generation_a > generation_b;
+  const std::uint64_t apart = a_newer ? generation_a - generation_b : generation_b - generation_a;
+  if (apart != 1) {
+    return complaint(ErrorCode::kMalformed, "F9", kSlotOffsets[0],
+                     fmt::format("slot generations {} and {} do not follow each other", generation_a, generation_b));
+  }
+  if (!live(a_newer ? a : b)) {
+    return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[a_newer ? 0 : 1], "the VOID slot is the newer one");
+  }
+  return static_cast<std::uint8_t>(a_newer ? 0 : 1);
+}
+
+Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t at) {
+  if (header.committed_end > kMaxFileSize) {
+    return complaint(ErrorCode::kLimitExceeded, "F22", at, fmt::format("committed_end is {}", header.committed_end));
+  }
+  if (header.committed_end > file_size) {
+    return complaint(ErrorCode::kTruncated, "F10", file_size,
+                     fmt::format("the file has {} bytes, {} were committed: it was cut or not copied whole", file_size,
+                                 header.committed_end));
+  }
+  if (header.sealed && header.committed_end != file_size) {
+    return complaint(
+        ErrorCode::kTrailingData, "F10", header.committed_end,
+        fmt::format("a sealed file must end at byte {}, this one has {}", header.committed_end, file_size));
+  }
+  if (header.toc_size > kMaxTocSize) {
+    return complaint(
+        ErrorCode::kLimitExceeded, "F12", at,
+        fmt::format("the table of contents has {} bytes, at most {} are allowed", header.toc_size, kMaxTocSize));
+  }
+  if (header.toc_size <= kTablesStart) {
+    return complaint(ErrorCode::kMalformed, "F12", at,
+                     fmt::format("the table of contents has {} bytes", header.toc_size));
+  }
+  for (const std::uint64_t offset : header.toc_offset) {
+    if ((offset & ((std::uint64_t{1} << kExtentLog2) - 1)) != 0 || offset < kHeaderSize ||
+        !within({offset, header.toc_size}, header.committed_end)) {
+      return complaint(ErrorCode::kMalformed, "F11", at,
+                       fmt::format("a table of contents at {:#x} is out of place", offset));
+    }
+  }
+  const auto [low, high] = std::minmax(header.toc_offset[0], header.toc_offset[1]);
+  if (high - low < header.toc_size) {
+    return complaint(ErrorCode::kMalformed, "F11", at, "the copies of the table of contents overlap");
+  }
+  return Done{};
+}
+
+bool padding_is_zero(ByteView header) {
+  constexpr ByteRange kGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
+  return std::all_of(std::begin(kGaps), std::end(kGaps), [&](ByteRange gap) {
+    return all_zero(header.subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size)));
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> degraded_texts(std::uint32_t degraded) {
+  static constexpr std::string_view kTexts[] = {"prologue copy 0", "prologue copy 1", "slot A0",
+                                                "slot B0",         "slot A1",         "slot B1",
+                                                "header padding",  "toc copy 0",      "toc copy 1"};
+  std::vector<std::string> texts;
+  for (std::size_t bit = 0; bit < std::size(kTexts); ++bit) {
+    if ((degraded & (1U << bit)) != 0) texts.emplace_back(kTexts[bit]);
+  }
+  return texts;
+}
+
+Result<Header> parse_header(ByteView header, std::uint64_t file_size) {
+  FATCTX_TRY(check_long_enough(header, file_size));
+  Header facts;
+  FATCTX_ASSIGN(const Prologue prologue, read_prologue(header, facts.degraded));
+  facts.uuid = prologue.uuid;
+  facts.extent_log2 = prologue.extent_log2;
+  facts.granule_log2 = prologue.granule_log2;
+  FATCTX_ASSIGN(const std::optional<Slot> a, read_pair(header, 0, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(const std::optional<Slot> b, read_pair(header, 1, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(facts.pair, newest_pair(a, b));
+  const Slot& slot = facts.pair == 0 ? *a : *b;
+  facts.generation = slot.generation;
+  facts.committed_end = slot.committed_end;
+  facts.toc_offset = {slot.toc_offset[0], slot.toc_offset[1]};
+  facts.toc_size = slot.toc_size;
+  facts.toc_hash.bytes = slot.toc_hash;
+  facts.sealed = (slot.flags & kSlotSealed) != 0;
+  FATCTX_TRY(check_bounds(facts, file_size, kSlotOffsets[facts.pair]));
+  facts.tail_bytes = file_size - facts.committed_end;
+  if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
+  return facts;
+}
+
+}  // namespace fatctx::container

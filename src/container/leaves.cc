@@ -1,0 +1,48 @@
+#include "container/leaves.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "container/hash.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::uint64_t kLeavesPerRead = 16;  // 1 MiB
+
+}  // namespace
+
+LeafRange leaves_touched(ByteRange range) noexcept {
+  if (range.size == 0) return {};
+  return {range.offset >> kLeafLog2, ((range.offset + range.size - 1) >> kLeafLog2) + 1};
+}
+
+Result<std::vector<Hash128>> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment) {
+  std::vector<Hash128> leaves(static_cast<std::size_t>(segment.leaf_count()));
+  const std::uint64_t offset = toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
+  FATCTX_TRY(file.read_at(offset, std::as_writable_bytes(std::span(leaves))));
+  if (hash128(std::as_bytes(std::span(leaves))) != segment.leaves_hash) {
+    return Error{ErrorCode::kChecksumMismatch, "the leaf hashes are damaged", {.file_offset = offset, .rule = "F26"}};
+  }
+  return leaves;
+}
+
+Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const std::vector<Hash128>& leaves,
+                   LeafRange range, const LeafVisitor& visit) {
+  const auto unit = static_cast<std::size_t>(std::min(kLeavesPerRead * kLeafSize, segment.size));
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(unit);
+  for (std::uint64_t leaf = range.first; leaf < range.end;) {
+    const std::uint64_t start = leaf << kLeafLog2;
+    const std::uint64_t stop = std::min({(leaf + kLeavesPerRead) << kLeafLog2, range.end << kLeafLog2, segment.size});
+    const std::span<std::byte> piece(buffer.get(), static_cast<std::size_t>(stop - start));
+    FATCTX_TRY(file.read_at(segment.offset + start, piece));
+    for (ByteView rest = piece; !rest.empty(); ++leaf) {
+      const ByteView bytes = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
+      FATCTX_TRY(visit(leaf, bytes, hash128(bytes) == leaves[static_cast<std::size_t>(leaf)]));
+      rest = rest.subspan(bytes.size());
+    }
+  }
+  return Done{};
+}
+
+}  // namespace fatctx::container

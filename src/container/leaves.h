@@ -1,0 +1,32 @@
+// Checking payload against its leaf hashes, by pread: mapped bytes are never touched here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "container/parse.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// The leaf hashes of one segment, read from its LEAVES segment and checked against the segment's entry.
+// Errors: checksum_mismatch (F26), truncated, io.
+[[nodiscard]] Result<std::vector<Hash128>> read_leaves(const mapping::OsFile& file, const Toc& toc,
+                                                       const Segment& segment);
+
+struct LeafRange {  // half open, counted from the first leaf of the segment
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
+// What a caller wants to know of each leaf: its bytes, and whether they match. An error stops the walk.
+using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, bool good)>;
+
+// Reads `range` of `segment` in pieces of at most 1 MiB and calls `visit` for each leaf in order.
+[[nodiscard]] Status walk_leaves(const mapping::OsFile& file, const Segment& segment,
+                                 const std::vector<Hash128>& leaves, LeafRange range, const LeafVisitor& visit);
+
+[[nodiscard]] LeafRange leaves_touched(ByteRange range_in_segment) noexcept;
+
+}  // namespace fatctx::container

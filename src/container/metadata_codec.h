@@ -1,0 +1,24 @@
+// Descriptions to bytes and back. The only file that knows protobuf is metadata_codec.cc.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/description.h"
+
+namespace fatctx::container {
+
+// What is stored instead of the value of an option that names a path of the packing host.
+inline constexpr std::string_view kGivenAtRunTime = "given at run time";
+
+// True for options whose value is a path: the last part of the key ends in "_path" or "_dir".
+[[nodiscard]] bool path_valued(std::string_view key) noexcept;
+
+// Errors: limit_exceeded (F32: more than 1 MiB).
+[[nodiscard]] Result<std::vector<std::byte>> encode_description(const ContainerDescription& description);
+// Errors: malformed (F32: does not parse, or its records are not ascending; F34), limit_exceeded (F32).
+[[nodiscard]] Result<ContainerDescription> decode_description(ByteView bytes);
+
+}  // namespace fatctx::container

@@ -1,0 +1,68 @@
+#include "container/open.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "container/hash.h"
+
+namespace fatctx::container {
+
+Error in_record(Error error, const RecordInfo& record) {
+  if (!error.where.record_id) error.where.record_id = record.id;
+  error.message = fmt::format("record {} \"{}\": {}", record.id, record.name, error.message);
+  return error;
+}
+
+Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size) {
+  // Not a vector: its zeroing would cost as much as the read.
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kHeaderSize);
+  const std::span<std::byte> header(buffer.get(), static_cast<std::size_t>(std::min(kHeaderSize, file_size)));
+  FATCTX_TRY(file.read_at(0, header));
+  return parse_header(header, file_size);
+}
+
+Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size) {
+  OpenedToc opened;
+  FATCTX_ASSIGN(opened.header, read_header(file, file_size));
+  for (int copy = 0; copy < 2; ++copy) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(opened.header.toc_size));
+    auto read = file.read_at(opened.header.toc_offset[static_cast<std::size_t>(copy)], bytes);
+    if (read.ok() && toc_hash_matches(bytes, opened.header)) {
+      FATCTX_ASSIGN(opened.toc, parse_toc(std::move(bytes), opened.header, copy));
+      return opened;
+    }
+    if (!read.ok() && copy == 1) return std::move(read).error();
+    opened.header.degraded |= kDegradedToc0 << copy;
+  }
+  return Error{ErrorCode::kChecksumMismatch,
+               "both copies of the table of contents are damaged",
+               {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
+}
+
+Status check_supported(const RecordInfo& record, const RecordForm& form) {
+  if (record.supported) return Done{};
+  const std::string_view why = form.recipe                ? "it is stored as a recipe"
+                               : record.slice_count > 1   ? "it consists of several slices"
+                               : form.codec != kCodecNone ? "it is stored compressed"
+                                                          : "its type is unknown";
+  return in_record(Error{ErrorCode::kUnsupported, fmt::format("{}, which this version lists but cannot hand out", why)},
+                   record);
+}
+
+Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
+                                                    const RecordInfo& record) {
+  FATCTX_TRY(check_supported(record, toc.forms[toc.index_of(record)]));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(record.size_bytes));
+  auto read = file.read_at(record.file_offset, bytes);
+  if (!read.ok()) return in_record(std::move(read).error(), record);
+  if (hash128(bytes) != record.hash) {
+    return in_record(
+        Error{ErrorCode::kChecksumMismatch, "its bytes do not match their hash", {.file_offset = record.file_offset}},
+        record);
+  }
+  return bytes;
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,30 @@
+// Reading what an open needs from a file: header and newest table of contents, nothing else.
+#pragma once
+
+#include "container/parse.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+struct OpenedToc {
+  Header header;
+  Toc toc;
+};
+
+// `file_size` is what the caller's stat said. Copy 1 of the TOC is read only if copy 0 is damaged.
+// Errors: those of parse_header and parse_toc; checksum_mismatch (F13: both copies are damaged), truncated, io.
+[[nodiscard]] Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size);
+[[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
+
+// The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the
+// record's hash. Errors: checksum_mismatch, unsupported, truncated, io.
+[[nodiscard]] Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
+                                                                  const RecordInfo& record);
+
+// unsupported, saying why this version cannot hand the record out; Done if it can.
+[[nodiscard]] Status check_supported(const RecordInfo& record, const RecordForm& form);
+
+// Names the record in an error.
+[[nodiscard]] Error in_record(Error error, const RecordInfo& record);
+
+}  // namespace fatctx::container

@@ -1,0 +1,330 @@
+// Packer: collects and checks records, then plans, copies and publishes.
+#include "fatctx/packer.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "container/hash.h"
+#include "container/metadata_codec.h"
+#include "container/names.h"
+#include "container/plan.h"
+#include "container/tensor_table.h"
+#include "container/toc_build.h"
+#include "mapping/publish.h"
+
+namespace fatctx {
+namespace {
+
+using namespace container;
+
+// Large calls give large folios in the page cache, which make the first touch of a mapping cheaper; a multiple of
+// the leaf size, so that a leaf never spans two of them.
+constexpr std::size_t kCopyUnit = std::size_t{4} << 20;
+static_assert(kCopyUnit % kLeafSize == 0);
+
+Error as_argument(Error error) {  // the same rule, but it is the caller's own text that breaks it
+  if (error.code == ErrorCode::kMalformed) error.code = ErrorCode::kInvalidArgument;
+  return error;
+}
+
+// Fills segments: copies inputs, hashes records and leaves, and writes the leaves where the plan has them.
+class Copier {
+ public:
+  Copier(Plan& plan, mapping::OsFile& file, const Progress& progress) : plan_(plan), file_(file), progress_(progress) {
+    for (const PlannedSegment& segment : plan_.segments) total_ += segment.size;
+  }
+
+  Status run() {
+    leaves_at_ = plan_.segments.back().offset;
+    for (PlannedSegment& segment : plan_.segments) {
+      if (segment.kind != SegmentKind::kLeaves) FATCTX_TRY(copy_segment(segment));
+    }
+    FATCTX_TRY(flush_leaves());
+    plan_.segments.back().leaves_hash = all_leaves_.digest();
+    for (const PlannedRecord& planned : plan_.records) FATCTX_TRY(planned.input.check_unchanged());
+    return Done{};
+  }
+
+ private:
+  Status copy_segment(PlannedSegment& segment) {
+    Hasher segment_leaves;
+    if (segment.kind == SegmentKind::kPacked) {
+      FATCTX_TRY(copy_packed(segment, segment_leaves));
+    } else {
+      PlannedRecord& planned = plan_.records[segment.records.front()];
+      Hasher record_hash;
+      for (std::uint64_t at = 0; at < segment.size;) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCopyUnit, segment.size - at));
+        buffer_.resize(size);
+        FATCTX_TRY(planned.input.read_at(at, buffer_));
+        record_hash.update(buffer_);
+        FATCTX_TRY(put(segment, at, segment_leaves));
+        at += size;
+      }
+      planned.hash = record_hash.digest();
+      FATCTX_TRY(planned.input.check_unchanged());
+    }
+    segment.leaves_hash = segment_leaves.digest();
+    return Done{};
+  }
+
+  // Small records are gathered in units as well; between them lie zeros up to their alignment.
+  Status copy_packed(const PlannedSegment& segment, Hasher& segment_leaves) {
+    std::uint64_t written = 0;
+    buffer_.clear();
+    std::vector<std::byte> piece;
+    for (const std::size_t index : segment.records) {
+      PlannedRecord& planned = plan_.records[index];
+      buffer_.resize(static_cast<std::size_t>(planned.offset_in_segment - written));
+      Hasher record_hash;
+      for (std::uint64_t at = 0; at < planned.input.size();) {
+        const std::size_t room = kCopyUnit - buffer_.size();
+        piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(room, planned.input.size() - at)));
+        FATCTX_TRY(planned.input.read_at(at, piece));
+        record_hash.update(piece);
+        buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+        at += piece.size();
+        if (buffer_.size() == kCopyUnit) {
+          FATCTX_TRY(put(segment, written, segment_leaves));
+          written += buffer_.size();
+          buffer_.clear();
+        }
+      }
+      planned.hash = record_hash.digest();
+    }
+    return buffer_.empty() ? Status(Done{}) : put(segment, written, segment_leaves);
+  }
+
+  // Writes buffer_ at `at` of the segment and hashes its leaves.
+  Status put(const PlannedSegment& segment, std::uint64_t at, Hasher& segment_leaves) {
+    FATCTX_TRY(file_.write_at(segment.offset + at, buffer_));
+    ByteView rest = buffer_;
+    while (!rest.empty()) {
+      const ByteView leaf = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
+      const Hash128 hash = hash128(leaf);
+      segment_leaves.update(hash.bytes);
+      leaves_.insert(leaves_.end(), hash.bytes.begin(), hash.bytes.end());
+      rest = rest.subspan(leaf.size());
+    }
+    if (leaves_.size() >= kLeafSize) FATCTX_TRY(flush_leaves());
+    done_ += buffer_.size();
+    if (progress_) progress_(done_, total_);
+    return Done{};
+  }
+
+  Status flush_leaves() {
+    FATCTX_TRY(file_.write_at(leaves_at_, leaves_));
+    all_leaves_.update(leaves_);
+    leaves_at_ += leaves_.size();
+    leaves_.clear();
+    return Done{};
+  }
+
+  Plan& plan_;
+  mapping::OsFile& file_;
+  const Progress& progress_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+  std::vector<std::byte> buffer_;
+  std::vector<std::byte> leaves_;  // not yet written
+  Hasher all_leaves_;
+  std::uint64_t leaves_at_ = 0;
+};
+
+}  // namespace
+
+struct Packer::Impl {
+  PackOptions options;
+  std::vector<PackRecord> records;
+  std::map<std::string, RecordType> names;
+  std::map<std::string, std::string> keys;  // canonical text of the full key -> record name
+  std::vector<std::string> warnings;
+
+  Status check_text(const std::string& text, std::string_view what) const {
+    if (text.empty()) return Done{};
+    auto status = check_name(text, kMaxNameSize, false, what);
+    return status.ok() ? Status(Done{}) : Status(as_argument(std::move(status).error()));
+  }
+
+  Status check_key(const PackRecord& record) const {
+    FATCTX_TRY(check_text(record.key.group, "the group"));
+    FATCTX_TRY(check_text(record.key.unit, "the unit"));
+    FATCTX_TRY(check_text(record.key.backend, "the backend"));
+    FATCTX_TRY(check_text(record.key.part, "the part"));
+    FATCTX_TRY(check_text(record.key.arch, "the arch"));
+    FATCTX_TRY(check_text(record.key.variant, "the variant"));
+    for (const std::string& word : record.key.features) {
+      if (word.empty() || word.find_first_of(", ") != std::string::npos) {
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is not a feature word: blanks and commas separate them", word)};
+      }
+    }
+    const std::string features = canonical_features(record.key.features);
+    FATCTX_TRY(check_text(features, "the list of features"));
+    if (record.type == RecordType::kContextBinary && record.key.backend.empty()) {
+      return Error{ErrorCode::kInvalidArgument, "a context binary needs the backend it was built for"};
+    }
+    return Done{};
+  }
+
+  std::string key_text(const PackRecord& record) const {
+    const PackKey& key = record.key;
+    return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", static_cast<int>(record.type),
+                       key.group, key.unit, key.backend, key.qnn_soc, key.part, key.arch,
+                       canonical_features(key.features), key.vtcm_mb, to_text(key.sdk), key.variant);
+  }
+
+  void drop_paths(std::vector<DescribedOption>& list, std::string_view of) {
+    for (DescribedOption& option : list) {
+      const bool absolute = option.value.starts_with('/') ||
+                            (option.value.size() > 2 && option.value[1] == ':' && option.value[2] == '\\');
+      if ((path_valued(option.key) || absolute) && option.value != kGivenAtRunTime) {
+        warnings.push_back(
+            fmt::format("{}: the value of {} is a path of this machine and is not stored", of, option.key));
+        option.value = kGivenAtRunTime;
+      }
+    }
+  }
+
+  Status add(PackRecord record) {
+    auto named = check_name(record.name, kMaxNameSize, false, "record name");
+    if (!named.ok()) return as_argument(std::move(named).error());
+    if (record.type == RecordType::kDescription) {
+      return Error{ErrorCode::kInvalidArgument, "the description record is written by the packer"};
+    }
+    if (names.contains(record.name) || record.name == "description") {
+      return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already", record.name)};
+    }
+    auto key_ok = check_key(record);
+    if (!key_ok.ok()) return in_context(std::move(key_ok).error(), fmt::format("record \"{}\"", record.name));
+    // Records that are not selected by target still need a unique key.
+    if (record.type != RecordType::kContextBinary && record.key.variant.empty()) record.key.variant = record.name;
+    if (record.type != RecordType::kContextBinary && !record.weights.empty() &&
+        record.type != RecordType::kTensorTable) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("record \"{}\": only a context binary refers to weights", record.name)};
+    }
+    if (record.type != RecordType::kWeightBlob && !record.tensors.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("record \"{}\": only a weight blob has tensors", record.name)};
+    }
+    const auto [existing, inserted] = keys.emplace(key_text(record), record.name);
+    if (!inserted) {
+      return Error{
+          ErrorCode::kExists,
+          fmt::format("record \"{}\" has the same selection key as \"{}\": {}; give one of them a variant", record.name,
+                      existing->second, target_text(key_of(record, canonical_features(record.key.features))))};
+    }
+    std::sort(record.weights.begin(), record.weights.end());
+    record.weights.erase(std::unique(record.weights.begin(), record.weights.end()), record.weights.end());
+    drop_paths(record.description.options, fmt::format("record \"{}\"", record.name));
+    names.emplace(record.name, record.type);
+    records.push_back(std::move(record));
+    return Done{};
+  }
+
+  // Tensor tables become records of their own, now that the size of their blob can be asked.
+  Result<std::vector<PackRecord>> with_tensor_tables() const {
+    std::vector<PackRecord> all;
+    for (PackRecord record : records) {
+      if (!record.tensors.empty()) {
+        PackRecord table;
+        table.type = RecordType::kTensorTable;
+        table.name = record.name + ".tensors";
+        table.key.group = record.key.group;
+        table.key.variant = table.name;
+        table.weights = {record.name};
+        auto input = Input::open(record.source);
+        if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", record.name));
+        auto bytes = build_tensor_table(record.tensors, input.value().size());
+        if (!bytes.ok())
+          return in_context(std::move(bytes).error(), fmt::format("tensors of record \"{}\"", record.name));
+        table.source.bytes = std::move(bytes).value();
+        if (names.contains(table.name) || table.name.size() > kMaxNameSize) {
+          return Error{ErrorCode::kExists, fmt::format("the name \"{}\" is needed for the tensor table", table.name)};
+        }
+        all.push_back(std::move(table));
+        record.tensors.clear();
+      }
+      all.push_back(std::move(record));
+    }
+    return all;
+  }
+
+  Status check_references() const {
+    for (const PackRecord& record : records) {
+      for (const std::string& weights : record.weights) {
+        const auto found = names.find(weights);
+        if (found != names.end() && found->second == RecordType::kWeightBlob) continue;
+        return Error{ErrorCode::kBadReference,
+                     found == names.end() ? fmt::format("record \"{}\" refers to weights \"{}\", which are not there",
+                                                        record.name, weights)
+                                          : fmt::format("record \"{}\" refers to \"{}\" as weights, but that is a {}",
+                                                        record.name, weights, record_type_name(found->second)),
+                     {.rule = "F27"}};
+      }
+    }
+    return Done{};
+  }
+};
+
+Packer::Packer(PackOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+  impl_->drop_paths(impl_->options.options, "container");
+}
+Packer::~Packer() = default;
+Packer::Packer(Packer&&) noexcept = default;
+Packer& Packer::operator=(Packer&&) noexcept = default;
+
+Status Packer::add(PackRecord record) { return impl_->add(std::move(record)); }
+
+Result<PackReport> Packer::publish(const std::string& path) {
+  const PackOptions& options = impl_->options;
+  if (options.sharing != Sharing::kOff) {
+    return Error{
+        ErrorCode::kUnsupported,
+        "only --sharing off is there so far (equal records are stored once); sharing by pages and bytes is not yet"};
+  }
+  if ((options.extent_log2 != kExtentLog2 && options.extent_log2 != kLargeExtentLog2) ||
+      (options.granule_log2 != 12 && options.granule_log2 != 14 && options.granule_log2 != 16)) {
+    return Error{
+        ErrorCode::kInvalidArgument, "extent_log2 must be 16 or 21, granule_log2 12, 14 or 16", {.rule = "F4"}};
+  }
+  FATCTX_TRY(impl_->check_references());
+  // Before the inputs are read: an existing target is the commonest refusal.
+  FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
+                mapping::PendingFile::create(path, options.overwrite));
+  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables());
+  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), options));
+  mapping::OsFile& file = pending->file();
+  FATCTX_TRY(file.allocate(plan.committed_end));
+  FATCTX_TRY(Copier(plan, file, options.progress).run());
+  FATCTX_ASSIGN(std::vector<std::byte> toc, build_toc(plan, options));
+  const DiskUuid uuid = derive_uuid(toc, options);
+  put_uuid(toc, uuid);
+  for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file.write_at(offset, toc));
+  FATCTX_TRY(file.write_at(0, build_header(plan, toc, uuid, options)));
+  FATCTX_TRY(pending->publish(options.seal));
+
+  PackReport report;
+  report.path = path;
+  report.uuid = uuid_text(uuid);
+  report.file_size = plan.committed_end;
+  report.record_count = static_cast<std::uint32_t>(plan.records.size());
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    report.input_bytes += plan.records[i].input.size();
+    if (plan.records[i].stored_as == i) {
+      report.stored_bytes += plan.records[i].input.size();
+    } else {
+      ++report.shared_records;
+    }
+  }
+  report.sealed = options.seal;
+  report.warnings = impl_->warnings;
+  return report;
+}
+
+}  // namespace fatctx

@@ -1,0 +1,102 @@
+// Bytes to checked structs: the open sequence over bytes that somebody else has read.
+//
+// Pure: no IO, no state. Each function copies out, checks, converts; what it returns has passed every rule of
+// docs/format.md section 9 that can be told from the header and the table of contents. Payload is not needed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "container/disk_format.h"
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+#include "fatctx/record.h"
+
+namespace fatctx::container {
+
+// Redundancy that a file has lost without losing anything else.
+enum Degraded : std::uint32_t {
+  kDegradedPrologue0 = 1U << 0,
+  kDegradedPrologue1 = 1U << 1,
+  kDegradedSlotA0 = 1U << 2,  // and B0, A1, B1 in the bits above, in slot order
+  kDegradedHeaderPadding = 1U << 6,
+  kDegradedToc0 = 1U << 7,
+  kDegradedToc1 = 1U << 8,
+};
+[[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
+
+// What the 64 KiB header says, checked.
+struct Header {
+  DiskUuid uuid = {};
+  std::uint8_t extent_log2 = 0;
+  std::uint8_t granule_log2 = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t committed_end = 0;
+  std::array<std::uint64_t, 2> toc_offset = {};
+  std::uint64_t toc_size = 0;
+  Hash128 toc_hash;
+  bool sealed = false;
+  std::uint8_t pair = 0;  // 0: A, 1: B
+  std::uint64_t tail_bytes = 0;
+  std::uint32_t degraded = 0;
+};
+
+// `header` holds the first min(file_size, 64 KiB) bytes of the file.
+// Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data, limit_exceeded.
+[[nodiscard]] Result<Header> parse_header(ByteView header, std::uint64_t file_size);
+
+struct Segment {
+  SegmentKind kind = SegmentKind::kPayload;
+  std::uint8_t alignment_log2 = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint32_t leaves_segment = kNoSegment;
+  std::uint64_t first_leaf = 0;
+  Hash128 leaves_hash;
+
+  [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }
+};
+
+struct Slice {
+  std::uint32_t segment = 0;
+  ByteRange range;  // in the segment
+};
+
+struct Reference {
+  std::uint32_t from_record = 0;
+  std::uint32_t to_record = 0;
+  ReferenceKind kind = ReferenceKind::kWeights;
+};
+
+struct RecordForm {  // what RecordInfo does not show
+  std::uint32_t first_slice = 0;
+  std::uint8_t codec = kCodecNone;
+  bool recipe = false;
+};
+
+// The table of contents. Strings in it borrow from `bytes`, which moves with it.
+struct Toc {
+  std::vector<std::byte> bytes;
+  std::vector<Segment> segments;
+  std::vector<RecordInfo> records;  // ascending id
+  std::vector<RecordForm> forms;    // one per record
+  std::vector<Slice> slices;
+  std::vector<Reference> references;
+
+  // Null if there is no such record.
+  [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;
+  [[nodiscard]] std::size_t index_of(const RecordInfo& record) const noexcept {
+    return static_cast<std::size_t>(&record - records.data());
+  }
+};
+
+// True if `bytes` is the TOC that `header` names (F13).
+[[nodiscard]] bool toc_hash_matches(ByteView bytes, const Header& header) noexcept;
+
+// Requires: toc_hash_matches. `copy` (0 or 1) says where the bytes came from, for offsets in errors.
+// Errors: malformed, unsupported, bad_reference, limit_exceeded.
+[[nodiscard]] Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy);
+
+}  // namespace fatctx::container

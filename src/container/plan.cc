@@ -1,0 +1,280 @@
+// The order of everything here is canonical: it follows from keys and bytes, never from the order of calls, from
+// names of input files or from a clock. Equal input gives equal files.
+#include "container/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "container/hash.h"
+#include "container/metadata_codec.h"
+#include "container/toc_build.h"
+#include "fatctx/base/checked.h"
+#include "fatctx/version.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
+constexpr std::string_view kDescriptionName = "description";
+
+bool packed(const PlannedRecord& planned) {
+  switch (planned.record.type) {
+    case RecordType::kDescription:
+    case RecordType::kTensorTable:
+      return true;
+    case RecordType::kOpaque:
+      return planned.input.size() <= kLeafSize;
+    default:
+      return false;
+  }
+}
+
+Result<Hash128> hash_of(const Input& input) {
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, input.size())));
+  Hasher hasher;
+  for (std::uint64_t at = 0; at < input.size(); at += buffer.size()) {
+    const auto piece =
+        std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), input.size() - at)));
+    FATCTX_TRY(input.read_at(at, piece));
+    hasher.update(piece);
+  }
+  return hasher.digest();
+}
+
+// Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
+Status find_equal_records(std::vector<PlannedRecord>& records) {
+  std::map<std::uint64_t, std::vector<std::size_t>> by_size;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i].stored_as = i;
+    if (records[i].input.size() != 0) by_size[records[i].input.size()].push_back(i);
+  }
+  for (const auto& [size, group] : by_size) {
+    if (group.size() < 2) continue;
+    std::map<Hash128, std::vector<std::size_t>> seen;  // storing records by hash
+    for (const std::size_t i : group) {
+      FATCTX_ASSIGN(const Hash128 hash, hash_of(records[i].input));
+      std::vector<std::size_t>& candidates = seen[hash];
+      for (const std::size_t candidate : candidates) {
+        if (packed(records[candidate]) != packed(records[i])) continue;  // other alignment
+        FATCTX_ASSIGN(const bool equal, equal_bytes(records[candidate].input, records[i].input));
+        if (equal) {
+          records[i].stored_as = candidate;
+          break;
+        }
+      }
+      if (records[i].stored_as == i) candidates.push_back(i);
+    }
+  }
+  return Done{};
+}
+
+Status place_in_segments(Plan& plan) {
+  PlannedSegment small;
+  small.kind = SegmentKind::kPacked;
+  std::vector<PlannedSegment> large;
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    PlannedRecord& planned = plan.records[i];
+    if (planned.stored_as != i || planned.input.size() == 0) continue;
+    if (packed(planned)) {
+      const auto start = checked_align_up(small.size, kSmallRecordLog2);
+      if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
+      planned.segment = 0;
+      planned.offset_in_segment = *start;
+      small.size = *start + planned.input.size();
+      small.records.push_back(i);
+    } else {
+      PlannedSegment segment;
+      segment.size = planned.input.size();
+      segment.records.push_back(i);
+      planned.segment = large.size() + 1;  // behind the packed segment, which always holds the description
+      large.push_back(std::move(segment));
+    }
+  }
+  plan.segments.push_back(std::move(small));
+  std::move(large.begin(), large.end(), std::back_inserter(plan.segments));
+  std::uint64_t leaves = 0;
+  for (PlannedSegment& segment : plan.segments) {
+    if (((segment.size - 1) >> kLeafLog2) >= kMaxLeaves) {
+      return Error{ErrorCode::kLimitExceeded,
+                   fmt::format("a record of {} bytes; at most {} are allowed", segment.size, kMaxLeaves << kLeafLog2)};
+    }
+    segment.first_leaf = leaves;
+    leaves += segment.leaf_count();
+  }
+  PlannedSegment leaf_segment;
+  leaf_segment.kind = SegmentKind::kLeaves;
+  leaf_segment.size = leaves * sizeof(DiskHash);
+  plan.segments.push_back(std::move(leaf_segment));
+  if (plan.segments.size() > kMaxSegments) {
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("{} segments; at most {} are allowed", plan.segments.size(), kMaxSegments)};
+  }
+  return Done{};
+}
+
+Status place_in_file(Plan& plan, const PackOptions& options) {
+  plan.toc_offset[0] = kHeaderSize;
+  std::uint64_t end = kHeaderSize + plan.toc_size;
+  for (PlannedSegment& segment : plan.segments) {
+    // Within bounds: each size is at most 2^40 and there are at most 2^13 of them.
+    segment.offset = *checked_align_up(end, options.extent_log2);
+    end = segment.offset + segment.size;
+    if (end > kMaxFileSize) {
+      return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
+    }
+  }
+  plan.toc_offset[1] = *checked_align_up(end, kExtentLog2);
+  plan.committed_end = plan.toc_offset[1] + plan.toc_size;
+  return Done{};
+}
+
+PackRecord description_record(std::vector<std::byte> bytes) {
+  PackRecord record;
+  record.type = RecordType::kDescription;
+  record.name = kDescriptionName;
+  record.key.variant = kDescriptionName;
+  record.source.bytes = std::move(bytes);
+  return record;
+}
+
+bool says_something(const RecordDescription& description) {
+  return !description.producer.empty() || !description.format.empty() || !description.graphs.empty() ||
+         !description.options.empty();
+}
+
+}  // namespace
+
+Result<Input> Input::open(const PackSource& source) {
+  Input input;
+  if (source.path.empty()) {
+    input.name_ = "bytes in memory";
+    input.bytes_ = source.bytes;
+    input.size_ = input.bytes_.size();
+    return input;
+  }
+  input.name_ = source.path;
+  auto file = mapping::open_for_reading(source.path);
+  if (!file.ok()) return in_context(std::move(file).error(), source.path);
+  input.file_ = std::move(file).value();
+  auto identity = input.file_->identity();
+  if (!identity.ok()) return in_context(std::move(identity).error(), source.path);
+  input.identity_ = identity.value();
+  if (!input.identity_.regular)
+    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", source.path)};
+  input.size_ = input.identity_.size;
+  return input;
+}
+
+Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
+  if (!file_) {
+    FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
+    std::copy(piece.begin(), piece.end(), buffer.begin());
+    return Done{};
+  }
+  auto status = file_->read_at(offset, buffer);
+  if (status.ok()) return status;
+  Error error = in_context(std::move(status).error(), name_);
+  if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough when opened
+  return error;
+}
+
+Status Input::check_unchanged() const {
+  if (!file_) return Done{};
+  FATCTX_ASSIGN(const mapping::FileIdentity now, file_->identity());
+  if (now == identity_) return Done{};
+  return Error{ErrorCode::kChanged,
+               fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
+}
+
+Result<bool> equal_bytes(const Input& a, const Input& b) {
+  if (a.size() != b.size()) return false;
+  const auto unit = static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, a.size()));
+  std::vector<std::byte> left(unit);
+  std::vector<std::byte> right(unit);
+  for (std::uint64_t at = 0; at < a.size(); at += unit) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(unit, a.size() - at));
+    FATCTX_TRY(a.read_at(at, std::span(left).first(size)));
+    FATCTX_TRY(b.read_at(at, std::span(right).first(size)));
+    if (!std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size), right.begin())) return false;
+  }
+  return true;
+}
+
+SelectionKey key_of(const PackRecord& record, std::string_view features) {
+  SelectionKey key;
+  key.type = record.type;
+  key.group = record.key.group;
+  key.unit = record.key.unit;
+  key.backend = record.key.backend;
+  key.qnn_soc = record.key.qnn_soc;
+  key.part = record.key.part;
+  key.arch = record.key.arch;
+  key.features = features;
+  key.vtcm_mb = record.key.vtcm_mb;
+  key.sdk = record.key.sdk;
+  key.variant = record.key.variant;
+  key.api = record.key.api;
+  key.blob = record.key.blob;
+  key.generic = record.key.generic;
+  return key;
+}
+
+std::string canonical_features(const std::vector<std::string>& features) {
+  std::vector<std::string> sorted = features;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return fmt::format("{}", fmt::join(sorted, ","));
+}
+
+Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& options) {
+  Plan plan;
+  std::sort(records.begin(), records.end(), [](const PackRecord& a, const PackRecord& b) {
+    const std::string fa = canonical_features(a.key.features);
+    const std::string fb = canonical_features(b.key.features);
+    return compare_keys(key_of(a, fa), key_of(b, fb)) < 0;
+  });
+  // The description's key sorts among the others by its type; its id must be known before it is written.
+  const auto place = std::find_if(records.begin(), records.end(),
+                                  [](const PackRecord& record) { return record.type > RecordType::kDescription; });
+  const auto description_index = static_cast<std::size_t>(place - records.begin());
+  ContainerDescription description;
+  description.name = options.model_name;
+  description.writer = "fatctx " FATCTX_VERSION;
+  description.options = options.options;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!says_something(records[i].description)) continue;
+    description.records.push_back(records[i].description);
+    description.records.back().record_id = static_cast<std::uint32_t>(i < description_index ? i + 1 : i + 2);
+  }
+  FATCTX_ASSIGN(std::vector<std::byte> description_bytes, encode_description(description));
+  records.insert(records.begin() + static_cast<std::ptrdiff_t>(description_index),
+                 description_record(std::move(description_bytes)));
+  if (records.size() > kMaxRecords) {
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("{} records; at most {} are allowed", records.size(), kMaxRecords)};
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    auto input = Input::open(records[i].source);
+    if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
+    PlannedRecord planned;
+    planned.record = std::move(records[i]);
+    planned.record.source.bytes.clear();  // the input holds them now
+    planned.input = std::move(input).value();
+    planned.id = static_cast<std::uint32_t>(i + 1);
+    if (planned.input.size() == 0 && planned.record.type != RecordType::kOpaque) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("record \"{}\": {} is empty", planned.record.name, planned.input.name())};
+    }
+    plan.records.push_back(std::move(planned));
+  }
+  FATCTX_TRY(find_equal_records(plan.records));
+  FATCTX_TRY(place_in_segments(plan));
+  FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));
+  FATCTX_TRY(place_in_file(plan, options));
+  return plan;
+}
+
+}  // namespace fatctx::container

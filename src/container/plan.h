@@ -1,0 +1,75 @@
+// What goes where in a new file, decided before a byte is written. Pure but for reading the inputs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "container/disk_format.h"
+#include "fatctx/packer.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// A record's bytes, open for reading: a file, or bytes in memory.
+class Input {
+ public:
+  [[nodiscard]] static Result<Input> open(const PackSource& source);
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const;
+  // Errors: changed, if the file is not the one that was opened any more.
+  [[nodiscard]] Status check_unchanged() const;
+
+ private:
+  std::string name_;
+  std::uint64_t size_ = 0;
+  std::shared_ptr<const mapping::OsFile> file_;  // null: in memory
+  mapping::FileIdentity identity_;
+  std::vector<std::byte> bytes_;
+};
+
+// Two inputs byte by byte; a hash is never proof. Errors: those of reading.
+[[nodiscard]] Result<bool> equal_bytes(const Input& a, const Input& b);
+
+// A record with its place. `stored_as` is the index of the record that stores its bytes: its own, or an earlier one
+// with equal bytes.
+struct PlannedRecord {
+  PackRecord record;
+  Input input;
+  std::uint32_t id = 0;
+  std::size_t stored_as = 0;
+  std::size_t segment = 0;              // in Plan::segments; of the storing record
+  std::uint64_t offset_in_segment = 0;  // of the storing record
+  Hash128 hash;                         // filled in while copying
+};
+
+struct PlannedSegment {
+  SegmentKind kind = SegmentKind::kPayload;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint64_t first_leaf = 0;
+  std::vector<std::size_t> records;  // indexes of the storing records inside, ascending
+  Hash128 leaves_hash;               // filled in while copying
+
+  [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }
+};
+
+struct Plan {
+  std::vector<PlannedRecord> records;    // in id order
+  std::vector<PlannedSegment> segments;  // in file order; the last one is LEAVES
+  std::uint64_t toc_size = 0;
+  std::array<std::uint64_t, 2> toc_offset = {};
+  std::uint64_t committed_end = 0;
+};
+
+// `records` are complete and checked: names unique, keys unique, references resolvable.
+// Errors: not_found, io (inputs), limit_exceeded.
+[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& options);
+
+// The key of a record as it is compared and stored. Lifetime: borrows from `record` and `features`.
+[[nodiscard]] SelectionKey key_of(const PackRecord& record, std::string_view features);
+[[nodiscard]] std::string canonical_features(const std::vector<std::string>& features);
+
+}  // namespace fatctx::container

@@ -1,0 +1,655 @@
+// The table of contents: bytes that match their hash, but whose author may have been anybody.
+//
+// One pass a table, in file order. A later table may rely on every rule of the earlier ones. What is claimed twice is
+// compared; what is counted is bounded by the bytes that are there before anything is allocated. Each message names
+// the row; offsets are those of the TOC copy that was read.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "container/copy_out.h"
+#include "container/hash.h"
+#include "container/names.h"
+#include "container/parse.h"
+#include "fatctx/base/checked.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::uint16_t kKnownRecordFlags = kRecordIgnorable | kRecordMustMap | kRecordRecipe;
+
+class Parser {
+ public:
+  Parser(Toc& toc, const Header& header, int copy)
+      : toc_(toc), header_(header), toc_at_(header.toc_offset[static_cast<std::size_t>(copy)]) {}
+
+  Status run() {
+    FATCTX_TRY(parse_directory());
+    FATCTX_TRY(parse_names());
+    FATCTX_TRY(parse_segments());
+    FATCTX_TRY(check_extents());
+    FATCTX_TRY(check_leaves());
+    FATCTX_TRY(parse_slices());
+    FATCTX_TRY(parse_records());
+    FATCTX_TRY(parse_keys());
+    FATCTX_TRY(parse_references());
+    FATCTX_TRY(parse_generations());
+    return check_names_used();
+  }
+
+ private:
+  struct TableRange {
+    std::uint64_t offset = 0;
+    std::uint64_t count = 0;
+  };
+
+  // The row that is being looked at, for messages.
+  struct Row {
+    std::string_view table;
+    std::uint64_t index;
+    std::uint64_t offset;  // in the TOC
+  };
+
+  Error complaint(ErrorCode code, std::string_view rule, const Row& row, std::string_view message) const {
+    return Error{code,
+                 fmt::format("{} {}: {}", row.table, row.index, message),
+                 {.file_offset = toc_at_ + row.offset, .rule = rule}};
+  }
+  Error malformed(std::string_view rule, const Row& row, std::string_view message) const {
+    return complaint(ErrorCode::kMalformed, rule, row, message);
+  }
+  Error malformed_toc(std::string_view rule, std::uint64_t offset, std::string message) const {
+    return Error{ErrorCode::kMalformed, std::move(message), {.file_offset = toc_at_ + offset, .rule = rule}};
+  }
+
+  [[nodiscard]] TableRange table(Table which) const { return tables_[static_cast<std::size_t>(which)]; }
+
+  template <typename T>
+  T entry(Table which, std::uint64_t index, Row& row, std::string_view name) const {
+    const std::uint64_t offset = table(which).offset + index * sizeof(T);  // inside the TOC: parse_directory checked
+    row = Row{name, index, offset};
+    T copy;
+    std::memcpy(&copy, toc_.bytes.data() + offset, sizeof(T));
+    return copy;
+  }
+
+  Status parse_directory() {
+    FATCTX_ASSIGN(const TocHeader head, copy_out<TocHeader>(toc_.bytes, 0));
+    if (head.magic != kTocMagic) return malformed_toc("F12", 0, "the table of contents has no magic");
+    if (head.toc_size != toc_.bytes.size()) {
+      return malformed_toc("F12", offsetof(TocHeader, toc_size), "the table of contents disagrees about its own size");
+    }
+    if (head.uuid != header_.uuid || head.generation != header_.generation) {
+      return malformed_toc("F37", offsetof(TocHeader, uuid), "uuid or generation differ from those of the slot");
+    }
+    if (head.table_count != kTableCount) {
+      return malformed_toc(
+          "F40", offsetof(TocHeader, table_count),
+          fmt::format("{} tables instead of {}", static_cast<std::uint32_t>(head.table_count), kTableCount));
+    }
+    if (!all_zero(head.reserved)) {
+      return malformed_toc("F20", offsetof(TocHeader, reserved),
+                           "reserved bytes of the table of contents are not zero");
+    }
+    std::uint64_t end = kTablesStart;
+    for (std::uint32_t i = 0; i < kTableCount; ++i) {
+      const std::uint64_t at = sizeof(TocHeader) + i * sizeof(DirectoryEntry);
+      FATCTX_ASSIGN(const DirectoryEntry directory, copy_out<DirectoryEntry>(toc_.bytes, at));
+      if (directory.entry_size != kTableEntrySizes[i]) {
+        return malformed_toc("F12", at,
+                             fmt::format("table {} has entries of {} bytes instead of {}", i,
+                                         static_cast<std::uint32_t>(directory.entry_size), kTableEntrySizes[i]));
+      }
+      if (directory.count > kTableMaxCounts[i]) {
+        return Error{ErrorCode::kLimitExceeded,
+                     fmt::format("table {} has {} entries, at most {} are allowed", i,
+                                 static_cast<std::uint64_t>(directory.count), kTableMaxCounts[i]),
+                     {.file_offset = toc_at_ + at, .rule = "F12"}};
+      }
+      if (!all_zero(directory.reserved))
+        return malformed_toc("F20", at, "reserved bytes of the directory are not zero");
+      if (directory.offset != end) {
+        return malformed_toc("F40", at,
+                             fmt::format("table {} starts at {:#x} instead of {:#x}", i,
+                                         static_cast<std::uint64_t>(directory.offset), end));
+      }
+      tables_[i] = {end, directory.count};
+      end += directory.count * kTableEntrySizes[i];  // both bounded above: cannot wrap
+      if (end > toc_.bytes.size())
+        return malformed_toc("F12", at, fmt::format("table {} leaves the table of contents", i));
+    }
+    if (end != toc_.bytes.size()) {
+      return malformed_toc("F12", end, "bytes behind the last table of the table of contents");
+    }
+    return Done{};
+  }
+
+  // Names: { le16 size, bytes } one behind the other; the first is the empty string, so that offset 0 means "none".
+  Status parse_names() {
+    const TableRange range = table(Table::kNames);
+    names_ =
+        ByteView(toc_.bytes).subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.count));
+    name_state_.assign(names_.size(), kNoName);
+    std::string_view previous;
+    std::uint64_t at = 0;
+    std::uint64_t index = 0;
+    while (at < names_.size()) {
+      const Row row{"name", index, range.offset + at};
+      const auto size = copy_out<le16>(names_, at);
+      if (!size.ok() || !within({at + sizeof(le16), size.value()}, names_.size())) {
+        return malformed("F30", row, "leaves the names region");
+      }
+      const auto* text = reinterpret_cast<const char*>(names_.data()) + at + sizeof(le16);  // bytes as characters
+      const std::string_view name(text, size.value());
+      if (index == 0 ? !name.empty() : name <= previous) {
+        return malformed("F30", row, index == 0 ? "the first name is not the empty string" : "not in ascending order");
+      }
+      if (index != 0) {
+        auto status = check_name(name, kMaxNameSize, false, "the name");
+        if (!status.ok()) return malformed("F29", row, status.error().message);
+      }
+      name_state_[at] = index == 0 ? kUsedName : kFreeName;
+      previous = name;
+      at += sizeof(le16) + name.size();
+      ++index;
+    }
+    if (index == 0) return malformed_toc("F30", range.offset, "the names region is empty");
+    return Done{};
+  }
+
+  Result<std::string_view> name_at(std::uint32_t offset, const Row& row) {
+    if (offset >= name_state_.size() || name_state_[offset] == kNoName) {
+      return malformed("F30", row, fmt::format("no name starts at {}", offset));
+    }
+    if (name_state_[offset] == kFreeName) name_state_[offset] = kUsedName;
+    le16 size;
+    std::memcpy(&size, names_.data() + offset, sizeof(size));
+    return std::string_view(reinterpret_cast<const char*>(names_.data()) + offset + sizeof(size), size);
+  }
+
+  Status parse_segments() {
+    const std::uint64_t count = table(Table::kSegments).count;
+    toc_.segments.reserve(static_cast<std::size_t>(count));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      Row row{};
+      const auto disk = entry<SegmentEntry>(Table::kSegments, i, row, "segment");
+      FATCTX_TRY(check_segment(disk, row));
+      if (!toc_.segments.empty() && disk.offset <= toc_.segments.back().offset) {
+        return malformed("F15", row, "segments are not in ascending order");
+      }
+      Segment segment;
+      segment.kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
+      segment.alignment_log2 = disk.alignment_log2;
+      segment.offset = disk.offset;
+      segment.size = disk.size;
+      segment.leaves_segment = disk.leaves_segment;
+      segment.first_leaf = disk.first_leaf;
+      segment.leaves_hash.bytes = disk.leaves_hash;
+      toc_.segments.push_back(segment);
+    }
+    return Done{};
+  }
+
+  Status check_segment(const SegmentEntry& disk, const Row& row) const {
+    if (disk.kind < static_cast<std::uint16_t>(SegmentKind::kPayload) ||
+        disk.kind > static_cast<std::uint16_t>(SegmentKind::kDead)) {
+      return complaint(ErrorCode::kUnsupported, "F19", row,
+                       fmt::format("unknown kind {}", static_cast<std::uint16_t>(disk.kind)));
+    }
+    const auto kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
+    if (disk.hash_algorithm != kHashXxh3 || disk.leaf_log2 != kLeafLog2) {
+      return complaint(ErrorCode::kUnsupported, "F25", row,
+                       fmt::format("hash algorithm {} with leaves of 2^{} bytes", disk.hash_algorithm, disk.leaf_log2));
+    }
+    if (disk.reserved0 != 0 || disk.reserved1 != 0 || !all_zero(disk.reserved2) || !all_zero(disk.leaves_sha256) ||
+        disk.sha_leaves_segment != kNoSegment || disk.sha_first_leaf != 0) {
+      return malformed("F20", row, "reserved bytes are not zero");
+    }
+    if ((disk.alignment_log2 != kExtentLog2 && disk.alignment_log2 != kLargeExtentLog2) ||
+        disk.alignment_log2 < header_.extent_log2) {
+      return malformed("F21", row, fmt::format("alignment_log2 is {}", disk.alignment_log2));
+    }
+    if ((disk.offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {
+      return malformed("F21", row, fmt::format("offset {:#x} is not aligned", static_cast<std::uint64_t>(disk.offset)));
+    }
+    if (disk.size == 0 || ((disk.size - 1) >> kLeafLog2) >= kMaxLeaves) {
+      return complaint(
+          ErrorCode::kLimitExceeded, "F22", row,
+          fmt::format("{} bytes; allowed are 1 to {}", static_cast<std::uint64_t>(disk.size), kMaxLeaves << kLeafLog2));
+    }
+    if (disk.offset < kHeaderSize) return malformed("F16", row, "lies in the header");
+    if (!within({disk.offset, disk.size}, header_.committed_end)) {
+      return malformed("F16", row, "leaves the committed part of the file");
+    }
+    if (disk.generation == 0 || disk.generation > header_.generation) {
+      return malformed("F37", row, "its generation is not one of this container's");
+    }
+    const bool has_leaves = kind == SegmentKind::kPayload || kind == SegmentKind::kPacked;
+    if (!has_leaves && (disk.leaves_segment != kNoSegment || disk.first_leaf != 0)) {
+      return malformed("F26", row, "a segment without payload names leaves");
+    }
+    if (kind == SegmentKind::kDead) {
+      if (header_.sealed) return malformed("F36", row, "a DEAD segment in a sealed file");
+      if (!all_zero(disk.leaves_hash)) return malformed("F20", row, "a DEAD segment carries a hash");
+    }
+    return Done{};
+  }
+
+  // Segments and both TOC copies tile the file from the header to committed_end.
+  Status check_extents() const {
+    struct Extent {
+      std::uint64_t offset;
+      std::uint64_t size;
+      unsigned alignment_log2;
+      std::uint64_t row_offset;
+    };
+    std::vector<Extent> extents;
+    extents.reserve(toc_.segments.size() + header_.toc_offset.size());
+    for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
+      const Segment& segment = toc_.segments[i];
+      extents.push_back({segment.offset, segment.size, segment.alignment_log2,
+                         table(Table::kSegments).offset + i * sizeof(SegmentEntry)});
+    }
+    for (const std::uint64_t offset : header_.toc_offset) {
+      const Extent toc{offset, header_.toc_size, kExtentLog2, 0};
+      extents.insert(std::upper_bound(extents.begin(), extents.end(), toc,
+                                      [](const Extent& x, const Extent& y) { return x.offset < y.offset; }),
+                     toc);
+    }
+    std::uint64_t end = kHeaderSize;
+    for (const Extent& extent : extents) {
+      if (extent.offset < end) {
+        return malformed_toc("F16", extent.row_offset,
+                             fmt::format("the extent at {:#x} overlaps the one before it", extent.offset));
+      }
+      const auto expected = checked_align_up(end, extent.alignment_log2);
+      if (!expected || extent.offset != *expected) {
+        return malformed_toc("F17", extent.row_offset,
+                             fmt::format("the extent at {:#x} is not where the one before it ends", extent.offset));
+      }
+      end = extent.offset + extent.size;  // both inside committed_end: cannot wrap
+    }
+    if (end != header_.committed_end) {
+      return malformed_toc(
+          "F17", 0, fmt::format("the last extent ends at {:#x}, committed_end is {:#x}", end, header_.committed_end));
+    }
+    return Done{};
+  }
+
+  Status check_leaves() const {
+    const bool any_dead = std::any_of(toc_.segments.begin(), toc_.segments.end(),
+                                      [](const Segment& s) { return s.kind == SegmentKind::kDead; });
+    std::vector<std::uint64_t> used(toc_.segments.size(), 0);  // leaves handed out, by LEAVES segment
+    for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
+      const Segment& segment = toc_.segments[i];
+      if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) continue;
+      const Row row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)};
+      if (segment.leaves_segment >= toc_.segments.size() ||
+          toc_.segments[segment.leaves_segment].kind != SegmentKind::kLeaves) {
+        return malformed("F26", row, "its leaves are not in a LEAVES segment");
+      }
+      const std::uint64_t capacity = toc_.segments[segment.leaves_segment].size / sizeof(DiskHash);
+      std::uint64_t& next = used[segment.leaves_segment];
+      // Leaves of DEAD segments stay where they were, so that gaps are legal once there are any.
+      if (any_dead ? segment.first_leaf < next : segment.first_leaf != next) {
+        return malformed("F26", row, fmt::format("its leaves start at {} instead of {}", segment.first_leaf, next));
+      }
+      if (!within({segment.first_leaf, segment.leaf_count()}, capacity)) {
+        return malformed("F26", row, "its leaves leave the LEAVES segment");
+      }
+      next = segment.first_leaf + segment.leaf_count();
+    }
+    for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
+      const Segment& segment = toc_.segments[i];
+      if (segment.kind != SegmentKind::kLeaves) continue;
+      if (segment.size % sizeof(DiskHash) != 0 || (!any_dead && used[i] != segment.size / sizeof(DiskHash))) {
+        return malformed("F26", Row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)},
+                         "a LEAVES segment of another size than its leaves");
+      }
+    }
+    return Done{};
+  }
+
+  Status parse_slices() {
+    const std::uint64_t count = table(Table::kSlices).count;
+    toc_.slices.reserve(static_cast<std::size_t>(count));
+    segment_used_.assign(toc_.segments.size(), 0);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      Row row{};
+      const auto disk = entry<SliceEntry>(Table::kSlices, i, row, "slice");
+      if (!all_zero(disk.reserved)) return malformed("F20", row, "reserved bytes are not zero");
+      if (disk.segment >= toc_.segments.size()) return malformed("F38", row, "there is no such segment");
+      const Segment& segment = toc_.segments[disk.segment];
+      if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) {
+        return malformed("F38", row, "its segment holds no payload");
+      }
+      if (disk.size == 0 || !within({disk.offset_in_segment, disk.size}, segment.size)) {
+        return malformed("F38", row, "empty, or outside its segment");
+      }
+      segment_used_[disk.segment] = 1;
+      toc_.slices.push_back({disk.segment, {disk.offset_in_segment, disk.size}});
+    }
+    for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
+      const SegmentKind kind = toc_.segments[i].kind;
+      if ((kind == SegmentKind::kPayload || kind == SegmentKind::kPacked) && segment_used_[i] == 0) {
+        return malformed("F38", Row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)},
+                         "no record uses it");
+      }
+    }
+    return Done{};
+  }
+
+  Status parse_records() {
+    const std::uint64_t count = table(Table::kRecords).count;
+    toc_.records.reserve(static_cast<std::size_t>(count));
+    toc_.forms.reserve(static_cast<std::size_t>(count));
+    std::uint64_t next_slice = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      Row row{};
+      const auto disk = entry<RecordEntry>(Table::kRecords, i, row, "record");
+      auto status = parse_record(disk, row, next_slice);
+      if (!status.ok()) {
+        Error error = std::move(status).error();
+        error.where.record_id = disk.record_id;
+        return error;
+      }
+      next_slice += disk.slice_count;
+    }
+    if (next_slice != toc_.slices.size()) {
+      return malformed("F15", Row{"slice", next_slice, table(Table::kSlices).offset + next_slice * sizeof(SliceEntry)},
+                       "belongs to no record");
+    }
+    return Done{};
+  }
+
+  Status parse_record(const RecordEntry& disk, const Row& row, std::uint64_t next_slice) {
+    if (disk.record_id == 0) return malformed("F18", row, "record id 0");
+    if (!toc_.records.empty() && disk.record_id <= toc_.records.back().id) {
+      const bool same = disk.record_id == toc_.records.back().id;
+      return malformed(same ? "F18" : "F15", row, same ? "record id used twice" : "records are not in ascending order");
+    }
+    if ((disk.flags & ~kKnownRecordFlags) != 0 || !all_zero(disk.reserved0) || !all_zero(disk.reserved1) ||
+        !all_zero(disk.logical_sha256)) {
+      return malformed("F20", row, "reserved bits or bytes are not zero");
+    }
+    RecordInfo info;
+    RecordForm form;
+    info.id = disk.record_id;
+    info.ignorable = (disk.flags & kRecordIgnorable) != 0;
+    info.must_map = (disk.flags & kRecordMustMap) != 0;
+    info.type = static_cast<RecordType>(static_cast<std::uint16_t>(disk.type));
+    const bool known = disk.type >= static_cast<std::uint16_t>(RecordType::kContextBinary) &&
+                       disk.type <= static_cast<std::uint16_t>(RecordType::kOpaque);
+    if (!known && !info.ignorable) {
+      return complaint(ErrorCode::kUnsupported, "F19", row,
+                       fmt::format("unknown type {} that must not be ignored: update the library",
+                                   static_cast<std::uint16_t>(disk.type)));
+    }
+    FATCTX_ASSIGN(info.name, name_at(disk.name, row));
+    if (info.name.empty()) return malformed("F29", row, "has no name");
+    form.codec = disk.codec;
+    form.recipe = (disk.flags & kRecordRecipe) != 0;
+    info.size_bytes = disk.logical_size;
+    info.stored_bytes = disk.stored_size;
+    info.hash.bytes = disk.logical_hash;
+    info.slice_count = disk.slice_count;
+    FATCTX_TRY(check_record_sizes(disk, info, form, row));
+    FATCTX_TRY(check_record_slices(disk, row, next_slice));
+    form.first_slice = disk.first_slice;
+    if (info.slice_count != 0) {
+      const Slice& first = toc_.slices[form.first_slice];
+      info.file_offset = toc_.segments[first.segment].offset + first.range.offset;
+      if (disk.alignment_log2 >= 48 || (info.file_offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {
+        return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
+      }
+    }
+    info.supported = known && info.slice_count <= 1 && !form.recipe && form.codec == kCodecNone;
+    info.key.type = info.type;
+    toc_.records.push_back(std::move(info));
+    toc_.forms.push_back(form);
+    return Done{};
+  }
+
+  Status check_record_sizes(const RecordEntry& disk, const RecordInfo& info, const RecordForm& form,
+                            const Row& row) const {
+    if (form.codec != kCodecNone && form.codec != kCodecLz4Frame && !info.ignorable) {
+      return complaint(ErrorCode::kUnsupported, "F25", row, fmt::format("unknown codec {}", form.codec));
+    }
+    if (info.size_bytes > kMaxFileSize || info.stored_bytes > kMaxFileSize) {
+      return complaint(ErrorCode::kLimitExceeded, "F22", row, "larger than a container may be");
+    }
+    if ((info.size_bytes == 0) != (disk.slice_count == 0) ||
+        (info.size_bytes == 0 && info.type != RecordType::kOpaque)) {
+      return malformed("F22", row, "only an opaque record may be empty, and only an empty one has no slice");
+    }
+    if (form.codec == kCodecNone && !form.recipe && info.stored_bytes != info.size_bytes) {
+      return malformed("F22", row, "stored and logical size differ without a codec");
+    }
+    if (form.codec != kCodecNone && info.must_map) return malformed("F23", row, "a record that must map has a codec");
+    if (form.codec != kCodecNone && !form.recipe) {
+      if (info.size_bytes > kMaxColdRecordSize ||
+          info.size_bytes > info.stored_bytes * kMaxExpansion + kExpansionSlack) {  // at most 2^47 x 255: cannot wrap
+        return complaint(ErrorCode::kLimitExceeded, "F24", row, "it would expand too far");
+      }
+    }
+    if (info.type == RecordType::kDescription && info.size_bytes > kMaxDescriptionSize) {
+      return complaint(
+          ErrorCode::kLimitExceeded, "F32", row,
+          fmt::format("a description of {} bytes, at most {} are allowed", info.size_bytes, kMaxDescriptionSize));
+    }
+    return Done{};
+  }
+
+  Status check_record_slices(const RecordEntry& disk, const Row& row, std::uint64_t next_slice) const {
+    if (disk.first_slice != next_slice)
+      return malformed("F15", row, "its slices do not follow those of the record before");
+    if (!within({next_slice, disk.slice_count}, toc_.slices.size())) {
+      return malformed("F38", row, "has more slices than there are");
+    }
+    const std::uint64_t granule_mask = (std::uint64_t{1} << header_.granule_log2) - 1;
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = next_slice; i < next_slice + disk.slice_count; ++i) {
+      const Slice& slice = toc_.slices[static_cast<std::size_t>(i)];
+      const bool last = i + 1 == next_slice + disk.slice_count;
+      if (disk.slice_count > 1 &&
+          ((slice.range.offset & granule_mask) != 0 || (!last && (slice.range.size & granule_mask) != 0))) {
+        return malformed("F38", row, "a slice is not on the granule");
+      }
+      sum += slice.range.size;  // at most 65,536 slices of at most 2^40 bytes: cannot wrap
+    }
+    if (sum != disk.stored_size) return malformed("F38", row, "its slices do not add up to its stored size");
+    return Done{};
+  }
+
+  Status parse_keys() {
+    const std::uint64_t count = table(Table::kKeys).count;
+    std::vector<std::uint8_t> keyed(toc_.records.size(), 0);
+    std::uint64_t descriptions = 0;
+    SelectionKey previous;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      Row row{};
+      const auto disk = entry<KeyEntry>(Table::kKeys, i, row, "key");
+      if ((disk.flags & ~kKeyGeneric) != 0 || !all_zero(disk.reserved)) {
+        return malformed("F20", row, "reserved bits or bytes are not zero");
+      }
+      const RecordInfo* found = toc_.find(disk.record_id);
+      if (found == nullptr) return malformed("F37", row, "there is no such record");
+      if (static_cast<std::uint16_t>(found->type) != disk.type) {
+        return malformed("F37", row, "key and record disagree about the type");
+      }
+      RecordInfo& record = toc_.records[toc_.index_of(*found)];
+      if (keyed[toc_.index_of(record)]++ != 0) return malformed("F28", row, "a second key for one record");
+      FATCTX_ASSIGN(record.key, read_key(disk, row));
+      if (i != 0) {
+        const auto order = compare_keys(previous, record.key);
+        if (order == 0) return malformed("F28", row, "the full selection key is there twice");
+        if (order > 0) return malformed("F15", row, "keys are not in ascending order");
+      }
+      previous = record.key;
+      const auto name_offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(record.name.data()) -
+                                                        names_.data() - std::ptrdiff_t{sizeof(le16)});
+      if (name_state_[name_offset] == kRecordName) {
+        return malformed("F28", row, fmt::format("two records are named \"{}\"", record.name));
+      }
+      name_state_[name_offset] = kRecordName;
+      if (record.type == RecordType::kDescription) ++descriptions;
+    }
+    if (descriptions != 1) {
+      return malformed_toc("F31", table(Table::kKeys).offset,
+                           fmt::format("{} description records instead of 1", descriptions));
+    }
+    return Done{};
+  }
+
+  static Version version(const DiskVersion& disk) {
+    return {disk.major_version, disk.minor_version, disk.patch_version, disk.build_version};
+  }
+
+  Result<SelectionKey> read_key(const KeyEntry& disk, const Row& row) {
+    SelectionKey key;
+    key.type = static_cast<RecordType>(static_cast<std::uint16_t>(disk.type));
+    FATCTX_ASSIGN(key.group, name_at(disk.group, row));
+    FATCTX_ASSIGN(key.unit, name_at(disk.unit, row));
+    FATCTX_ASSIGN(key.backend, name_at(disk.backend, row));
+    key.qnn_soc = disk.qnn_soc;
+    FATCTX_ASSIGN(key.part, name_at(disk.part, row));
+    FATCTX_ASSIGN(key.arch, name_at(disk.arch, row));
+    FATCTX_ASSIGN(key.features, name_at(disk.features, row));
+    key.vtcm_mb = disk.vtcm_mb;
+    key.sdk = version(disk.sdk);
+    FATCTX_ASSIGN(key.variant, name_at(disk.variant, row));
+    key.api = version(disk.api);
+    key.blob = version(disk.blob);
+    key.generic = (disk.flags & kKeyGeneric) != 0;
+    if (!features_canonical(key.features)) {
+      return malformed("F15", row, fmt::format("features \"{}\" are not sorted and unique", key.features));
+    }
+    return key;
+  }
+
+  static bool features_canonical(std::string_view features) {
+    std::string_view previous;
+    while (!features.empty()) {
+      const std::size_t comma = features.find(',');
+      const std::string_view word = features.substr(0, comma);
+      if (word <= previous) return false;  // also an empty word
+      previous = word;
+      if (comma == std::string_view::npos) return true;
+      features.remove_prefix(comma + 1);
+      if (features.empty()) return false;  // a comma at the end
+    }
+    return true;
+  }
+
+  Status parse_references() {
+    const std::uint64_t count = table(Table::kReferences).count;
+    toc_.references.reserve(static_cast<std::size_t>(count));
+    std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables that have their blob
+    std::optional<ReferenceEntry> previous;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      Row row{};
+      const auto disk = entry<ReferenceEntry>(Table::kReferences, i, row, "reference");
+      if (!all_zero(disk.reserved) || !all_zero(disk.bound_sha256) || disk.role != 0) {
+        return malformed("F20", row, "reserved bytes are not zero");
+      }
+      if (previous && !before(*previous, disk)) return malformed("F15", row, "references are not in ascending order");
+      previous = disk;
+      const RecordInfo* from = toc_.find(disk.from_record);
+      const RecordInfo* to = toc_.find(disk.to_record);
+      if (from == nullptr || to == nullptr) {
+        return complaint(ErrorCode::kBadReference, "F27", row, "one of its records does not exist");
+      }
+      const auto kind = static_cast<ReferenceKind>(static_cast<std::uint16_t>(disk.kind));
+      const bool weights = kind == ReferenceKind::kWeights && from->type == RecordType::kContextBinary;
+      const bool tensors = kind == ReferenceKind::kTensorTable && from->type == RecordType::kTensorTable;
+      if ((!weights && !tensors) || to->type != RecordType::kWeightBlob) {
+        return complaint(ErrorCode::kBadReference, "F27", row,
+                         fmt::format("a reference of kind {} from a {} to a {} is not allowed",
+                                     static_cast<std::uint16_t>(disk.kind), record_type_name(from->type),
+                                     record_type_name(to->type)));
+      }
+      if (disk.bound_hash != to->hash.bytes) {
+        return complaint(ErrorCode::kBadReference, "F27", row,
+                         fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
+      }
+      if (weights) toc_.records[toc_.index_of(*from)].weights.push_back(to->id);
+      if (tensors && described[toc_.index_of(*from)]++ != 0) {
+        return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
+      }
+      toc_.references.push_back({disk.from_record, disk.to_record, kind});
+    }
+    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
+      if (toc_.records[i].type == RecordType::kTensorTable && described[i] == 0) {
+        return complaint(ErrorCode::kBadReference, "F27",
+                         Row{"record", i, table(Table::kRecords).offset + i * sizeof(RecordEntry)},
+                         "a tensor table that describes no weight blob");
+      }
+    }
+    return Done{};
+  }
+
+  static bool before(const ReferenceEntry& a, const ReferenceEntry& b) {
+    const auto tuple = [](const ReferenceEntry& r) {
+      return std::array<std::uint32_t, 4>{r.from_record, r.kind, r.role, r.to_record};
+    };
+    return tuple(a) < tuple(b);
+  }
+
+  Status parse_generations() {
+    std::uint64_t previous = 0;
+    for (std::uint64_t i = 0; i < table(Table::kGenerations).count; ++i) {
+      Row row{};
+      const auto disk = entry<GenerationEntry>(Table::kGenerations, i, row, "generation");
+      if (disk.number <= previous || disk.number >= header_.generation) {
+        return malformed("F15", row, "generations are not ascending and earlier than the present one");
+      }
+      previous = disk.number;
+      if (!all_zero(disk.toc_sha256)) return malformed("F20", row, "reserved bytes are not zero");
+      if (disk.committed_end > header_.committed_end || disk.toc_size > kMaxTocSize || disk.toc_offset < kHeaderSize ||
+          !within({disk.toc_offset, disk.toc_size}, disk.committed_end)) {
+        return malformed("F11", row, "its table of contents is out of place");
+      }
+    }
+    return Done{};
+  }
+
+  Status check_names_used() const {
+    const auto unused = std::find(name_state_.begin(), name_state_.end(), kFreeName);
+    if (unused == name_state_.end()) return Done{};
+    const auto at = static_cast<std::uint64_t>(unused - name_state_.begin());
+    return malformed_toc("F30", table(Table::kNames).offset + at, "a name that nothing refers to");
+  }
+
+  enum NameState : std::uint8_t { kNoName, kFreeName, kUsedName, kRecordName };
+
+  Toc& toc_;
+  const Header& header_;
+  std::uint64_t toc_at_;
+  std::array<TableRange, kTableCount> tables_ = {};
+  ByteView names_;
+  std::vector<std::uint8_t> name_state_;  // one per byte of the names region: what starts there
+  std::vector<std::uint8_t> segment_used_;
+};
+
+}  // namespace
+
+const RecordInfo* Toc::find(std::uint32_t id) const noexcept {
+  const auto found =
+      std::lower_bound(records.begin(), records.end(), id,
+                       [](const RecordInfo& record, std::uint32_t wanted) { return record.id < wanted; });
+  return found != records.end() && found->id == id ? &*found : nullptr;
+}
+
+bool toc_hash_matches(ByteView bytes, const Header& header) noexcept { return hash128(bytes) == header.toc_hash; }
+
+Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy) {
+  Toc toc;
+  toc.bytes = std::move(bytes);
+  FATCTX_TRY(Parser(toc, header, copy).run());
+  return toc;
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,347 @@
+#include "container/verify.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "container/copy_out.h"
+#include "container/hash.h"
+#include "container/leaves.h"
+#include "container/metadata_codec.h"
+#include "container/open.h"
+#include "container/tensor_table.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
+
+// Neighbouring damaged leaves make one finding.
+class Findings {
+ public:
+  explicit Findings(VerifyReport& report) : report_(report) {}
+  ~Findings() { flush(); }
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
+
+  void add(Error error) {
+    flush();
+    report_.findings.push_back({std::move(error)});
+  }
+  void damaged(ByteRange range, const std::string& what, std::optional<std::uint32_t> record_id) {
+    if (pending_ && pending_->what == what && pending_->range.offset + pending_->range.size == range.offset) {
+      pending_->range.size += range.size;
+      return;
+    }
+    flush();
+    pending_ = Pending{range, what, record_id};
+  }
+  void flush() {
+    if (!pending_) return;
+    report_.findings.push_back(
+        {Error{ErrorCode::kChecksumMismatch,
+               fmt::format("{}: bytes {:#x} to {:#x} of the file are damaged", pending_->what, pending_->range.offset,
+                           pending_->range.offset + pending_->range.size),
+               {.file_offset = pending_->range.offset, .record_id = pending_->record_id}}});
+    pending_.reset();
+  }
+
+ private:
+  struct Pending {
+    ByteRange range;
+    std::string what;
+    std::optional<std::uint32_t> record_id;
+  };
+  VerifyReport& report_;
+  std::optional<Pending> pending_;
+};
+
+class Verifier {
+ public:
+  Verifier(const mapping::OsFile& file, const Progress& progress, VerifyReport& report)
+      : file_(file), progress_(progress), report_(report), findings_(report) {}
+
+  Status whole_file() {
+    FATCTX_ASSIGN(const mapping::FileIdentity identity, file_.identity());
+    auto opened = read_toc(file_, identity.size);
+    if (!opened.ok()) return finding_or_failure(std::move(opened).error());
+    const OpenedToc& container = opened.value();
+    for (const Segment& segment : container.toc.segments) total_ += segment.size;
+    FATCTX_TRY(check_redundancy(container));
+    FATCTX_TRY(check_padding(container));
+    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) FATCTX_TRY(check_segment(container.toc, i));
+    FATCTX_TRY(check_records(container.toc));
+    return Done{};
+  }
+
+  Status one_record(const Toc& toc, const RecordInfo& record) {
+    const RecordForm& form = toc.forms[toc.index_of(record)];
+    total_ = record.stored_bytes;
+    for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+      const Slice& slice = toc.slices[form.first_slice + i];
+      FATCTX_TRY(check_leaves(toc, slice.segment, leaves_touched(slice.range), nullptr));
+    }
+    FATCTX_TRY(check_record_hash(toc, record));
+    return check_meaning(toc, record);
+  }
+
+ private:
+  // Damage is what verify looks for; an I/O error is what keeps it from looking.
+  Status finding_or_failure(Error error) {
+    const bool failure = error.code == ErrorCode::kIo || error.code == ErrorCode::kNoResource ||
+                         error.code == ErrorCode::kInternal || error.code == ErrorCode::kOutOfMemory;
+    if (failure) return error;
+    findings_.add(std::move(error));
+    return Done{};
+  }
+
+  void progress(std::uint64_t bytes) {
+    report_.checked_bytes += bytes;
+    if (progress_) progress_(std::min(report_.checked_bytes, total_), total_);
+  }
+
+  Status check_redundancy(const OpenedToc& container) {
+    struct Row {
+      std::uint32_t bit;
+      std::string_view rule;
+      std::uint64_t offset;
+    };
+    const Header& header = container.header;
+    const Row rows[] = {
+        {kDegradedPrologue0, "F2", kPrologueOffsets[0]},
+        {kDegradedPrologue1, "F2", kPrologueOffsets[1]},
+        {kDegradedSlotA0, "F6", kSlotOffsets[0]},
+        {kDegradedSlotA0 << 1, "F6", kSlotOffsets[1]},
+        {kDegradedSlotA0 << 2, "F6", kSlotOffsets[2]},
+        {kDegradedSlotA0 << 3, "F6", kSlotOffsets[3]},
+        {kDegradedHeaderPadding, "F35", 0},
+        {kDegradedToc0, "F14", header.toc_offset[0]},
+        {kDegradedToc1, "F14", header.toc_offset[1]},
+    };
+    std::uint32_t degraded = header.degraded;
+    if ((degraded & kDegradedToc0) == 0) {  // an open reads copy 1 only when copy 0 is damaged
+      std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
+      FATCTX_TRY(file_.read_at(header.toc_offset[1], copy));
+      if (!toc_hash_matches(copy, header)) degraded |= kDegradedToc1;
+    }
+    for (const Row& row : rows) {
+      if ((degraded & row.bit) == 0) continue;
+      const std::string what = degraded_texts(row.bit).front();
+      findings_.add(Error{ErrorCode::kChecksumMismatch,
+                          fmt::format("{} is damaged; the file still opens, but has lost this copy", what),
+                          {.file_offset = row.offset, .rule = row.rule}});
+    }
+    return Done{};
+  }
+
+  // Between extents, and between the small records of a packed segment.
+  Status check_padding(const OpenedToc& container) {
+    std::vector<ByteRange> extents;
+    for (const std::uint64_t offset : container.header.toc_offset)
+      extents.push_back({offset, container.header.toc_size});
+    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
+      const Segment& segment = container.toc.segments[i];
+      if (segment.kind != SegmentKind::kPacked) {
+        extents.push_back({segment.offset, segment.size});
+        continue;
+      }
+      for (const Slice& slice : container.toc.slices) {
+        if (slice.segment == i) extents.push_back({segment.offset + slice.range.offset, slice.range.size});
+      }
+    }
+    std::sort(extents.begin(), extents.end(), [](ByteRange a, ByteRange b) { return a.offset < b.offset; });
+    std::uint64_t end = kHeaderSize;
+    for (const ByteRange extent : extents) {
+      if (extent.offset > end) FATCTX_TRY(check_zero({end, extent.offset - end}));
+      end = std::max(end, extent.offset + extent.size);
+    }
+    return Done{};
+  }
+
+  Status check_zero(ByteRange range) {
+    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(range.size, kZeroUnit)));
+    for (std::uint64_t at = 0; at < range.size; at += buffer.size()) {
+      const auto piece =
+          std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), range.size - at)));
+      FATCTX_TRY(file_.read_at(range.offset + at, piece));
+      if (all_zero(piece)) continue;
+      const auto bad = std::find_if(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; });
+      const std::uint64_t offset = range.offset + at + static_cast<std::uint64_t>(bad - piece.begin());
+      findings_.add(Error{ErrorCode::kMalformed, "padding is not zero", {.file_offset = offset, .rule = "F35"}});
+      return Done{};
+    }
+    return Done{};
+  }
+
+  // "record 3 "name"", or all records that have bytes in this segment.
+  static std::string owners(const Toc& toc, std::uint32_t segment, std::optional<std::uint32_t>& first_id) {
+    std::string text;
+    for (const RecordInfo& record : toc.records) {
+      const RecordForm& form = toc.forms[toc.index_of(record)];
+      for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+        if (toc.slices[form.first_slice + i].segment != segment) continue;
+        text += fmt::format("{}record {} \"{}\"", text.empty() ? "" : ", ", record.id, record.name);
+        if (!first_id) first_id = record.id;
+        break;
+      }
+    }
+    return text;
+  }
+
+  // With `whole` the bytes of the segment are hashed on the way.
+  Status check_leaves(const Toc& toc, std::uint32_t index, LeafRange range, Hasher* whole) {
+    const Segment& segment = toc.segments[index];
+    auto leaves = read_leaves(file_, toc, segment);
+    std::optional<std::uint32_t> record_id;
+    const std::string what = owners(toc, index, record_id);
+    if (!leaves.ok()) {
+      Error error = in_context(std::move(leaves).error(), what);
+      error.where.record_id = record_id;
+      return finding_or_failure(std::move(error));
+    }
+    const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+      if (!good) findings_.damaged({segment.offset + (leaf << kLeafLog2), bytes.size()}, what, record_id);
+      if (whole != nullptr) whole->update(bytes);
+      progress(bytes.size());
+      return Done{};
+    };
+    return walk_leaves(file_, segment, leaves.value(), range, visit);
+  }
+
+  Status check_segment(const Toc& toc, std::uint32_t index) {
+    const Segment& segment = toc.segments[index];
+    if (segment.kind == SegmentKind::kLeaves) return check_leaves_segment(segment);
+    if (segment.kind == SegmentKind::kDead) return Done{};
+    Hasher whole;
+    const std::size_t before = report_.findings.size();
+    FATCTX_TRY(check_leaves(toc, index, {0, segment.leaf_count()}, &whole));
+    findings_.flush();
+    if (report_.findings.size() != before) return Done{};
+    // Records that are this segment, no more and no less, need not be read again.
+    for (const RecordInfo& record : toc.records) {
+      if (!is_whole_segment(toc, record, index)) continue;
+      if (whole.digest() != record.hash) hash_finding(record);
+    }
+    return Done{};
+  }
+
+  static bool is_whole_segment(const Toc& toc, const RecordInfo& record, std::uint32_t index) {
+    if (!record.supported || record.slice_count != 1) return false;
+    const Slice& slice = toc.slices[toc.forms[toc.index_of(record)].first_slice];
+    return slice.segment == index && slice.range == ByteRange{0, toc.segments[index].size};
+  }
+
+  Status check_leaves_segment(const Segment& segment) {
+    Hasher hasher;
+    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(segment.size, kZeroUnit)));
+    for (std::uint64_t at = 0; at < segment.size; at += buffer.size()) {
+      const auto piece =
+          std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), segment.size - at)));
+      FATCTX_TRY(file_.read_at(segment.offset + at, piece));
+      hasher.update(piece);
+    }
+    progress(segment.size);
+    if (hasher.digest() != segment.leaves_hash) {
+      findings_.add(Error{ErrorCode::kChecksumMismatch,
+                          "the segment of leaf hashes is damaged",
+                          {.file_offset = segment.offset, .rule = "F26"}});
+    }
+    return Done{};
+  }
+
+  Status check_records(const Toc& toc) {
+    for (const RecordInfo& record : toc.records) {
+      if (!record.supported) continue;
+      const bool done = record.slice_count == 1 &&
+                        is_whole_segment(toc, record, toc.slices[toc.forms[toc.index_of(record)].first_slice].segment);
+      if (!done) FATCTX_TRY(check_record_hash(toc, record));
+      FATCTX_TRY(check_meaning(toc, record));
+    }
+    return Done{};
+  }
+
+  void hash_finding(const RecordInfo& record) {
+    findings_.add(in_record(
+        Error{ErrorCode::kChecksumMismatch, "its bytes do not match its hash", {.file_offset = record.file_offset}},
+        record));
+  }
+
+  Status check_record_hash(const Toc&, const RecordInfo& record) {
+    if (!record.supported) return Done{};
+    Hasher hasher;
+    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
+    for (std::uint64_t at = 0; at < record.size_bytes; at += buffer.size()) {
+      const auto piece = std::span(buffer).first(
+          static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), record.size_bytes - at)));
+      FATCTX_TRY(file_.read_at(record.file_offset + at, piece));
+      hasher.update(piece);
+    }
+    if (hasher.digest() != record.hash) hash_finding(record);
+    return Done{};
+  }
+
+  // Descriptions and tensor tables, which an open does not look into.
+  Status check_meaning(const Toc& toc, const RecordInfo& record) {
+    if (!record.supported) return Done{};
+    if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) return Done{};
+    auto bytes = read_metadata_record(file_, toc, record);
+    if (!bytes.ok()) {
+      if (bytes.error().code == ErrorCode::kChecksumMismatch) return Done{};  // found already
+      return finding_or_failure(std::move(bytes).error());
+    }
+    Status meaning = record.type == RecordType::kDescription ? check_description(toc, bytes.value())
+                                                             : check_tensor_table(toc, record, bytes.value());
+    if (meaning.ok()) return Done{};
+    Error error = in_record(std::move(meaning).error(), record);
+    error.where.file_offset = record.file_offset + error.where.file_offset.value_or(0);
+    return finding_or_failure(std::move(error));
+  }
+
+  static Status check_description(const Toc& toc, ByteView bytes) {
+    FATCTX_ASSIGN(const ContainerDescription description, decode_description(bytes));
+    for (const RecordDescription& record : description.records) {
+      if (toc.find(record.record_id) != nullptr) continue;
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("it describes record {}, which is not there", record.record_id),
+                   {.rule = "F37"}};
+    }
+    return Done{};
+  }
+
+  static Status check_tensor_table(const Toc& toc, const RecordInfo& record, ByteView bytes) {
+    const auto reference = std::find_if(toc.references.begin(), toc.references.end(),
+                                        [&](const Reference& r) { return r.from_record == record.id; });
+    FATCTX_TRY(parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes));  // F27: it is there
+    return Done{};
+  }
+
+  const mapping::OsFile& file_;
+  const Progress& progress_;
+  VerifyReport& report_;
+  Findings findings_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress) {
+  VerifyReport report;
+  {
+    Verifier verifier(file, progress, report);
+    FATCTX_TRY(verifier.whole_file());
+  }
+  return report;
+}
+
+Result<VerifyReport> verify_record(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                   const Progress& progress) {
+  VerifyReport report;
+  {
+    Verifier verifier(file, progress, report);
+    FATCTX_TRY(verifier.one_record(toc, record));
+  }
+  return report;
+}
+
+}  // namespace fatctx::container

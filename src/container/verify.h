@@ -1,0 +1,15 @@
+// Checking a whole container, or one record of it: everything an open skips because it would cost time.
+#pragma once
+
+#include "container/parse.h"
+#include "fatctx/container.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// Damage is a finding; the Result fails only when reading fails for another reason than damage.
+[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress);
+[[nodiscard]] Result<VerifyReport> verify_record(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                                 const Progress& progress);
+
+}  // namespace fatctx::container

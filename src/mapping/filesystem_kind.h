@@ -1,0 +1,19 @@
+// What kind of filesystem a file lies on: networks and FUSE may change or lose bytes at any time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace fatctx::mapping {
+
+struct FilesystemKind {
+  std::string_view name = "unknown";  // static storage
+  bool remote = false;                // network or FUSE
+};
+
+// From the magic number that statfs reports; pure, so that kinds which cannot be mounted in a test are tested too.
+[[nodiscard]] FilesystemKind filesystem_kind_of_magic(std::uint64_t magic) noexcept;
+// Never fails: a filesystem that cannot be asked is "unknown".
+[[nodiscard]] FilesystemKind filesystem_kind(int descriptor) noexcept;
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,35 @@
+// One read-only map of a file, from byte 0.
+//
+// Two implementations of the same function: mapped_region_boost.cc (the default) and mapped_region_raw_posix.cc.
+// Both are built and tested; map_file() is the one the build chose.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::mapping {
+
+// Ownership: unmaps when destroyed. Threads: immutable.
+// The file:  may be replaced by rename; if it is truncated, touching the lost pages raises SIGBUS in whoever touches.
+class MappedRegion {
+ public:
+  virtual ~MappedRegion() = default;
+  [[nodiscard]] virtual ByteView bytes() const noexcept = 0;
+};
+
+// Maps [0, size) shared and read-only, left out of core dumps. The size of the file is compared before and after
+// mapping, because mapping past the end succeeds without a word. `size` must not be zero.
+// Errors: truncated (the file is shorter), no_resource (the system refuses; the message says what to do), io.
+[[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t size);
+
+[[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size);
+[[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size);
+
+// The part both share: is the file (still) at least `size` bytes long?
+[[nodiscard]] Status check_mappable(const OsFile& file, std::uint64_t size);
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,58 @@
+// Mapping through Boost.Interprocess, over an adapter around our own checked descriptor.
+//
+// Boost would open files by name itself, maps past the end of a file without a word, and reports by exception:
+// the adapter gives it a descriptor that is open already, check_mappable() asks for the size before and after, and
+// no exception leaves this file.
+#include <sys/mman.h>
+
+#include <boost/interprocess/exceptions.hpp>
+#include <boost/interprocess/mapped_region.hpp>
+
+#include "mapping/mapped_region.h"
+#include "mapping/os_error.h"
+
+namespace fatctx::mapping {
+namespace {
+
+namespace bip = boost::interprocess;
+
+// What Boost calls a memory-mappable object.
+class DescriptorAdapter {
+ public:
+  explicit DescriptorAdapter(int descriptor) noexcept : descriptor_(descriptor) {}
+  [[nodiscard]] bip::mapping_handle_t get_mapping_handle() const noexcept { return {descriptor_, false}; }
+  [[nodiscard]] bip::mode_t get_mode() const noexcept { return bip::read_only; }
+
+ private:
+  int descriptor_;
+};
+
+class BoostRegion final : public MappedRegion {
+ public:
+  explicit BoostRegion(bip::mapped_region region) noexcept : region_(std::move(region)) {}
+  [[nodiscard]] ByteView bytes() const noexcept override {
+    return {static_cast<const std::byte*>(region_.get_address()), region_.get_size()};
+  }
+
+ private:
+  bip::mapped_region region_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size) {
+  FATCTX_TRY(check_mappable(file, size));
+  try {
+    bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only, 0, static_cast<std::size_t>(size));
+    // Weights do not belong into core dumps. A kernel without the advice keeps working.
+    (void)::madvise(region.get_address(), region.get_size(), MADV_DONTDUMP);
+    FATCTX_TRY(check_mappable(file, size));
+    return std::unique_ptr<MappedRegion>(std::make_unique<BoostRegion>(std::move(region)));
+  } catch (const bip::interprocess_exception& exception) {
+    const int native = exception.get_native_error();
+    if (native != 0) return os_error(native, "cannot map the file");
+    return Error{ErrorCode::kNoResource, std::string("cannot map the file: ") + exception.what()};
+  }
+}
+
+}  // namespace fatctx::mapping

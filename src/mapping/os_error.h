@@ -1,0 +1,13 @@
+// errno to Error, in one place.
+#pragma once
+
+#include <string_view>
+
+#include "fatctx/base/error.h"
+
+namespace fatctx::mapping {
+
+// `what` says what was attempted on which object: "cannot open m.fatctx".
+[[nodiscard]] Error os_error(int error_number, std::string_view what);
+
+}  // namespace fatctx::mapping

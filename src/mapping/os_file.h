@@ -1,0 +1,47 @@
+// A file as the rest of the project sees it, and the seam where faults are injected.
+//
+// Implementations: the real one (os_file_posix.cc), and in the tests one in memory that fails or is cut on demand.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "mapping/file_identity.h"
+
+namespace fatctx::mapping {
+
+// Threads: read_at and identity from any number of threads; the writing members from one.
+class OsFile {
+ public:
+  virtual ~OsFile() = default;
+
+  // Fills `buffer` from `offset`, going on after short reads and interruptions.
+  // Errors: truncated (the file ends before the buffer is full), io.
+  [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const = 0;
+  // Errors: no_space, io.
+  [[nodiscard]] virtual Status write_at(std::uint64_t offset, ByteView bytes) = 0;
+  // Reserves space without changing the size, where the filesystem can; so that no_space comes early. Errors: no_space.
+  [[nodiscard]] virtual Status allocate(std::uint64_t size) = 0;
+  // Data and size are on the disk when this returns without error. A failed sync must not be retried and believed.
+  [[nodiscard]] virtual Status sync() = 0;
+  [[nodiscard]] virtual Result<FileIdentity> identity() const = 0;
+  // The descriptor behind it, or -1 if there is none.
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+};
+
+struct OpenFlags {
+  bool follow_symlinks = true;
+};
+
+// Opens for reading; never blocks on a fifo or device. The result may be anything that opens: check identity().regular.
+[[nodiscard]] Result<std::unique_ptr<OsFile>> open_for_reading(const std::string& path, OpenFlags flags = {});
+// Takes a copy of the caller's descriptor, so that the caller may close his.
+[[nodiscard]] Result<std::unique_ptr<OsFile>> duplicate_for_reading(int descriptor);
+// One stat, following links unless told otherwise. Errors: not_found, io.
+[[nodiscard]] Result<FileIdentity> stat_path(const std::string& path, OpenFlags flags = {});
+[[nodiscard]] Result<FileIdentity> stat_descriptor(int descriptor);
+
+}  // namespace fatctx::mapping

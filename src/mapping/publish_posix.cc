@@ -1,0 +1,159 @@
+// Protocol: docs/format.md, section 7. Nothing here retries a failed sync: the kernel may have dropped the dirty
+// pages, and a second call would return success.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <random>
+
+#include <fmt/format.h>
+#include <boost/filesystem/path.hpp>
+
+#include "mapping/os_error.h"
+#include "mapping/os_file_posix.h"
+#include "mapping/publish.h"
+
+namespace fatctx::mapping {
+namespace {
+
+constexpr int kNameAttempts = 64;
+constexpr mode_t kMode = 0644;  // less the umask, which open() applies
+
+// A name nobody can foresee, so that nothing can be put in its place beforehand.
+std::string random_name(const std::string& base) {
+  std::random_device device;
+  const std::uint64_t number = (static_cast<std::uint64_t>(device()) << 32) | device();
+  // Stays below NAME_MAX even when the target's own name is at it.
+  return fmt::format(".{:.200}.{:016x}.tmp", base, number);
+}
+
+class PosixPendingFile final : public PendingFile {
+ public:
+  PosixPendingFile(std::string target, std::string folder, std::string base, bool overwrite)
+      : target_(std::move(target)), folder_(std::move(folder)), base_(std::move(base)), overwrite_(overwrite) {}
+
+  ~PosixPendingFile() override { remove_temporary(); }
+
+  Status open() {
+    folder_fd_ = UniqueFd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder_fd_.valid()) return os_error(errno, fmt::format("cannot open folder {}", folder_));
+    struct stat st = {};
+    if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))) {
+        return Error{ErrorCode::kNotRegularFile, fmt::format("{} exists and is not a regular file", target_)};
+      }
+      if (!overwrite_) return already_there();
+    } else if (errno != ENOENT) {
+      return os_error(errno, fmt::format("cannot look at {}", target_));
+    }
+    UniqueFd fd(::openat(folder_fd_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, kMode));
+    if (!fd.valid()) {
+      if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) {
+        return os_error(errno, fmt::format("cannot create a file in {}", folder_));
+      }
+      FATCTX_TRY(open_named(fd));
+    }
+    file_ = std::make_unique<PosixFile>(std::move(fd), target_);
+    return Done{};
+  }
+
+  OsFile& file() noexcept override { return *file_; }
+
+  Status publish(bool read_only) override {
+    if (read_only) {
+      struct stat st = {};
+      if (::fstat(file_->descriptor(), &st) != 0 || ::fchmod(file_->descriptor(), st.st_mode & mode_t{0444}) != 0) {
+        return os_error(errno, fmt::format("cannot set the mode of {}", target_));
+      }
+    }
+    FATCTX_TRY(file_->sync());
+    if (temporary_.empty()) FATCTX_TRY(link_unnamed());
+    if (temporary_ != base_) FATCTX_TRY(rename_to_target());
+    temporary_.clear();  // published: no longer ours to remove
+    if (::fsync(folder_fd_.get()) != 0) {
+      Error error = os_error(errno, fmt::format("{} is written and has its name, but its folder could not be synced; "
+                                                "after a power loss the previous state may be back",
+                                                target_));
+      error.code = ErrorCode::kCommitUnknown;
+      return error;
+    }
+    return file_->close();
+  }
+
+ private:
+  Error already_there() const {
+    return Error{ErrorCode::kExists, fmt::format("{} exists already; ask for overwriting to replace it", target_)};
+  }
+
+  Status open_named(UniqueFd& fd) {
+    for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+      const std::string name = random_name(base_);
+      fd =
+          UniqueFd(::openat(folder_fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+      if (fd.valid()) {
+        temporary_ = name;
+        return Done{};
+      }
+      if (errno != EEXIST) return os_error(errno, fmt::format("cannot create a file in {}", folder_));
+    }
+    return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
+  }
+
+  // An unnamed file cannot replace a name; it gets the target's name at once when that is free, else a temporary one.
+  Status link_unnamed() {
+    const std::string self = fmt::format("/proc/self/fd/{}", file_->descriptor());
+    for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+      const std::string name = overwrite_ ? random_name(base_) : base_;
+      if (::linkat(AT_FDCWD, self.c_str(), folder_fd_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+        temporary_ = name;
+        return Done{};
+      }
+      if (errno != EEXIST) return os_error(errno, fmt::format("cannot name {}", target_));
+      if (!overwrite_) return already_there();
+    }
+    return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
+  }
+
+  Status rename_to_target() {
+    const unsigned flags = overwrite_ ? 0U : static_cast<unsigned>(RENAME_NOREPLACE);
+    int result = ::renameat2(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), flags);
+    if (result != 0 && !overwrite_ && (errno == EINVAL || errno == ENOSYS)) {
+      // No rename without replacing here: a link never replaces, and the temporary name goes afterwards.
+      result = ::linkat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), 0);
+      if (result == 0) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+    }
+    if (result == 0) return Done{};
+    if (errno == EEXIST && !overwrite_) return already_there();
+    return os_error(errno, fmt::format("cannot rename to {}", target_));
+  }
+
+  void remove_temporary() noexcept {
+    if (!temporary_.empty() && temporary_ != base_) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+  }
+
+  std::string target_;
+  std::string folder_;
+  std::string base_;
+  bool overwrite_;
+  UniqueFd folder_fd_;
+  std::string temporary_;  // its present name in the folder; empty while unnamed and after publishing
+  std::unique_ptr<PosixFile> file_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite) {
+  const boost::filesystem::path path(target);
+  const std::string base = path.filename().string();
+  if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
+  }
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string(".");
+  auto pending = std::make_unique<PosixPendingFile>(target, folder, base, overwrite);
+  FATCTX_TRY(pending->open());
+  return std::unique_ptr<PendingFile>(std::move(pending));
+}
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,37 @@
+// What the texts in a selection key say: instruction sets and their levels, Hexagon numbers, feature words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/record.h"
+
+namespace fatctx::runtime {
+
+inline constexpr std::string_view kCpuBackend = "cpu";
+inline constexpr std::string_view kHtpBackend = "htp";
+
+// A CPU arch, taken apart: {"x86-64", 3} for "x86-64-v3". Other instruction sets have the one level 0, and two of
+// them are the same only if their texts are equal.
+struct CpuArch {
+  std::string_view isa;
+  std::uint32_t level = 0;
+};
+[[nodiscard]] CpuArch parse_cpu_arch(std::string_view arch) noexcept;
+
+// 75 for "v75"; nothing for any other text.
+[[nodiscard]] std::optional<std::uint32_t> hexagon_number(std::string_view arch) noexcept;
+
+// The words of a comma separated list. Lifetime: they borrow from `list`.
+[[nodiscard]] std::vector<std::string_view> feature_words(std::string_view list);
+
+// The words of `list` that `have` lacks, in the order of `list`.
+[[nodiscard]] std::vector<std::string_view> missing_words(std::string_view list, const std::vector<std::string>& have);
+
+// True if the key asks for nothing but a backend: marked so, or no part (or "ALL"), number, arch or feature is stated.
+[[nodiscard]] bool is_generic(const SelectionKey& key) noexcept;
+
+}  // namespace fatctx::runtime

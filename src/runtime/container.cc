@@ -1,0 +1,158 @@
+#include "fatctx/container.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "container/hash.h"
+#include "container/metadata_codec.h"
+#include "container/open.h"
+#include "container/verify.h"
+#include "runtime/mapped_container.h"
+#include "runtime/registry.h"
+
+namespace fatctx {
+namespace {
+
+std::string names_of(std::span<const RecordInfo> records) {
+  constexpr std::size_t kMost = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(records.size(), kMost); ++i) {
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", records[i].name);
+  }
+  if (records.size() > kMost) list += fmt::format(" and {} more", records.size() - kMost);
+  return list;
+}
+
+}  // namespace
+
+std::string_view access_path_name(AccessPath path) noexcept {
+  switch (path) {
+    case AccessPath::kDirect:
+      return "direct";
+  }
+  return "unknown";
+}
+
+Container::Container(std::shared_ptr<const MappedContainer> mapped, std::string path, const OpenOptions& options,
+                     bool already_live) noexcept
+    : mapped_(std::move(mapped)), path_(std::move(path)), verify_(options.verify), already_live_(already_live) {}
+
+Result<Container> Container::open(const std::string& path, const OpenOptions& options) {
+  return open(Registry::process(), path, options);
+}
+
+Result<Container> Container::open(Registry& registry, const std::string& path, const OpenOptions& options) {
+  FATCTX_ASSIGN(Registry::Opened opened, registry.open_path(path, options));
+  return Container(std::move(opened.container), path, options, opened.already_live);
+}
+
+Result<Container> Container::open_descriptor(int descriptor, const OpenOptions& options) {
+  FATCTX_ASSIGN(Registry::Opened opened, Registry::process().open_descriptor(descriptor, options));
+  return Container(std::move(opened.container), fmt::format("fd {}", descriptor), options, opened.already_live);
+}
+
+OpenReport Container::report() const {
+  const container::Header& header = mapped_->header();
+  OpenReport report;
+  report.path = path_;
+  report.generation = header.generation;
+  report.slot = header.pair == 0 ? 'A' : 'B';
+  report.degraded = container::degraded_texts(header.degraded);
+  report.tail_bytes = header.tail_bytes;
+  report.sealed = header.sealed;
+  report.filesystem = mapped_->filesystem().name;
+  report.remote_filesystem = mapped_->filesystem().remote;
+  report.file_size = header.committed_end + header.tail_bytes;
+  report.committed_end = header.committed_end;
+  report.uuid = container::uuid_text(header.uuid);
+  report.toc_hash = header.toc_hash;
+  report.already_live = already_live_;
+  report.verify = verify_;
+  return report;
+}
+
+std::span<const RecordInfo> Container::records() const& noexcept { return mapped_->toc().records; }
+
+Result<RecordInfo> Container::find(std::string_view name) const& {
+  const auto all = records();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const RecordInfo& record) { return record.name == name; });
+  if (found != all.end()) return *found;
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: no record is named \"{}\"; there are {}", path_, name, names_of(all))};
+}
+
+Result<RecordInfo> Container::record(std::uint32_t id) const& {
+  const RecordInfo* found = mapped_->toc().find(id);
+  if (found != nullptr) return *found;
+  return Error{ErrorCode::kNotFound, fmt::format("{}: there is no record {}; ids go from 1 to {}", path_, id,
+                                                 records().empty() ? 0 : records().back().id)};
+}
+
+Result<ContainerDescription> Container::describe() const {
+  const auto all = records();
+  const auto record =
+      std::find_if(all.begin(), all.end(), [](const RecordInfo& r) { return r.type == RecordType::kDescription; });
+  auto bytes = container::read_metadata_record(mapped_->file(), mapped_->toc(), *record);  // F31: it is there
+  if (!bytes.ok()) return in_context(std::move(bytes).error(), path_);
+  auto description = container::decode_description(bytes.value());
+  if (description.ok()) return description;
+  Error error = container::in_record(std::move(description).error(), *record);
+  error.where.file_offset = record->file_offset;
+  return in_context(std::move(error), path_);
+}
+
+std::vector<Candidate> Container::candidates() const& {
+  std::vector<Candidate> candidates;
+  candidates.reserve(records().size());
+  for (const RecordInfo& record : records()) {
+    if (record.type != RecordType::kContextBinary || !record.supported) continue;
+    candidates.push_back({.record_id = record.id, .name = record.name, .key = record.key});
+  }
+  return candidates;
+}
+
+Result<RecordView> Container::acquire(std::uint32_t record_id) const {
+  const container::Toc& toc = mapped_->toc();
+  const RecordInfo* record = toc.find(record_id);
+  if (record == nullptr) return this->record(record_id).error();
+  const container::RecordForm& form = toc.forms[toc.index_of(*record)];
+  auto supported = container::check_supported(*record, form);
+  if (!supported.ok()) return in_context(std::move(supported).error(), path_);
+  FATCTX_TRY(mapped_->recheck());
+  if (record->slice_count == 0) return RecordView(mapped_, record_id, {});
+  const container::Slice& slice = toc.slices[form.first_slice];
+  if (verify_ == VerifyPolicy::kRecordOnAcquire) {
+    auto verified = mapped_->verify_slice(slice);
+    if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped_->name());
+  }
+  // Inside the mapping: rules F16 and F38, and map_file() compared sizes.
+  return RecordView(mapped_, record_id,
+                    mapped_->mapped().subspan(static_cast<std::size_t>(record->file_offset),
+                                              static_cast<std::size_t>(record->size_bytes)));
+}
+
+Result<RecordView> Container::acquire(std::string_view name) const {
+  FATCTX_ASSIGN(const RecordInfo record, find(name));
+  return acquire(record.id);
+}
+
+Result<VerifyReport> Container::verify(const Progress& progress) const {
+  return container::verify_container(mapped_->file(), progress);
+}
+
+Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
+  FATCTX_ASSIGN(const RecordInfo record, this->record(record_id));
+  return container::verify_record(mapped_->file(), mapped_->toc(), record, progress);
+}
+
+Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {
+  auto file = mapping::open_for_reading(path);
+  if (!file.ok()) return in_context(std::move(file).error(), path);
+  FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
+  if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
+  return container::verify_container(*file.value(), progress);
+}
+
+}  // namespace fatctx

@@ -1,0 +1,324 @@
+// Device descriptions: as JSON (schema "fatctx.device/1"), as one line for people, and as text given by hand.
+//
+// A field that is not known is left out. Reading refuses what writing never produces, above all unknown keys: a typo
+// such as "vtcm" would otherwise silently describe another device.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "fatctx/select.h"
+#include "runtime/arch.h"
+#include "runtime/device_text.h"
+
+namespace fatctx {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSchema = "fatctx.device/1";
+constexpr std::size_t kMaxDescriptionBytes = 65536;
+constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kWordCharacters) == std::string_view::npos;
+}
+
+void sort_unique(std::vector<std::string>& words) {
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+}
+
+Error at_pointer(std::string_view pointer, std::string_view found, std::string_view allowed) {
+  return {ErrorCode::kInvalidArgument, fmt::format("device description: {}: found {}; {}", pointer, found, allowed)};
+}
+
+// The value as it stands in the text, shortened: an error stays one line.
+std::string shown(const Json& value) {
+  constexpr std::size_t kMaxShown = 60;
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
+}
+
+Result<std::string> read_text(const Json& value, const std::string& pointer) {
+  if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value.get<std::string>();
+  return at_pointer(pointer, shown(value), "allowed is a text that is not empty; leave the key out if it is unknown");
+}
+
+Result<std::uint32_t> read_number(const Json& value, const std::string& pointer) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint32_t>::max();
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    if (number >= 1 && number <= kMax) return static_cast<std::uint32_t>(number);
+  }
+  return at_pointer(pointer, shown(value),
+                    fmt::format("allowed is an integer from 1 to {}; leave the key out if it is unknown", kMax));
+}
+
+Result<Version> read_version(const Json& value, const std::string& pointer) {
+  FATCTX_ASSIGN(const std::string text, read_text(value, pointer));
+  auto version = parse_version(text);
+  if (!version.ok()) return in_context(std::move(version).error(), fmt::format("device description: {}", pointer));
+  if (version.value().known()) return version;
+  return at_pointer(pointer, shown(value), "allowed is a version above 0; leave the key out if it is unknown");
+}
+
+Result<std::vector<std::string>> read_words(const Json& value, const std::string& pointer) {
+  constexpr std::string_view kAllowed = "a list of words of lower-case letters, digits, \".\", \"_\" and \"-\"";
+  if (!value.is_array()) return at_pointer(pointer, shown(value), fmt::format("allowed is {}", kAllowed));
+  std::vector<std::string> words;
+  for (const Json& item : value) {
+    if (!item.is_string() || !is_word(item.get_ref<const std::string&>())) {
+      return at_pointer(fmt::format("{}/{}", pointer, words.size()), shown(item),
+                        fmt::format("allowed is {}", kAllowed));
+    }
+    words.push_back(item.get<std::string>());
+  }
+  sort_unique(words);
+  return words;
+}
+
+// One key of the description: how to write it and how to read it.
+struct Field {
+  const char* key;
+  std::function<Json(const Device&)> write;  // null: unknown, left out
+  std::function<Status(const Json&, const std::string& pointer, Device&)> read;
+};
+
+template <typename T, typename Reader>
+Field optional_field(const char* key, std::optional<T> Device::*member, Reader reader) {
+  return {key,
+          [member](const Device& device) -> Json {
+            if (!(device.*member)) return nullptr;
+            if constexpr (std::is_same_v<T, Version>) {
+              return to_text(*(device.*member));
+            } else {
+              return *(device.*member);
+            }
+          },
+          [member, reader](const Json& value, const std::string& pointer, Device& device) -> Status {
+            FATCTX_ASSIGN(device.*member, reader(value, pointer));
+            return Done{};
+          }};
+}
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> table = {
+      {"backend", [](const Device& device) -> Json { return device.backend; },
+       [](const Json& value, const std::string& pointer, Device& device) -> Status {
+         FATCTX_ASSIGN(device.backend, read_text(value, pointer));
+         return Done{};
+       }},
+      optional_field("part", &Device::part, read_text),
+      optional_field("qnn_soc", &Device::qnn_soc, read_number),
+      optional_field("arch", &Device::arch, read_text),
+      {"features", [](const Device& device) -> Json { return device.features; },
+       [](const Json& value, const std::string& pointer, Device& device) -> Status {
+         FATCTX_ASSIGN(device.features, read_words(value, pointer));
+         return Done{};
+       }},
+      optional_field("vtcm_mb", &Device::vtcm_mb, read_number),
+      optional_field("sdk", &Device::sdk, read_version),
+      optional_field("api", &Device::api, read_version),
+      optional_field("blob", &Device::blob, read_version),
+  };
+  return table;
+}
+
+const Field* find_field(std::string_view key) {
+  const auto& table = fields();
+  const auto field = std::find_if(table.begin(), table.end(), [&](const Field& f) { return f.key == key; });
+  return field == table.end() ? nullptr : &*field;
+}
+
+std::string allowed_keys() {
+  std::string text = "allowed are schema";
+  for (const Field& field : fields()) text += fmt::format(", {}", field.key);
+  return text;
+}
+
+// RFC 6901: "~" and "/" in a key are escaped in a pointer.
+std::string pointer_to(std::string_view key) {
+  std::string pointer = "/";
+  for (const char c : key) {
+    if (c == '~') {
+      pointer += "~0";
+    } else if (c == '/') {
+      pointer += "~1";
+    } else {
+      pointer += c;
+    }
+  }
+  return pointer;
+}
+
+// Walks the text once to find what a parsed document no longer shows: where it stops being JSON, and keys given twice.
+class TextCheck final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool key(string_t& key) override {
+    if (depth_ != 1 || keys_.insert(key).second) return true;
+    error_ = at_pointer(pointer_to(key), "the key a second time", "give every key once");
+    return false;
+  }
+  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
+    error_ = {
+        ErrorCode::kInvalidArgument,
+        fmt::format("device description: not JSON from byte {} on; see docs/selection.md for an example", position)};
+    return false;
+  }
+
+  [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
+
+ private:
+  bool enter() {
+    constexpr int kMaxDepth = 8;
+    if (++depth_ <= kMaxDepth) return true;
+    error_ = {ErrorCode::kInvalidArgument,
+              fmt::format("device description: values are nested more than {} deep", kMaxDepth)};
+    return false;
+  }
+  bool leave() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+  std::set<std::string> keys_;
+  std::optional<Error> error_;
+};
+
+Status check_text(std::string_view text) {
+  if (text.size() > kMaxDescriptionBytes) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("device description: {} bytes; allowed are {}", text.size(), kMaxDescriptionBytes)};
+  }
+  TextCheck check;
+  if (Json::sax_parse(text.begin(), text.end(), &check)) return Done{};
+  return check.error().value_or(Error{ErrorCode::kInternal, "device description: refused without a reason"});
+}
+
+Status check_schema(const Json& document) {
+  if (!document.is_object()) return at_pointer("/", shown(document), "allowed is an object");
+  const auto schema = document.find("schema");
+  if (schema == document.end()) return at_pointer("/schema", "nothing", fmt::format("allowed is \"{}\"", kSchema));
+  if (*schema != kSchema) return at_pointer("/schema", shown(*schema), fmt::format("allowed is \"{}\"", kSchema));
+  if (!document.contains("backend")) return at_pointer("/backend", "nothing", "name one, such as \"cpu\" or \"htp\"");
+  return Done{};
+}
+
+Error not_a_device(std::string_view text, std::string_view why) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("device \"{}\": {}; understood are x86-64, x86-64-v1 to x86-64-v4 and aarch64, with feature "
+                      "words behind \"+\" (aarch64+dotprod+i8mm), and Hexagon archs (v75), each also with its backend "
+                      "in front (cpu:aarch64, htp:v75)",
+                      text, why)};
+}
+
+bool is_known_cpu_arch(std::string_view arch) {
+  constexpr std::uint32_t kHighestLevel = 4;
+  const auto cpu = runtime::parse_cpu_arch(arch);
+  return arch == "aarch64" || (cpu.isa == "x86-64" && cpu.level >= 1 && cpu.level <= kHighestLevel);
+}
+
+}  // namespace
+
+namespace runtime {
+
+std::string device_text(const Device& device) {
+  const std::string features = fmt::format("{}", fmt::join(device.features, ","));
+  const SelectionKey as_key = {.backend = device.backend,
+                               .qnn_soc = device.qnn_soc.value_or(0),
+                               .part = device.part ? std::string_view(*device.part) : std::string_view(),
+                               .arch = device.arch ? std::string_view(*device.arch) : std::string_view(),
+                               .features = features,
+                               .vtcm_mb = device.vtcm_mb.value_or(0),
+                               .sdk = device.sdk.value_or(Version{})};
+  std::string text = target_text(as_key);
+  if (!device.arch && !device.part && !device.qnn_soc) text += ", otherwise unknown";
+  return text;
+}
+
+Json device_fields(const Device& device) {
+  Json object = Json::object();
+  for (const Field& field : fields()) {
+    Json value = field.write(device);
+    if (!value.is_null()) object[field.key] = std::move(value);
+  }
+  return object;
+}
+
+}  // namespace runtime
+
+std::string device_to_json(const Device& device) {
+  Json document = {{"schema", kSchema}};
+  document.update(runtime::device_fields(device));
+  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Device> device_from_json(std::string_view json) {
+  FATCTX_TRY(check_text(json));
+  const Json document = Json::parse(json, nullptr, false);
+  FATCTX_TRY(check_schema(document));
+  Device device;
+  for (const auto& [key, value] : document.items()) {
+    if (key == "schema") continue;
+    const Field* const field = find_field(key);
+    if (field == nullptr) return at_pointer(pointer_to(key), "an unknown key", allowed_keys());
+    FATCTX_TRY(field->read(value, pointer_to(key), device));
+  }
+  return device;
+}
+
+Result<Device> device_from_text(std::string_view text) {
+  std::string_view rest = text;
+  std::string_view backend;
+  if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
+    backend = rest.substr(0, colon);
+    rest.remove_prefix(colon + 1);
+    if (backend != runtime::kCpuBackend && backend != runtime::kHtpBackend) {
+      return not_a_device(text, fmt::format("backend \"{}\" is not known here", backend));
+    }
+  }
+  const std::string_view arch = rest.substr(0, rest.find('+'));
+  rest.remove_prefix(arch.size());
+
+  Device device;
+  if (runtime::hexagon_number(arch)) {
+    if (backend == runtime::kCpuBackend) return not_a_device(text, "a Hexagon arch does not belong to backend cpu");
+    if (!rest.empty()) return not_a_device(text, "a Hexagon arch has no feature words");
+    device.backend = runtime::kHtpBackend;
+  } else if (is_known_cpu_arch(arch)) {
+    if (backend == runtime::kHtpBackend) return not_a_device(text, "a CPU arch does not belong to backend htp");
+    device.backend = runtime::kCpuBackend;
+  } else {
+    return not_a_device(text, fmt::format("\"{}\" is not an arch known here", arch));
+  }
+  device.arch = arch == "x86-64" ? "x86-64-v1" : std::string(arch);
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find('+'));
+    if (!is_word(word)) return not_a_device(text, fmt::format("\"{}\" is not a feature word", word));
+    device.features.emplace_back(word);
+    rest.remove_prefix(word.size());
+  }
+  sort_unique(device.features);
+  return device;
+}
+
+}  // namespace fatctx

@@ -1,0 +1,17 @@
+// A device in words, for explanations.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "fatctx/select.h"
+
+namespace fatctx::runtime {
+
+// "cpu x86-64-v3+avx-vnni", "htp SM8750 soc 69 v79 vtcm 8 sdk 2.50".
+[[nodiscard]] std::string device_text(const Device& device);
+
+// The fields of fatctx.device/1 without the schema; what is unknown is left out.
+[[nodiscard]] nlohmann::ordered_json device_fields(const Device& device);
+
+}  // namespace fatctx::runtime

@@ -1,0 +1,132 @@
+#include "runtime/mapped_container.h"
+
+#include <fmt/format.h>
+
+#include "container/open.h"
+
+namespace fatctx {
+namespace {
+
+constexpr std::uint64_t kBitsPerWord = 64;
+
+}  // namespace
+
+Freshness::~Freshness() {
+  for (std::size_t i = 0; i < segment_count_; ++i) delete[] good_[i].load(std::memory_order_relaxed);
+}
+
+bool Freshness::good(std::size_t segment, std::uint64_t leaf) const noexcept {
+  // Acquire: whoever sees the bit map sees it zeroed.
+  const Word* words = good_[segment].load(std::memory_order_acquire);
+  return words != nullptr &&
+         (words[leaf / kBitsPerWord].load(std::memory_order_relaxed) >> (leaf % kBitsPerWord) & 1) != 0;
+}
+
+bool Freshness::all_good(std::size_t segment, container::LeafRange range) const noexcept {
+  for (std::uint64_t leaf = range.first; leaf < range.end; ++leaf) {
+    if (!good(segment, leaf)) return false;
+  }
+  return true;
+}
+
+void Freshness::mark_good(std::size_t segment, std::uint64_t leaf, std::uint64_t leaf_count) {
+  Word* words = good_[segment].load(std::memory_order_acquire);
+  if (words == nullptr) {
+    auto fresh = std::make_unique<Word[]>(static_cast<std::size_t>((leaf_count + kBitsPerWord - 1) / kBitsPerWord));
+    if (good_[segment].compare_exchange_strong(words, fresh.get(), std::memory_order_acq_rel)) words = fresh.release();
+  }
+  words[leaf / kBitsPerWord].fetch_or(std::uint64_t{1} << (leaf % kBitsPerWord), std::memory_order_relaxed);
+}
+
+MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header,
+                                 container::Toc toc, const mapping::FileIdentity& identity,
+                                 mapping::FilesystemKind filesystem, std::unique_ptr<mapping::MappedRegion> region)
+    : name_(std::move(name)),
+      file_(std::move(file)),
+      header_(header),
+      toc_(std::move(toc)),
+      filesystem_(filesystem),
+      region_(std::move(region)),
+      freshness_(std::make_unique<const Freshness>(identity, toc_.segments.size()).release()),
+      tensor_tables_(std::make_unique<std::atomic<const container::ParsedTensorTable*>[]>(toc_.records.size())) {}
+
+MappedContainer::~MappedContainer() {
+  delete freshness_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
+}
+
+bool MappedContainer::same_container(const container::Header& other) const noexcept {
+  return other.uuid == header_.uuid && other.generation == header_.generation && other.toc_hash == header_.toc_hash;
+}
+
+void MappedContainer::renew(const mapping::FileIdentity& identity) const {
+  const Freshness* current = freshness_.load(std::memory_order_acquire);
+  if (current->identity() == identity) return;
+  auto fresh = std::make_unique<Freshness>(identity, toc_.segments.size());
+  fresh->previous.reset(current);
+  // Losing the race means that somebody else has just looked at the file: his answer is as good as ours.
+  if (freshness_.compare_exchange_strong(current, fresh.get(), std::memory_order_acq_rel)) {
+    (void)fresh.release();
+  } else {
+    (void)fresh->previous.release();
+  }
+}
+
+Status MappedContainer::recheck() const {
+  FATCTX_ASSIGN(const mapping::FileIdentity now, file_->identity());
+  if (now == identity()) return Done{};
+  const auto changed = [&](const std::string& how) {
+    return in_context(Error{ErrorCode::kChanged, fmt::format("the file {} while it was open; open it again", how)},
+                      name_);
+  };
+  if (now.size < header_.committed_end) return changed(fmt::format("was cut to {} bytes", now.size));
+  auto header = container::read_header(*file_, now.size);
+  // A later generation of the same container has been appended behind ours, whose bytes it does not touch.
+  const bool appended =
+      header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;
+  if (!header.ok() || (!appended && !same_container(header.value()))) return changed("was rewritten");
+  renew(now);
+  return Done{};
+}
+
+Status MappedContainer::verify_slice(const container::Slice& slice) const {
+  const container::Segment& segment = toc_.segments[slice.segment];
+  const container::LeafRange range = container::leaves_touched(slice.range);
+  // One state for the whole check: a renewal in between is seen at the next acquire. The const of the pointer guards
+  // the state's place in the chain, not its bits.
+  auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));
+  if (fresh->all_good(slice.segment, range)) return Done{};
+  FATCTX_ASSIGN(const std::vector<Hash128> leaves, container::read_leaves(*file_, toc_, segment));
+  return container::walk_leaves(
+      *file_, segment, leaves, range, [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+        if (!good) {
+          const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
+          return Error{
+              ErrorCode::kChecksumMismatch,
+              fmt::format("bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the file again",
+                          at, at + bytes.size()),
+              {.file_offset = at}};
+        }
+        fresh->mark_good(slice.segment, leaf, segment.leaf_count());
+        return Done{};
+      });
+}
+
+Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,
+                                                                          std::uint64_t blob_size) const {
+  std::atomic<const container::ParsedTensorTable*>& slot = tensor_tables_[toc_.index_of(record)];
+  const container::ParsedTensorTable* table = slot.load(std::memory_order_acquire);
+  if (table != nullptr) return table;
+  FATCTX_ASSIGN(const std::vector<std::byte> bytes, container::read_metadata_record(*file_, toc_, record));
+  auto parsed = container::parse_tensor_table(bytes, blob_size);
+  if (!parsed.ok()) {
+    Error error = container::in_record(std::move(parsed).error(), record);
+    if (error.where.file_offset) *error.where.file_offset += record.file_offset;
+    return error;
+  }
+  auto fresh = std::make_unique<const container::ParsedTensorTable>(std::move(parsed).value());
+  if (slot.compare_exchange_strong(table, fresh.get(), std::memory_order_acq_rel)) return fresh.release();
+  return table;  // another thread was first; ours is dropped
+}
+
+}  // namespace fatctx

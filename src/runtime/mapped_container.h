@@ -1,0 +1,98 @@
+// A container as this process has it: checked table of contents, one mapping, and what has been verified so far.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "container/leaves.h"
+#include "container/parse.h"
+#include "container/tensor_table.h"
+#include "fatctx/container.h"
+#include "mapping/file_identity.h"
+#include "mapping/filesystem_kind.h"
+#include "mapping/mapped_region.h"
+#include "mapping/os_file.h"
+
+namespace fatctx {
+
+// How the file looked at one time, and which leaves were found good since. A change of the file's look that turns out
+// to be harmless (a touch, a chmod, a link, an append) starts a new one, so that payload is verified again.
+//
+// Threads: bits are set and read by any thread; setting one twice is harmless, so there is no lock to be left held
+// in a forked child.
+class Freshness {
+ public:
+  Freshness(const mapping::FileIdentity& identity, std::size_t segment_count)
+      : identity_(identity),
+        good_(std::make_unique<std::atomic<Word*>[]>(segment_count)),
+        segment_count_(segment_count) {}
+  ~Freshness();
+  Freshness(const Freshness&) = delete;
+  Freshness& operator=(const Freshness&) = delete;
+
+  [[nodiscard]] const mapping::FileIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] bool all_good(std::size_t segment, container::LeafRange range) const noexcept;
+  [[nodiscard]] bool good(std::size_t segment, std::uint64_t leaf) const noexcept;
+  void mark_good(std::size_t segment, std::uint64_t leaf, std::uint64_t leaf_count);
+
+  std::unique_ptr<const Freshness> previous;  // kept until the container goes: other threads may still look at it
+
+ private:
+  using Word = std::atomic<std::uint64_t>;
+
+  mapping::FileIdentity identity_;
+  // One bit map per segment, made when its first leaf is verified: open costs nothing for payload it does not touch.
+  std::unique_ptr<std::atomic<Word*>[]> good_;
+  std::size_t segment_count_;
+};
+
+// Threads: everything const is safe from any number of threads; there is nothing that is not const.
+class MappedContainer {
+ public:
+  MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header, container::Toc toc,
+                  const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
+                  std::unique_ptr<mapping::MappedRegion> region);
+  ~MappedContainer();
+  MappedContainer(const MappedContainer&) = delete;
+  MappedContainer& operator=(const MappedContainer&) = delete;
+
+  // What errors call it: the path it was first opened by.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const mapping::OsFile& file() const noexcept { return *file_; }
+  [[nodiscard]] const container::Header& header() const noexcept { return header_; }
+  [[nodiscard]] const container::Toc& toc() const noexcept { return toc_; }
+  [[nodiscard]] const mapping::FilesystemKind& filesystem() const noexcept { return filesystem_; }
+  [[nodiscard]] const mapping::FileIdentity& identity() const noexcept {
+    return freshness_.load(std::memory_order_acquire)->identity();
+  }
+  [[nodiscard]] ByteView mapped() const noexcept { return region_->bytes(); }
+  [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
+
+  // Is it still the file that was opened? One fstat; only when that shows a difference, the header is read again.
+  // Errors: changed (truncated, or rewritten as something else), io.
+  [[nodiscard]] Status recheck() const;
+  // Takes a new look of the file that somebody else has checked already.
+  void renew(const mapping::FileIdentity& identity) const;
+
+  // Verifies what is not yet known to be good of one slice. Errors: checksum_mismatch, truncated, io.
+  [[nodiscard]] Status verify_slice(const container::Slice& slice) const;
+
+  // The parsed tensor table of a record, parsed once. Lifetime: this container's.
+  [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
+                                                                         std::uint64_t blob_size) const;
+
+ private:
+  std::string name_;
+  std::unique_ptr<mapping::OsFile> file_;
+  container::Header header_;
+  container::Toc toc_;
+  mapping::FilesystemKind filesystem_;
+  std::unique_ptr<mapping::MappedRegion> region_;
+  mutable std::atomic<const Freshness*> freshness_;  // owns; older ones hang behind it
+  // By record index; written once by whoever parses first.
+  mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
+};
+
+}  // namespace fatctx

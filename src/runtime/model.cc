@@ -1,0 +1,93 @@
+#include "fatctx/model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "fatctx/device.h"
+
+namespace fatctx {
+
+struct Model::Impl {
+  Container container;
+  Device device;
+  SelectPolicy policy;
+  std::vector<Candidate> candidates;
+  Selection selection;
+};
+
+Result<Model> Model::open(const std::string& path, const ModelOptions& options) {
+  FATCTX_ASSIGN(const Container container, Container::open(path, options.open));
+  return choose(container, options);
+}
+
+Result<Model> Model::choose(const Container& container, const ModelOptions& options) {
+  Impl impl{
+      container, options.device ? *options.device : detect_device().device, options.policy, container.candidates(), {}};
+  auto selection = select(impl.candidates, impl.device, impl.policy);
+  if (!selection.ok()) return in_context(std::move(selection).error(), container.report().path);
+  impl.selection = std::move(selection).value();
+  if (impl.selection.chosen.empty()) {
+    std::string reasons;
+    for (std::size_t i = 0; i < impl.selection.verdicts.size(); ++i) {
+      reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", impl.candidates[i].name,
+                             explain_verdict(impl.selection.verdicts[i], impl.candidates[i], impl.device));
+    }
+    return Error{ErrorCode::kNoMatch, fmt::format("{}: no record fits this device: {}", container.report().path,
+                                                  reasons.empty() ? "there is no context binary" : reasons)};
+  }
+  return Model(std::make_shared<const Impl>(std::move(impl)));
+}
+
+const Container& Model::container() const& noexcept { return impl_->container; }
+const Selection& Model::selection() const& noexcept { return impl_->selection; }
+const Device& Model::device() const& noexcept { return impl_->device; }
+
+std::string Model::explain() const {
+  return explain_text(impl_->selection, impl_->candidates, impl_->device, impl_->policy);
+}
+
+std::string Model::explain_json() const {
+  return fatctx::explain_json(impl_->selection, impl_->candidates, impl_->device, impl_->policy);
+}
+
+Result<Session> Model::begin_session() const {
+  Session session(impl_->container);
+  std::vector<std::uint32_t> weights;
+  for (const std::uint32_t id : impl_->selection.chosen) {
+    FATCTX_ASSIGN(const RecordInfo record, impl_->container.record(id));
+    FATCTX_ASSIGN(RecordView view, impl_->container.acquire(id));
+    session.binaries_.push_back(std::move(view));
+    session.units_.push_back(record.key.unit);
+    weights.insert(weights.end(), record.weights.begin(), record.weights.end());
+  }
+  std::sort(weights.begin(), weights.end());
+  weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+  for (const std::uint32_t id : weights) {
+    FATCTX_ASSIGN(RecordView view, impl_->container.acquire(id));
+    session.weights_.push_back(std::move(view));
+  }
+  return session;
+}
+
+Result<RecordView> Session::binary(std::string_view unit) const {
+  if (unit.empty() && binaries_.size() == 1) return binaries_.front();
+  const auto found = std::find(units_.begin(), units_.end(), unit);
+  if (found != units_.end()) return binaries_[static_cast<std::size_t>(found - units_.begin())];
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no unit is named \"{}\"; there are: {}", unit, fmt::join(units_, ", "))};
+}
+
+Result<WeightView> Session::weight(std::string_view name) const {
+  Error last{ErrorCode::kNotFound,
+             fmt::format("no tensor is named \"{}\": the chosen binaries refer to no weights", name)};
+  for (const RecordView& blob : weights_) {
+    FATCTX_ASSIGN(const TensorTable table, container_.tensors(blob.record_id()));
+    auto view = table.view(name);
+    if (view.ok()) return view;
+    last = std::move(view).error();
+  }
+  return last;
+}
+
+}  // namespace fatctx

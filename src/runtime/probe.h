@@ -1,0 +1,17 @@
+// Asking the machine. One probe_*.cc is compiled in for each kind of machine; the others are empty there.
+#pragma once
+
+#include "fatctx/device.h"
+#include "runtime/cpu_facts.h"
+
+namespace fatctx::runtime {
+
+struct CpuProbe {
+  CpuTarget target;  // empty if nothing could be read
+  std::vector<DetectionSource> sources;
+};
+
+// Never fails and never blocks. Threads: any.
+[[nodiscard]] CpuProbe probe_cpu();
+
+}  // namespace fatctx::runtime

@@ -1,0 +1,74 @@
+// One live mapping per file and process.
+//
+// Found by one stat: device and inode name the file, equal size and times mean that it is unchanged. Never by path:
+// two spellings would map twice, and a replaced file would be served stale. docs/decisions has why uuid, generation
+// and TOC hash alone do not decide.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "fatctx/container.h"
+#include "mapping/file_identity.h"
+#include "runtime/mapped_container.h"
+
+namespace fatctx {
+
+// Threads: every member from any number of threads. A mapping may outlive the registry it came from.
+class Registry {
+ public:
+  Registry() = default;
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // The one that Container::open uses. Never destroyed: views may live in atexit handlers.
+  [[nodiscard]] static Registry& process();
+
+  struct Opened {
+    std::shared_ptr<const MappedContainer> container;
+    bool already_live = false;
+  };
+  // Errors: as Container::open.
+  [[nodiscard]] Result<Opened> open_path(const std::string& path, const OpenOptions& options);
+  [[nodiscard]] Result<Opened> open_descriptor(int descriptor, const OpenOptions& options);
+
+  // How many mappings are alive, for tests and metrics.
+  [[nodiscard]] std::size_t live_count() const;
+
+ private:
+  struct FileKey {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    friend bool operator==(const FileKey&, const FileKey&) = default;
+  };
+  struct FileKeyHash {
+    std::size_t operator()(const FileKey& key) const noexcept {
+      return std::hash<std::uint64_t>{}(key.inode ^ (key.device << 32 | key.device >> 32));
+    }
+  };
+  struct Entry {
+    std::weak_ptr<const MappedContainer> container;
+    bool opening = false;
+  };
+  class Opening;
+
+  [[nodiscard]] std::shared_ptr<const MappedContainer> find_unchanged(const mapping::FileIdentity& identity);
+  [[nodiscard]] Result<Opened> open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
+                                         const OpenOptions& options);
+  void forget_dead();
+
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_map<FileKey, Entry, FileKeyHash> entries_;
+  std::size_t next_sweep_ = 16;
+};
+
+}  // namespace fatctx

@@ -1,0 +1,114 @@
+"""Documents that can be checked are checked: links, examples, and what the guides must say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checkout import ROOT, files, matching, text_of
+
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+EXAMPLE = re.compile(r"<!-- ([\w./-]+) -->\n```\w*\n(.*?)```", re.DOTALL)
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    titles = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def broken_links(name: str, text: str, exists=lambda path: path.exists()) -> list[str]:
+    found = []
+    for target in LINK.findall(without_code(text)):
+        path, _, anchor = target.partition("#")
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        file = (ROOT / name).parent / path if path else ROOT / name
+        if not exists(file):
+            found.append(f"{name}: {target} leads nowhere")
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
+            found.append(f"{name}: {target}: no such title")
+    return found
+
+
+def differing_examples(text: str, read) -> list[str]:
+    """Every <!-- file --> in front of a code block promises that the block is that file."""
+    return [f"the block after <!-- {file} --> is not that file" for file, block in EXAMPLE.findall(text)
+            if read(file) != block]
+
+
+def missing(text: str, wanted: list[str]) -> list[str]:
+    flat = re.sub(r"\s+", " ", text).lower()
+    return [phrase for phrase in wanted if phrase.lower() not in flat]
+
+
+def test_links_between_documents_lead_somewhere():
+    names = matching(".md")
+    assert len(names) >= 8
+    assert [bad for name in names for bad in broken_links(name, text_of(name))] == []
+
+
+def test_examples_in_the_readme_are_the_samples():
+    text = text_of("README.md")
+    assert {file for file, _ in EXAMPLE.findall(text)} >= {"samples/cpp_quickstart.cc", "samples/python_quickstart.py"}
+    assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
+
+
+def test_the_readme_names_commands_that_exist():
+    for command in re.findall(r"^\./(\w+)", text_of("README.md"), re.MULTILINE):
+        assert (ROOT / command).is_file(), f"./{command}"
+
+
+def test_the_readme_says_what_vendor_loaders_read():
+    assert missing(text_of("README.md"), ["stock vendor loaders read their own formats", "DLC", ".bin"]) == []
+
+
+# Shows S5.21.
+def test_the_contributing_guide_settles_review():
+    assert missing(text_of("CONTRIBUTING.md"), ["Answer every comment", "Never force-push"]) == []
+
+
+# Shows S3.78.
+def test_the_contributing_guide_has_its_checklists():
+    text = text_of("CONTRIBUTING.md")
+    for title in ("## Checklist: add a record type", "## Checklist: add a backend adapter"):
+        assert title in text
+        steps = re.findall(r"^\d+\. ", text.split(title)[1].split("\n## ")[0], re.MULTILINE)
+        assert len(steps) >= 5
+
+
+# Shows S4.12.
+def test_the_glossary_explains_the_vendors_terms():
+    words = text_of("docs/architecture.md").split("\n## Words\n")[1]
+    rows = {cells[1].strip(): cells[2].strip() for line in words.splitlines() if (cells := line.split("|"))[2:]}
+    for term in ("DLC", "reference weight sharing", "multi-SoC DLC"):
+        assert len(rows.get(term, "")) >= 60, term
+
+
+def test_decision_pages_are_numbered_and_keep_the_form():
+    pages = sorted(Path(name).name for name in files() if re.match(r"docs/decisions/\d", name))
+    numbers = [int(re.match(r"(\d{4})-[a-z0-9-]+\.md$", page).group(1)) for page in pages]
+    assert numbers == list(range(1, len(numbers) + 1))
+    wanted = ["## Context", "## Choice", "## Price", "## What would change our mind"]
+    assert {page: missing(text_of(f"docs/decisions/{page}"), wanted) for page in pages
+            if missing(text_of(f"docs/decisions/{page}"), wanted)} == {}
+
+
+@pytest.mark.parametrize("text", ["[a](gone.md)", "[a](docs/gone.md#x)", "[a](README.md#no-such-title)",
+                                  "![a](picture.png)"])
+def test_a_planted_broken_link_is_found(text):
+    assert broken_links("README.md", text)
+
+
+def test_what_is_allowed_passes():
+    assert broken_links("docs/format.md", "[a](architecture.md) [b](https://example.org/x) `[c](d)`\n```\n[e](f)\n```\n") == []
+
+
+def test_a_planted_example_that_differs_is_found():
+    text = "<!-- samples/x.py -->\n```python\nprint(1)\n```\n"
+    assert differing_examples(text, lambda file: "print(1)\n") == []
+    assert differing_examples(text, lambda file: "print(2)\n")
+    assert missing("never\nforce-push", ["Never force-push"]) == [] and missing("push", ["Never force-push"])

@@ -1,0 +1,107 @@
+"""docs/features.md: every id once, every state legal, every named test there."""
+
+import re
+
+import pytest
+
+from checkout import files, matching, text_of
+
+COUNTS = {1: 27, 2: 34, 3: 80, 4: 56, 5: 21}
+IDS = [f"S{part}.{number}" for part, count in COUNTS.items() for number in range(1, count + 1)]
+assert len(IDS) == 218
+
+ROW = re.compile(r"^\|\s*(S\d+\.\d+)\s*\|((?:[^|\\]|\\.)*)\|((?:[^|\\]|\\.)*)\|\s*$")
+GTEST = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)"
+                   r"\(\s*(\w+)\s*,\s*(\w+)\s*[,)]", re.MULTILINE)
+PYTEST = re.compile(r"^(?:async )?def (test_\w+)\(", re.MULTILINE)
+
+
+def existing_tests() -> set[str]:
+    found = set()
+    for name in matching(".cc", under=("tests/",)):
+        found |= {f"{suite}.{test}" for suite, test in GTEST.findall(text_of(name))}
+    for name in matching("_test.py", under=("tests/",)):
+        found |= {f"{name}::{test}" for test in PYTEST.findall(text_of(name))}
+    for name in files():
+        if name.startswith("tests/cli/cases/") and name.endswith("/cmd"):
+            found.add("cli:" + name.split("/")[3])
+    return found
+
+
+def rows_of(text: str) -> list[tuple[str, str, str]]:
+    """(id, feature, state) of every row that looks like one, also a broken one."""
+    rows = []
+    for line in text.splitlines():
+        if re.match(r"^\|\s*S\d", line):
+            match = ROW.match(line)
+            rows.append(tuple(cell.strip() for cell in match.groups()) if match else (line, "", ""))
+    return rows
+
+
+def violations(rows: list[tuple[str, str, str]], tests: set[str]) -> list[str]:
+    found = []
+    listed = [row[0] for row in rows]
+    found += [f"{id}: {listed.count(id)} rows" for id in IDS if listed.count(id) != 1]
+    for id, feature, state in rows:
+        if id not in IDS:
+            found.append(f"{id}: no such id, or the row is broken")
+        elif not feature:
+            found.append(f"{id}: says nothing")
+        elif state.startswith("shown by "):
+            for name in state.removeprefix("shown by ").split(","):
+                if name.strip().strip("`") not in tests:
+                    found.append(f"{id}: no test is called {name.strip()}")
+        elif state.startswith("declined: "):
+            if len(state) < len("declined: ") + 20:
+                found.append(f"{id}: declined without a reason")
+        elif state != "open":
+            found.append(f"{id}: the state is neither open, shown by ... nor declined: ...")
+    return found
+
+
+def quoted_ids(text: str) -> set[str]:
+    """The ids behind "Shows" in comments of tests."""
+    return {id for sentence in re.findall(r"\bShows\b((?:\s*(?://|#)?\s*(?:and\s+)?S\d+\.\d+,?)+)", text)
+            for id in re.findall(r"S\d+\.\d+", sentence)}
+
+
+def test_every_feature_has_one_row_and_a_true_state():
+    assert violations(rows_of(text_of("docs/features.md")), existing_tests()) == []
+
+
+def test_ids_in_tests_exist():
+    names = matching(".cc", ".py", under=("tests/",))
+    unknown = {name: sorted(quoted_ids(text_of(name)) - set(IDS)) for name in names
+               if name != "tests/style/features_test.py"}
+    assert {name: ids for name, ids in unknown.items() if ids} == {}
+
+
+GOOD = [(id, "a feature", "open") for id in IDS]
+
+
+@pytest.mark.parametrize("rows", [
+    GOOD[1:],
+    GOOD + GOOD[:1],
+    GOOD + [("S1.28", "one too many", "open")],
+    [("S1.1", "a feature", "done")] + GOOD[1:],
+    [("S1.1", "a feature", "")] + GOOD[1:],
+    [("S1.1", "", "open")] + GOOD[1:],
+    [("S1.1", "a feature", "declined: no")] + GOOD[1:],
+    [("S1.1", "a feature", "shown by `Toc.IsNotThere`")] + GOOD[1:],
+    [("S1.1", "a feature", "shown by `Toc.IsThere`, `cli:gone`")] + GOOD[1:],
+    [("| S1.1 | broken | open", "", "")] + GOOD[1:],
+])
+def test_a_planted_violation_is_found(rows):
+    assert violations(rows, {"Toc.IsThere"})
+
+
+def test_what_is_allowed_passes():
+    rows = [("S1.1", "a feature", "shown by `Toc.IsThere`"), ("S1.2", "b", "declined: because it is not ours to do")]
+    assert violations(rows + GOOD[2:], {"Toc.IsThere"}) == []
+
+
+def test_tables_and_comments_are_read():
+    assert rows_of("| S1.7 | `a\\|b` | open |\n| id | x | y |\n") == [("S1.7", "`a\\|b`", "open")]
+    assert rows_of("| S1.7 | open |\n")[0][1] == ""
+    assert quoted_ids("// Shows S5.5, S3.70.\n// and S1.1") == {"S5.5", "S3.70"}
+    assert GTEST.findall("TEST(Registry, MapsOnce) {\nTEST_F(Big, File) {") == [("Registry", "MapsOnce"), ("Big", "File")]

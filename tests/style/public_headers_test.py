@@ -1,0 +1,64 @@
+"""Every public header compiles alone, with both compilers."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkout import ROOT, cxx_files, text_of
+
+COMPILERS = {"g++": ["g++"], "clang++": ["clang++-14", "clang++", "clang++-15", "clang++-16"]}
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def compile_alone(compiler: str, source: Path, *include: Path) -> subprocess.CompletedProcess:
+    flags = FLAGS + [f"-I{folder}" for folder in include]
+    return subprocess.run([compiler, *flags, "-x", "c++", str(source)], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session", params=sorted(COMPILERS))
+def compiler(request) -> str:
+    for name in COMPILERS[request.param]:
+        if shutil.which(name):
+            return name
+    pytest.skip(f"{request.param} is not installed")
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory) -> Path:
+    """version.h as CMake would make it; the values do not matter here."""
+    folder = tmp_path_factory.mktemp("generated")
+    for name in cxx_files("include/"):
+        if name.endswith(".in"):
+            target = folder / name.removeprefix("include/").removesuffix(".in")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            text = text_of(name)
+            for part in ("MAJOR", "MINOR", "PATCH"):
+                text = text.replace(f"@PROJECT_VERSION_{part}@", "0")
+            target.write_text(text.replace("@PROJECT_VERSION@", "0.0.0"))
+            assert "@" not in target.read_text(), f"{name}: a substitution this test does not know"
+    return folder
+
+
+def test_every_public_header_compiles_alone(compiler, generated, tmp_path):
+    headers = [name.removeprefix("include/").removesuffix(".in") for name in cxx_files("include/")]
+    assert len(headers) >= 10
+    failures = []
+    for header in headers:
+        source = tmp_path / "alone.cc"
+        source.write_text(f'#include "{header}"\n#include "{header}"\n')
+        result = compile_alone(compiler, source, ROOT / "include", generated)
+        if result.returncode != 0:
+            failures.append(f"{header}: {result.stderr[:2000]}")
+    assert failures == []
+
+
+def test_a_planted_header_that_leans_on_others_is_found(compiler, tmp_path):
+    (tmp_path / "leans.h").write_text("#pragma once\ninline std::string leans() { return {}; }\n")
+    source = tmp_path / "alone.cc"
+    source.write_text('#include "leans.h"\n')
+    assert compile_alone(compiler, source, tmp_path).returncode != 0
+
+    (tmp_path / "leans.h").write_text("#pragma once\n#include <string>\ninline std::string leans() { return {}; }\n")
+    assert compile_alone(compiler, source, tmp_path).returncode == 0

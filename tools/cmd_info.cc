@@ -1,0 +1,94 @@
+// fatctx info: what is in a container. Reads header, table of contents and description; payload stays where it is.
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fatctx/container.h"
+#include "tools/command.h"
+#include "tools/find_record.h"
+#include "tools/info_json.h"
+#include "tools/info_text.h"
+#include "tools/print.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+struct InfoOptions {
+  std::string path;
+  bool json = false;
+  bool records = false;
+  bool graphs = false;
+  bool options = false;
+  bool layout = false;
+  std::string tensors_of;
+};
+
+ExitCode print_layout(bool json) {
+  print_result(json ? json_text(layout_json()) : layout_text());
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> run_info(const InfoOptions& options) {
+  if (options.layout) return print_layout(options.json);
+  if (options.path.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "info needs a FILE, or --layout; see: fatctx info --help"};
+  }
+  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+
+  // A damaged description costs names and options, nothing else: the rest is still worth printing.
+  ContainerDescription description;
+  std::optional<Error> description_error;
+  if (auto described = container.describe(); described.ok()) {
+    description = std::move(described).value();
+  } else {
+    description_error = std::move(described).error();
+  }
+
+  std::string text;
+  nlohmann::ordered_json json;
+  if (options.json) json = container_json(container, description);
+  if (!options.tensors_of.empty()) {
+    FATCTX_ASSIGN(const RecordInfo weights, find_record(container, options.tensors_of));
+    FATCTX_ASSIGN(const TensorTable table, container.tensors(weights.id));
+    options.json ? void(json["tensors"] = tensors_json(weights, table)) : void(text += tensors_text(table));
+  }
+  if (options.graphs) {
+    options.json ? void(json["graphs"] = graphs_json(description)) : void(text += graphs_text(container, description));
+  }
+  if (options.options) {
+    options.json ? void(json["options"] = options_json(description))
+                 : void(text += options_text(container, description));
+  }
+  if (options.records && !options.json) text += record_details_text(container, description);
+  if (!options.json && text.empty()) {
+    text =
+        header_text(container, description) + degraded_text(container.report()) + "\n" + record_table_text(container);
+  }
+  print_result(options.json ? json_text(json) : text);
+  if (description_error) return in_context(std::move(*description_error), options.path);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App* command = describe(app, "info",
+                               {.purpose = "Print what a container holds",
+                                .synopsis = "fatctx info FILE [options]",
+                                .examples = {"fatctx info model.fatctx", "fatctx info model.fatctx --tensors weights"},
+                                .more = "docs/cli.md, docs/format.md"});
+  command->add_option("FILE", options->path, "The container");
+  command->add_flag("--records", options->records, "Print every fact of every record");
+  command->add_option("--tensors", options->tensors_of, "Print the tensor table of a weight blob")->type_name("RECORD");
+  command->add_flag("--graphs", options->graphs, "Print the graphs with inputs and outputs");
+  command->add_flag("--options", options->options, "Print the stored compiler and session options");
+  command->add_flag("--layout", options->layout, "Print the field tables of the format; needs no FILE");
+  command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)");
+  command->callback([options, &outcome] { outcome.finish(run_info(*options)); });
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,14 @@
+// The dispatch table.
+#include "tools/command.h"
+
+namespace fatctx::tools {
+
+const std::vector<CommandHook>& command_hooks() {
+  static const std::vector<CommandHook> hooks = {
+      {"pack", add_pack},     {"compile", add_compile}, {"info", add_info},       {"select", add_select},
+      {"device", add_device}, {"verify", add_verify},   {"extract", add_extract},
+  };
+  return hooks;
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,152 @@
+#include "tools/info_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "fatctx/layout.h"
+#include "tools/info_text.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json version_json(const Version& version) { return version.known() ? Json(to_text(version)) : Json(nullptr); }
+
+// Empty and zero mean "not stated": such fields are left out.
+Json key_json(const SelectionKey& key) {
+  Json json = Json::object();
+  const auto add_text = [&](const char* name, std::string_view value) {
+    if (!value.empty()) json[name] = value;
+  };
+  add_text("group", key.group);
+  add_text("unit", key.unit);
+  add_text("backend", key.backend);
+  if (key.qnn_soc != 0) json["qnn_soc"] = key.qnn_soc;
+  add_text("part", key.part);
+  add_text("arch", key.arch);
+  add_text("features", key.features);
+  if (key.vtcm_mb != 0) json["vtcm_mb"] = key.vtcm_mb;
+  if (key.sdk.known()) json["sdk"] = version_json(key.sdk);
+  add_text("variant", key.variant);
+  if (key.api.known()) json["api"] = version_json(key.api);
+  if (key.blob.known()) json["blob"] = version_json(key.blob);
+  if (key.generic) json["generic"] = true;
+  return json;
+}
+
+Json options_array(const std::vector<DescribedOption>& options) {
+  Json array = Json::array();
+  for (const DescribedOption& option : options) {
+    array.push_back({{"owner", option.owner}, {"key", option.key}, {"value", option.value}});
+  }
+  return array;
+}
+
+Json io_array(const std::vector<DescribedTensor>& tensors) {
+  Json array = Json::array();
+  for (const DescribedTensor& tensor : tensors) {
+    array.push_back({{"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
+  }
+  return array;
+}
+
+Json record_json(const RecordInfo& record, const Container& container) {
+  return {{"id", record.id},
+          {"type", record_type_name(record.type)},
+          {"name", record.name},
+          {"size_bytes", record.size_bytes},
+          {"stored_bytes", record.stored_bytes},
+          {"slice_count", record.slice_count},
+          {"file_offset", record.file_offset},
+          {"xxh3_128", to_hex(record.hash.bytes)},
+          {"supported", record.supported},
+          {"ignorable", record.ignorable},
+          {"key", key_json(record.key)},
+          {"weights", record.weights},
+          {"same_bytes_as", same_bytes_as(record, container.records())}};
+}
+
+}  // namespace
+
+Json container_json(const Container& container, const ContainerDescription& description) {
+  const OpenReport& report = container.report();
+  Json records = Json::array();
+  for (const RecordInfo& record : container.records()) {
+    Json json = record_json(record, container);
+    for (const RecordDescription& said : description.records) {
+      if (said.record_id != record.id) continue;
+      json["format"] = said.format;
+      json["producer"] = said.producer;
+    }
+    records.push_back(std::move(json));
+  }
+  return {{"schema", "fatctx.info/1"},
+          {"file", report.path},
+          {"model", description.name},
+          {"format", format_version()},
+          {"writer", description.writer},
+          {"uuid", report.uuid},
+          {"generation", report.generation},
+          {"slot", std::string(1, report.slot)},
+          {"sealed", report.sealed},
+          {"signed", report.signed_file},
+          {"toc_hash", to_hex(report.toc_hash.bytes)},
+          {"file_size", report.file_size},
+          {"committed_end", report.committed_end},
+          {"tail_bytes", report.tail_bytes},
+          {"degraded", report.degraded},
+          {"filesystem", report.filesystem},
+          {"remote_filesystem", report.remote_filesystem},
+          {"records", std::move(records)}};
+}
+
+Json graphs_json(const ContainerDescription& description) {
+  Json array = Json::array();
+  for (const RecordDescription& record : description.records) {
+    for (const DescribedGraph& graph : record.graphs) {
+      array.push_back({{"record", record.record_id},
+                       {"name", graph.name},
+                       {"inputs", io_array(graph.inputs)},
+                       {"outputs", io_array(graph.outputs)}});
+    }
+  }
+  return array;
+}
+
+Json options_json(const ContainerDescription& description) {
+  Json records = Json::array();
+  for (const RecordDescription& record : description.records) {
+    if (record.options.empty()) continue;
+    records.push_back({{"record", record.record_id}, {"options", options_array(record.options)}});
+  }
+  return {{"all", options_array(description.options)}, {"records", std::move(records)}};
+}
+
+Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
+  Json array = Json::array();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const TensorInfo tensor = table.at(i);
+    array.push_back({{"name", tensor.name},
+                     {"dtype", dtype_name(tensor.dtype)},
+                     {"shape", std::vector<std::uint64_t>(tensor.shape.begin(), tensor.shape.end())},
+                     {"offset_in_blob", tensor.offset_in_blob},
+                     {"size_bytes", tensor.size_bytes},
+                     {"alias", tensor.alias}});
+  }
+  return {{"record", weights.id}, {"name", weights.name}, {"tensors", std::move(array)}};
+}
+
+Json layout_json() {
+  Json tables = Json::array();
+  for (const LayoutTable& layout : layout_tables()) {
+    Json fields = Json::array();
+    for (const LayoutField& field : layout.fields) {
+      fields.push_back({{"name", field.name}, {"offset", field.offset}, {"size", field.size}});
+    }
+    tables.push_back({{"name", layout.name}, {"size", layout.size}, {"fields", std::move(fields)}});
+  }
+  return {{"schema", "fatctx.layout/1"}, {"format", format_version()}, {"tables", std::move(tables)}};
+}
+
+}  // namespace fatctx::tools

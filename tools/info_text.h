@@ -1,0 +1,24 @@
+// What `fatctx info` prints for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fatctx/container.h"
+#include "fatctx/description.h"
+
+namespace fatctx::tools {
+
+// Ids of the records that lie on the same bytes as `record`, without itself.
+[[nodiscard]] std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records);
+
+[[nodiscard]] std::string header_text(const Container& container, const ContainerDescription& description);
+[[nodiscard]] std::string record_table_text(const Container& container);
+[[nodiscard]] std::string degraded_text(const OpenReport& report);  // empty if nothing is lost
+[[nodiscard]] std::string record_details_text(const Container& container, const ContainerDescription& description);
+[[nodiscard]] std::string graphs_text(const Container& container, const ContainerDescription& description);
+[[nodiscard]] std::string options_text(const Container& container, const ContainerDescription& description);
+[[nodiscard]] std::string tensors_text(const TensorTable& table);
+[[nodiscard]] std::string layout_text();
+
+}  // namespace fatctx::tools

@@ -1,0 +1,457 @@
+#include "tools/manifest.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fatctx/import_irpa.h"
+#include "tools/json_cursor.h"
+#include "tools/nearest.h"
+#include "tools/onnx_import.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+constexpr std::uint64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
+
+const std::vector<std::string> kRecordTypes = {"context_binary", "weight_blob", "source_model", "wrapper_model",
+                                               "opaque"};
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+std::string resolved(const std::string& folder, const std::string& path) {
+  return folder.empty() ? path : (std::filesystem::path(folder) / path).string();
+}
+
+Result<Version> version_at(const JsonCursor& cursor) {
+  FATCTX_ASSIGN(const std::string text, cursor.text());
+  auto version = parse_version(text);
+  if (!version.ok()) return cursor.error(version.error().message);
+  return version;
+}
+
+Result<DType> dtype_at(const JsonCursor& cursor) {
+  FATCTX_ASSIGN(const std::string text, cursor.text());
+  if (const auto dtype = dtype_from_name(text)) return *dtype;
+  std::vector<std::string> allowed;
+  for (std::uint16_t number = 1; dtype_bits(static_cast<DType>(number)) != 0; ++number) {
+    allowed.emplace_back(dtype_name(static_cast<DType>(number)));
+  }
+  return cursor.wrong_word(text, allowed);
+}
+
+// "options": {"key": "value"} or {"key": {"value": "...", "owner": "..."}}. Numbers and booleans become their text.
+Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
+  std::vector<DescribedOption> options;
+  FATCTX_ASSIGN(const auto members, cursor.members());
+  for (const auto& [key, member] : members) {
+    DescribedOption option;
+    option.key = key;
+    JsonCursor value = member;
+    if (member.value().is_object()) {
+      FATCTX_TRY(member.only_keys({"value", "owner"}));
+      FATCTX_ASSIGN(value, member.required("value"));
+      if (member.has("owner")) FATCTX_TRY(store(member.at("owner").text(), option.owner));
+    }
+    if (value.value().is_string()) {
+      option.value = value.value().get<std::string>();
+    } else if (value.value().is_number() || value.value().is_boolean()) {
+      option.value = value.value().dump();
+    } else {
+      return value.wrong("a string, a number, true or false");
+    }
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+Result<PackKey> target_at(const JsonCursor& cursor) {
+  FATCTX_TRY(cursor.only_keys(
+      {"backend", "arch", "features", "part", "qnn_soc", "vtcm_mb", "sdk", "api", "blob", "variant", "generic"}));
+  PackKey key;
+  FATCTX_ASSIGN(const JsonCursor backend, cursor.required("backend"));
+  FATCTX_ASSIGN(key.backend, backend.text());
+  if (cursor.has("arch")) FATCTX_TRY(store(cursor.at("arch").text(), key.arch));
+  if (cursor.has("features")) FATCTX_TRY(store(cursor.at("features").texts(), key.features));
+  if (cursor.has("part")) FATCTX_TRY(store(cursor.at("part").text(), key.part));
+  if (cursor.has("variant")) FATCTX_TRY(store(cursor.at("variant").text(), key.variant));
+  if (cursor.has("qnn_soc")) {
+    FATCTX_ASSIGN(const std::uint64_t number, cursor.at("qnn_soc").number(kMaxU32));
+    key.qnn_soc = static_cast<std::uint32_t>(number);
+  }
+  if (cursor.has("vtcm_mb")) {
+    FATCTX_ASSIGN(const std::uint64_t number, cursor.at("vtcm_mb").number(kMaxU32));
+    key.vtcm_mb = static_cast<std::uint32_t>(number);
+  }
+  if (cursor.has("sdk")) FATCTX_TRY(store(version_at(cursor.at("sdk")), key.sdk));
+  if (cursor.has("api")) FATCTX_TRY(store(version_at(cursor.at("api")), key.api));
+  if (cursor.has("blob")) FATCTX_TRY(store(version_at(cursor.at("blob")), key.blob));
+  if (cursor.has("generic")) FATCTX_TRY(store(cursor.at("generic").boolean(), key.generic));
+  return key;
+}
+
+Result<PackTensor> range_at(const JsonCursor& cursor) {
+  FATCTX_TRY(cursor.only_keys({"name", "dtype", "shape", "offset", "alias"}));
+  PackTensor tensor;
+  FATCTX_ASSIGN(const JsonCursor name, cursor.required("name"));
+  FATCTX_ASSIGN(tensor.name, name.text());
+  FATCTX_ASSIGN(const JsonCursor dtype, cursor.required("dtype"));
+  FATCTX_ASSIGN(tensor.dtype, dtype_at(dtype));
+  FATCTX_ASSIGN(const JsonCursor shape, cursor.required("shape"));
+  FATCTX_ASSIGN(const auto dims, shape.elements());
+  for (const JsonCursor& dim : dims) {
+    FATCTX_ASSIGN(const std::uint64_t number, dim.number(kMaxU64));
+    tensor.shape.push_back(number);
+  }
+  const auto size = tensor_size_bytes(tensor.dtype, tensor.shape);
+  if (!size) return shape.error("the size of this tensor does not fit 64 bits");
+  tensor.size_bytes = *size;
+  FATCTX_ASSIGN(const JsonCursor offset, cursor.required("offset"));
+  FATCTX_ASSIGN(tensor.offset_in_blob, offset.number(kMaxU64));
+  if (cursor.has("alias")) FATCTX_TRY(store(cursor.at("alias").boolean(), tensor.alias));
+  return tensor;
+}
+
+Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& folder) {
+  FATCTX_TRY(cursor.only_keys({"format", "shapes_from", "ranges"}));
+  ManifestTensors tensors;
+  FATCTX_ASSIGN(const JsonCursor format, cursor.required("format"));
+  FATCTX_ASSIGN(const std::string word, format.text());
+  if (word == "irpa") {
+    tensors.irpa = true;
+    if (cursor.has("ranges")) return cursor.at("ranges").error("only format \"ranges\" has this key");
+    if (cursor.has("shapes_from")) {
+      FATCTX_ASSIGN(const std::string model, cursor.at("shapes_from").text());
+      tensors.shapes_from = resolved(folder, model);
+    }
+  } else if (word == "ranges") {
+    if (cursor.has("shapes_from")) return cursor.at("shapes_from").error("only format \"irpa\" has this key");
+    FATCTX_ASSIGN(const JsonCursor ranges, cursor.required("ranges"));
+    FATCTX_ASSIGN(const auto list, ranges.elements());
+    for (const JsonCursor& element : list) {
+      FATCTX_ASSIGN(PackTensor tensor, range_at(element));
+      tensors.ranges.push_back(std::move(tensor));
+    }
+  } else {
+    return format.wrong_word(word, {"irpa", "ranges"});
+  }
+  return tensors;
+}
+
+Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) {
+  std::vector<DescribedTensor> tensors;
+  FATCTX_ASSIGN(const auto list, cursor.elements());
+  for (const JsonCursor& element : list) {
+    FATCTX_TRY(element.only_keys({"name", "dtype", "shape"}));
+    DescribedTensor tensor;
+    FATCTX_ASSIGN(const JsonCursor name, element.required("name"));
+    FATCTX_ASSIGN(tensor.name, name.text());
+    FATCTX_ASSIGN(const JsonCursor dtype, element.required("dtype"));
+    FATCTX_ASSIGN(tensor.dtype, dtype.text());
+    FATCTX_ASSIGN(const JsonCursor shape, element.required("shape"));
+    FATCTX_ASSIGN(const auto dims, shape.elements());
+    for (const JsonCursor& dim : dims) {
+      if (!dim.value().is_number_integer() || dim.value() < -1)
+        return dim.wrong("a whole number, or -1 if it is not fixed");
+      tensor.shape.push_back(dim.value().get<std::int64_t>());
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+// "graphs": a list of graphs, or {"from": "model.onnx"}.
+Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
+  if (cursor.value().is_object()) {
+    FATCTX_TRY(cursor.only_keys({"from"}));
+    FATCTX_ASSIGN(const JsonCursor from, cursor.required("from"));
+    FATCTX_ASSIGN(const std::string model, from.text());
+    record.graphs_from = resolved(folder, model);
+    return Done{};
+  }
+  if (!cursor.value().is_array()) return cursor.wrong("an array of graphs, or {\"from\": \"model.onnx\"}");
+  FATCTX_ASSIGN(const auto list, cursor.elements());
+  for (const JsonCursor& element : list) {
+    FATCTX_TRY(element.only_keys({"name", "inputs", "outputs"}));
+    DescribedGraph graph;
+    FATCTX_ASSIGN(const JsonCursor name, element.required("name"));
+    FATCTX_ASSIGN(graph.name, name.text());
+    if (element.has("inputs")) FATCTX_TRY(store(graph_tensors_at(element.at("inputs")), graph.inputs));
+    if (element.has("outputs")) FATCTX_TRY(store(graph_tensors_at(element.at("outputs")), graph.outputs));
+    record.record.description.graphs.push_back(std::move(graph));
+  }
+  return Done{};
+}
+
+Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& folder, const std::string& group) {
+  FATCTX_TRY(cursor.only_keys({"type", "name", "file", "target", "unit", "group", "weights", "tensors", "graphs",
+                               "options", "format", "producer"}));
+  ManifestRecord result;
+  PackRecord& record = result.record;
+  FATCTX_ASSIGN(const JsonCursor type, cursor.required("type"));
+  FATCTX_ASSIGN(const std::string type_word, type.text());
+  if (std::find(kRecordTypes.begin(), kRecordTypes.end(), type_word) == kRecordTypes.end()) {
+    return type.wrong_word(type_word, kRecordTypes);
+  }
+  record.type = record_type_from_name(type_word).value_or(RecordType::kOpaque);
+  FATCTX_ASSIGN(const JsonCursor name, cursor.required("name"));
+  FATCTX_ASSIGN(record.name, name.text());
+  FATCTX_ASSIGN(const JsonCursor file, cursor.required("file"));
+  FATCTX_ASSIGN(const std::string path, file.text());
+  record.source.path = resolved(folder, path);
+  if (cursor.has("target")) {
+    FATCTX_ASSIGN(record.key, target_at(cursor.at("target")));
+  } else if (record.type == RecordType::kContextBinary) {
+    return cursor.error("a context binary needs the key \"target\", with at least \"backend\"");
+  }
+  record.key.group = group;
+  if (cursor.has("unit")) FATCTX_TRY(store(cursor.at("unit").text(), record.key.unit));
+  if (cursor.has("group")) FATCTX_TRY(store(cursor.at("group").text(), record.key.group));
+  if (cursor.has("weights")) {
+    if (record.type != RecordType::kContextBinary) {
+      return cursor.at("weights").error("only a context binary refers to weights");
+    }
+    FATCTX_ASSIGN(record.weights, cursor.at("weights").texts());
+  }
+  if (cursor.has("tensors")) {
+    if (record.type != RecordType::kWeightBlob) return cursor.at("tensors").error("only a weight blob has tensors");
+    FATCTX_ASSIGN(result.tensors, tensors_at(cursor.at("tensors"), folder));
+  }
+  if (cursor.has("graphs")) FATCTX_TRY(graphs_at(cursor.at("graphs"), folder, result));
+  if (cursor.has("options")) FATCTX_TRY(store(options_at(cursor.at("options")), record.description.options));
+  if (cursor.has("format")) FATCTX_TRY(store(cursor.at("format").text(), record.description.format));
+  if (cursor.has("producer")) FATCTX_TRY(store(cursor.at("producer").text(), record.description.producer));
+  return result;
+}
+
+// Names twice and weights that are not there: found here, where the place in the file is known.
+Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<ManifestRecord>& records) {
+  std::map<std::string, std::size_t> by_name;
+  std::vector<std::string> weight_names;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const PackRecord& record = records[i].record;
+    const auto [first, inserted] = by_name.emplace(record.name, i);
+    if (!inserted) {
+      return cursors[i].at("name").error(fmt::format("found \"{}\", the name of {}; each record needs its own",
+                                                     record.name, cursors[first->second].pointer()));
+    }
+    if (record.type == RecordType::kWeightBlob) weight_names.push_back(record.name);
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!cursors[i].has("weights")) continue;
+    FATCTX_ASSIGN(const auto list, cursors[i].at("weights").elements());
+    for (const JsonCursor& element : list) {
+      FATCTX_ASSIGN(const std::string name, element.text());
+      if (std::find(weight_names.begin(), weight_names.end(), name) != weight_names.end()) continue;
+      if (weight_names.empty())
+        return element.error(fmt::format("found \"{}\", but the manifest has no weight_blob", name));
+      return element.wrong_word(name, weight_names);
+    }
+  }
+  return Done{};
+}
+
+// key=value words behind the first part of a flag.
+Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
+                                                      const std::vector<std::string>& allowed) {
+  std::map<std::string, std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    const std::string key(word.substr(0, equals));
+    if (equals == std::string_view::npos || equals + 1 == word.size() ||
+        std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+      const auto near = nearest(key, allowed);
+      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
+                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
+                                 fmt::join(allowed, "=..., ")));
+    }
+    if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
+      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
+    }
+  }
+  return words;
+}
+
+Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key, const std::string& text) {
+  std::uint64_t number = 0;
+  const bool digits = !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits) number = std::stoull(text);
+  if (!digits || number > kMaxU32) {
+    return invalid(fmt::format("{}: {} is \"{}\"; allowed: a whole number from 0 to {}", flag, key, text, kMaxU32));
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+Status gather_tensors(const ManifestRecord& from, const std::map<std::string, OnnxModel>& models, PackRecord& record,
+                      std::vector<std::string>& notes) {
+  if (!from.tensors->irpa) {
+    record.tensors = from.tensors->ranges;
+    return Done{};
+  }
+  FATCTX_ASSIGN(IrpaTensors imported, tensors_from_irpa(record.source.path));
+  record.tensors = std::move(imported.tensors);
+  if (imported.splat_count != 0) {
+    notes.push_back(fmt::format("{}: {} of {} entries are patterns without bytes and not in the tensor table",
+                                record.name, imported.splat_count, imported.splat_count + record.tensors.size()));
+  }
+  const std::string& shapes_from = from.tensors->shapes_from;
+  if (shapes_from.empty()) return Done{};
+  FATCTX_ASSIGN(const std::uint64_t unshaped, give_shapes(models.at(shapes_from), shapes_from, record.tensors));
+  if (unshaped != 0) {
+    notes.push_back(fmt::format("{}: {} of {} tensors are not among the initializers of {} and stay plain bytes",
+                                record.name, unshaped, record.tensors.size(), shapes_from));
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder) {
+  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
+  const JsonCursor root(file, document);
+  FATCTX_TRY(root.only_keys({"schema", "name", "group", "options", "records"}));
+  FATCTX_ASSIGN(const JsonCursor schema, root.required("schema"));
+  FATCTX_ASSIGN(const std::string schema_word, schema.text());
+  if (schema_word != kManifestSchema) return schema.wrong_word(schema_word, {std::string(kManifestSchema)});
+
+  Manifest manifest;
+  FATCTX_ASSIGN(const JsonCursor name, root.required("name"));
+  FATCTX_ASSIGN(manifest.name, name.text());
+  std::string group = manifest.name;
+  if (root.has("group")) FATCTX_TRY(store(root.at("group").text(), group));
+  if (root.has("options")) FATCTX_TRY(store(options_at(root.at("options")), manifest.options));
+  FATCTX_ASSIGN(const JsonCursor records, root.required("records"));
+  FATCTX_ASSIGN(const auto list, records.elements());
+  if (list.empty()) return records.error("found no record; at least one is needed");
+  for (const JsonCursor& element : list) {
+    FATCTX_ASSIGN(ManifestRecord record, record_at(element, folder, group));
+    record.where = fmt::format("{}: {}", file, element.pointer());
+    manifest.records.push_back(std::move(record));
+  }
+  FATCTX_TRY(check_names(list, manifest.records));
+  return manifest;
+}
+
+Result<Manifest> read_manifest(const std::string& path) {
+  FATCTX_ASSIGN(const std::string text, read_text_file(path));
+  return parse_manifest(text, path, std::filesystem::path(path).parent_path().string());
+}
+
+Result<PackKey> parse_target(std::string_view text) {
+  constexpr std::string_view kForm =
+      "write BACKEND:ARCH[+FEATURE...], such as cpu:x86-64-v3, cpu:aarch64+dotprod or htp:v75";
+  const std::size_t colon = text.find(':');
+  PackKey key;
+  key.backend = std::string(text.substr(0, colon));
+  if (colon == std::string_view::npos || key.backend.empty() || colon + 1 == text.size()) {
+    return invalid(fmt::format("target \"{}\" is not complete; {}", text, kForm));
+  }
+  std::string_view rest = text.substr(colon + 1);
+  std::size_t plus = std::min(rest.find('+'), rest.size());
+  key.arch = std::string(rest.substr(0, plus));
+  if (key.arch.empty()) return invalid(fmt::format("target \"{}\" has no arch; {}", text, kForm));
+  while (plus < rest.size()) {
+    rest.remove_prefix(plus + 1);
+    plus = std::min(rest.find('+'), rest.size());
+    if (plus == 0) return invalid(fmt::format("target \"{}\" has an empty feature; {}", text, kForm));
+    key.features.emplace_back(rest.substr(0, plus));
+  }
+  if (key.arch == "generic") {
+    key.arch.clear();
+    key.generic = true;
+  }
+  return key;
+}
+
+Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model) {
+  const std::string flag = fmt::format("--binary {}", text);
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos || at == 0) {
+    return invalid(fmt::format("{}: no target; write FILE@BACKEND:ARCH, such as model.vmfb@cpu:x86-64-v3", flag));
+  }
+  const std::string_view behind = text.substr(at + 1);
+  const std::size_t comma = std::min(behind.find(','), behind.size());
+  auto key = parse_target(behind.substr(0, comma));
+  if (!key.ok()) return in_context(std::move(key).error(), flag);
+  FATCTX_ASSIGN(auto words, flag_words(flag, behind.substr(std::min(comma + 1, behind.size())),
+                                       {"unit", "group", "name", "variant", "part", "soc", "vtcm_mb", "sdk"}));
+  ManifestRecord result;
+  result.where = flag;
+  PackRecord& record = result.record;
+  record.type = RecordType::kContextBinary;
+  record.source.path = std::string(text.substr(0, at));
+  record.key = std::move(key).value();
+  record.key.group = words.contains("group") ? words["group"] : model;
+  record.key.unit = words["unit"];
+  record.key.variant = words["variant"];
+  record.key.part = words["part"];
+  if (words.contains("soc")) FATCTX_TRY(store(flag_number(flag, "soc", words["soc"]), record.key.qnn_soc));
+  if (words.contains("vtcm_mb")) FATCTX_TRY(store(flag_number(flag, "vtcm_mb", words["vtcm_mb"]), record.key.vtcm_mb));
+  if (words.contains("sdk")) {
+    auto sdk = parse_version(words["sdk"]);
+    if (!sdk.ok()) return in_context(std::move(sdk).error(), flag);
+    record.key.sdk = sdk.value();
+  }
+  record.name = words["name"];
+  if (record.name.empty()) {
+    record.name = model;
+    const std::string arch = record.key.generic ? record.key.backend + "-generic" : record.key.arch;
+    for (const std::string& part : {record.key.unit, arch, record.key.part, record.key.variant}) {
+      if (!part.empty()) record.name += "." + part;
+    }
+    for (const std::string& feature : record.key.features) record.name += "+" + feature;
+  }
+  return result;
+}
+
+Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index) {
+  const std::string flag = fmt::format("--weights {}", text);
+  const std::size_t comma = std::min(text.find(','), text.size());
+  if (comma == 0) return invalid(fmt::format("{}: no file; write FILE or FILE,name=NAME", flag));
+  FATCTX_ASSIGN(auto words, flag_words(flag, text.substr(std::min(comma + 1, text.size())), {"name", "group"}));
+  ManifestRecord result;
+  result.where = flag;
+  PackRecord& record = result.record;
+  record.type = RecordType::kWeightBlob;
+  record.source.path = std::string(text.substr(0, comma));
+  record.key.group = words.contains("group") ? words["group"] : model;
+  record.name = words["name"];
+  if (record.name.empty())
+    record.name = index == 0 ? model + ".weights" : fmt::format("{}.weights{}", model, index + 1);
+  return result;
+}
+
+Result<GatheredRecords> gather_records(const Manifest& manifest) {
+  GatheredRecords gathered;
+  std::map<std::string, OnnxModel> models;  // each is read once, whoever asks
+  for (const ManifestRecord& from : manifest.records) {
+    for (const std::string& path : {from.graphs_from, from.tensors ? from.tensors->shapes_from : std::string()}) {
+      if (path.empty() || models.contains(path)) continue;
+      auto model = read_onnx(path);
+      if (!model.ok()) return in_context(std::move(model).error(), from.where);
+      models.emplace(path, std::move(model).value());
+    }
+  }
+  for (const ManifestRecord& from : manifest.records) {
+    PackRecord record = from.record;
+    if (!from.graphs_from.empty()) record.description.graphs.push_back(models.at(from.graphs_from).graph);
+    if (from.tensors) {
+      auto status = gather_tensors(from, models, record, gathered.notes);
+      if (!status.ok()) return in_context(std::move(status).error(), from.where);
+    }
+    gathered.records.push_back(std::move(record));
+  }
+  return gathered;
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,65 @@
+// What is to be packed: read from a manifest (docs/manifest.md) or from the flags of `fatctx pack`, then turned into
+// records for the Packer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/description.h"
+#include "fatctx/packer.h"
+
+namespace fatctx::tools {
+
+inline constexpr std::string_view kManifestSchema = "fatctx.manifest/1";
+
+// Where the tensors of a weight blob come from.
+struct ManifestTensors {
+  bool irpa = false;        // from the archive's own index; otherwise from `ranges`
+  std::string shapes_from;  // an ONNX model that knows the types and shapes; empty: none
+  std::vector<PackTensor> ranges;
+};
+
+struct ManifestRecord {
+  PackRecord record;  // source.path is set; tensors are not, they come from `tensors`
+  std::optional<ManifestTensors> tensors;
+  std::string graphs_from;  // an ONNX model whose inputs and outputs describe the record; empty: none
+  std::string where;        // what errors call it: "m.json: /records/0", "--weights w.irpa"
+};
+
+struct Manifest {
+  std::string name;
+  std::vector<DescribedOption> options;
+  std::vector<ManifestRecord> records;
+};
+
+// Pure: reads no file. Relative paths in the result start with `folder`, unless that is empty.
+// Errors: invalid_argument with file, JSON pointer, what was found and what is allowed.
+[[nodiscard]] Result<Manifest> parse_manifest(std::string_view text, const std::string& file,
+                                              const std::string& folder);
+
+// The same for a file; paths are relative to its folder. Errors: also not_found, not_regular_file, io.
+[[nodiscard]] Result<Manifest> read_manifest(const std::string& path);
+
+// "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features. Errors: invalid_argument.
+[[nodiscard]] Result<PackKey> parse_target(std::string_view text);
+
+// FILE@TARGET[,unit=...,group=...,name=...,variant=...,part=...,soc=...,vtcm_mb=...,sdk=...] of --binary.
+// `model` names what is not named. Errors: invalid_argument.
+[[nodiscard]] Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model);
+// FILE[,name=...,group=...] of --weights. `index` counts the blobs from 0.
+[[nodiscard]] Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model,
+                                                        std::size_t index);
+
+// Something worth knowing that is not an error: "140 tensors of model.weights, 2 of them without a shape".
+struct GatheredRecords {
+  std::vector<PackRecord> records;
+  std::vector<std::string> notes;
+};
+// Reads the tensors and graphs that the records ask for.
+// Errors: those of tensors_from_irpa and read_onnx, and invalid_argument; each says which record.
+[[nodiscard]] Result<GatheredRecords> gather_records(const Manifest& manifest);
+
+}  // namespace fatctx::tools

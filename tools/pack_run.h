@@ -1,0 +1,41 @@
+// The part that `pack` and `compile` have in common: from a manifest to a published container and a summary.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/packer.h"
+#include "tools/manifest.h"
+
+namespace fatctx::tools {
+
+struct PackRequest {
+  Manifest manifest;
+  std::string output;
+  bool seal = false;
+  bool force = false;
+};
+
+struct PackedRecord {
+  std::string name;
+  RecordType type = RecordType::kOpaque;
+  std::string target;  // target_text(); empty for records without a target
+  std::uint64_t size_bytes = 0;
+  std::uint64_t tensor_count = 0;
+  std::vector<std::string> weights;
+};
+
+struct PackSummary {
+  PackReport report;
+  std::vector<PackedRecord> records;  // as asked for, in order of the manifest
+  std::vector<std::string> notes;     // warnings of the packer, and what gather_records() remarks
+};
+
+// Errors: exists (with the remedy), those of gather_records() and of the Packer, each with the place it came from.
+[[nodiscard]] Result<PackSummary> pack_manifest(const PackRequest& request);
+
+[[nodiscard]] std::string summary_text(const PackSummary& summary);
+[[nodiscard]] std::string summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"
+
+}  // namespace fatctx::tools
