@@ -1,6 +1,8 @@
 // fatctx info: what is in a container. Reads header, table of contents and description; payload stays where it is.
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -47,27 +49,31 @@ Result<ExitCode> run_info(const InfoOptions& options) {
     description_error = std::move(described).error();
   }
 
-  std::string text;
-  nlohmann::ordered_json json;
-  if (options.json) json = container_json(container, description);
+  std::optional<RecordInfo> weights;
+  std::optional<TensorTable> tensors;
   if (!options.tensors_of.empty()) {
-    FATCTX_ASSIGN(const RecordInfo weights, find_record(container, options.tensors_of));
-    FATCTX_ASSIGN(const TensorTable table, container.tensors(weights.id));
-    options.json ? void(json["tensors"] = tensors_json(weights, table)) : void(text += tensors_text(table));
+    FATCTX_ASSIGN(weights, find_record(container, options.tensors_of));
+    FATCTX_ASSIGN(tensors, container.tensors(weights->id));
   }
-  if (options.graphs) {
-    options.json ? void(json["graphs"] = graphs_json(description)) : void(text += graphs_text(container, description));
+
+  if (options.json) {
+    auto json = container_json(container, description);
+    if (tensors) json["tensors"] = tensors_json(*weights, *tensors);
+    if (options.graphs) json["graphs"] = graphs_json(description);
+    if (options.options) json["options"] = options_json(description);
+    print_result(json_text(json));
+  } else {
+    std::vector<std::string> sections;
+    if (options.records) sections.push_back(record_details_text(container, description));
+    if (tensors) sections.push_back(tensors_text(*tensors));
+    if (options.graphs) sections.push_back(graphs_text(container, description));
+    if (options.options) sections.push_back(options_text(container, description));
+    if (sections.empty()) {
+      sections = {header_text(container, description) + degraded_text(container.report()),
+                  record_table_text(container)};
+    }
+    for (std::size_t i = 0; i < sections.size(); ++i) print_result((i == 0 ? "" : "\n") + sections[i]);
   }
-  if (options.options) {
-    options.json ? void(json["options"] = options_json(description))
-                 : void(text += options_text(container, description));
-  }
-  if (options.records && !options.json) text += record_details_text(container, description);
-  if (!options.json && text.empty()) {
-    text =
-        header_text(container, description) + degraded_text(container.report()) + "\n" + record_table_text(container);
-  }
-  print_result(options.json ? json_text(json) : text);
   if (description_error) return in_context(std::move(*description_error), options.path);
   return ExitCode::kOk;
 }

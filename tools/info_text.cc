@@ -152,13 +152,14 @@ std::string record_table_text(const Container& container) {
                {"name"},
                {"target"},
                {"size", Align::kRight},
+               {"bytes", Align::kRight},
                {"offset", Align::kRight},
                {"weights and sharing"}});
   for (const RecordInfo& record : container.records()) {
     const bool targeted = record.type == RecordType::kContextBinary;
     table.add_row({fmt::format("{}", record.id), std::string(record_type_name(record.type)), std::string(record.name),
                    targeted ? target_text(record.key) : "", short_size_text(record.size_bytes),
-                   record.size_bytes == 0 ? "" : offset_text(record.file_offset),
+                   grouped(record.size_bytes), record.size_bytes == 0 ? "" : offset_text(record.file_offset),
                    sharing_text(record, container.records())});
   }
   return table.text();
@@ -228,11 +229,18 @@ std::string options_text(const Container& container, const ContainerDescription&
 }
 
 std::string tensors_text(const TensorTable& tensors) {
-  Table table({{"name"}, {"dtype"}, {"shape"}, {"offset", Align::kRight}, {"size", Align::kRight}, {""}});
+  Table table({{"name"},
+               {"dtype"},
+               {"shape"},
+               {"offset", Align::kRight},
+               {"size", Align::kRight},
+               {"bytes", Align::kRight},
+               {""}});
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorInfo tensor = tensors.at(i);
     table.add_row({std::string(tensor.name), std::string(dtype_name(tensor.dtype)), shape_text(tensor.shape),
-                   offset_text(tensor.offset_in_blob), size_text(tensor.size_bytes), tensor.alias ? "alias" : ""});
+                   offset_text(tensor.offset_in_blob), short_size_text(tensor.size_bytes), grouped(tensor.size_bytes),
+                   tensor.alias ? "alias" : ""});
   }
   return table.text();
 }

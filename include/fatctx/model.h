@@ -13,9 +13,9 @@
 namespace fatctx {
 
 struct ModelOptions {
-  OpenOptions open;
-  SelectPolicy policy;
-  std::optional<Device> device;  // empty: detect_device()
+  OpenOptions open = {};
+  SelectPolicy policy = {};
+  std::optional<Device> device = {};  // empty: detect_device()
 };
 
 class Session;

@@ -11,7 +11,7 @@ file once, picks the record for its chip with a reason, and hands every inferenc
 Errors are exceptions of `fatctx.errors`, all of them `fatctx.Error`. `fatctx.iree` runs IREE modules from the views.
 """
 
-from . import errors
+from . import errors, iree
 from ._core import (
     Container,
     ContainerDescription,
@@ -72,6 +72,7 @@ __all__ = [
     "__version__",
     "detect_device",
     "errors",
+    "iree",
     "open",
     "open_model",
     "pack",

@@ -85,11 +85,13 @@ BoundWeightView weight_at(const BoundTensorTable& self, std::size_t index) {
 void bind_report(nb::module_& module) {
   nb::class_<OpenReport>(module, "OpenReport",
                          "What an open found out. \"Degraded\" is a file that lost redundancy but nothing else.")
-      .def_prop_ro("path", [](const OpenReport& self) { return path_to_str(self.path); },
-                   nb::sig("def path(self) -> str"), "As given to open; \"fd 7\" for a descriptor.")
+      .def_prop_ro(
+          "path", [](const OpenReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
+          "As given to open; \"fd 7\" for a descriptor.")
       .def_ro("generation", &OpenReport::generation)
-      .def_prop_ro("slot", [](const OpenReport& self) { return std::string(1, self.slot); },
-                   "\"A\" or \"B\": the pair whose generation was opened.")
+      .def_prop_ro(
+          "slot", [](const OpenReport& self) { return std::string(1, self.slot); },
+          "\"A\" or \"B\": the pair whose generation was opened.")
       .def_ro("degraded", &OpenReport::degraded, "Copies that are damaged; empty for a whole file.")
       .def_ro("tail_bytes", &OpenReport::tail_bytes, "Bytes behind the committed end; never read.")
       .def_ro("sealed", &OpenReport::sealed)
@@ -99,11 +101,13 @@ void bind_report(nb::module_& module) {
       .def_ro("file_size", &OpenReport::file_size, "Bytes.")
       .def_ro("committed_end", &OpenReport::committed_end, "Bytes.")
       .def_ro("uuid", &OpenReport::uuid)
-      .def_prop_ro("toc_hash", [](const OpenReport& self) { return to_hex(self.toc_hash.bytes); }, "Hexadecimal.")
+      .def_prop_ro(
+          "toc_hash", [](const OpenReport& self) { return to_hex(self.toc_hash.bytes); }, "Hexadecimal.")
       .def_ro("already_live", &OpenReport::already_live,
               "True if another open of this process had mapped the file; nothing was read then.")
-      .def_prop_ro("verify", [](const OpenReport& self) { return std::string(verify_word(self.verify)); },
-                   "\"record_on_acquire\" or \"none\".")
+      .def_prop_ro(
+          "verify", [](const OpenReport& self) { return std::string(verify_word(self.verify)); },
+          "\"record_on_acquire\" or \"none\".")
       .def("__repr__", [](const OpenReport& self) {
         return fmt::format("<fatctx.OpenReport generation {} of {}, {} bytes on {}{}{}>", self.generation, self.uuid,
                            self.file_size, self.filesystem, self.already_live ? ", already live" : "",
@@ -126,46 +130,55 @@ void bind_tensor_table(nb::module_& module) {
       "The tensors of one weight blob by name, in bytewise order of the names.\n\n"
       "`table[name]` and `table.values()` make views without a copy; see WeightView. Parsed and checked once.\n"
       "Ownership: keeps the mapping alive. Threads: usable from any number of threads.")
-      .def_prop_ro("record_id", [](const BoundTensorTable& self) { return self.table.weights_id(); },
-                   "Id of the weight blob.")
-      .def_prop_ro("names", [](const BoundTensorTable& self) { return names_of(self.table); },
-                   nb::sig("def names(self) -> list[str]"))
-      .def("keys", [](const BoundTensorTable& self) { return names_of(self.table); },
-           nb::sig("def keys(self) -> list[str]"))
-      .def("values",
-           [](const BoundTensorTable& self) {
-             nb::list views;
-             for (std::size_t index = 0; index < self.table.size(); ++index) views.append(weight_at(self, index));
-             return views;
-           },
-           nb::sig("def values(self) -> list[WeightView]"))
-      .def("items",
-           [](const BoundTensorTable& self) {
-             nb::list items;
-             for (std::size_t index = 0; index < self.table.size(); ++index) {
-               items.append(nb::make_tuple(to_str(self.table.at(index).name), weight_at(self, index)));
-             }
-             return items;
-           },
-           nb::sig("def items(self) -> list[tuple[str, WeightView]]"))
-      .def("get",
-           [](const BoundTensorTable& self, const std::string& name, nb::object fallback) {
-             if (!contains(self.table, name)) return fallback;
-             return nb::cast(BoundWeightView(take(without_gil([&] { return self.table.view(name); }))));
-           },
-           nb::arg("name"), nb::arg("default") = nb::none(),
-           nb::sig("def get(self, name: str, default: typing.Any = None) -> typing.Any"))
-      .def("__getitem__",
-           [](const BoundTensorTable& self, const std::string& name) {
-             return BoundWeightView(take(without_gil([&] { return self.table.view(name); })));
-           },
-           nb::arg("name"), "Raises NotFound (a KeyError), naming the nearest name.")
-      .def("__contains__", [](const BoundTensorTable& self, nb::handle name) {
-             return nb::isinstance<nb::str>(name) && contains(self.table, nb::cast<std::string>(name));
-           },
-           nb::arg("name"), nb::sig("def __contains__(self, name: object) -> bool"))
-      .def("__iter__", [](const BoundTensorTable& self) { return nb::iter(names_of(self.table)); },
-           nb::sig("def __iter__(self) -> typing.Iterator[str]"))
+      .def_prop_ro(
+          "record_id", [](const BoundTensorTable& self) { return self.table.weights_id(); }, "Id of the weight blob.")
+      .def_prop_ro(
+          "names", [](const BoundTensorTable& self) { return names_of(self.table); },
+          nb::sig("def names(self) -> list[str]"))
+      .def(
+          "keys", [](const BoundTensorTable& self) { return names_of(self.table); },
+          nb::sig("def keys(self) -> list[str]"))
+      .def(
+          "values",
+          [](const BoundTensorTable& self) {
+            nb::list views;
+            for (std::size_t index = 0; index < self.table.size(); ++index) views.append(weight_at(self, index));
+            return views;
+          },
+          nb::sig("def values(self) -> list[WeightView]"))
+      .def(
+          "items",
+          [](const BoundTensorTable& self) {
+            nb::list items;
+            for (std::size_t index = 0; index < self.table.size(); ++index) {
+              items.append(nb::make_tuple(to_str(self.table.at(index).name), weight_at(self, index)));
+            }
+            return items;
+          },
+          nb::sig("def items(self) -> list[tuple[str, WeightView]]"))
+      .def(
+          "get",
+          [](const BoundTensorTable& self, const std::string& name, nb::object fallback) {
+            if (!contains(self.table, name)) return fallback;
+            return nb::cast(BoundWeightView(take(without_gil([&] { return self.table.view(name); }))));
+          },
+          nb::arg("name"), nb::arg("default") = nb::none(),
+          nb::sig("def get(self, name: str, default: typing.Any = None) -> typing.Any"))
+      .def(
+          "__getitem__",
+          [](const BoundTensorTable& self, const std::string& name) {
+            return BoundWeightView(take(without_gil([&] { return self.table.view(name); })));
+          },
+          nb::arg("name"), "Raises NotFound (a KeyError), naming the nearest name.")
+      .def(
+          "__contains__",
+          [](const BoundTensorTable& self, nb::handle name) {
+            return nb::isinstance<nb::str>(name) && contains(self.table, nb::cast<std::string>(name));
+          },
+          nb::arg("name"), nb::sig("def __contains__(self, name: object) -> bool"))
+      .def(
+          "__iter__", [](const BoundTensorTable& self) { return nb::iter(names_of(self.table)); },
+          nb::sig("def __iter__(self) -> typing.Iterator[str]"))
       .def("__len__", [](const BoundTensorTable& self) { return self.table.size(); })
       .def("__repr__", [](const BoundTensorTable& self) {
         return fmt::format("<fatctx.TensorTable of {}, {} tensors>", quoted(self.blob.name), self.table.size());
@@ -178,68 +191,78 @@ void bind_container_class(nb::module_& module) {
       "An open container: its records, its open report, and read-only views of its bytes.\n\n"
       "There is nothing to close: the mapping, one per file and process, lives until the last container, model,\n"
       "session, view, memoryview and array of it is gone. Threads: every method from any number of threads.")
-      .def_prop_ro("report", [](const Container& self) { return self.report(); }, "What the open found out.")
-      .def_prop_ro("path", [](const Container& self) { return path_to_str(self.report().path); },
-                   nb::sig("def path(self) -> str"), "As given to open; \"fd 7\" for a descriptor.")
-      .def_prop_ro("records",
-                   [](const Container& self) {
-                     nb::list records;
-                     for (const RecordInfo& info : self.records()) records.append(BoundRecord{self, info});
-                     return records;
-                   },
-                   nb::sig("def records(self) -> list[Record]"), "All records by ascending id.")
-      .def("record", [](const Container& self, nb::handle record) {
-             return BoundRecord{self, find_record(self, record)};
-           },
-           nb::arg("record"), nb::sig("def record(self, record: int | str) -> Record"),
-           "The facts of one record, by id or name. Raises NotFound, listing the names that exist.")
-      .def("describe", [](const Container& self) { return take(without_gil([&] { return self.describe(); })); },
-           "Reads the description. Raises Malformed, ChecksumMismatch, Io.")
-      .def("acquire",
-           [](const Container& self, nb::handle record) { return acquire_record(self, find_record(self, record)); },
-           nb::arg("record"), nb::sig("def acquire(self, record: int | str) -> RecordView"),
-           "A view of one record's bytes, by id or name, verified by the open policy (once per mapping). No copy.\n\n"
-           "Raises NotFound, Unsupported, ChecksumMismatch (with record_id and file_offset), Io, Truncated.")
-      .def("tensors",
-           [](const Container& self, nb::handle weights) {
-             const RecordInfo blob = find_record(self, weights);
-             TensorTable table = take(without_gil([&] { return self.tensors(blob.id); }));
-             return BoundTensorTable{self, blob, std::move(table)};
-           },
-           nb::arg("weights"), nb::sig("def tensors(self, weights: int | str) -> TensorTable"),
-           "The tensors of a weight blob, by the blob's id or name.\n\n"
-           "Raises what acquire raises, NotFound if the blob has no table, and Malformed.")
-      .def("verify",
-           [](const Container& self, nb::object record, nb::object progress) {
-             ProgressCall call(std::move(progress));
-             const Progress callback = call.callback();
-             Result<VerifyReport> report = Error{};
-             if (record.is_none()) {
-               report = without_gil([&] { return self.verify(callback); });
-             } else {
-               const std::uint32_t id = find_record(self, record).id;
-               report = without_gil([&] { return self.verify_record(id, callback); });
-             }
-             call.finish();
-             return take(std::move(report));
-           },
-           nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("progress") = nb::none(),
-           nb::sig("def verify(self, record: int | str | None = None, *, "
-                   "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
-           "Checks everything, or one record, reading all its bytes. Damage is a finding of the report, not an\n"
-           "exception. `progress(done_bytes, total_bytes)` is called on this thread; what it raises is raised\n"
-           "when the check is over. Raises Io and the like when the check itself cannot go on.")
-      .def("select",
-           [](const Container& self, nb::object device, const nb::kwargs& policy) {
-             nb::dict keywords = nb::cast<nb::dict>(policy.attr("copy")());
-             const SelectPolicy select_policy = take_policy(keywords);
-             refuse_unknown_keywords(keywords, kPolicyKeywords);
-             return choose_model(self, device, select_policy);
-           },
-           nb::arg("device") = nb::none(), nb::arg("policy"),
-           nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS ") -> Model"),
-           "Chooses the best target for `device` (None: this machine) and returns the model.\n\n"
-           "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
+      .def_prop_ro(
+          "report", [](const Container& self) { return self.report(); }, "What the open found out.")
+      .def_prop_ro(
+          "path", [](const Container& self) { return path_to_str(self.report().path); },
+          nb::sig("def path(self) -> str"), "As given to open; \"fd 7\" for a descriptor.")
+      .def_prop_ro(
+          "records",
+          [](const Container& self) {
+            nb::list records;
+            for (const RecordInfo& info : self.records()) records.append(BoundRecord{self, info});
+            return records;
+          },
+          nb::sig("def records(self) -> list[Record]"), "All records by ascending id.")
+      .def(
+          "record",
+          [](const Container& self, nb::handle record) {
+            return BoundRecord{self, find_record(self, record)};
+          },
+          nb::arg("record"), nb::sig("def record(self, record: int | str) -> Record"),
+          "The facts of one record, by id or name. Raises NotFound, listing the names that exist.")
+      .def(
+          "describe", [](const Container& self) { return take(without_gil([&] { return self.describe(); })); },
+          "Reads the description. Raises Malformed, ChecksumMismatch, Io.")
+      .def(
+          "acquire",
+          [](const Container& self, nb::handle record) { return acquire_record(self, find_record(self, record)); },
+          nb::arg("record"), nb::sig("def acquire(self, record: int | str) -> RecordView"),
+          "A view of one record's bytes, by id or name, verified by the open policy (once per mapping). No copy.\n\n"
+          "Raises NotFound, Unsupported, ChecksumMismatch (with record_id and file_offset), Io, Truncated.")
+      .def(
+          "tensors",
+          [](const Container& self, nb::handle weights) {
+            const RecordInfo blob = find_record(self, weights);
+            TensorTable table = take(without_gil([&] { return self.tensors(blob.id); }));
+            return BoundTensorTable{self, blob, std::move(table)};
+          },
+          nb::arg("weights"), nb::sig("def tensors(self, weights: int | str) -> TensorTable"),
+          "The tensors of a weight blob, by the blob's id or name.\n\n"
+          "Raises what acquire raises, NotFound if the blob has no table, and Malformed.")
+      .def(
+          "verify",
+          [](const Container& self, nb::object record, nb::object progress) {
+            ProgressCall call(std::move(progress));
+            const Progress callback = call.callback();
+            Result<VerifyReport> report = Error{};
+            if (record.is_none()) {
+              report = without_gil([&] { return self.verify(callback); });
+            } else {
+              const std::uint32_t id = find_record(self, record).id;
+              report = without_gil([&] { return self.verify_record(id, callback); });
+            }
+            call.finish();
+            return take(std::move(report));
+          },
+          nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("progress") = nb::none(),
+          nb::sig("def verify(self, record: int | str | None = None, *, "
+                  "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
+          "Checks everything, or one record, reading all its bytes. Damage is a finding of the report, not an\n"
+          "exception. `progress(done_bytes, total_bytes)` is called on this thread; what it raises is raised\n"
+          "when the check is over. Raises Io and the like when the check itself cannot go on.")
+      .def(
+          "select",
+          [](const Container& self, nb::object device, const nb::kwargs& policy) {
+            nb::dict keywords = nb::cast<nb::dict>(policy.attr("copy")());
+            const SelectPolicy select_policy = take_policy(keywords);
+            refuse_unknown_keywords(keywords, kPolicyKeywords);
+            return choose_model(self, device, select_policy);
+          },
+          nb::arg("device") = nb::none(), nb::arg("policy"),
+          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS ") -> Model"),
+          "Chooses the best target for `device` (None: this machine) and returns the model.\n\n"
+          "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
       .def("__len__", [](const Container& self) { return self.records().size(); })
       .def("__repr__", [](const Container& self) {
         const OpenReport& report = self.report();
@@ -253,8 +276,7 @@ void bind_container_class(nb::module_& module) {
 
 OpenOptions take_open_options(nb::dict& keywords) {
   OpenOptions options;
-  options.verify =
-      verify_from(take_keyword<std::string>(keywords, "verify", verify_word(options.verify), "a str"));
+  options.verify = verify_from(take_keyword<std::string>(keywords, "verify", verify_word(options.verify), "a str"));
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;

@@ -18,8 +18,8 @@ template <typename T>
   nb::del(keywords[name]);
   T result{};
   if (!nb::try_cast(value, result, false)) {
-    const std::string text = std::string("keyword ") + name + ": expected " + kind + ", found " +
-                             nb::cast<std::string>(nb::repr(value));
+    const std::string text =
+        std::string("keyword ") + name + ": expected " + kind + ", found " + nb::cast<std::string>(nb::repr(value));
     throw nb::type_error(text.c_str());
   }
   return result;

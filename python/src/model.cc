@@ -30,28 +30,32 @@ void bind_session(nb::module_& module) {
       module, "Session", nb::is_weak_referenceable(),
       "What one inference session holds: views of the chosen context binaries and of the weights they share.\n\n"
       "Ownership: may outlive model and container. Threads: every method from any number of threads.")
-      .def("binary",
-           [](const BoundSession& self, const std::string& unit) {
-             return with_facts(self.container, take(self.session.binary(unit)));
-           },
-           nb::arg("unit") = "",
-           "The context binary of `unit`; empty: of the only unit. Raises NotFound, listing the units.")
-      .def_prop_ro("weights",
-                   [](const BoundSession& self) {
-                     nb::list views;
-                     for (const RecordView& view : self.session.weights()) {
-                       views.append(with_facts(self.container, view));
-                     }
-                     return views;
-                   },
-                   nb::sig("def weights(self) -> list[RecordView]"),
-                   "The weight blobs that the chosen binaries refer to, in record order.")
-      .def("weight",
-           [](const BoundSession& self, const std::string& name) {
-             return BoundWeightView(take(without_gil([&] { return self.session.weight(name); })));
-           },
-           nb::arg("name"), "A tensor of any of these blobs. Raises NotFound and what Container.tensors raises.")
-      .def_prop_ro("container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
+      .def(
+          "binary",
+          [](const BoundSession& self, const std::string& unit) {
+            return with_facts(self.container, take(self.session.binary(unit)));
+          },
+          nb::arg("unit") = "",
+          "The context binary of `unit`; empty: of the only unit. Raises NotFound, listing the units.")
+      .def_prop_ro(
+          "weights",
+          [](const BoundSession& self) {
+            nb::list views;
+            for (const RecordView& view : self.session.weights()) {
+              views.append(with_facts(self.container, view));
+            }
+            return views;
+          },
+          nb::sig("def weights(self) -> list[RecordView]"),
+          "The weight blobs that the chosen binaries refer to, in record order.")
+      .def(
+          "weight",
+          [](const BoundSession& self, const std::string& name) {
+            return BoundWeightView(take(without_gil([&] { return self.session.weight(name); })));
+          },
+          nb::arg("name"), "A tensor of any of these blobs. Raises NotFound and what Container.tensors raises.")
+      .def_prop_ro(
+          "container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
       .def("__repr__", [](const BoundSession& self) {
         return fmt::format("<fatctx.Session of {}, {} weight blobs>",
                            nb::cast<std::string>(nb::repr(path_to_str(self.container.report().path))),
@@ -64,25 +68,28 @@ void bind_model_class(nb::module_& module) {
                          "A container with the target chosen for a device.\n\n"
                          "Threads: every method from any number of threads.")
       .def_prop_ro("container", [](const BoundModel& self) { return self.model.container(); })
-      .def_prop_ro("device", [](const BoundModel& self) { return self.model.device(); },
-                   "The device the choice was made for.")
-      .def_prop_ro("selection",
-                   [](const BoundModel& self) {
-                     return BoundSelection{self.model.container(), self.model.device(), self.policy,
-                                           self.model.selection()};
-                   },
-                   "The verdicts and the choice.")
-      .def("explain", [](const BoundModel& self) { return text_for_people(self.model.explain()); },
-           nb::sig("def explain(self) -> str"), "Why this record and no other, several lines.")
-      .def("explain_json", [](const BoundModel& self) { return self.model.explain_json(); },
-           "The same as JSON, schema fatctx.selection/1.")
-      .def("session",
-           [](const BoundModel& self) {
-             Session session = take(without_gil([&] { return self.model.begin_session(); }));
-             return BoundSession{self.model.container(), std::move(session)};
-           },
-           "Acquires the chosen records and their weights, verified by the open policy. The second and later\n"
-           "sessions cost no reading. Raises what Container.acquire raises.")
+      .def_prop_ro(
+          "device", [](const BoundModel& self) { return self.model.device(); }, "The device the choice was made for.")
+      .def_prop_ro(
+          "selection",
+          [](const BoundModel& self) {
+            return BoundSelection{self.model.container(), self.model.device(), self.policy, self.model.selection()};
+          },
+          "The verdicts and the choice.")
+      .def(
+          "explain", [](const BoundModel& self) { return text_for_people(self.model.explain()); },
+          nb::sig("def explain(self) -> str"), "Why this record and no other, several lines.")
+      .def(
+          "explain_json", [](const BoundModel& self) { return self.model.explain_json(); },
+          "The same as JSON, schema fatctx.selection/1.")
+      .def(
+          "session",
+          [](const BoundModel& self) {
+            Session session = take(without_gil([&] { return self.model.begin_session(); }));
+            return BoundSession{self.model.container(), std::move(session)};
+          },
+          "Acquires the chosen records and their weights, verified by the open policy. The second and later\n"
+          "sessions cost no reading. Raises what Container.acquire raises.")
       .def("__repr__", [](const BoundModel& self) {
         const Selection& selection = self.model.selection();
         return fmt::format("<fatctx.Model {} {} of group {}, {} units>",

@@ -24,7 +24,8 @@ namespace {
 template <typename T>
 T known_word(std::optional<T> value, const char* what, const std::string& word, const char* allowed) {
   if (value) return *value;
-  raise_error(Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
+  raise_error(
+      Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
 }
 
 Sharing sharing_from(const std::string& word) {
@@ -135,9 +136,9 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("unit") = "", nb::arg("backend") = "", nb::arg("qnn_soc") = 0, nb::arg("part") = "",
           nb::arg("arch") = "", nb::arg("features") = std::vector<std::string>{}, nb::arg("vtcm_mb") = 0,
           nb::arg("sdk") = "", nb::arg("variant") = "", nb::arg("api") = "", nb::arg("blob") = "",
-          nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{},
-          nb::arg("tensors") = nb::list(), nb::arg("producer") = "", nb::arg("format") = "",
-          nb::arg("options") = nb::none(), nb::arg("graphs") = nb::list(),
+          nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{}, nb::arg("tensors") = nb::list(),
+          nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
+          nb::arg("graphs") = nb::list(),
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
@@ -155,8 +156,8 @@ void bind_pack_record(nb::module_& module) {
 
 void bind_pack_report(nb::module_& module) {
   nb::class_<PackReport>(module, "PackReport", "What pack() wrote.")
-      .def_prop_ro("path", [](const PackReport& self) { return path_to_str(self.path); },
-                   nb::sig("def path(self) -> str"))
+      .def_prop_ro(
+          "path", [](const PackReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"))
       .def_ro("uuid", &PackReport::uuid)
       .def_ro("file_size", &PackReport::file_size, "Bytes.")
       .def_ro("input_bytes", &PackReport::input_bytes, "Sum of all logical record sizes.")
@@ -166,8 +167,8 @@ void bind_pack_report(nb::module_& module) {
       .def_ro("sealed", &PackReport::sealed)
       .def_ro("warnings", &PackReport::warnings)
       .def("__repr__", [](const PackReport& self) {
-        return fmt::format("<fatctx.PackReport {} records, {} bytes in, {} bytes stored, {} shared>",
-                           self.record_count, self.input_bytes, self.stored_bytes, self.shared_records);
+        return fmt::format("<fatctx.PackReport {} records, {} bytes in, {} bytes stored, {} shared>", self.record_count,
+                           self.input_bytes, self.stored_bytes, self.shared_records);
       });
 }
 
@@ -210,8 +211,8 @@ void bind_pack(nb::module_& module) {
         return take(std::move(report));
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
-      nb::arg("sharing") = "off", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
-      nb::arg("model_name") = "", nb::arg("options") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("sharing") = "off", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12, nb::arg("model_name") = "",
+      nb::arg("options") = nb::none(), nb::arg("progress") = nb::none(),
       nb::sig("def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
               "overwrite: bool = False, sharing: str = 'off', extent_log2: int = 16, granule_log2: int = 12, "
               "model_name: str = '', "

@@ -28,31 +28,45 @@ void bind_key(nb::module_& module) {
   nb::class_<BoundKey>(module, "SelectionKey",
                        "What a record was built for. Empty text, 0 and None mean \"not stated\".\n\n"
                        "Immutable; keeps the container's mapping alive. Usable from any thread.")
-      .def_prop_ro("type", [](const BoundKey& self) { return to_str(record_type_name(self.key.type)); }, "Record type.")
-      .def_prop_ro("group", [](const BoundKey& self) { return to_str(self.key.group); },
-                   "Graphs that belong together and share weights.")
-      .def_prop_ro("unit", [](const BoundKey& self) { return to_str(self.key.unit); },
-                   "The graph set that one binary holds.")
-      .def_prop_ro("backend", [](const BoundKey& self) { return to_str(self.key.backend); }, "\"cpu\", \"htp\", ...")
-      .def_prop_ro("qnn_soc", [](const BoundKey& self) { return self.key.qnn_soc; }, "Vendor number of the SoC.")
-      .def_prop_ro("part", [](const BoundKey& self) { return to_str(self.key.part); }, "Part name of the SoC.")
-      .def_prop_ro("arch", [](const BoundKey& self) { return to_str(self.key.arch); },
-                   "\"x86-64-v3\", \"aarch64\", \"v75\", ...")
-      .def_prop_ro("features", [](const BoundKey& self) { return split_features(self.key.features); },
-                   "Features the record requires, sorted.")
-      .def_prop_ro("vtcm_mb", [](const BoundKey& self) { return self.key.vtcm_mb; }, "VTCM in MB.")
-      .def_prop_ro("sdk", [](const BoundKey& self) { return version_or_none(self.key.sdk); },
-                   nb::sig("def sdk(self) -> str | None"), "SDK version it was built with.")
-      .def_prop_ro("variant", [](const BoundKey& self) { return to_str(self.key.variant); },
-                   "Tells records apart that are equal in everything else.")
-      .def_prop_ro("api", [](const BoundKey& self) { return version_or_none(self.key.api); },
-                   nb::sig("def api(self) -> str | None"), "API version it needs.")
-      .def_prop_ro("blob", [](const BoundKey& self) { return version_or_none(self.key.blob); },
-                   nb::sig("def blob(self) -> str | None"), "Version of the payload's own format.")
-      .def_prop_ro("generic", [](const BoundKey& self) { return self.key.generic; },
-                   "True if it fits every device of its backend, as a fallback.")
-      .def_prop_ro("target", [](const BoundKey& self) { return target_text(self.key); },
-                   "The target part for people: \"cpu x86-64-v3\".")
+      .def_prop_ro(
+          "type", [](const BoundKey& self) { return to_str(record_type_name(self.key.type)); }, "Record type.")
+      .def_prop_ro(
+          "group", [](const BoundKey& self) { return to_str(self.key.group); },
+          "Graphs that belong together and share weights.")
+      .def_prop_ro(
+          "unit", [](const BoundKey& self) { return to_str(self.key.unit); }, "The graph set that one binary holds.")
+      .def_prop_ro(
+          "backend", [](const BoundKey& self) { return to_str(self.key.backend); }, "\"cpu\", \"htp\", ...")
+      .def_prop_ro(
+          "qnn_soc", [](const BoundKey& self) { return self.key.qnn_soc; }, "Vendor number of the SoC.")
+      .def_prop_ro(
+          "part", [](const BoundKey& self) { return to_str(self.key.part); }, "Part name of the SoC.")
+      .def_prop_ro(
+          "arch", [](const BoundKey& self) { return to_str(self.key.arch); },
+          "\"x86-64-v3\", \"aarch64\", \"v75\", ...")
+      .def_prop_ro(
+          "features", [](const BoundKey& self) { return split_features(self.key.features); },
+          "Features the record requires, sorted.")
+      .def_prop_ro(
+          "vtcm_mb", [](const BoundKey& self) { return self.key.vtcm_mb; }, "VTCM in MB.")
+      .def_prop_ro(
+          "sdk", [](const BoundKey& self) { return version_or_none(self.key.sdk); },
+          nb::sig("def sdk(self) -> str | None"), "SDK version it was built with.")
+      .def_prop_ro(
+          "variant", [](const BoundKey& self) { return to_str(self.key.variant); },
+          "Tells records apart that are equal in everything else.")
+      .def_prop_ro(
+          "api", [](const BoundKey& self) { return version_or_none(self.key.api); },
+          nb::sig("def api(self) -> str | None"), "API version it needs.")
+      .def_prop_ro(
+          "blob", [](const BoundKey& self) { return version_or_none(self.key.blob); },
+          nb::sig("def blob(self) -> str | None"), "Version of the payload's own format.")
+      .def_prop_ro(
+          "generic", [](const BoundKey& self) { return self.key.generic; },
+          "True if it fits every device of its backend, as a fallback.")
+      .def_prop_ro(
+          "target", [](const BoundKey& self) { return target_text(self.key); },
+          "The target part for people: \"cpu x86-64-v3\".")
       .def("__repr__", [](const BoundKey& self) {
         return fmt::format("<fatctx.SelectionKey {} group {} unit {} {}>", record_type_name(self.key.type),
                            quoted(self.key.group), quoted(self.key.unit), target_text(self.key));
@@ -63,31 +77,47 @@ void bind_record(nb::module_& module) {
   nb::class_<BoundRecord>(module, "Record",
                           "The facts of one record, from the table of contents; never its bytes.\n\n"
                           "Immutable; keeps the container's mapping alive. Usable from any thread.")
-      .def_prop_ro("id", [](const BoundRecord& self) { return self.info.id; }, "Number in this container.")
-      .def_prop_ro("name", [](const BoundRecord& self) { return to_str(self.info.name); }, "Unique name.")
-      .def_prop_ro("type", [](const BoundRecord& self) { return to_str(record_type_name(self.info.type)); },
-                   "\"context_binary\", \"weight_blob\", \"tensor_table\", \"source_model\", \"wrapper_model\", "
-                   "\"description\", \"opaque\", or \"unknown\".")
-      .def_prop_ro("size_bytes", [](const BoundRecord& self) { return self.info.size_bytes; }, "Logical size in bytes.")
-      .def_prop_ro("stored_bytes", [](const BoundRecord& self) { return self.info.stored_bytes; },
-                   "Bytes of its slices in the file; equal records count the same bytes.")
-      .def_prop_ro("file_offset", [](const BoundRecord& self) { return self.info.file_offset; },
-                   "Byte of the container at which its first slice starts; 0 for an empty record.")
-      .def_prop_ro("slice_count", [](const BoundRecord& self) { return self.info.slice_count; }, "Number of slices.")
-      .def_prop_ro("supported", [](const BoundRecord& self) { return self.info.supported; },
-                   "False if this version lists the record but cannot hand it out.")
-      .def_prop_ro("ignorable", [](const BoundRecord& self) { return self.info.ignorable; },
-                   "True if a reader that does not know the type may skip it.")
-      .def_prop_ro("must_map", [](const BoundRecord& self) { return self.info.must_map; },
-                   "True if the record may only be used mapped.")
-      .def_prop_ro("hash", [](const BoundRecord& self) { return to_hex(self.info.hash.bytes); },
-                   "XXH3-128 of the logical bytes, hexadecimal. Protects against accidents, not against authors.")
-      .def_prop_ro("key", [](const BoundRecord& self) { return BoundKey{self.container, self.info.key}; },
-                   "What the record was built for.")
-      .def_prop_ro("weights", [](const BoundRecord& self) { return self.info.weights; },
-                   "Ids of the weight blobs it refers to.")
+      .def_prop_ro(
+          "id", [](const BoundRecord& self) { return self.info.id; }, "Number in this container.")
+      .def_prop_ro(
+          "name", [](const BoundRecord& self) { return to_str(self.info.name); }, "Unique name.")
+      .def_prop_ro(
+          "type", [](const BoundRecord& self) { return to_str(record_type_name(self.info.type)); },
+          "\"context_binary\", \"weight_blob\", \"tensor_table\", \"source_model\", \"wrapper_model\", "
+          "\"description\", \"opaque\", or \"unknown\".")
+      .def_prop_ro(
+          "size_bytes", [](const BoundRecord& self) { return self.info.size_bytes; }, "Logical size in bytes.")
+      .def_prop_ro(
+          "stored_bytes", [](const BoundRecord& self) { return self.info.stored_bytes; },
+          "Bytes of its slices in the file; equal records count the same bytes.")
+      .def_prop_ro(
+          "file_offset", [](const BoundRecord& self) { return self.info.file_offset; },
+          "Byte of the container at which its first slice starts; 0 for an empty record.")
+      .def_prop_ro(
+          "slice_count", [](const BoundRecord& self) { return self.info.slice_count; }, "Number of slices.")
+      .def_prop_ro(
+          "supported", [](const BoundRecord& self) { return self.info.supported; },
+          "False if this version lists the record but cannot hand it out.")
+      .def_prop_ro(
+          "ignorable", [](const BoundRecord& self) { return self.info.ignorable; },
+          "True if a reader that does not know the type may skip it.")
+      .def_prop_ro(
+          "must_map", [](const BoundRecord& self) { return self.info.must_map; },
+          "True if the record may only be used mapped.")
+      .def_prop_ro(
+          "hash", [](const BoundRecord& self) { return to_hex(self.info.hash.bytes); },
+          "XXH3-128 of the logical bytes, hexadecimal. Protects against accidents, not against authors.")
+      .def_prop_ro(
+          "key",
+          [](const BoundRecord& self) {
+            return BoundKey{self.container, self.info.key};
+          },
+          "What the record was built for.")
+      .def_prop_ro(
+          "weights", [](const BoundRecord& self) { return self.info.weights; }, "Ids of the weight blobs it refers to.")
       .def("__repr__", [](const BoundRecord& self) {
-        const std::string target = target_text(self.info.key);
+        const bool has_target = self.info.type == RecordType::kContextBinary;
+        const std::string target = has_target ? target_text(self.info.key) : std::string{};
         return fmt::format("<fatctx.Record {} {} {}{}{}, {} bytes>", self.info.id, quoted(self.info.name),
                            record_type_name(self.info.type), target.empty() ? "" : " for ", target,
                            self.info.size_bytes);

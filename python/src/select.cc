@@ -111,16 +111,21 @@ void bind_device(nb::module_& module) {
 void bind_selection(nb::module_& module) {
   nb::class_<BoundVerdict>(module, "Verdict", "What selection thinks of one record, and why.")
       .def_prop_ro("record_id", [](const BoundVerdict& self) { return self.verdict.record_id; })
-      .def_prop_ro("name", [](const BoundVerdict& self) { return to_str(self.name); }, "Name of the record.")
-      .def_prop_ro("level", [](const BoundVerdict& self) { return to_str(level_name(self.verdict.level)); },
-                   "\"OPTIMAL\", \"PREFER_RECOMPILATION\", \"FALLBACK\" or \"UNSUPPORTED\".")
-      .def_prop_ro("tier", [](const BoundVerdict& self) { return self.verdict.tier; },
-                   "0 to 7 for a record that fits, -1 for one that does not.")
-      .def_prop_ro("axis", [](const BoundVerdict& self) { return to_str(axis_id(self.verdict.axis)); },
-                   "The axis that decided against it: \"A1\", \"C2\", ...")
+      .def_prop_ro(
+          "name", [](const BoundVerdict& self) { return to_str(self.name); }, "Name of the record.")
+      .def_prop_ro(
+          "level", [](const BoundVerdict& self) { return to_str(level_name(self.verdict.level)); },
+          "\"OPTIMAL\", \"PREFER_RECOMPILATION\", \"FALLBACK\" or \"UNSUPPORTED\".")
+      .def_prop_ro(
+          "tier", [](const BoundVerdict& self) { return self.verdict.tier; },
+          "0 to 7 for a record that fits, -1 for one that does not.")
+      .def_prop_ro(
+          "axis", [](const BoundVerdict& self) { return to_str(axis_id(self.verdict.axis)); },
+          "The axis that decided against it: \"A1\", \"C2\", ...")
       .def_prop_ro("chosen", [](const BoundVerdict& self) { return self.verdict.chosen; })
-      .def_prop_ro("reason", [](const BoundVerdict& self) { return text_for_people(self.reason); },
-                   nb::sig("def reason(self) -> str"), "One sentence with both values.")
+      .def_prop_ro(
+          "reason", [](const BoundVerdict& self) { return text_for_people(self.reason); },
+          nb::sig("def reason(self) -> str"), "One sentence with both values.")
       .def("__repr__", [](const BoundVerdict& self) {
         return fmt::format("<fatctx.Verdict {} {}{}: {}>", quoted(self.name), level_name(self.verdict.level),
                            self.verdict.chosen ? " chosen" : "", self.reason);
@@ -128,41 +133,47 @@ void bind_selection(nb::module_& module) {
   nb::class_<BoundSelection>(module, "Selection",
                              "The outcome of a selection. True in a condition if a record was chosen.\n\n"
                              "Immutable; keeps the container's mapping alive. Usable from any thread.")
-      .def_prop_ro("verdicts",
-                   [](const BoundSelection& self) {
-                     const std::vector<Candidate> candidates = self.container.candidates();
-                     nb::list verdicts;
-                     for (const Verdict& verdict : self.selection.verdicts) {
-                       const auto found = std::ranges::find(candidates, verdict.record_id, &Candidate::record_id);
-                       if (found == candidates.end()) continue;
-                       verdicts.append(BoundVerdict{self.container, found->name, verdict,
-                                                    explain_verdict(verdict, *found, self.device)});
-                     }
-                     return verdicts;
-                   },
-                   nb::sig("def verdicts(self) -> list[Verdict]"), "One per context binary.")
-      .def_prop_ro("chosen", [](const BoundSelection& self) { return self.selection.chosen; },
-                   "Record ids, one per unit; empty if nothing matches.")
-      .def_prop_ro("level", [](const BoundSelection& self) { return to_str(level_name(self.selection.level)); },
-                   "The lowest level among the chosen.")
+      .def_prop_ro(
+          "verdicts",
+          [](const BoundSelection& self) {
+            const std::vector<Candidate> candidates = self.container.candidates();
+            nb::list verdicts;
+            for (const Verdict& verdict : self.selection.verdicts) {
+              const auto found = std::ranges::find(candidates, verdict.record_id, &Candidate::record_id);
+              if (found == candidates.end()) continue;
+              verdicts.append(
+                  BoundVerdict{self.container, found->name, verdict, explain_verdict(verdict, *found, self.device)});
+            }
+            return verdicts;
+          },
+          nb::sig("def verdicts(self) -> list[Verdict]"), "One per context binary.")
+      .def_prop_ro(
+          "chosen", [](const BoundSelection& self) { return self.selection.chosen; },
+          "Record ids, one per unit; empty if nothing matches.")
+      .def_prop_ro(
+          "level", [](const BoundSelection& self) { return to_str(level_name(self.selection.level)); },
+          "The lowest level among the chosen.")
       .def_prop_ro("tier", [](const BoundSelection& self) { return self.selection.tier; })
-      .def_prop_ro("vendor_code", [](const BoundSelection& self) { return self.selection.vendor_code; },
-                   "Documented vendor code when nothing matches, else 0.")
+      .def_prop_ro(
+          "vendor_code", [](const BoundSelection& self) { return self.selection.vendor_code; },
+          "Documented vendor code when nothing matches, else 0.")
       .def_prop_ro("warnings", [](const BoundSelection& self) { return self.selection.warnings; })
-      .def_prop_ro("group", [](const BoundSelection& self) { return self.selection.group; },
-                   "The group that was looked at.")
-      .def_prop_ro("device", [](const BoundSelection& self) { return self.device; }, "The device it was made for.")
-      .def("explain",
-           [](const BoundSelection& self) {
-             return text_for_people(
-                 explain_text(self.selection, self.container.candidates(), self.device, self.policy));
-           },
-           nb::sig("def explain(self) -> str"), "The whole story, several lines.")
-      .def("explain_json",
-           [](const BoundSelection& self) {
-             return explain_json(self.selection, self.container.candidates(), self.device, self.policy);
-           },
-           "The whole story, schema fatctx.selection/1.")
+      .def_prop_ro(
+          "group", [](const BoundSelection& self) { return self.selection.group; }, "The group that was looked at.")
+      .def_prop_ro(
+          "device", [](const BoundSelection& self) { return self.device; }, "The device it was made for.")
+      .def(
+          "explain",
+          [](const BoundSelection& self) {
+            return text_for_people(explain_text(self.selection, self.container.candidates(), self.device, self.policy));
+          },
+          nb::sig("def explain(self) -> str"), "The whole story, several lines.")
+      .def(
+          "explain_json",
+          [](const BoundSelection& self) {
+            return explain_json(self.selection, self.container.candidates(), self.device, self.policy);
+          },
+          "The whole story, schema fatctx.selection/1.")
       .def("__bool__", [](const BoundSelection& self) { return !self.selection.chosen.empty(); })
       .def("__repr__", [](const BoundSelection& self) {
         return fmt::format("<fatctx.Selection {} of group {}: records [{}] of {}>", level_name(self.selection.level),

@@ -13,8 +13,8 @@ namespace fatctx::python {
 namespace nb = nanobind;
 
 // The keywords as they stand in a signature, and in an error that lists them.
-#define FATCTX_POLICY_KEYWORDS                                                                     \
-  "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                      \
+#define FATCTX_POLICY_KEYWORDS                                                                        \
+  "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                         \
   "allow_generic: bool = True, mix_targets: bool = False, boundaries: typing.Sequence[int] = (73,), " \
   "record_override: str | None = None, force: bool = False"
 inline constexpr const char* kPolicyKeywords =

@@ -145,21 +145,31 @@ void bind_record_view(nb::module_& module) {
       "session and views may go in any order and on any thread.\n"
       "Threads: usable from any number of threads.\n"
       "The file: must not be truncated while mapped; replacing it by rename is safe.")
-      .def_prop_ro("record_id", [](const BoundRecordView& self) { return self.info.id; }, "Id of the record.")
-      .def_prop_ro("name", [](const BoundRecordView& self) { return to_str(self.info.name); }, "Name of the record.")
-      .def_prop_ro("record", [](const BoundRecordView& self) { return BoundRecord{self.container, self.info}; },
-                   "All facts of the record.")
-      .def_prop_ro("size_bytes", [](const BoundRecordView& self) { return self.view.size_bytes(); }, "Size in bytes.")
-      .def_prop_ro("nbytes", [](const BoundRecordView& self) { return self.view.size_bytes(); },
-                   "Size in bytes, under NumPy's name.")
-      .def_prop_ro("access_path",
-                   [](const BoundRecordView& self) { return to_str(access_path_name(self.view.access_path())); },
-                   "How the view came to be: \"direct\" is a pointer into the mapping.")
-      .def_prop_ro("address", [](const BoundRecordView& self) { return address_of(self.view.bytes()); },
-                   "Address of the first byte in this process; valid while the view lives.")
-      .def("numpy", [](nb::handle_t<BoundRecordView> self) { return as_array(self); },
-           nb::sig("def numpy(self) -> \"numpy.ndarray\""),
-           "A read-only uint8 array of shape (size_bytes,) over the mapped bytes. Raises ImportError without NumPy.")
+      .def_prop_ro(
+          "record_id", [](const BoundRecordView& self) { return self.info.id; }, "Id of the record.")
+      .def_prop_ro(
+          "name", [](const BoundRecordView& self) { return to_str(self.info.name); }, "Name of the record.")
+      .def_prop_ro(
+          "record",
+          [](const BoundRecordView& self) {
+            return BoundRecord{self.container, self.info};
+          },
+          "All facts of the record.")
+      .def_prop_ro(
+          "size_bytes", [](const BoundRecordView& self) { return self.view.size_bytes(); }, "Size in bytes.")
+      .def_prop_ro(
+          "nbytes", [](const BoundRecordView& self) { return self.view.size_bytes(); },
+          "Size in bytes, under NumPy's name.")
+      .def_prop_ro(
+          "access_path", [](const BoundRecordView& self) { return to_str(access_path_name(self.view.access_path())); },
+          "How the view came to be: \"direct\" is a pointer into the mapping.")
+      .def_prop_ro(
+          "address", [](const BoundRecordView& self) { return address_of(self.view.bytes()); },
+          "Address of the first byte in this process; valid while the view lives.")
+      .def(
+          "numpy", [](nb::handle_t<BoundRecordView> self) { return as_array(self); },
+          nb::sig("def numpy(self) -> \"numpy.ndarray\""),
+          "A read-only uint8 array of shape (size_bytes,) over the mapped bytes. Raises ImportError without NumPy.")
       .def("__len__", [](const BoundRecordView& self) { return self.view.size_bytes(); })
       .def("__repr__", [](const BoundRecordView& self) {
         return fmt::format("<fatctx.RecordView of record {} {}, {} bytes, {}>", self.info.id, quoted(self.info.name),
@@ -178,9 +188,11 @@ void bind_weight_view(nb::module_& module) {
       "  int4 uint4  (nbytes,): two elements a byte, the first in the low half\n"
       "`dtype` and `shape` always describe the tensor itself.\n\n"
       "Ownership, threads, the file: as RecordView.")
-      .def_prop_ro("name", [](const BoundWeightView& self) { return to_str(self.view.name()); }, "Name of the tensor.")
-      .def_prop_ro("dtype", [](const BoundWeightView& self) { return to_str(dtype_name(self.view.dtype())); },
-                   "Element type: \"float32\", \"bfloat16\", \"int4\", ...")
+      .def_prop_ro(
+          "name", [](const BoundWeightView& self) { return to_str(self.view.name()); }, "Name of the tensor.")
+      .def_prop_ro(
+          "dtype", [](const BoundWeightView& self) { return to_str(dtype_name(self.view.dtype())); },
+          "Element type: \"float32\", \"bfloat16\", \"int4\", ...")
       .def_prop_ro(
           "shape",
           [](const BoundWeightView& self) {
@@ -189,20 +201,24 @@ void bind_weight_view(nb::module_& module) {
             return nb::tuple(shape);
           },
           nb::sig("def shape(self) -> tuple[int, ...]"), "Elements per dimension, outermost first; () for a scalar.")
-      .def_prop_ro("strides_bytes", [](const BoundWeightView& self) { return self.view.strides_bytes(); },
-                   "Bytes from one element to the next in each dimension; empty for types below one byte.")
-      .def_prop_ro("nbytes", [](const BoundWeightView& self) { return self.view.bytes().size(); }, "Size in bytes.")
-      .def_prop_ro("offset_in_blob", [](const BoundWeightView& self) { return self.view.offset_in_blob(); },
-                   "First byte, counted from the start of the weight blob.")
-      .def_prop_ro("address", [](const BoundWeightView& self) { return address_of(self.view.bytes()); },
-                   "Address of the first byte in this process; valid while the view lives.")
-      .def("numpy", [](nb::handle_t<BoundWeightView> self) { return as_array(self); },
-           nb::sig("def numpy(self) -> \"numpy.ndarray\""),
-           "A read-only array over the mapped bytes. Raises ImportError without NumPy.")
+      .def_prop_ro(
+          "strides_bytes", [](const BoundWeightView& self) { return self.view.strides_bytes(); },
+          "Bytes from one element to the next in each dimension; empty for types below one byte.")
+      .def_prop_ro(
+          "nbytes", [](const BoundWeightView& self) { return self.view.bytes().size(); }, "Size in bytes.")
+      .def_prop_ro(
+          "offset_in_blob", [](const BoundWeightView& self) { return self.view.offset_in_blob(); },
+          "First byte, counted from the start of the weight blob.")
+      .def_prop_ro(
+          "address", [](const BoundWeightView& self) { return address_of(self.view.bytes()); },
+          "Address of the first byte in this process; valid while the view lives.")
+      .def(
+          "numpy", [](nb::handle_t<BoundWeightView> self) { return as_array(self); },
+          nb::sig("def numpy(self) -> \"numpy.ndarray\""),
+          "A read-only array over the mapped bytes. Raises ImportError without NumPy.")
       .def("__repr__", [](const BoundWeightView& self) {
         return fmt::format("<fatctx.WeightView {} {} [{}], {} bytes>", quoted(self.view.name()),
-                           dtype_name(self.view.dtype()), fmt::join(self.view.shape(), ", "),
-                           self.view.bytes().size());
+                           dtype_name(self.view.dtype()), fmt::join(self.view.shape(), ", "), self.view.bytes().size());
       });
 }
 

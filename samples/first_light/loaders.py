@@ -75,3 +75,47 @@ class OnnxSession:
 
     def run(self, feeds):
         return self._session.run(None, feeds)[0]
+
+
+class FatctxIree:
+    """IREE from a container: every session opens the file anew, and all of them meet in one mapping."""
+
+    def __init__(self, container_path, verify):
+        import fatctx.iree
+        import iree.runtime as runtime
+
+        self._path = container_path
+        self._verify = "record_on_acquire" if verify else "none"
+        runtime.get_device("local-task")  # shared by all sessions of the process
+
+    def open(self):
+        import fatctx
+        import fatctx.iree
+
+        return FatctxSession(fatctx.iree.Runtime(fatctx.open_model(self._path, verify=self._verify)))
+
+
+class FatctxSession:
+    def __init__(self, runtime):
+        self._runtime = runtime
+        self._entry = runtime.functions[0]
+
+    def run(self, feeds):
+        outputs = self._runtime.invoke(self._entry, *feeds.values())
+        return outputs[0] if isinstance(outputs, tuple) else outputs
+
+
+def chosen_record(container_path):
+    """What was chosen for this machine, for people: the record's name and its target."""
+    import fatctx
+
+    view = fatctx.open_model(container_path).session().binary()
+    return f"{view.name} ({view.record.key.target})"
+
+
+def chosen_bytes(container_path):
+    """The module chosen for this machine and its parameters, as the container holds them."""
+    import fatctx
+
+    session = fatctx.open_model(container_path).session()
+    return bytes(session.binary()), bytes(session.weights[0])

@@ -72,6 +72,17 @@ def row(label, result):
             f"{result['run_seconds'] * 1e3:.1f}"]
 
 
+def conclusion(results, labels):
+    """What the table shows, for the largest number of sessions, in a line."""
+    most = max(result["sessions"] for result in results)
+    pss = {result["loader"]: result["pss_ran"] for result in results if result["sessions"] == most and "pss_ran" in result}
+    if "fatctx" not in pss:
+        return None
+    others = ", ".join(f"{labels[name]} {megabytes(size)} ({size / pss['fatctx']:.1f} x)" for name, size in pss.items()
+                       if not name.startswith("fatctx"))
+    return f"{most} sessions, PSS after run: fatctx {megabytes(pss['fatctx'])} MB; {others}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("container", help="the .fatctx file")
@@ -121,6 +132,9 @@ def main():
             "All others check nothing. Files in the page cache; one process per line; after run: 3 runs per session.",
             "IREE runs on its local-task device, whose pool (about 41 MB) is allocated by the first run, once for all sessions.",
         ])
+    told = conclusion(results, labels)
+    if told:
+        print(told)
     worst = max(differences.values(), default=None)
     if worst is not None:
         print(f"largest difference of any output from ONNX Runtime's: {worst:.2e} (limit {arguments.limit:.0e})")

@@ -43,7 +43,7 @@ def run_interleaved(sessions, rounds, chance):
     outputs = [[] for _ in inputs.SENTENCES]
     for done, (session, number) in enumerate(turns, start=1):
         outputs[number].append(sessions[session].run(inputs.minilm(number)))
-        progress(f"run {done} of {len(turns)}: session {session}, sentence {number}")
+        progress(f"run {done} of {len(turns)}: session {session}, sentence {number}", log=False)
     progress_done()
     return outputs, len(turns)
 
@@ -67,10 +67,11 @@ def demonstrate(arguments):
     chance = random.Random(arguments.seed)
     expected = reference_outputs(arguments.onnx)
     loader = loaders.FatctxIree(arguments.container, verify=True)
+    chosen = loaders.chosen_record(arguments.container)
     started = time.perf_counter()
     sessions = [loader.open() for _ in range(arguments.sessions)]
     opened = time.perf_counter() - started
-    print(f"{len(sessions)} sessions of record {loader.chosen_name()} are open after {opened * 1e3:.1f} ms:"
+    print(f"{len(sessions)} sessions of {chosen} are open after {opened * 1e3:.1f} ms:"
           " each an IREE context of its own, all on one mapping")
     show_mapping(arguments.container, len(sessions))
 
@@ -87,7 +88,6 @@ def demonstrate(arguments):
 
     order = destroy_in_random_order(sessions, outputs[0][0], chance)
     print(f"destroyed in the order {', '.join(map(str, order))} (seed {arguments.seed}); the others kept running")
-    loader.close()
     left = mappings_of(arguments.container)
     require(not left, f"after the last session {len(left)} mapping(s) of {arguments.container} are left")
     print("after the last session nothing of the file is mapped")

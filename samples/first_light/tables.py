@@ -44,11 +44,11 @@ def _print_rich(title, headings, right, rows):
     Console().print(table)
 
 
-def progress(text):
-    """One line of talk: overwritten on a terminal, kept in a log."""
+def progress(text, log=True):
+    """One line of talk: overwritten on a terminal; in a log it stays, or is left out if it is one of many."""
     if sys.stderr.isatty():
         print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
-    else:
+    elif log:
         print(text, file=sys.stderr, flush=True)
 
 

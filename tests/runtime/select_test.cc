@@ -115,6 +115,84 @@ TEST(Select, LevelAndTierAreTheLowestOfTheChosenUnits) {
   EXPECT_EQ(selection.value().verdicts[0].level, Level::kOptimal);
 }
 
+TEST(Select, EmptyFactsOfACpuAreUnknownToo) {
+  const std::vector<Candidate> candidates = {cpu_record(1, "v2", "x86-64-v2")};
+
+  EXPECT_EQ(select(candidates, cpu_device("")).value().verdicts[0].axis, Axis::kNoTier);
+}
+
+TEST(Select, ARecordMarkedGenericStaysAFallbackWhereItsArchFits) {
+  std::vector<Candidate> candidates = {cpu_record(1, "any arm", "aarch64")};
+  candidates[0].key.generic = true;
+
+  EXPECT_EQ(select(candidates, cpu_device("aarch64", {"sve"})).value().tier, 6);
+  EXPECT_EQ(select(candidates, cpu_device("aarch64")).value().tier, 6);
+  EXPECT_EQ(select(candidates, cpu_device("x86-64-v2")).value().verdicts[0].axis, Axis::kIsa);
+}
+
+TEST(Select, VtcmThatIsNotStatedSortsAsFourMegabytes) {
+  std::vector<Candidate> candidates;
+  for (const std::uint32_t vtcm_mb : {2u, 0u, 8u}) {
+    candidates.push_back({.record_id = 10 + vtcm_mb,
+                          .name = "r",
+                          .key = {.type = kBinary, .backend = "htp", .part = "SM8650", .vtcm_mb = vtcm_mb}});
+  }
+  const Device device = {.backend = "htp", .part = "SM8650"};
+
+  EXPECT_EQ(select(candidates, device).value().chosen, std::vector<std::uint32_t>{18});
+  candidates.pop_back();
+  EXPECT_EQ(select(candidates, device).value().chosen, std::vector<std::uint32_t>{10});
+}
+
+TEST(Select, StrictRefusesAnArchMatchWhoseVtcmIsNotStated) {
+  const std::vector<Candidate> candidates = {
+      {.record_id = 1, .name = "a", .key = {.type = kBinary, .backend = "htp", .arch = "v75"}}};
+  const Device device = {.backend = "htp", .arch = "v75", .vtcm_mb = 8};
+
+  EXPECT_EQ(select(candidates, device).value().tier, 4);
+  EXPECT_EQ(select(candidates, device, {.strict = true}).value().verdicts[0].axis, Axis::kStrict);
+}
+
+TEST(Select, TheCodeForMixedReasonsTellsIfStrictIsAmongThem) {
+  const std::vector<Candidate> candidates = {
+      {.record_id = 1, .name = "less vtcm", .key = {.type = kBinary, .backend = "htp", .arch = "v75", .vtcm_mb = 2}},
+      {.record_id = 2, .name = "newer", .key = {.type = kBinary, .backend = "htp", .arch = "v79", .vtcm_mb = 8}}};
+  const Device device = {.backend = "htp", .arch = "v75", .vtcm_mb = 8};
+
+  EXPECT_EQ(select(candidates, device, {.strict = true}).value().vendor_code, 5011);
+}
+
+TEST(Select, RecordsPassedOverForANamedOneDoNotChangeTheCode) {
+  std::vector<Candidate> candidates = {cpu_record(1, "v3", "x86-64-v3"), cpu_record(2, "npu", "v75")};
+  candidates[1].key.backend = "htp";
+
+  EXPECT_EQ(select(candidates, cpu_device("x86-64-v3"), {.record_override = "npu"}).value().vendor_code, 1008);
+}
+
+TEST(Select, OfTwoRecordsWithOneKeyOnlyTheNamedOneIsTaken) {
+  const std::vector<Candidate> candidates = {cpu_record(1, "first", "x86-64-v3"), cpu_record(2, "second", "x86-64-v3")};
+
+  const auto selection = select(candidates, cpu_device("x86-64-v3"), {.record_override = "second"});
+
+  ASSERT_TRUE(selection.ok());
+  EXPECT_EQ(selection.value().chosen, std::vector<std::uint32_t>{2});
+  EXPECT_EQ(selection.value().verdicts[0].axis, Axis::kOverride);
+}
+
+TEST(Select, MixingTakesTheBestRecordForEachUnit) {
+  std::vector<Candidate> candidates = {cpu_record(1, "v2", "x86-64-v2"), cpu_record(2, "v3", "x86-64-v3"),
+                                       cpu_record(3, "any", ""), cpu_record(4, "v2 decode", "x86-64-v2")};
+  candidates[3].key.unit = "decode";
+  candidates[3].key.variant = "small";
+
+  const auto selection = select(candidates, cpu_device("x86-64-v3"), {.mix_targets = true});
+
+  ASSERT_TRUE(selection.ok());
+  EXPECT_EQ(selection.value().chosen, (std::vector<std::uint32_t>{2, 4}));
+  EXPECT_EQ(selection.value().verdicts[0].axis, Axis::kOutranked);
+  EXPECT_EQ(selection.value().verdicts[2].axis, Axis::kOutranked);
+}
+
 TEST(SelectErrors, AGroupThatIsNotThere) {
   const std::vector<Candidate> candidates = {cpu_record(1, "v2", "x86-64-v2")};
 

@@ -1,0 +1,37 @@
+// Times several ways of doing one thing against each other: A B A B in one process, so that a busy neighbour, a
+// frequency step or a cold cache meets all of them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fatctx::bench {
+
+struct Side {
+  std::string name;
+  std::function<void()> once;
+};
+
+struct Effort {
+  int repetitions = 31;      // blocks per side; at least 15 for a figure that is quoted
+  double block_ms = 4.0;     // a block repeats its side until about this long, at least once
+  int most_calls = 100'000;  // per block
+};
+
+struct Timing {
+  double minimum_us = 0;  // of one call: the quickest block
+  double median_us = 0;   // the middle block
+  // Against the first side. The median is taken over the repetitions, each of which divides two neighbours in time.
+  double ratio_of_minima = 1;
+  double median_ratio = 1;
+};
+
+// One Timing per side, in their order. Everything is warm: each side runs before it is timed.
+[[nodiscard]] std::vector<Timing> alternate(std::span<const Side> sides, const Effort& effort);
+
+[[nodiscard]] double minimum_of(std::span<const double> values);
+[[nodiscard]] double median_of(std::vector<double> values);
+
+}  // namespace fatctx::bench

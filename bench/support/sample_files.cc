@@ -1,0 +1,103 @@
+#include "support/sample_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "fatctx/extract.h"
+#include "fatctx/packer.h"
+#include "support/or_stop.h"
+
+namespace fatctx::bench {
+namespace {
+
+struct Target {
+  const char* arch;
+  const char* feature;  // null: none beyond the level
+};
+
+constexpr Target kTargets[] = {
+    {"x86-64-v2", nullptr},       {"x86-64-v3", nullptr}, {"x86-64-v3", "avx-vnni"}, {"x86-64-v4", nullptr},
+    {"x86-64-v4", "avx512-vnni"}, {"x86-64-v4", "amx"},   {"aarch64", nullptr},      {"aarch64", "dotprod"},
+};
+
+// splitmix64: a step and a mix, the whole generator.
+std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9e3779b97f4a7c15U);
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
+}  // namespace
+
+std::vector<std::byte> weights_bytes(std::uint64_t size, std::uint64_t seed) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  std::uint64_t state = seed;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = next_random(state);
+    for (std::size_t i = at; i < std::min(at + sizeof(word), bytes.size()); ++i, word >>= 8U) {
+      bytes[i] = static_cast<std::byte>(word & 0xffU);
+    }
+  }
+  return bytes;
+}
+
+BenchFolder::BenchFolder(const std::filesystem::path& parent)
+    : folder_(parent / fmt::format("fatctx-bench-{}", ::getpid())) {
+  std::filesystem::create_directories(folder_);
+}
+
+BenchFolder::~BenchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void make_cpu_container(const std::string& path, std::uint64_t record_size, std::uint64_t weights_size) {
+  PackOptions options;
+  options.seal = true;
+  options.overwrite = true;
+  options.model_name = "bench";
+  Packer packer(options);
+  std::uint64_t seed = 1;
+  if (weights_size != 0) {
+    PackRecord weights;
+    weights.type = RecordType::kWeightBlob;
+    weights.name = "weights";
+    weights.key.group = "bench";
+    weights.source.bytes = weights_bytes(weights_size, seed++);
+    or_stop(packer.add(std::move(weights)));
+  }
+  for (const Target& target : kTargets) {
+    PackRecord record;
+    record.type = RecordType::kContextBinary;
+    record.name = target.arch;
+    record.key.group = "bench";
+    record.key.unit = "main";
+    record.key.backend = "cpu";
+    record.key.arch = target.arch;
+    if (target.feature != nullptr) {
+      record.name += fmt::format("-{}", target.feature);
+      record.key.features = {target.feature};
+    }
+    record.source.bytes = weights_bytes(record_size, seed++);
+    if (weights_size != 0) record.weights = {"weights"};
+    or_stop(packer.add(std::move(record)));
+  }
+  (void)or_stop(packer.publish(path));
+}
+
+Device bench_device() {
+  Device device;
+  device.arch = "x86-64-v3";
+  return device;
+}
+
+void make_plain_file(const std::string& container, std::uint32_t record_id, const std::string& path) {
+  const Container opened = or_stop(Container::open(container));
+  or_stop(extract_record(opened, record_id, path, true));
+}
+
+}  // namespace fatctx::bench

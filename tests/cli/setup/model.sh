@@ -1,0 +1,3 @@
+# The tiny model of inputs.sh, packed.
+. "$SETUP/inputs.sh"
+fatctx pack manifest.json -o model.fatctx > /dev/null

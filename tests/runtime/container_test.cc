@@ -1,0 +1,186 @@
+#include "fatctx/container.h"
+
+#include <gtest/gtest.h>
+
+#include "fatctx/extract.h"
+#include "fatctx/model.h"
+#include "runtime/small_model.h"
+
+namespace fatctx {
+namespace {
+
+Device device(const std::string& arch) {
+  Device d;
+  d.arch = arch;
+  return d;
+}
+
+class OnSmallModel : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::pack_small_model(path); }
+
+  const testing::Folder folder;
+  const std::string path = folder / "m.fatctx";
+};
+
+TEST_F(OnSmallModel, RecordsAreListedInCanonicalOrderWithTheirFacts) {
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container.ok()) << to_text(container.error());
+
+  std::vector<std::string> names;
+  for (const RecordInfo& record : container.value().records()) names.emplace_back(record.name);
+
+  EXPECT_EQ(names, (std::vector<std::string>{"small.aarch64", "small.x86-64-v2", "small.x86-64-v3", "small.x86-64-v4",
+                                             "weights", "weights.tensors", "description"}));
+  const RecordInfo v3 = container.value().find("small.x86-64-v3").value();
+  EXPECT_EQ(v3.id, 3U);
+  EXPECT_EQ(v3.key.arch, "x86-64-v3");
+  EXPECT_EQ(v3.size_bytes, testing::kBinarySize);
+  EXPECT_EQ(v3.weights, std::vector<std::uint32_t>{5});
+  EXPECT_EQ(v3.file_offset % 65'536, 0U);
+}
+
+// Shows S5.4: what a view points to is the mapping itself.
+TEST_F(OnSmallModel, AViewLiesInTheMappingAndHoldsTheRecordsBytes) {
+  const Container container = Container::open(path).value();
+  const auto view = container.acquire("weights");
+  ASSERT_TRUE(view.ok());
+
+  EXPECT_TRUE(std::ranges::equal(view.value().bytes(), testing::pattern(testing::kWeightsSize, 1)));
+  std::ifstream maps("/proc/self/maps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(path)) continue;
+    const auto start = std::stoull(line, nullptr, 16);
+    const auto end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);
+    const auto at = reinterpret_cast<std::uintptr_t>(view.value().data());
+    inside = at >= start && at + view.value().size_bytes() <= end && line.find(" r--s ") != std::string::npos;
+  }
+  EXPECT_TRUE(inside);
+}
+
+TEST_F(OnSmallModel, ATensorIsAViewWithTypeShapeAndStrides) {
+  const Container container = Container::open(path).value();
+  const auto table = container.tensors(container.find("weights").value().id);
+  ASSERT_TRUE(table.ok()) << to_text(table.error());
+
+  const auto view = table.value().view("layer/0");
+
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view.value().dtype(), DType::kF32);
+  EXPECT_TRUE(std::ranges::equal(view.value().shape(), std::vector<std::uint64_t>{100, 200}));
+  EXPECT_EQ(view.value().strides_bytes(), (std::vector<std::uint64_t>{800, 4}));
+  const RecordView blob = container.acquire("weights").value();
+  EXPECT_EQ(view.value().bytes().data(), blob.data());
+  EXPECT_EQ(table.value().view("layer/2").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(OnSmallModel, ATensorOutlivesEverythingItCameFrom) {
+  std::optional<WeightView> view;
+  {
+    const Container container = Container::open(path).value();
+    view = container.tensors(container.find("weights").value().id).value().view("layer/1").value();
+  }
+  std::filesystem::remove(path);
+
+  const auto expected = testing::pattern(testing::kWeightsSize, 1);
+
+  EXPECT_TRUE(std::ranges::equal(view->bytes(), ByteView(expected).subspan(80'000)));
+  EXPECT_EQ(view->name(), "layer/1");
+}
+
+// Promise: payload damage is found before a view is handed out, naming record and offset.
+TEST_F(OnSmallModel, DamagedPayloadIsRefusedByDefaultAndHandedOutOnlyWhenAskedFor) {
+  const RecordInfo weights = Container::open(path).value().find("weights").value();
+  testing::flip_byte(path, weights.file_offset + 131'072 + 5);
+
+  const auto refused = Container::open(path).value().acquire("weights");
+  const auto vouched = Container::open(path, {.verify = VerifyPolicy::kNone}).value().acquire("weights");
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kChecksumMismatch);
+  EXPECT_EQ(refused.error().where.record_id, weights.id);
+  EXPECT_EQ(refused.error().where.file_offset, weights.file_offset + 131'072);
+  EXPECT_NE(refused.error().message.find(path), std::string::npos);
+  EXPECT_TRUE(vouched.ok());
+}
+
+TEST_F(OnSmallModel, VerifyNamesRecordAndRangeOfDamage) {
+  const Container container = Container::open(path).value();
+  EXPECT_TRUE(container.verify().value().findings.empty());
+  const RecordInfo weights = container.find("weights").value();
+  testing::flip_byte(path, weights.file_offset + 10);
+  testing::flip_byte(path, weights.file_offset + 65'536);
+
+  const auto report = verify_file(path);
+
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report.value().findings.size(), 1U);  // neighbouring leaves make one range
+  const Error& finding = report.value().findings[0].error;
+  EXPECT_EQ(finding.where.record_id, weights.id);
+  EXPECT_EQ(finding.where.file_offset, weights.file_offset);
+}
+
+// Shows S4.55: open, select and view in one convenient call.
+TEST_F(OnSmallModel, AModelChoosesForTheDeviceAndSessionsShareItsViews) {
+  const auto model = Model::open(path, {.device = device("x86-64-v3")});
+  ASSERT_TRUE(model.ok()) << to_text(model.error());
+
+  const Session one = model.value().begin_session().value();
+  const Session two = model.value().begin_session().value();
+
+  const RecordView binary = one.binary().value();
+  EXPECT_TRUE(std::ranges::equal(binary.bytes(), testing::pattern(testing::kBinarySize, 12)));
+  const RecordView same_binary = two.binary().value();
+  EXPECT_EQ(binary.data(), same_binary.data());
+  ASSERT_EQ(one.weights().size(), 1U);
+  EXPECT_EQ(one.weights()[0].data(), two.weights()[0].data());
+  const WeightView tensor = one.weight("layer/0").value();
+  const WeightView same_tensor = two.weight("layer/0").value();
+  EXPECT_EQ(tensor.bytes().data(), same_tensor.bytes().data());
+}
+
+TEST_F(OnSmallModel, NoMatchNamesEveryRecordWithItsReason) {
+  const auto model = Model::open(path, {.device = device("x86-64-v1")});
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, ErrorCode::kNoMatch);
+  for (const char* name : {"small.aarch64", "small.x86-64-v2", "small.x86-64-v3", "small.x86-64-v4"}) {
+    EXPECT_NE(model.error().message.find(name), std::string::npos) << name;
+  }
+}
+
+TEST_F(OnSmallModel, TheDescriptionComesBack) {
+  const auto description = Container::open(path).value().describe();
+
+  ASSERT_TRUE(description.ok());
+  EXPECT_EQ(description.value().name, "small");
+}
+
+TEST_F(OnSmallModel, ExtractGivesTheRecordsBytesAndRefusesToOverwrite) {
+  const Container container = Container::open(path).value();
+  const RecordInfo record = container.find("weights").value();
+
+  ASSERT_TRUE(extract_record(container, record.id, folder / "out", false).ok());
+  const auto again = extract_record(container, record.id, folder / "out", false);
+
+  EXPECT_EQ(again.error().code, ErrorCode::kExists);
+  std::ifstream file(folder / "out", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(bytes)), testing::pattern(testing::kWeightsSize, 1)));
+}
+
+TEST_F(OnSmallModel, ExtractOfADamagedRecordLeavesNoFile) {
+  const Container container = Container::open(path).value();
+  const RecordInfo record = container.find("weights").value();
+  testing::flip_byte(path, record.file_offset + 150'000);
+
+  const auto status = extract_record(container, record.id, folder / "out", false);
+
+  EXPECT_EQ(status.error().code, ErrorCode::kChecksumMismatch);
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()), {}), 1);
+}
+
+}  // namespace
+}  // namespace fatctx
