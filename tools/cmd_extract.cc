@@ -40,7 +40,11 @@ Result<ExitCode> run_extract(const ExtractOptions& options) {
     if (options.output == "-") {
       FATCTX_TRY(write_to_stdout(container, record.id, line.callback()));
     } else {
-      FATCTX_TRY(extract_record(container, record.id, options.output, options.force, line.callback()));
+      auto written = extract_record(container, record.id, options.output, options.force, line.callback());
+      if (!written.ok() && written.error().code == ErrorCode::kExists) {
+        return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+      }
+      FATCTX_TRY(std::move(written));
     }
   }
   if (options.output != "-") {

@@ -52,7 +52,11 @@ class ScreenFormatter : public CLI::FormatterBase {
     std::string names;
     for (const std::string& name : option.get_snames()) names += (names.empty() ? "-" : ", -") + name;
     for (const std::string& name : option.get_lnames()) names += (names.empty() ? "--" : ", --") + name;
-    if (option.get_items_expected_max() > 0) names += " " + option.get_type_name();
+    // A check appends itself to the type, "HOW:{pages,off}"; the explanation says it in words.
+    if (option.get_items_expected_max() > 0) {
+      const std::string type = option.get_type_name();
+      names += " " + type.substr(0, type.find(':'));
+    }
     return names;
   }
 
