@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tools/command.h"
 #include "tools/manifest.h"
@@ -98,7 +99,7 @@ Result<ExitCode> run_pack(const PackFlags& flags) {
     print_note("fatctx: " + escaped(to_text(*refusal)));
     return ExitCode::kUsage;
   }
-  PackRequest request{.manifest = {}, .output = flags.output, .seal = flags.seal, .force = flags.force};
+  PackRequest request{.manifest = {}, .models = {}, .output = flags.output, .seal = flags.seal, .force = flags.force};
   if (flags.manifest.empty()) {
     FATCTX_ASSIGN(request.manifest, manifest_of_flags(flags));
   } else {
@@ -107,9 +108,9 @@ Result<ExitCode> run_pack(const PackFlags& flags) {
     if (mixed) return invalid("--name, --binary, --weights and --tensors-from stand for a manifest; give either");
     FATCTX_ASSIGN(request.manifest, read_manifest(flags.manifest));
   }
-  FATCTX_ASSIGN(const PackSummary summary, pack_manifest(request));
+  FATCTX_ASSIGN(const PackSummary summary, pack_manifest(std::move(request)));
   for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
-  print_result(flags.json ? summary_json(summary) : summary_text(summary));
+  print_result(flags.json ? json_text(summary_json(summary)) : summary_text(summary));
   return ExitCode::kOk;
 }
 

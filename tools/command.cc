@@ -131,7 +131,10 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   Outcome outcome;
   add_all(app, outcome);
   if (arguments.empty()) {
-    print_note(app.help());
+    print_note("fatctx: a command is missing\n");
+    std::string help = app.help();
+    help.pop_back();  // its line feed comes from print_note
+    print_note(help);
     return ExitCode::kUsage;
   }
   auto prepared = prepare_arguments(app, arguments);

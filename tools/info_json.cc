@@ -74,10 +74,12 @@ Json container_json(const Container& container, const ContainerDescription& desc
   Json records = Json::array();
   for (const RecordInfo& record : container.records()) {
     Json json = record_json(record, container);
+    json["format"] = nullptr;
+    json["producer"] = nullptr;
     for (const RecordDescription& said : description.records) {
       if (said.record_id != record.id) continue;
-      json["format"] = said.format;
-      json["producer"] = said.producer;
+      if (!said.format.empty()) json["format"] = said.format;
+      if (!said.producer.empty()) json["producer"] = said.producer;
     }
     records.push_back(std::move(json));
   }

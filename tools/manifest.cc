@@ -12,7 +12,6 @@
 #include "fatctx/import_irpa.h"
 #include "tools/json_cursor.h"
 #include "tools/nearest.h"
-#include "tools/onnx_import.h"
 
 namespace fatctx::tools {
 
@@ -292,7 +291,7 @@ Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key,
   return static_cast<std::uint32_t>(number);
 }
 
-Status gather_tensors(const ManifestRecord& from, const std::map<std::string, OnnxModel>& models, PackRecord& record,
+Status gather_tensors(const ManifestRecord& from, const OnnxModels& models, PackRecord& record,
                       std::vector<std::string>& notes) {
   if (!from.tensors->irpa) {
     record.tensors = from.tensors->ranges;
@@ -431,9 +430,8 @@ Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::stri
   return result;
 }
 
-Result<GatheredRecords> gather_records(const Manifest& manifest) {
+Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models) {
   GatheredRecords gathered;
-  std::map<std::string, OnnxModel> models;  // each is read once, whoever asks
   for (const ManifestRecord& from : manifest.records) {
     for (const std::string& path : {from.graphs_from, from.tensors ? from.tensors->shapes_from : std::string()}) {
       if (path.empty() || models.contains(path)) continue;

@@ -2,6 +2,7 @@
 // records for the Packer.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
 #include "fatctx/packer.h"
+#include "tools/onnx_import.h"
 
 namespace fatctx::tools {
 
@@ -58,8 +60,15 @@ struct GatheredRecords {
   std::vector<PackRecord> records;
   std::vector<std::string> notes;
 };
-// Reads the tensors and graphs that the records ask for.
+using OnnxModels = std::map<std::string, OnnxModel>;  // by path as the manifest has it
+
+// Reads the tensors and graphs that the records ask for, each ONNX model once; those in `models` are there already.
 // Errors: those of tensors_from_irpa and read_onnx, and invalid_argument; each says which record.
-[[nodiscard]] Result<GatheredRecords> gather_records(const Manifest& manifest);
+[[nodiscard]] Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models = {});
+
+// A manifest with all that `records` say, tensors as ranges and graphs in full; each record's file is the entry of
+// `files` at its place. parse_manifest() reads it back. Requires: as many files as records.
+[[nodiscard]] std::string manifest_text(const std::string& name, const std::vector<PackRecord>& records,
+                                        const std::vector<std::string>& files);
 
 }  // namespace fatctx::tools

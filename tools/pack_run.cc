@@ -39,12 +39,12 @@ PackedRecord packed_record(const PackRecord& record) {
 
 }  // namespace
 
-Result<PackSummary> pack_manifest(const PackRequest& request) {
+Result<PackSummary> pack_manifest(PackRequest request) {
   std::error_code status;
   if (!request.force && std::filesystem::exists(std::filesystem::symlink_status(request.output, status))) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", request.output)};
   }
-  FATCTX_ASSIGN(GatheredRecords gathered, gather_records(request.manifest));
+  FATCTX_ASSIGN(GatheredRecords gathered, gather_records(request.manifest, std::move(request.models)));
 
   ProgressLine line("pack");
   PackOptions options;
@@ -87,7 +87,7 @@ std::string summary_text(const PackSummary& summary) {
   return text + table.text("  ");
 }
 
-std::string summary_json(const PackSummary& summary) {
+nlohmann::ordered_json summary_json(const PackSummary& summary) {
   const PackReport& report = summary.report;
   nlohmann::ordered_json json;
   json["schema"] = "fatctx.pack/1";
@@ -111,7 +111,7 @@ std::string summary_json(const PackSummary& summary) {
     json["records"].push_back(std::move(row));
   }
   json["notes"] = summary.notes;
-  return json_text(json);
+  return json;
 }
 
 }  // namespace fatctx::tools

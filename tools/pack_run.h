@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "fatctx/base/result.h"
 #include "fatctx/packer.h"
 #include "tools/manifest.h"
@@ -12,6 +14,7 @@ namespace fatctx::tools {
 
 struct PackRequest {
   Manifest manifest;
+  OnnxModels models;  // read already
   std::string output;
   bool seal = false;
   bool force = false;
@@ -33,9 +36,9 @@ struct PackSummary {
 };
 
 // Errors: exists (with the remedy), those of gather_records() and of the Packer, each with the place it came from.
-[[nodiscard]] Result<PackSummary> pack_manifest(const PackRequest& request);
+[[nodiscard]] Result<PackSummary> pack_manifest(PackRequest request);
 
 [[nodiscard]] std::string summary_text(const PackSummary& summary);
-[[nodiscard]] std::string summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"
+[[nodiscard]] nlohmann::ordered_json summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"
 
 }  // namespace fatctx::tools

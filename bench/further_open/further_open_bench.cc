@@ -67,7 +67,7 @@ Report measure(const Options& options, const BenchFolder& files) {
          benchmark::DoNotOptimize(or_stop(again.acquire(id)).size_bytes());
        }},
   };
-  const std::vector<Timing> took = alternate(sides, {.repetitions = options.repetitions, .block_ms = 2});
+  const std::vector<Timing> took = alternate(sides, {.repetitions = options.repetitions});
 
   Report report;
   report.question = "A further open of a container that is live in this process";
@@ -91,5 +91,6 @@ Report measure(const Options& options, const BenchFolder& files) {
 }  // namespace fatctx::bench
 
 int main(int argc, char** argv) {
-  return fatctx::bench::run_bench(argc, argv, "Time of a further open of a live container", 31, fatctx::bench::measure);
+  return fatctx::bench::run_bench(argc, argv, "Time of a further open of a live container", 101,
+                                  fatctx::bench::measure);
 }

@@ -65,9 +65,8 @@ void open_and_view(const std::string& path, const Device& device, VerifyPolicy v
   touch(view.data());
 }
 
-void open_session(const std::string& path, const Device& device) {
-  const Model model =
-      or_stop(Model::open(path, {.open = {.verify = VerifyPolicy::kNone}, .policy = {}, .device = device}));
+void open_session(const std::string& path, const ModelOptions& options) {
+  const Model model = or_stop(Model::open(path, options));
   const Session session = or_stop(model.begin_session());
   const RecordView view = or_stop(session.binary());
   touch(view.data());
@@ -79,6 +78,9 @@ Report measure(const Options& options, const BenchFolder& files) {
   const std::string path = files.path("eight.fatctx");
   make_cpu_container(path, record_size);
   const Device device = bench_device();
+  ModelOptions model_options;
+  model_options.open.verify = VerifyPolicy::kNone;
+  model_options.device = device;
 
   RecordInfo record;
   std::uint64_t file_size = 0;
@@ -93,7 +95,7 @@ Report measure(const Options& options, const BenchFolder& files) {
       {"floor: open, fstat, mmap, touch, munmap, close", [&] { map_and_touch(path, record.file_offset); }},
       {"open, select, view, close", [&] { open_and_view(path, device, VerifyPolicy::kNone); }},
       {"open, select, view, close", [&] { open_and_view(path, device, VerifyPolicy::kRecordOnAcquire); }},
-      {"the same through Model and Session", [&] { open_session(path, device); }},
+      {"the same through Model and Session", [&] { open_session(path, model_options); }},
       {"heap read of the record's range", [&] { read_into_heap(path, record.file_offset, record.size_bytes); }},
       {"open and close alone", [&] { (void)or_stop(Container::open(path)); }},
       {"asking the processor what it is", [] { benchmark::DoNotOptimize(detect_device()); }},
@@ -129,6 +131,6 @@ Report measure(const Options& options, const BenchFolder& files) {
 }  // namespace fatctx::bench
 
 int main(int argc, char** argv) {
-  return fatctx::bench::run_bench(argc, argv, "Time from a path to the first byte of the right record", 31,
+  return fatctx::bench::run_bench(argc, argv, "Time from a path to the first byte of the right record", 101,
                                   fatctx::bench::measure);
 }

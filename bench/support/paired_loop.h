@@ -15,8 +15,8 @@ struct Side {
 };
 
 struct Effort {
-  int repetitions = 31;      // blocks per side; at least 15 for a figure that is quoted
-  double block_ms = 4.0;     // a block repeats its side until about this long, at least once
+  int repetitions = 101;     // blocks per side; at least 15 for a figure that is quoted
+  double block_ms = 0.5;     // a block repeats its side for about this long, at least once: shorter than a time slice
   int most_calls = 100'000;  // per block
 };
 

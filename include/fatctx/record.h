@@ -15,7 +15,7 @@
 
 namespace fatctx {
 
-// Numbers stand in the file (docs/format.md, section 5.3).
+// Numbers stand in the file (docs/format.md, section 5.2).
 enum class RecordType : std::uint16_t {
   kContextBinary = 1,
   kWeightBlob = 2,
@@ -34,8 +34,8 @@ enum class RecordType : std::uint16_t {
 struct Version {
   std::uint16_t major = 0;
   std::uint16_t minor = 0;
-  std::uint16_t patch = 0;
-  std::uint16_t build = 0;
+  std::uint32_t patch = 0;
+  std::uint32_t build = 0;  // wide enough for build numbers that are dates: 2.31.0.250130
 
   friend constexpr auto operator<=>(const Version&, const Version&) noexcept = default;
   [[nodiscard]] constexpr bool known() const noexcept { return *this != Version{}; }

@@ -81,7 +81,7 @@ def demonstrate(arguments):
         first = outputs[number][0]
         same = all(np.array_equal(first, other) for other in outputs[number])
         difference = float(np.abs(first - expected[number]).max())
-        worst = max(worst, difference)
+        worst = float(np.maximum(worst, difference))  # unlike max(), keeps a difference that is no number
         print(f'  "{sentence}": largest difference from ONNX Runtime {difference:.2e}')
         require(same, f"the sessions do not agree with each other on sentence {number}")
     print(f"{runs} interleaved runs; all sessions gave bit-identical answers")

@@ -74,11 +74,28 @@ Result<Version> parse_version(std::string_view text) {
   if (rest.empty()) return not_a_version(text, "there is no number");
 
   Version version;
-  std::uint16_t* const parts[] = {&version.major, &version.minor, &version.patch, &version.build};
-  for (std::uint16_t* part : parts) {
-    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), *part);
-    if (status == std::errc::result_out_of_range) return not_a_version(text, "a number is above 65535");
+  for (int part = 0; part < 4; ++part) {
+    std::uint32_t number = 0;
+    const std::uint32_t most = part < 2 ? 65'535 : std::numeric_limits<std::uint32_t>::max();
+    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (status == std::errc::result_out_of_range || (status == std::errc{} && number > most)) {
+      return not_a_version(text, fmt::format("a number is above {}", most));
+    }
     if (status != std::errc{}) return not_a_version(text, "a number is missing");
+    switch (part) {
+      case 0:
+        version.major = static_cast<std::uint16_t>(number);
+        break;
+      case 1:
+        version.minor = static_cast<std::uint16_t>(number);
+        break;
+      case 2:
+        version.patch = number;
+        break;
+      default:
+        version.build = number;
+        break;
+    }
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     if (rest.empty()) return version;
     if (rest.front() != '.') return not_a_version(text, fmt::format("unexpected \"{}\"", rest));

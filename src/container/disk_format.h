@@ -187,10 +187,10 @@ static_assert(sizeof(SliceEntry) == 24 && alignof(SliceEntry) == 1);
 struct DiskVersion {
   le16 major_version;
   le16 minor_version;
-  le16 patch_version;
-  le16 build_version;
+  le32 patch_version;
+  le32 build_version;
 };
-static_assert(sizeof(DiskVersion) == 8 && alignof(DiskVersion) == 1);
+static_assert(sizeof(DiskVersion) == 12 && alignof(DiskVersion) == 1);
 
 inline constexpr std::uint16_t kKeyGeneric = 1;  // flags of a key
 
@@ -210,7 +210,7 @@ struct KeyEntry {  // format.md 5.4; ascending by key
   le32 variant;
   DiskVersion api;
   DiskVersion blob;
-  std::array<std::byte, 28> reserved;
+  std::array<std::byte, 16> reserved;
 };
 static_assert(sizeof(KeyEntry) == 96 && alignof(KeyEntry) == 1);
 

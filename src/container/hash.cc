@@ -5,6 +5,9 @@
 
 #define XXH_STATIC_LINKING_ONLY  // the streaming state by value, aligned
 #include <xxhash.h>
+#ifdef FATCTX_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>  // the same functions, with the widest vectors that the processor has
+#endif
 
 namespace fatctx::container {
 namespace {

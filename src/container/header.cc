@@ -72,25 +72,29 @@ Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
   return Done{};
 }
 
-Result<Prologue> read_prologue(ByteView header, std::uint32_t& degraded) {
-  std::optional<Prologue> good;
+// Fills in what the prologue says.
+Status read_prologue(ByteView header, Header& facts) {
+  std::optional<std::uint64_t> good;  // offset of the first good copy
   bool magic_seen = false;
   for (std::size_t copy = 0; copy < kPrologueOffsets.size(); ++copy) {
     const std::uint64_t offset = kPrologueOffsets[copy];
     const bool magic = has_magic(header, offset);
     magic_seen = magic_seen || magic;
     if (!magic || !page_hash_matches(header, offset, 0)) {
-      degraded |= kDegradedPrologue0 << copy;
+      facts.degraded |= kDegradedPrologue0 << copy;
       continue;
     }
-    const auto page = page_at<Prologue>(header, offset);
-    FATCTX_TRY(check_prologue(page, offset));
-    if (good && std::memcmp(&*good, &page, sizeof(Prologue)) != 0) {
+    const auto prologue = page_at<Prologue>(header, offset);
+    FATCTX_TRY(check_prologue(prologue, offset));
+    if (good && std::memcmp(header.data() + *good, header.data() + offset, kPageSize) != 0) {
       return complaint(ErrorCode::kMalformed, "F2", offset, "the two prologue copies are whole but differ");
     }
-    good = page;
+    good = offset;
+    facts.uuid = prologue.uuid;
+    facts.extent_log2 = prologue.extent_log2;
+    facts.granule_log2 = prologue.granule_log2;
   }
-  if (good) return *good;
+  if (good) return Done{};
   if (!magic_seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
   return complaint(ErrorCode::kChecksumMismatch, "F2", 0, "both prologue copies are damaged");
 }
@@ -121,16 +125,29 @@ Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
   return Done{};
 }
 
-bool mirrors_agree(Slot a, Slot b) {
-  b.slot_index = a.slot_index;
-  b.page_hash = a.page_hash;
-  return std::memcmp(&a, &b, sizeof(Slot)) == 0;
+// What a good slot says: small, because it is handed on while its page, 4 KiB, need not be.
+struct SlotFacts {
+  std::uint8_t flags = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t committed_end = 0;
+  std::array<std::uint64_t, 2> toc_offset = {};
+  std::uint64_t toc_size = 0;
+  Hash128 toc_hash;
+};
+
+// Equal but for what says which of the two it is.
+bool mirrors_agree(ByteView a, ByteView b) {
+  constexpr std::size_t kFrom = offsetof(Slot, slot_index) + sizeof(Slot::slot_index);
+  constexpr std::size_t kTo = offsetof(Slot, page_hash);
+  return std::memcmp(a.data(), b.data(), offsetof(Slot, slot_index)) == 0 &&
+         std::memcmp(a.data() + kFrom, b.data() + kFrom, kTo - kFrom) == 0;
 }
 
 // The good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
-Result<std::optional<Slot>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
-                                      std::uint32_t& degraded) {
-  std::optional<Slot> good;
+Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
+                                           std::uint32_t& degraded) {
+  std::optional<SlotFacts> good;
+  ByteView good_page;
   for (const std::uint8_t index : {pair, static_cast<std::uint8_t>(pair + 2)}) {
     const std::uint64_t offset = kSlotOffsets[index];
     const bool magic = std::memcmp(header.data() + offset, kSlotMagic.data(), kSlotMagic.size()) == 0;
@@ -138,21 +155,24 @@ Result<std::optional<Slot>> read_pair(ByteView header, std::uint8_t pair, const 
       degraded |= kDegradedSlotA0 << index;
       continue;
     }
+    const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
     const auto slot = page_at<Slot>(header, offset);
     FATCTX_TRY(check_slot(slot, index, uuid));
-    if (good && !mirrors_agree(*good, slot)) {
+    if (good && !mirrors_agree(good_page, page)) {
       return complaint(ErrorCode::kMalformed, "F8", offset,
                        fmt::format("slots {} and {} are whole but differ", pair, index));
     }
-    good = slot;
+    good = SlotFacts{slot.flags,    slot.generation, slot.committed_end, {slot.toc_offset[0], slot.toc_offset[1]},
+                     slot.toc_size, {slot.toc_hash}};
+    good_page = page;
   }
   return good;
 }
 
-bool live(const std::optional<Slot>& slot) { return slot && (slot->flags & kSlotVoid) == 0; }
+bool live(const std::optional<SlotFacts>& slot) { return slot && (slot->flags & kSlotVoid) == 0; }
 
 // The pair whose generation is opened.
-Result<std::uint8_t> newest_pair(const std::optional<Slot>& a, const std::optional<Slot>& b) {
+Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b) {
   if (!live(a) && !live(b)) {
     if (a && b) return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[0], "both slot pairs are VOID");
     return complaint(ErrorCode::kChecksumMismatch, "F6", kSlotOffsets[a ? 1 : 0],
@@ -234,19 +254,16 @@ std::vector<std::string> degraded_texts(std::uint32_t degraded) {
 Result<Header> parse_header(ByteView header, std::uint64_t file_size) {
   FATCTX_TRY(check_long_enough(header, file_size));
   Header facts;
-  FATCTX_ASSIGN(const Prologue prologue, read_prologue(header, facts.degraded));
-  facts.uuid = prologue.uuid;
-  facts.extent_log2 = prologue.extent_log2;
-  facts.granule_log2 = prologue.granule_log2;
-  FATCTX_ASSIGN(const std::optional<Slot> a, read_pair(header, 0, facts.uuid, facts.degraded));
-  FATCTX_ASSIGN(const std::optional<Slot> b, read_pair(header, 1, facts.uuid, facts.degraded));
+  FATCTX_TRY(read_prologue(header, facts));
+  FATCTX_ASSIGN(const std::optional<SlotFacts> a, read_pair(header, 0, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(const std::optional<SlotFacts> b, read_pair(header, 1, facts.uuid, facts.degraded));
   FATCTX_ASSIGN(facts.pair, newest_pair(a, b));
-  const Slot& slot = facts.pair == 0 ? *a : *b;
+  const SlotFacts& slot = facts.pair == 0 ? *a : *b;
   facts.generation = slot.generation;
   facts.committed_end = slot.committed_end;
-  facts.toc_offset = {slot.toc_offset[0], slot.toc_offset[1]};
+  facts.toc_offset = slot.toc_offset;
   facts.toc_size = slot.toc_size;
-  facts.toc_hash.bytes = slot.toc_hash;
+  facts.toc_hash = slot.toc_hash;
   facts.sealed = (slot.flags & kSlotSealed) != 0;
   FATCTX_TRY(check_bounds(facts, file_size, kSlotOffsets[facts.pair]));
   facts.tail_bytes = file_size - facts.committed_end;

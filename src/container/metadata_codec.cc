@@ -3,9 +3,12 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <metadata.pb.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "container/disk_format.h"
+#include "container/names.h"
 
 namespace fatctx::container {
 namespace {
@@ -68,6 +71,38 @@ Result<RecordDescription> decode_record(const metadata::Record& message) {
   return record;
 }
 
+bool texts_are_utf8(const std::vector<DescribedTensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const DescribedTensor& tensor) {
+    return is_valid_utf8(tensor.name) && is_valid_utf8(tensor.dtype);
+  });
+}
+
+bool texts_are_utf8(const std::vector<DescribedOption>& options) {
+  return std::all_of(options.begin(), options.end(), [](const DescribedOption& option) {
+    return is_valid_utf8(option.key) && is_valid_utf8(option.value) && is_valid_utf8(option.owner);
+  });
+}
+
+bool texts_are_utf8(const RecordDescription& record) {
+  return is_valid_utf8(record.producer) && is_valid_utf8(record.format) && texts_are_utf8(record.options) &&
+         std::all_of(record.graphs.begin(), record.graphs.end(), [](const DescribedGraph& graph) {
+           return is_valid_utf8(graph.name) && texts_are_utf8(graph.inputs) && texts_are_utf8(graph.outputs);
+         });
+}
+
+Status check_texts(const ContainerDescription& description, ErrorCode code) {
+  const auto refuse = [code](std::string_view what) {
+    return Error{code, fmt::format("a text of the description of {} is not well-formed UTF-8", what), {.rule = "F32"}};
+  };
+  if (!is_valid_utf8(description.name) || !is_valid_utf8(description.writer) || !texts_are_utf8(description.options)) {
+    return refuse("the container");
+  }
+  for (const RecordDescription& record : description.records) {
+    if (!texts_are_utf8(record)) return refuse(fmt::format("record {}", record.record_id));
+  }
+  return Done{};
+}
+
 }  // namespace
 
 bool path_valued(std::string_view key) noexcept {
@@ -76,6 +111,7 @@ bool path_valued(std::string_view key) noexcept {
 }
 
 Result<std::vector<std::byte>> encode_description(const ContainerDescription& description) {
+  FATCTX_TRY(check_texts(description, ErrorCode::kInvalidArgument));
   metadata::Container message;
   message.set_name(description.name);
   message.set_writer(description.writer);
@@ -102,7 +138,7 @@ Result<std::vector<std::byte>> encode_description(const ContainerDescription& de
   }
   std::vector<std::byte> bytes(size);
   if (!message.SerializeToArray(bytes.data(), static_cast<int>(size))) {
-    return Error{ErrorCode::kInvalidArgument, "a text of the description is not well-formed UTF-8", {.rule = "F32"}};
+    return Error{ErrorCode::kInternal, "the description cannot be encoded"};
   }
   return bytes;
 }
@@ -132,6 +168,7 @@ Result<ContainerDescription> decode_description(ByteView bytes) {
     FATCTX_ASSIGN(RecordDescription decoded, decode_record(record));
     description.records.push_back(std::move(decoded));
   }
+  FATCTX_TRY(check_texts(description, ErrorCode::kMalformed));
   return description;
 }
 

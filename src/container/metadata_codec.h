@@ -16,9 +16,9 @@ inline constexpr std::string_view kGivenAtRunTime = "given at run time";
 // True for options whose value is a path: the last part of the key ends in "_path" or "_dir".
 [[nodiscard]] bool path_valued(std::string_view key) noexcept;
 
-// Errors: limit_exceeded (F32: more than 1 MiB).
+// Errors: limit_exceeded (F32: more than 1 MiB), invalid_argument (F32: a text is not UTF-8).
 [[nodiscard]] Result<std::vector<std::byte>> encode_description(const ContainerDescription& description);
-// Errors: malformed (F32: does not parse, or its records are not ascending; F34), limit_exceeded (F32).
+// Errors: malformed (F32: does not parse, is not UTF-8, or its records are not ascending; F34), limit_exceeded (F32).
 [[nodiscard]] Result<ContainerDescription> decode_description(ByteView bytes);
 
 }  // namespace fatctx::container

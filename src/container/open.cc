@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/hash.h"
+#include "container/tensor_table_format.h"
 
 namespace fatctx::container {
 
@@ -54,13 +55,21 @@ Status check_supported(const RecordInfo& record, const RecordForm& form) {
 Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
                                                     const RecordInfo& record) {
   FATCTX_TRY(check_supported(record, toc.forms[toc.index_of(record)]));
+  if (record.type == RecordType::kTensorTable && record.size_bytes > kMaxTensorTableSize) {  // before memory is taken
+    return in_record(
+        Error{ErrorCode::kLimitExceeded,
+              fmt::format("a tensor table of {} bytes; at most {} are allowed", record.size_bytes, kMaxTensorTableSize),
+              {.file_offset = record.file_offset, .rule = "F33"}},
+        record);
+  }
   std::vector<std::byte> bytes(static_cast<std::size_t>(record.size_bytes));
   auto read = file.read_at(record.file_offset, bytes);
   if (!read.ok()) return in_record(std::move(read).error(), record);
   if (hash128(bytes) != record.hash) {
-    return in_record(
-        Error{ErrorCode::kChecksumMismatch, "its bytes do not match their hash", {.file_offset = record.file_offset}},
-        record);
+    return in_record(Error{ErrorCode::kChecksumMismatch,
+                           "its bytes do not match their hash",
+                           {.file_offset = record.file_offset, .rule = "F37"}},
+                     record);
   }
   return bytes;
 }

@@ -17,7 +17,7 @@ struct OpenedToc {
 [[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
 
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the
-// record's hash. Errors: checksum_mismatch, unsupported, truncated, io.
+// record's hash. Errors: checksum_mismatch (F37), limit_exceeded (F33), unsupported, truncated, io.
 [[nodiscard]] Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
                                                                   const RecordInfo& record);
 

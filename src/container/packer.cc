@@ -44,7 +44,10 @@ class Copier {
     }
     FATCTX_TRY(flush_leaves());
     plan_.segments.back().leaves_hash = all_leaves_.digest();
-    for (const PlannedRecord& planned : plan_.records) FATCTX_TRY(planned.input.check_unchanged());
+    for (PlannedRecord& planned : plan_.records) {
+      if (planned.input.size() == 0) planned.hash = hash128({});  // in no segment, so that nothing has hashed it
+      FATCTX_TRY(planned.input.check_unchanged());
+    }
     return Done{};
   }
 
@@ -66,6 +69,7 @@ class Copier {
       }
       planned.hash = record_hash.digest();
       FATCTX_TRY(planned.input.check_unchanged());
+      planned.input.close();
     }
     segment.leaves_hash = segment_leaves.digest();
     return Done{};
@@ -94,6 +98,7 @@ class Copier {
         }
       }
       planned.hash = record_hash.digest();
+      planned.input.close();
     }
     return buffer_.empty() ? Status(Done{}) : put(segment, written, segment_leaves);
   }
@@ -192,8 +197,12 @@ struct Packer::Impl {
   Status add(PackRecord record) {
     auto named = check_name(record.name, kMaxNameSize, false, "record name");
     if (!named.ok()) return as_argument(std::move(named).error());
-    if (record.type == RecordType::kDescription) {
-      return Error{ErrorCode::kInvalidArgument, "the description record is written by the packer"};
+    if (record.type == RecordType::kDescription || record.type == RecordType::kTensorTable) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("record \"{}\": {} records are written by the packer; give {} instead", record.name,
+                               record_type_name(record.type),
+                               record.type == RecordType::kDescription ? "descriptions of records"
+                                                                       : "the tensors of a weight blob")};
     }
     if (names.contains(record.name) || record.name == "description") {
       return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already", record.name)};
@@ -202,8 +211,7 @@ struct Packer::Impl {
     if (!key_ok.ok()) return in_context(std::move(key_ok).error(), fmt::format("record \"{}\"", record.name));
     // Records that are not selected by target still need a unique key.
     if (record.type != RecordType::kContextBinary && record.key.variant.empty()) record.key.variant = record.name;
-    if (record.type != RecordType::kContextBinary && !record.weights.empty() &&
-        record.type != RecordType::kTensorTable) {
+    if (record.type != RecordType::kContextBinary && !record.weights.empty()) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("record \"{}\": only a context binary refers to weights", record.name)};
     }
@@ -226,8 +234,9 @@ struct Packer::Impl {
     return Done{};
   }
 
-  // Tensor tables become records of their own, now that the size of their blob can be asked.
-  Result<std::vector<PackRecord>> with_tensor_tables() const {
+  // Tensor tables become records of their own, now that the size of their blob can be asked; `blob_sizes` are what was
+  // answered, by name of the blob.
+  Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes) const {
     std::vector<PackRecord> all;
     for (PackRecord record : records) {
       if (!record.tensors.empty()) {
@@ -239,6 +248,7 @@ struct Packer::Impl {
         table.weights = {record.name};
         auto input = Input::open(record.source);
         if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", record.name));
+        blob_sizes.emplace(record.name, input.value().size());
         auto bytes = build_tensor_table(record.tensors, input.value().size());
         if (!bytes.ok())
           return in_context(std::move(bytes).error(), fmt::format("tensors of record \"{}\"", record.name));
@@ -297,8 +307,15 @@ Result<PackReport> Packer::publish(const std::string& path) {
   // Before the inputs are read: an existing target is the commonest refusal.
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
                 mapping::PendingFile::create(path, options.overwrite));
-  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables());
+  std::map<std::string, std::uint64_t> blob_sizes;
+  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables(blob_sizes));
   FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), options));
+  for (const PlannedRecord& planned : plan.records) {  // make_plan has asked for the sizes again
+    const auto described = blob_sizes.find(planned.record.name);
+    if (described == blob_sizes.end() || described->second == planned.input.size()) continue;
+    return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was being packed; pack again when it is still",
+                                                  planned.input.name())};
+  }
   mapping::OsFile& file = pending->file();
   FATCTX_TRY(file.allocate(plan.committed_end));
   FATCTX_TRY(Copier(plan, file, options.progress).run());

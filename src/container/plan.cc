@@ -41,6 +41,7 @@ Result<Hash128> hash_of(const Input& input) {
     FATCTX_TRY(input.read_at(at, piece));
     hasher.update(piece);
   }
+  input.close();
   return hasher.digest();
 }
 
@@ -156,10 +157,10 @@ Result<Input> Input::open(const PackSource& source) {
     return input;
   }
   input.name_ = source.path;
+  input.in_memory_ = false;
   auto file = mapping::open_for_reading(source.path);
   if (!file.ok()) return in_context(std::move(file).error(), source.path);
-  input.file_ = std::move(file).value();
-  auto identity = input.file_->identity();
+  auto identity = file.value()->identity();
   if (!identity.ok()) return in_context(std::move(identity).error(), source.path);
   input.identity_ = identity.value();
   if (!input.identity_.regular)
@@ -168,25 +169,34 @@ Result<Input> Input::open(const PackSource& source) {
   return input;
 }
 
+Error Input::changed() const {
+  return Error{ErrorCode::kChanged,
+               fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
+}
+
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
-  if (!file_) {
+  if (in_memory_) {
     FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
     std::copy(piece.begin(), piece.end(), buffer.begin());
     return Done{};
   }
+  if (!file_) {
+    auto file = mapping::open_for_reading(name_);
+    if (!file.ok()) return in_context(std::move(file).error(), name_);
+    file_ = std::move(file).value();
+    FATCTX_TRY(check_unchanged());
+  }
   auto status = file_->read_at(offset, buffer);
   if (status.ok()) return status;
-  Error error = in_context(std::move(status).error(), name_);
-  if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough when opened
-  return error;
+  if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was looked at
+  return in_context(std::move(status).error(), name_);
 }
 
 Status Input::check_unchanged() const {
-  if (!file_) return Done{};
-  FATCTX_ASSIGN(const mapping::FileIdentity now, file_->identity());
-  if (now == identity_) return Done{};
-  return Error{ErrorCode::kChanged,
-               fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
+  if (in_memory_) return Done{};
+  auto now = file_ ? file_->identity() : mapping::stat_path(name_);
+  if (!now.ok()) return in_context(std::move(now).error(), name_);
+  return now.value() == identity_ ? Status(Done{}) : Status(changed());
 }
 
 Result<bool> equal_bytes(const Input& a, const Input& b) {
@@ -194,13 +204,16 @@ Result<bool> equal_bytes(const Input& a, const Input& b) {
   const auto unit = static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, a.size()));
   std::vector<std::byte> left(unit);
   std::vector<std::byte> right(unit);
-  for (std::uint64_t at = 0; at < a.size(); at += unit) {
+  bool equal = true;
+  for (std::uint64_t at = 0; equal && at < a.size(); at += unit) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(unit, a.size() - at));
     FATCTX_TRY(a.read_at(at, std::span(left).first(size)));
     FATCTX_TRY(b.read_at(at, std::span(right).first(size)));
-    if (!std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size), right.begin())) return false;
+    equal = std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size), right.begin());
   }
-  return true;
+  a.close();
+  b.close();
+  return equal;
 }
 
 SelectionKey key_of(const PackRecord& record, std::string_view features) {

@@ -12,21 +12,30 @@
 
 namespace fatctx::container {
 
-// A record's bytes, open for reading: a file, or bytes in memory.
+// A record's bytes: a file, or bytes in memory. A file is open only between the first read and close(), because there
+// may be more records than a process may have descriptors.
+//
+// Threads: one at a time.
 class Input {
  public:
+  // Looks at the file once; what follows is about that file as it was then.
   [[nodiscard]] static Result<Input> open(const PackSource& source);
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  // Errors: changed, those of opening and reading.
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const;
-  // Errors: changed, if the file is not the one that was opened any more.
+  // Errors: changed, if the file is not the one that was looked at any more.
   [[nodiscard]] Status check_unchanged() const;
+  void close() const noexcept { file_.reset(); }
 
  private:
+  [[nodiscard]] Error changed() const;
+
   std::string name_;
   std::uint64_t size_ = 0;
-  std::shared_ptr<const mapping::OsFile> file_;  // null: in memory
+  bool in_memory_ = true;
   mapping::FileIdentity identity_;
+  mutable std::shared_ptr<const mapping::OsFile> file_;  // null: not open now
   std::vector<std::byte> bytes_;
 };
 

@@ -402,9 +402,9 @@ class Parser {
     if (info.slice_count != 0) {
       const Slice& first = toc_.slices[form.first_slice];
       info.file_offset = toc_.segments[first.segment].offset + first.range.offset;
-      if (disk.alignment_log2 >= 48 || (info.file_offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {
-        return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
-      }
+    }
+    if (disk.alignment_log2 >= 48 || (info.file_offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {
+      return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
     }
     info.supported = known && info.slice_count <= 1 && !form.recipe && form.codec == kCodecNone;
     info.key.type = info.type;
@@ -467,7 +467,7 @@ class Parser {
   Status parse_keys() {
     const std::uint64_t count = table(Table::kKeys).count;
     std::vector<std::uint8_t> keyed(toc_.records.size(), 0);
-    std::uint64_t descriptions = 0;
+    std::uint64_t keyed_descriptions = 0;
     SelectionKey previous;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
@@ -495,11 +495,15 @@ class Parser {
         return malformed("F28", row, fmt::format("two records are named \"{}\"", record.name));
       }
       name_state_[name_offset] = kRecordName;
-      if (record.type == RecordType::kDescription) ++descriptions;
+      if (record.type == RecordType::kDescription) ++keyed_descriptions;
     }
-    if (descriptions != 1) {
+    const auto descriptions = std::count_if(toc_.records.begin(), toc_.records.end(), [](const RecordInfo& record) {
+      return record.type == RecordType::kDescription;
+    });
+    if (descriptions != 1 || keyed_descriptions != 1) {
       return malformed_toc("F31", table(Table::kKeys).offset,
-                           fmt::format("{} description records instead of 1", descriptions));
+                           fmt::format("{} description records, {} of them with a key, instead of one with a key",
+                                       descriptions, keyed_descriptions));
     }
     return Done{};
   }

@@ -262,9 +262,10 @@ class Verifier {
   }
 
   void hash_finding(const RecordInfo& record) {
-    findings_.add(in_record(
-        Error{ErrorCode::kChecksumMismatch, "its bytes do not match its hash", {.file_offset = record.file_offset}},
-        record));
+    findings_.add(in_record(Error{ErrorCode::kChecksumMismatch,
+                                  "its bytes do not match its hash",
+                                  {.file_offset = record.file_offset, .rule = "F37"}},
+                            record));
   }
 
   Status check_record_hash(const Toc&, const RecordInfo& record) {

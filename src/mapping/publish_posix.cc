@@ -73,16 +73,20 @@ class PosixPendingFile final : public PendingFile {
     if (temporary_ != base_) FATCTX_TRY(rename_to_target());
     temporary_.clear();  // published: no longer ours to remove
     if (::fsync(folder_fd_.get()) != 0) {
-      Error error = os_error(errno, fmt::format("{} is written and has its name, but its folder could not be synced; "
-                                                "after a power loss the previous state may be back",
-                                                target_));
-      error.code = ErrorCode::kCommitUnknown;
-      return error;
+      return commit_unknown(os_error(errno, fmt::format("{} is written and has its name, but its folder could not be "
+                                                        "synced; after a power loss the previous state may be back",
+                                                        target_)));
     }
-    return file_->close();
+    auto closed = file_->close();
+    return closed.ok() ? closed : Status(commit_unknown(std::move(closed).error()));
   }
 
  private:
+  static Error commit_unknown(Error error) {  // the name is given: "the target is as it was" would be wrong
+    error.code = ErrorCode::kCommitUnknown;
+    return error;
+  }
+
   Error already_there() const {
     return Error{ErrorCode::kExists, fmt::format("{} exists already; ask for overwriting to replace it", target_)};
   }

@@ -26,6 +26,8 @@ CpuArch parse_cpu_arch(std::string_view arch) noexcept {
   return {arch, 0};
 }
 
+bool has_levels(const CpuArch& arch) noexcept { return arch.level != 0; }
+
 std::optional<std::uint32_t> hexagon_number(std::string_view arch) noexcept {
   if (arch.size() < 2 || arch.front() != 'v') return std::nullopt;
   return plain_number(arch.substr(1));

@@ -21,6 +21,7 @@ struct CpuArch {
   std::uint32_t level = 0;
 };
 [[nodiscard]] CpuArch parse_cpu_arch(std::string_view arch) noexcept;
+[[nodiscard]] bool has_levels(const CpuArch& arch) noexcept;
 
 // 75 for "v75"; nothing for any other text.
 [[nodiscard]] std::optional<std::uint32_t> hexagon_number(std::string_view arch) noexcept;

@@ -104,6 +104,13 @@ std::string named_sentence(const Verdict& verdict, const SelectionKey& key, cons
                      refused ? "; the axes refuse it and were skipped" : "");
 }
 
+std::string own_level_sentence(const SelectionKey& key, const Device& device) {
+  std::string own = cpu_text(key);
+  std::string has = cpu_text(device);
+  if (own == has) return fmt::format("level and features of the record and the device are {}", own);
+  return fmt::format("built for the device's own level: {}; device has {}", own, has);
+}
+
 // Why a record fits, by its tier.
 std::string fit_sentence(const Verdict& verdict, const SelectionKey& key, const Device& device) {
   switch (verdict.tier) {
@@ -117,7 +124,7 @@ std::string fit_sentence(const Verdict& verdict, const SelectionKey& key, const 
                          vtcm_text(key.vtcm_mb), device_vtcm_text(device));
     case 3:
     case 4:
-      if (on_cpu(device)) return fmt::format("level and features of the record and the device are {}", cpu_text(key));
+      if (on_cpu(device)) return own_level_sentence(key, device);
       return fmt::format("same arch, {}, with {}; device has {}", key.arch, vtcm_text(key.vtcm_mb),
                          device_vtcm_text(device));
     case 5:

@@ -67,11 +67,11 @@ bool cpu_level_or_feature_missing(const Facts& f) {
          (f.record_cpu.level > f.device_cpu.level || !missing_words(f.key.features, f.device.features).empty());
 }
 
-// Level and words of the record are those of the device: recompiling could not use more of it.
-// Requires: no word is missing.
-bool uses_whole_cpu(const Facts& f) {
-  return same_isa(f) && f.record_cpu.level == f.device_cpu.level &&
-         feature_words(f.key.features).size() == f.device.features.size();
+// The record was built for the device's own level. x86-64 levels are what compilers are asked for, and words beyond
+// them only break ties; where an instruction set has no levels, the words are the level. Requires: no word is missing.
+bool uses_own_level(const Facts& f) {
+  if (!same_isa(f) || f.record_cpu.level != f.device_cpu.level) return false;
+  return has_levels(f.record_cpu) || feature_words(f.key.features).size() == f.device.features.size();
 }
 
 enum class Family : std::uint8_t { kCpu, kAccelerator, kEvery };
@@ -115,7 +115,7 @@ constexpr TierRow kTiers[] = {
     {3, Family::kAccelerator, [](const Facts& f) { return same_arch(f) && same_vtcm_or_unknown(f); }},
     {4, Family::kAccelerator, [](const Facts& f) { return same_arch(f); }},
     {5, Family::kAccelerator, [](const Facts& f) { return f.policy.allow_lower_arch && arch_lower(f.key, f.device); }},
-    {3, Family::kCpu, [](const Facts& f) { return !f.key.generic && uses_whole_cpu(f); }},
+    {3, Family::kCpu, [](const Facts& f) { return !f.key.generic && uses_own_level(f); }},
     {5, Family::kCpu, [](const Facts& f) { return !f.key.generic && same_isa(f); }},
     {6, Family::kEvery, [](const Facts& f) { return f.policy.allow_generic && is_generic(f.key); }},
 };
@@ -124,7 +124,7 @@ Level level_of(int tier, const Facts& f) {
   switch (tier) {
     case 0:
       if (is_generic(f.key)) return Level::kFallback;
-      if (f.device.backend == kCpuBackend) return uses_whole_cpu(f) ? Level::kOptimal : Level::kPreferRecompilation;
+      if (f.device.backend == kCpuBackend) return uses_own_level(f) ? Level::kOptimal : Level::kPreferRecompilation;
       return arch_lower(f.key, f.device) || vtcm_smaller(f.key, f.device) ? Level::kPreferRecompilation
                                                                           : Level::kOptimal;
     case 1:

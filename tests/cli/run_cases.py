@@ -9,9 +9,9 @@ A case holds
   stderr   what it says
   exit     its exit code
 
-Both run in one fresh folder, with an environment of their own. `{{*}}` in an expected text stands for any text within
-a line; in expected JSON, a string "{{*}}" stands for any value. --update writes what was printed, except where the
-expectation already matches, so that placeholders stay.
+Both run in one fresh folder, with an environment of their own. In an expected text `{{*}}` stands for any text within
+a line and `{{**}}` for any text; in expected JSON, a string "{{*}}" stands for any value. --update writes what was
+printed, except where the expectation already matches, so that placeholders stay.
 """
 
 import argparse
@@ -29,7 +29,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE / "cases"
-ANYTHING = "{{*}}"
+PLACEHOLDERS = {"{{*}}": "[^\n]*", "{{**}}": "(?s:.*)"}
 TIMEOUT_S = 60
 
 
@@ -41,7 +41,7 @@ class Run:
 
 
 def shell(script: str, folder: str, program: pathlib.Path) -> subprocess.CompletedProcess:
-    environment = {"PATH": f"{program.parent}:/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder,
+    environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder,
                    "LC_ALL": "C.UTF-8", "TZ": "UTC", "SETUP": str(HERE / "setup")}
     for name, value in os.environ.items():
         if name.endswith("SAN_OPTIONS"):  # how a sanitizer build behaves is the caller's business
@@ -67,13 +67,13 @@ def run_case(case: pathlib.Path, program: pathlib.Path) -> Run:
 
 
 def text_matches(expected: str, found: str) -> bool:
-    pattern = "[^\n]*".join(re.escape(part) for part in expected.split(ANYTHING))
-    return re.fullmatch(pattern, found) is not None
+    parts = re.split(r"(\{\{\*\*?\}\})", expected)
+    return re.fullmatch("".join(PLACEHOLDERS.get(part) or re.escape(part) for part in parts), found) is not None
 
 
 def json_matches(expected, found) -> bool:
     if isinstance(expected, str):
-        if expected == ANYTHING:
+        if expected in PLACEHOLDERS:
             return True
         return isinstance(found, str) and text_matches(expected, found)
     if isinstance(expected, dict):
@@ -105,6 +105,8 @@ def check(case: pathlib.Path, program: pathlib.Path, update: bool) -> str:
         run = run_case(case, program)
     except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
         return str(error)
+    if int(run.exit) < 0:
+        return f"ended by signal {-int(run.exit)}\n{run.stderr}"
     complaints = []
     for file, found in expectations(case, run):
         expected = file.read_text() if file.exists() else ""
@@ -126,7 +128,7 @@ def main() -> int:
     parser.add_argument("program", type=pathlib.Path, help="the built fatctx")
     parser.add_argument("cases", nargs="*", help="names of cases; default: all")
     parser.add_argument("--update", action="store_true", help="write what was printed as the new expectation")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     program = arguments.program.resolve()
     if program.name != "fatctx" or not os.access(program, os.X_OK):
         print(f"{program} is not the built program fatctx", file=sys.stderr)

@@ -3,135 +3,31 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 
-#include "fatctx/base/little_endian.h"
 #include "fatctx/import_irpa.h"
+#include "support/irpa_file.h"
+#include "support/memory_file.h"
+#include "support/temp_dir.h"
 
 namespace fatctx::container {
 namespace {
 
+using support::IrpaWriter;
+using support::MemoryFile;
+using support::set_le;
+using support::TempDir;
 using Bytes = std::vector<std::byte>;
-
-template <typename T>
-void set(Bytes& bytes, std::size_t offset, T value) {
-  const LittleEndian<T> disk(value);
-  std::memcpy(bytes.data() + offset, &disk, sizeof(disk));
-}
-
-// Writes the archives that the tests read: one header with its segments per call of write(), chained by hand.
-class ArchiveWriter {
- public:
-  void data(const std::string& name, std::uint64_t offset, std::uint64_t size, std::uint64_t alignment = 0) {
-    const std::size_t at = begin_entry(name, 76, 2, alignment);
-    set<std::uint64_t>(table_, at + 60, offset);
-    set<std::uint64_t>(table_, at + 68, size);
-  }
-  void splat(const std::string& name, std::uint64_t size, std::uint8_t pattern_size) {
-    const std::size_t at = begin_entry(name, 85, 1, 0);
-    set<std::uint64_t>(table_, at + 60, size);
-    table_[at + 84] = std::byte{pattern_size};
-  }
-  void skip() { begin_entry("gone", 76, 0, 0); }
-  void external(const std::string& name) { begin_entry(name, 92, 3, 0); }
-
-  // 88 bytes of header, table at 96, names behind it, storage of `storage_size` bytes on the next 64.
-  [[nodiscard]] Bytes write(std::uint64_t storage_size) const {
-    const std::size_t metadata = 96 + table_.size();
-    const std::size_t storage = (metadata + names_.size() + 63) / 64 * 64;
-    Bytes file(storage + storage_size, std::byte{0xa5});
-    std::fill(file.begin(), file.begin() + 96, std::byte{0});
-    std::memcpy(file.data(), "IRPA", 4);
-    set<std::uint64_t>(file, 8, 88);
-    set<std::uint64_t>(file, 32, count_);
-    set<std::uint64_t>(file, 40, 96);
-    set<std::uint64_t>(file, 48, table_.size());
-    set<std::uint64_t>(file, 56, metadata);
-    set<std::uint64_t>(file, 64, names_.size());
-    set<std::uint64_t>(file, 72, storage);
-    set<std::uint64_t>(file, 80, storage_size);
-    std::copy(table_.begin(), table_.end(), file.begin() + 96);
-    std::memcpy(file.data() + metadata, names_.data(), names_.size());
-    return file;
-  }
-
- private:
-  std::size_t begin_entry(const std::string& name, std::uint64_t size, std::uint32_t type, std::uint64_t alignment) {
-    const std::size_t at = (table_.size() + 15) / 16 * 16;
-    table_.resize(at + size);
-    set<std::uint64_t>(table_, at, size);
-    set<std::uint32_t>(table_, at + 8, type);
-    set<std::uint64_t>(table_, at + 20, names_.size());
-    set<std::uint64_t>(table_, at + 28, name.size());
-    set<std::uint64_t>(table_, at + 52, alignment);
-    names_ += name;
-    ++count_;
-    return at;
-  }
-
-  Bytes table_;
-  std::string names_;
-  std::uint64_t count_ = 0;
-};
-
-// Bytes in memory as an OsFile; counts what is read.
-class MemoryFile final : public mapping::OsFile {
- public:
-  explicit MemoryFile(Bytes bytes) : bytes_(std::move(bytes)) {}
-  Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
-    if (!within({offset, buffer.size()}, bytes_.size())) {
-      return Error{ErrorCode::kTruncated, "read behind the end", {.file_offset = offset}};
-    }
-    std::memcpy(buffer.data(), bytes_.data() + offset, buffer.size());
-    bytes_read += buffer.size();
-    return Done{};
-  }
-  Status write_at(std::uint64_t, ByteView) override { return Error{ErrorCode::kIo, "read-only"}; }
-  Status allocate(std::uint64_t) override { return Error{ErrorCode::kIo, "read-only"}; }
-  Status sync() override { return Done{}; }
-  Result<mapping::FileIdentity> identity() const override {
-    return mapping::FileIdentity{
-        .device = 0, .inode = 0, .size = bytes_.size(), .modified = {}, .changed = {}, .regular = true};
-  }
-  int descriptor() const noexcept override { return -1; }
-
-  mutable std::uint64_t bytes_read = 0;
-
- private:
-  Bytes bytes_;
-};
 
 Result<std::vector<IrpaEntry>> read_index(const Bytes& bytes) {
   return read_irpa_index(MemoryFile(bytes), bytes.size());
 }
 
-// A file for the public function; removed again at the end of the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const Bytes& bytes)
-      : path_((std::filesystem::temp_directory_path() /
-               ("fatctx_irpa_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name())))
-                  .string()) {
-    std::ofstream out(path_, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 Bytes sample_archive() {
-  ArchiveWriter writer;
+  IrpaWriter writer;
   writer.data("encoder/weight", 64, 300, 64);
   writer.splat("zeros", 400, 4);
   writer.skip();
@@ -156,13 +52,13 @@ TEST(Irpa, DataEntriesGetTheirPlaceInTheFileAndSplatsNone) {
 }
 
 TEST(Irpa, OnlyTheIndexIsRead) {
-  ArchiveWriter writer;
+  IrpaWriter writer;
   writer.data("big", 0, 1 << 20);
   const MemoryFile file(writer.write(1 << 20));
 
   ASSERT_TRUE(read_irpa_index(file, file.identity().value().size).ok());
 
-  EXPECT_LT(file.bytes_read, 256U);
+  EXPECT_LT(file.bytes_read(), 256U);
 }
 
 // The bytes that IREE 3.13's own ParameterIndex.create_archive_file writes for a splat of 400 bytes, an int16 array
@@ -171,18 +67,19 @@ TEST(Irpa, AnArchiveWrittenByIreeIsRead) {
   const std::string metadata = "splat.ad.arrTENSORv0:{\"type\": \"Tensor\"}";
   Bytes file(0x200, std::byte{0});
   std::memcpy(file.data(), "IRPA", 4);
-  set<std::uint64_t>(file, 0x08, 0x58);
-  set<std::uint64_t>(file, 0x20, 2);
-  set<std::uint64_t>(file, 0x28, 0x60), set<std::uint64_t>(file, 0x30, 0xac);
-  set<std::uint64_t>(file, 0x38, 0x10c), set<std::uint64_t>(file, 0x40, metadata.size());
-  set<std::uint64_t>(file, 0x48, 0x180), set<std::uint64_t>(file, 0x50, 0x40);
-  set<std::uint64_t>(file, 0x60, 0x55), set<std::uint32_t>(file, 0x68, 1);
-  set<std::uint64_t>(file, 0x7c, 7), set<std::uint64_t>(file, 0x9c, 0x190), set<std::uint32_t>(file, 0xa4, 0x3fc00000);
-  set<std::uint32_t>(file, 0xb4, 4);
-  set<std::uint64_t>(file, 0xc0, 0x4c), set<std::uint32_t>(file, 0xc8, 2);
-  set<std::uint64_t>(file, 0xd4, 7), set<std::uint64_t>(file, 0xdc, 5);
-  set<std::uint64_t>(file, 0xe4, 12), set<std::uint64_t>(file, 0xec, metadata.size() - 12);
-  set<std::uint64_t>(file, 0xf4, 0x40), set<std::uint64_t>(file, 0xfc, 0), set<std::uint64_t>(file, 0x104, 14);
+  set_le<std::uint64_t>(file, 0x08, 0x58);
+  set_le<std::uint64_t>(file, 0x20, 2);
+  set_le<std::uint64_t>(file, 0x28, 0x60), set_le<std::uint64_t>(file, 0x30, 0xac);
+  set_le<std::uint64_t>(file, 0x38, 0x10c), set_le<std::uint64_t>(file, 0x40, metadata.size());
+  set_le<std::uint64_t>(file, 0x48, 0x180), set_le<std::uint64_t>(file, 0x50, 0x40);
+  set_le<std::uint64_t>(file, 0x60, 0x55), set_le<std::uint32_t>(file, 0x68, 1);
+  set_le<std::uint64_t>(file, 0x7c, 7), set_le<std::uint64_t>(file, 0x9c, 0x190),
+      set_le<std::uint32_t>(file, 0xa4, 0x3fc00000);
+  set_le<std::uint32_t>(file, 0xb4, 4);
+  set_le<std::uint64_t>(file, 0xc0, 0x4c), set_le<std::uint32_t>(file, 0xc8, 2);
+  set_le<std::uint64_t>(file, 0xd4, 7), set_le<std::uint64_t>(file, 0xdc, 5);
+  set_le<std::uint64_t>(file, 0xe4, 12), set_le<std::uint64_t>(file, 0xec, metadata.size() - 12);
+  set_le<std::uint64_t>(file, 0xf4, 0x40), set_le<std::uint64_t>(file, 0xfc, 0), set_le<std::uint64_t>(file, 0x104, 14);
   std::memcpy(file.data() + 0x10c, metadata.data(), metadata.size());
 
   const auto entries = read_index(file);
@@ -196,13 +93,13 @@ TEST(Irpa, AnArchiveWrittenByIreeIsRead) {
 }
 
 TEST(Irpa, AChainOfHeadersIsFollowed) {
-  ArchiveWriter first;
+  IrpaWriter first;
   first.data("a", 0, 8);
-  ArchiveWriter second;
+  IrpaWriter second;
   second.data("b", 16, 4);
   Bytes file = first.write(64);
   const std::size_t next = file.size();
-  set<std::uint64_t>(file, 16, next);
+  set_le<std::uint64_t>(file, 16, next);
   const Bytes behind = second.write(32);
   file.insert(file.end(), behind.begin(), behind.end());
 
@@ -225,37 +122,39 @@ const Lie kLies[] = {
     {"empty", [](auto& f) { f.clear(); }, ErrorCode::kTruncated},
     {"half a header", [](auto& f) { f.resize(87); }, ErrorCode::kTruncated},
     {"another magic", [](auto& f) { f[0] = std::byte{'i'}; }, ErrorCode::kBadMagic},
-    {"another major version", [](auto& f) { set<std::uint16_t>(f, 4, 1); }, ErrorCode::kUnsupported},
-    {"another minor version", [](auto& f) { set<std::uint16_t>(f, 6, 1); }, ErrorCode::kUnsupported},
-    {"a longer header", [](auto& f) { set<std::uint64_t>(f, 8, 96); }, ErrorCode::kMalformed},
-    {"a chain that leaves the file", [](auto& f) { set<std::uint64_t>(f, 16, f.size() - 87); }, ErrorCode::kMalformed},
-    {"a chain that wraps", [](auto& f) { set<std::uint64_t>(f, 16, UINT64_MAX); }, ErrorCode::kMalformed},
-    {"a chain into data", [](auto& f) { set<std::uint64_t>(f, 16, 96); }, ErrorCode::kBadMagic},
-    {"more entries than the table holds", [](auto& f) { set<std::uint64_t>(f, 32, 5); }, ErrorCode::kMalformed},
-    {"many entries", [](auto& f) { set<std::uint64_t>(f, 32, std::uint64_t{1} << 20); }, ErrorCode::kMalformed},
-    {"too many entries", [](auto& f) { set<std::uint64_t>(f, 32, UINT64_MAX); }, ErrorCode::kLimitExceeded},
-    {"an entry table behind the end", [](auto& f) { set<std::uint64_t>(f, 48, f.size()); }, ErrorCode::kMalformed},
-    {"an entry table that wraps", [](auto& f) { set<std::uint64_t>(f, 40, UINT64_MAX - 4); }, ErrorCode::kMalformed},
-    {"names behind the end", [](auto& f) { set<std::uint64_t>(f, 56, f.size()); }, ErrorCode::kMalformed},
-    {"storage behind the end", [](auto& f) { set<std::uint64_t>(f, 80, 501); }, ErrorCode::kMalformed},
+    {"another major version", [](auto& f) { set_le<std::uint16_t>(f, 4, 1); }, ErrorCode::kUnsupported},
+    {"another minor version", [](auto& f) { set_le<std::uint16_t>(f, 6, 1); }, ErrorCode::kUnsupported},
+    {"a longer header", [](auto& f) { set_le<std::uint64_t>(f, 8, 96); }, ErrorCode::kMalformed},
+    {"a chain that leaves the file", [](auto& f) { set_le<std::uint64_t>(f, 16, f.size() - 87); },
+     ErrorCode::kMalformed},
+    {"a chain that wraps", [](auto& f) { set_le<std::uint64_t>(f, 16, UINT64_MAX); }, ErrorCode::kMalformed},
+    {"a chain into data", [](auto& f) { set_le<std::uint64_t>(f, 16, 96); }, ErrorCode::kBadMagic},
+    {"more entries than the table holds", [](auto& f) { set_le<std::uint64_t>(f, 32, 5); }, ErrorCode::kMalformed},
+    {"many entries", [](auto& f) { set_le<std::uint64_t>(f, 32, std::uint64_t{1} << 20); }, ErrorCode::kMalformed},
+    {"too many entries", [](auto& f) { set_le<std::uint64_t>(f, 32, UINT64_MAX); }, ErrorCode::kLimitExceeded},
+    {"an entry table behind the end", [](auto& f) { set_le<std::uint64_t>(f, 48, f.size()); }, ErrorCode::kMalformed},
+    {"an entry table that wraps", [](auto& f) { set_le<std::uint64_t>(f, 40, UINT64_MAX - 4); }, ErrorCode::kMalformed},
+    {"names behind the end", [](auto& f) { set_le<std::uint64_t>(f, 56, f.size()); }, ErrorCode::kMalformed},
+    {"storage behind the end", [](auto& f) { set_le<std::uint64_t>(f, 80, 501); }, ErrorCode::kMalformed},
     {"one byte short", [](auto& f) { f.pop_back(); }, ErrorCode::kMalformed},
-    {"an entry of no bytes", [](auto& f) { set<std::uint64_t>(f, 96, 0); }, ErrorCode::kMalformed},
-    {"an entry behind its table", [](auto& f) { set<std::uint64_t>(f, 96, 4096); }, ErrorCode::kMalformed},
-    {"an entry whose alignment wraps", [](auto& f) { set<std::uint64_t>(f, 96, UINT64_MAX); }, ErrorCode::kMalformed},
-    {"an entry too short for its data", [](auto& f) { set<std::uint64_t>(f, 96, 75); }, ErrorCode::kMalformed},
-    {"an unknown type", [](auto& f) { set<std::uint32_t>(f, 104, 4); }, ErrorCode::kUnsupported},
-    {"an external entry", [](auto& f) { set<std::uint32_t>(f, 104, 3); }, ErrorCode::kUnsupported},
-    {"a name behind the names", [](auto& f) { set<std::uint64_t>(f, 96 + 20, 100); }, ErrorCode::kMalformed},
-    {"a name that wraps", [](auto& f) { set<std::uint64_t>(f, 96 + 20, UINT64_MAX - 3); }, ErrorCode::kMalformed},
-    {"an empty name", [](auto& f) { set<std::uint64_t>(f, 96 + 28, 0); }, ErrorCode::kMalformed},
-    {"data behind the storage", [](auto& f) { set<std::uint64_t>(f, 96 + 68, 437); }, ErrorCode::kMalformed},
-    {"data that wraps", [](auto& f) { set<std::uint64_t>(f, 96 + 60, UINT64_MAX - 63); }, ErrorCode::kMalformed},
-    {"data beside its alignment", [](auto& f) { set<std::uint64_t>(f, 96 + 60, 65); }, ErrorCode::kMalformed},
-    {"an alignment of 48", [](auto& f) { set<std::uint64_t>(f, 96 + 52, 48); }, ErrorCode::kMalformed},
+    {"an entry of no bytes", [](auto& f) { set_le<std::uint64_t>(f, 96, 0); }, ErrorCode::kMalformed},
+    {"an entry behind its table", [](auto& f) { set_le<std::uint64_t>(f, 96, 4096); }, ErrorCode::kMalformed},
+    {"an entry whose alignment wraps", [](auto& f) { set_le<std::uint64_t>(f, 96, UINT64_MAX); },
+     ErrorCode::kMalformed},
+    {"an entry too short for its data", [](auto& f) { set_le<std::uint64_t>(f, 96, 75); }, ErrorCode::kMalformed},
+    {"an unknown type", [](auto& f) { set_le<std::uint32_t>(f, 104, 4); }, ErrorCode::kUnsupported},
+    {"an external entry", [](auto& f) { set_le<std::uint32_t>(f, 104, 3); }, ErrorCode::kUnsupported},
+    {"a name behind the names", [](auto& f) { set_le<std::uint64_t>(f, 96 + 20, 100); }, ErrorCode::kMalformed},
+    {"a name that wraps", [](auto& f) { set_le<std::uint64_t>(f, 96 + 20, UINT64_MAX - 3); }, ErrorCode::kMalformed},
+    {"an empty name", [](auto& f) { set_le<std::uint64_t>(f, 96 + 28, 0); }, ErrorCode::kMalformed},
+    {"data behind the storage", [](auto& f) { set_le<std::uint64_t>(f, 96 + 68, 437); }, ErrorCode::kMalformed},
+    {"data that wraps", [](auto& f) { set_le<std::uint64_t>(f, 96 + 60, UINT64_MAX - 63); }, ErrorCode::kMalformed},
+    {"data beside its alignment", [](auto& f) { set_le<std::uint64_t>(f, 96 + 60, 65); }, ErrorCode::kMalformed},
+    {"an alignment of 48", [](auto& f) { set_le<std::uint64_t>(f, 96 + 52, 48); }, ErrorCode::kMalformed},
     {"a splat pattern of no bytes", [](auto& f) { f[96 + 80 + 84] = std::byte{0}; }, ErrorCode::kMalformed},
     {"a splat pattern of 3 bytes", [](auto& f) { f[96 + 80 + 84] = std::byte{3}; }, ErrorCode::kMalformed},
     {"a splat pattern of 32 bytes", [](auto& f) { f[96 + 80 + 84] = std::byte{32}; }, ErrorCode::kMalformed},
-    {"a splat of half a pattern", [](auto& f) { set<std::uint64_t>(f, 96 + 80 + 60, 402); }, ErrorCode::kMalformed},
+    {"a splat of half a pattern", [](auto& f) { set_le<std::uint64_t>(f, 96 + 80 + 60, 402); }, ErrorCode::kMalformed},
 };
 
 TEST(Irpa, EveryLieIsRefused) {
@@ -272,7 +171,7 @@ TEST(Irpa, EveryLieIsRefused) {
 }
 
 TEST(Irpa, TwoEntriesOfOneNameAreRefused) {
-  ArchiveWriter writer;
+  IrpaWriter writer;
   writer.data("a", 0, 8);
   writer.data("a", 8, 8);
 
@@ -284,16 +183,17 @@ TEST(Irpa, TwoEntriesOfOneNameAreRefused) {
 
 TEST(Irpa, AnEndlessChainIsCutOff) {
   // Headers without segments, each pointing to the next.
-  Bytes header = ArchiveWriter{}.write(0);
+  Bytes header = IrpaWriter{}.write(0);
   header.resize(88);
   Bytes chain;
   for (std::uint64_t i = 0; i < kMaxIrpaHeaders + 1; ++i) {
-    set<std::uint64_t>(header, 16, 88);
+    set_le<std::uint64_t>(header, 16, 88);
     chain.insert(chain.end(), header.begin(), header.end());
   }
-  set<std::uint64_t>(chain, chain.size() - 88 + 16, 0);
+  set_le<std::uint64_t>(chain, chain.size() - 88 + 16, 0);
   for (std::size_t i = 0; i < chain.size(); i += 88) {
-    set<std::uint64_t>(chain, i + 40, 0), set<std::uint64_t>(chain, i + 56, 0), set<std::uint64_t>(chain, i + 72, 0);
+    set_le<std::uint64_t>(chain, i + 40, 0), set_le<std::uint64_t>(chain, i + 56, 0),
+        set_le<std::uint64_t>(chain, i + 72, 0);
   }
 
   const auto too_long = read_index(chain);
@@ -322,16 +222,17 @@ TEST(Irpa, NoDamageOfTheIndexLetsAnEntryLeaveTheFile) {
 }
 
 TEST(Irpa, TensorsOfAFileAreBytesWithPlacesAndCountedSplats) {
-  ArchiveWriter writer;
+  IrpaWriter writer;
   writer.data("whole", 0, 100);
   writer.data("part", 40, 20);
   writer.data("beside", 100, 28);
   writer.data("nothing", 0, 0);
   writer.splat("ones", 12, 4);
   const Bytes bytes = writer.write(128);
-  const TemporaryFile file(bytes);
+  const TempDir folder;
+  support::write_file(folder.file("weights.irpa"), bytes);
 
-  const auto tensors = tensors_from_irpa(file.path());
+  const auto tensors = tensors_from_irpa(folder.file("weights.irpa"));
 
   ASSERT_TRUE(tensors.ok()) << to_text(tensors.error());
   EXPECT_EQ(tensors.value().splat_count, 1U);
@@ -349,16 +250,17 @@ TEST(Irpa, TensorsOfAFileAreBytesWithPlacesAndCountedSplats) {
 }
 
 TEST(Irpa, ErrorsNameTheFile) {
-  const TemporaryFile file(Bytes(200, std::byte{'x'}));
+  const TempDir folder;
+  const std::string path = folder.file("weights.irpa");
+  support::write_file(path, Bytes(200, std::byte{'x'}));
 
-  const auto tensors = tensors_from_irpa(file.path());
+  const auto tensors = tensors_from_irpa(path);
 
   ASSERT_FALSE(tensors.ok());
   EXPECT_EQ(tensors.error().code, ErrorCode::kBadMagic);
-  EXPECT_NE(tensors.error().message.find(file.path()), std::string::npos);
-  EXPECT_EQ(tensors_from_irpa(file.path() + ".none").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(tensors_from_irpa(std::filesystem::temp_directory_path().string()).error().code,
-            ErrorCode::kNotRegularFile);
+  EXPECT_EQ(tensors.error().message.rfind(path, 0), 0U) << tensors.error().message;
+  EXPECT_EQ(tensors_from_irpa(path + ".none").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(tensors_from_irpa(folder.path()).error().code, ErrorCode::kNotRegularFile);
 }
 
 }  // namespace

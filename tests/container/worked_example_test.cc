@@ -84,7 +84,8 @@ TEST(WorkedExample, IsWhatThePackerWrites) {
                       file.begin() + static_cast<std::ptrdiff_t>(offset + expected.size()));
     EXPECT_EQ(found, expected) << "line " << std::hex << offset;
   }
-  std::filesystem::remove_all(folder);
+  if (!HasFailure()) std::filesystem::remove_all(folder);
+  ASSERT_FALSE(HasFailure()) << "scripts/update_worked_example.py " << path << " writes the dump anew";
 }
 
 TEST(WorkedExample, ADumpThatDiffersInOneByteIsSeen) {

@@ -81,9 +81,17 @@ TEST(ExplainText, NamesTheUnitThatATargetLacks) {
 }
 
 TEST(ExplainText, SaysWhatDecidedBetweenTwoRecordsOfOneTier) {
+  std::vector<Candidate> lower = minilm();
+  std::erase_if(lower, [](const Candidate& candidate) { return candidate.key.arch == "x86-64-v4"; });
+
+  EXPECT_THAT(text_for(lower, {.arch = "x86-64-v4"}),
+              HasSubstr("minilm-v2: fits as T5 PREFER_RECOMPILATION, but minilm-v3 comes first: x86-64-v3 is above "
+                        "x86-64-v2 [outranked]"));
+}
+
+TEST(ExplainText, SaysWhatTheDeviceHasBeyondTheRecordsLevel) {
   EXPECT_THAT(text_for(minilm(), {.arch = "x86-64-v4", .features = {"amx"}}),
-              HasSubstr("minilm-v3: fits as T5 PREFER_RECOMPILATION, but minilm-v4 comes first: x86-64-v4 is above "
-                        "x86-64-v3 [outranked]"));
+              HasSubstr("T3 OPTIMAL, built for the device's own level: x86-64-v4; device has x86-64-v4+amx"));
 }
 
 TEST(ExplainText, ShowsWarningsWithTheirMeaning) {
@@ -286,9 +294,10 @@ TEST(ExplainJson, TellsTheSameReasonsAsTheText) {
   const Selection selection = select(candidates, device).value();
   const std::string text = explain_text(selection, candidates, device);
 
-  for (const Json& row : Json::parse(explain_json(selection, candidates, device))["candidates"]) {
-    EXPECT_THAT(text, HasSubstr(row["reason"].get<std::string>()));
-  }
+  const Json rows = Json::parse(explain_json(selection, candidates, device))["candidates"];
+
+  ASSERT_EQ(rows.size(), 4u);
+  for (const Json& row : rows) EXPECT_THAT(text, HasSubstr(row["reason"].get<std::string>()));
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ const std::map<std::string, std::string> kWaiting = {
     {"SEL-37", "a stored source model without a prepare hook gets the verdict no_hook"},
 };
 
-// Shows S1.17, S1.19, S4.1, S4.42: VTCM, SoC number, part and arch as typed fields that selection compares.
+// Shows S1.17: VTCM as a typed field that axis A6 compares.
 TEST(SelectionVectors, EverySocVectorHoldsThatNeedsNoSocTable) {
   const Json document = read_vectors("select_soc_vectors.json");
 

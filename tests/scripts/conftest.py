@@ -11,8 +11,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What any Linux has. Everything that the scripts judge (compiler, Python, apt, df ...) is put there by the test.
-PLAIN_TOOLS = ("awk bash cat chmod cut date dirname env find grep head mkdir mv paste printf rm sed sha256sum sort tail tee"
-               " tr uname wc").split()
+PLAIN_TOOLS = ("awk bash cat chmod cut date dirname env find grep head mkdir mv paste printf rm sed seq setsid sha256sum sleep sort tail tee"
+               " tr uname uniq wc").split()
 
 V2_FLAGS = "fpu sse sse2 cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2"
 

@@ -40,6 +40,18 @@ def differing_examples(text: str, read) -> list[str]:
             if read(file) != block]
 
 
+def dead_pointers(name: str, text: str) -> list[str]:
+    """Pages and sections that a source file sends its reader to."""
+    found = []
+    for page, section in re.findall(r"\b((?:docs/)?[a-z_]+\.md)(?:,? (?:section )?(\d+(?:\.\d+)?)\b)?", text):
+        file = ROOT / page if page.startswith("docs/") else ROOT / "docs" / page
+        if not file.exists():
+            found.append(f"{name}: {page} is not there")
+        elif section and not re.search(rf"^#+ {re.escape(section)}[. ]", file.read_text(encoding="utf-8"), re.MULTILINE):
+            found.append(f"{name}: {page} has no section {section}")
+    return found
+
+
 def missing(text: str, wanted: list[str]) -> list[str]:
     flat = re.sub(r"\s+", " ", text).lower()
     return [phrase for phrase in wanted if phrase.lower() not in flat]
@@ -49,6 +61,11 @@ def test_links_between_documents_lead_somewhere():
     names = matching(".md")
     assert len(names) >= 8
     assert [bad for name in names for bad in broken_links(name, text_of(name))] == []
+
+
+def test_sources_point_to_pages_and_sections_that_exist():
+    names = matching(".h", ".cc", ".h.in", ".proto", ".sh", under=("include/", "src/", "tools/", "samples/", "scripts/"))
+    assert [bad for name in names for bad in dead_pointers(name, text_of(name))] == []
 
 
 def test_examples_in_the_readme_are_the_samples():
@@ -105,6 +122,12 @@ def test_a_planted_broken_link_is_found(text):
 
 def test_what_is_allowed_passes():
     assert broken_links("docs/format.md", "[a](architecture.md) [b](https://example.org/x) `[c](d)`\n```\n[e](f)\n```\n") == []
+
+
+def test_a_planted_dead_pointer_is_found():
+    assert dead_pointers("x.h", "// docs/gone.md has it") and dead_pointers("x.h", "// docs/format.md, section 99")
+    assert dead_pointers("x.h", "// format.md 5.99")
+    assert dead_pointers("x.h", "// docs/format.md, section 8 and format.md 5.2; docs/errors.md.") == []
 
 
 def test_a_planted_example_that_differs_is_found():

@@ -18,7 +18,7 @@ FORBIDDEN = {
     "a path of one machine": re.compile(r"(?<![\w./$}{-])/(?:work|root|home/\w+|Users/\w+|tmp/exp|tmp/\w+/)(?![\w-])"),
     "a package-registry host": re.compile(HOSTS),
     "a banner": re.compile(r"[\u2013\u2014\u2500\u2550]{2,}|^\s*(?://|#)\s*[-=*#~_]{6,}", re.MULTILINE),
-    "a loose end": re.compile(r"\b(?:TODO(?!\(#\d+\): )|FIXME|XXX|HACK)\b"),
+    "a loose end": re.compile(r"\b(?:TODO(?!\(#\d+\): )|FIXME|HACK)\b"),
 }
 VAGUE_NAME = re.compile(r"(?:^|[/_.-])(?:utils?|common|managers?|misc|helpers?)(?=[._/-])", re.IGNORECASE)
 

@@ -92,7 +92,7 @@ TEST(JsonText, SurvivesBytesThatAreNotUtf8) { EXPECT_EQ(json_text("\xff"), "\"\\
 TEST(ProgressLine, SaysNothingToAFile) {
   ::testing::internal::CaptureStderr();
   {
-    ProgressLine line("verify", false);
+    ProgressLine line("verify", false, std::chrono::milliseconds(0));
     for (std::uint64_t i = 0; i < 100; ++i) line.bytes(i, 100);
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");

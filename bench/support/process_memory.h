@@ -1,0 +1,23 @@
+// How much memory this process has, kind by kind, as the kernel counts it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fatctx::bench {
+
+struct ProcessMemory {
+  std::int64_t anonymous = 0;    // bytes, RssAnon: heap and stacks; nobody else pays for them
+  std::int64_t file_backed = 0;  // RssFile: counts a page once for each mapping of it
+  std::int64_t pss = 0;          // every page divided by the number of its mappings
+  std::int64_t page_tables = 0;  // VmPTE
+};
+[[nodiscard]] ProcessMemory process_memory();
+[[nodiscard]] ProcessMemory operator-(const ProcessMemory& after, const ProcessMemory& before);
+
+// Lines of /proc/self/maps that name this file.
+[[nodiscard]] int count_mappings(const std::string& path);
+// MemAvailable of the machine, in bytes.
+[[nodiscard]] std::uint64_t available_memory();
+
+}  // namespace fatctx::bench

@@ -1,0 +1,64 @@
+"""Containers to test with: a small one of made-up payloads, and MiniLM as IREE compiles it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+
+import fatctx  # noqa: E402
+import minilm  # noqa: E402
+from small_container import small_records  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def small_file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("small") / "small.fatctx"
+    fatctx.pack(path, small_records(), model_name="small")
+    return path
+
+
+@pytest.fixture()
+def small(tmp_path) -> Path:
+    """A file of the test's own, so that it may be damaged and no other test has it mapped."""
+    path = tmp_path / "own.fatctx"
+    fatctx.pack(path, small_records(), model_name="small")
+    return path
+
+
+@pytest.fixture(scope="session")
+def minilm_parts() -> minilm.Parts:
+    cache = Path(os.environ.get("FATCTX_TEST_CACHE", ROOT / "build" / "test-cache"))
+    try:
+        return minilm.compiled(cache)
+    except minilm.Missing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def minilm_file(minilm_parts, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("minilm") / "minilm.fatctx"
+    fatctx.pack(path, minilm.records(minilm_parts), model_name="minilm")
+    return path
+
+
+@pytest.fixture()
+def run_python():
+    """Runs a program in a process of its own and returns what it printed; fails with its words if it fails."""
+
+    def run(program: str, *arguments: str, **environment: str) -> str:
+        paths = [str(Path(fatctx.__file__).parents[1]), str(Path(__file__).parent)]
+        done = subprocess.run(
+            [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment})
+        assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    return run

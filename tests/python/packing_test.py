@@ -1,0 +1,105 @@
+"""Writing containers from Python."""
+
+import pytest
+
+import fatctx
+from process_memory import mappings
+from small_container import small_records
+
+
+def test_the_order_of_the_records_does_not_change_the_bytes(tmp_path):
+    forwards = fatctx.pack(tmp_path / "a.fatctx", small_records(), model_name="m", options={"k": "v"})
+    fatctx.pack(tmp_path / "b.fatctx", small_records()[::-1], model_name="m", options={"k": "v"})
+
+    assert (tmp_path / "a.fatctx").read_bytes() == (tmp_path / "b.fatctx").read_bytes()
+    assert forwards.file_size == (tmp_path / "a.fatctx").stat().st_size and forwards.path.endswith("a.fatctx")
+    assert forwards.record_count >= 5 and forwards.input_bytes >= 4 * 70_000 and not forwards.sealed
+    described = fatctx.open(tmp_path / "a.fatctx").describe()
+    assert described.name == "m" and [(o.key, o.value) for o in described.options] == [("k", "v")]
+
+
+def test_equal_records_are_stored_once(tmp_path):
+    body = bytes(range(1, 251)) * 400
+    report = fatctx.pack(tmp_path / "twice.fatctx", [fatctx.PackRecord("opaque", name, body) for name in "ab"])
+
+    assert report.shared_records == 1
+    container = fatctx.open(tmp_path / "twice.fatctx")
+    assert container.acquire("a").address == container.acquire("b").address
+    assert bytes(container.acquire("b")) == body
+
+
+def test_a_source_may_be_a_path_or_any_buffer(tmp_path):
+    (tmp_path / "payload").write_bytes(b"from a file")
+    sources = {"path": tmp_path / "payload", "text": str(tmp_path / "payload"), "bytes": b"from memory",
+               "bytearray": bytearray(b"from an array"), "view": memoryview(b"xxfrom a viewxx")[2:-2]}
+    fatctx.pack(tmp_path / "s.fatctx", (fatctx.PackRecord("opaque", name, s) for name, s in sources.items()))
+
+    container = fatctx.open(tmp_path / "s.fatctx")
+    assert {name: bytes(container.acquire(name)) for name in sources} == {
+        "path": b"from a file", "text": b"from a file", "bytes": b"from memory", "bytearray": b"from an array",
+        "view": b"from a view"}
+
+
+def test_a_view_of_one_container_is_a_source_for_the_next(small_file, tmp_path):
+    weights = fatctx.open(small_file).acquire("net.weights")
+    fatctx.pack(tmp_path / "next.fatctx", [fatctx.PackRecord("opaque", "copy", weights)])
+
+    assert bytes(fatctx.open(tmp_path / "next.fatctx").acquire("copy")) == bytes(weights)
+
+
+def test_an_existing_file_is_kept_unless_asked(tmp_path):
+    path = tmp_path / "kept.fatctx"
+    fatctx.pack(path, [fatctx.PackRecord("opaque", "a", b"one")])
+    before = path.read_bytes()
+
+    with pytest.raises(FileExistsError) as caught:
+        fatctx.pack(path, [fatctx.PackRecord("opaque", "b", b"two")])
+    assert isinstance(caught.value, fatctx.Exists) and path.read_bytes() == before
+    fatctx.pack(path, [fatctx.PackRecord("opaque", "b", b"two")], overwrite=True)
+    assert bytes(fatctx.open(path).acquire("b")) == b"two"
+
+
+def test_a_sealed_file_says_so(tmp_path):
+    assert fatctx.pack(tmp_path / "s.fatctx", [fatctx.PackRecord("opaque", "a", b"x")], seal=True).sealed
+    assert fatctx.open(tmp_path / "s.fatctx").report.sealed
+    assert (tmp_path / "s.fatctx").stat().st_mode & 0o777 == 0o444
+
+
+@pytest.mark.parametrize("make,kind,text", [
+    (lambda: fatctx.PackRecord("zip", "a", b""), fatctx.InvalidArgument, "context_binary"),
+    (lambda: fatctx.PackRecord("opaque", "a", b"", sdk="new"), fatctx.InvalidArgument, "new"),
+    (lambda: fatctx.PackTensor("t", "float8", [1], 0, 1), fatctx.InvalidArgument, "bfloat16"),
+    (lambda: fatctx.PackRecord("opaque", "a", None), TypeError, "None"),
+])
+def test_a_record_that_cannot_be_is_refused_at_once(make, kind, text):
+    with pytest.raises(kind, match=text):
+        make()
+
+
+@pytest.mark.parametrize("records,keywords,kind", [
+    ([("opaque", "a/b", b"x")], {}, fatctx.InvalidArgument),
+    ([("opaque", "a", b"x"), ("opaque", "a", b"y")], {}, fatctx.Exists),
+    ([("opaque", "a", "/no/such/file")], {}, FileNotFoundError),
+    ([("opaque", "a", b"x")], {"sharing": "bytes"}, fatctx.Unsupported),
+    ([("opaque", "a", b"x")], {"sharing": "some"}, fatctx.InvalidArgument),
+    ([("opaque", "a", b"x")], {"extent_log2": 17}, fatctx.InvalidArgument),
+])
+def test_a_container_that_cannot_be_leaves_no_file(tmp_path, records, keywords, kind):
+    with pytest.raises(kind):
+        fatctx.pack(tmp_path / "n.fatctx", [fatctx.PackRecord(*record) for record in records], **keywords)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_that_is_none_is_named(tmp_path):
+    (tmp_path / "x.irpa").write_bytes(b"not an archive" * 100)
+    with pytest.raises(fatctx.Error, match="x.irpa"):
+        fatctx.tensors_from_irpa(tmp_path / "x.irpa")
+
+
+def test_progress_is_told_and_may_fail(tmp_path):
+    steps = []
+    fatctx.pack(tmp_path / "p.fatctx", small_records(), progress=lambda done, total: steps.append((done, total)))
+    assert steps and steps == sorted(steps) and all(0 < done <= total for done, total in steps)
+    with pytest.raises(ZeroDivisionError):
+        fatctx.pack(tmp_path / "q.fatctx", small_records(), progress=lambda done, total: 1 // 0)
+    assert mappings(tmp_path / "p.fatctx") == []

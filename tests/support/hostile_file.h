@@ -1,0 +1,263 @@
+// A container taken apart into its tables, to be changed and put together again with every checksum right: what a
+// hostile author would write. Nothing here checks anything.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "container/copy_out.h"
+#include "container/disk_format.h"
+#include "support/rehash.h"
+
+namespace fatctx::support {
+
+// Only for files whose generation is in pair A and whose TOC copy 1 is the last extent, as the packer writes them, and
+// whose TOC stays below 64 KiB.
+class HostileFile {
+ public:
+  explicit HostileFile(Bytes good) : file_(std::move(good)) {
+    prologue = struct_at<container::Prologue>(file_, container::kPrologueOffsets[0]);
+    live = struct_at<container::Slot>(file_, container::kSlotOffsets[0]);
+    other = struct_at<container::Slot>(file_, container::kSlotOffsets[1]);
+    const auto size = static_cast<std::size_t>(live.toc_size);
+    const ByteView toc = ByteView(file_).subspan(static_cast<std::size_t>(live.toc_offset[0]), size);
+    head = struct_at<container::TocHeader>(toc, 0);
+    take(toc, container::Table::kSegments, segments);
+    take(toc, container::Table::kRecords, records);
+    take(toc, container::Table::kSlices, slices);
+    take(toc, container::Table::kKeys, keys);
+    take(toc, container::Table::kReferences, references);
+    take(toc, container::Table::kGenerations, generations);
+    take(toc, container::Table::kNames, names);
+  }
+
+  container::Prologue prologue;
+  container::Slot live;   // written to A0 and A1
+  container::Slot other;  // written to B0 and B1
+  container::TocHeader head;
+  std::vector<container::SegmentEntry> segments;
+  std::vector<container::RecordEntry> records;
+  std::vector<container::SliceEntry> slices;
+  std::vector<container::KeyEntry> keys;
+  std::vector<container::ReferenceEntry> references;
+  std::vector<container::GenerationEntry> generations;
+  Bytes names;
+
+  bool rehash_payload = false;             // leaves, record hashes and bound hashes follow a change of the payload
+  std::function<void(Bytes&)> in_payload;  // the file, before anything is hashed
+  std::function<void(Bytes&)> in_toc;      // the finished TOC, before it is hashed
+  std::function<void(Bytes&)> in_header;   // the file with its header, before the pages are hashed
+  std::function<void(Bytes&)> at_last;     // the file; no checksum follows
+
+  // Puts the file together.
+  [[nodiscard]] Bytes bytes() {
+    Bytes out = file_;
+    if (in_payload) in_payload(out);
+    if (rehash_payload) hash_payload(out);
+    Bytes toc = encode_toc();
+    if (in_toc) in_toc(toc);
+    if (toc.size() > container::kHeaderSize) throw std::length_error("the TOC of a hostile file must stay small");
+    if (toc.size() != live.toc_size) {
+      live.toc_size = toc.size();
+      live.committed_end = live.toc_offset[1] + toc.size();
+    }
+    out.resize(static_cast<std::size_t>(live.committed_end));
+    live.toc_hash = container::hash128(toc).bytes;
+    for (const std::uint64_t offset : live.toc_offset) std::memcpy(out.data() + offset, toc.data(), toc.size());
+    for (const std::uint64_t offset : container::kPrologueOffsets) put_struct(out, offset, prologue);
+    for (std::uint8_t index = 0; index < container::kSlotOffsets.size(); ++index) {
+      container::Slot slot = index % 2 == 0 ? live : other;
+      slot.slot_index = index;
+      put_struct(out, container::kSlotOffsets[index], slot);
+    }
+    if (in_header) in_header(out);
+    rehash_header(out);
+    if (at_last) at_last(out);
+    return out;
+  }
+
+  // A new last segment, between the others and TOC copy 1. Returns its index.
+  std::uint32_t insert_segment(container::SegmentKind kind, std::uint64_t size) {
+    container::SegmentEntry entry = segments.back();
+    entry.kind = static_cast<std::uint16_t>(kind);
+    entry.offset = live.toc_offset[1];
+    entry.size = size;
+    entry.leaves_segment = container::kNoSegment;
+    entry.first_leaf = 0;
+    entry.leaves_hash = {};
+    segments.push_back(entry);
+    move_toc_copy_1(((size - 1) / container::kLeafSize + 1) * container::kLeafSize);
+    return static_cast<std::uint32_t>(segments.size() - 1);
+  }
+  void move_toc_copy_1(std::uint64_t by) {
+    live.toc_offset[1] = live.toc_offset[1] + by;
+    live.committed_end = live.committed_end + by;
+  }
+
+  // One more record without key, at the end of all tables, over `slice_count` slices that the caller adds.
+  container::RecordEntry& append_record(RecordType type, std::uint32_t slice_count, std::uint64_t size) {
+    container::RecordEntry entry = {};
+    entry.record_id = records.back().record_id + 1;
+    entry.type = static_cast<std::uint16_t>(type);
+    entry.name = records.front().name;
+    entry.first_slice = static_cast<std::uint32_t>(slices.size());
+    entry.slice_count = slice_count;
+    entry.logical_size = size;
+    entry.stored_size = size;
+    records.push_back(entry);
+    return records.back();
+  }
+  void append_slice(std::uint32_t segment, std::uint64_t offset, std::uint64_t size) {
+    container::SliceEntry entry = {};
+    entry.segment = segment;
+    entry.offset_in_segment = offset;
+    entry.size = size;
+    slices.push_back(entry);
+  }
+
+  [[nodiscard]] container::RecordEntry& record(RecordType type) {
+    for (container::RecordEntry& entry : records) {
+      if (entry.type == static_cast<std::uint16_t>(type)) return entry;
+    }
+    throw std::out_of_range("no record of this type");
+  }
+  [[nodiscard]] container::KeyEntry& key_of(const container::RecordEntry& of) {
+    for (container::KeyEntry& key : keys) {
+      if (key.record_id == of.record_id) return key;
+    }
+    throw std::out_of_range("no key of this record");
+  }
+  [[nodiscard]] container::SliceEntry& slice_of(const container::RecordEntry& of) { return slices.at(of.first_slice); }
+
+  // The bytes of a packed record that is the last one of its segment, replaced; the record must have a single slice.
+  void replace_last_packed(RecordType type, const Bytes& payload) {
+    container::RecordEntry& entry = record(type);
+    container::SliceEntry& slice = slice_of(entry);
+    container::SegmentEntry& segment = segments.at(slice.segment);
+    entry.logical_size = entry.stored_size = payload.size();
+    slice.size = payload.size();
+    segment.size = slice.offset_in_segment + payload.size();
+    const std::uint64_t at = segment.offset + slice.offset_in_segment;
+    in_payload = [at, payload](Bytes& file) { std::memcpy(file.data() + at, payload.data(), payload.size()); };
+    rehash_payload = true;
+  }
+
+  // Offset of `text` in the names region; throws if it is not there.
+  [[nodiscard]] std::uint32_t name(const std::string& text) const {
+    for (const auto& [offset, found] : names_by_offset()) {
+      if (found == text) return offset;
+    }
+    throw std::out_of_range("no name " + text);
+  }
+  // Adds a name in its place; every table follows. Returns its offset.
+  std::uint32_t add_name(const std::string& text) {
+    const std::map<std::uint32_t, std::string> before = names_by_offset();
+    std::map<std::string, std::uint32_t> after;
+    for (const auto& [offset, found] : before) after.emplace(found, 0);
+    after.emplace(text, 0);
+    names.clear();
+    for (auto& [found, offset] : after) {
+      offset = static_cast<std::uint32_t>(names.size());
+      container::append_struct(names, le16(static_cast<std::uint16_t>(found.size())));
+      const auto characters = std::as_bytes(std::span(found));
+      names.insert(names.end(), characters.begin(), characters.end());
+    }
+    const auto follow = [&](le32& field) { field = after.at(before.at(field)); };
+    for (container::RecordEntry& entry : records) follow(entry.name);
+    for (container::KeyEntry& key : keys) {
+      for (le32* field : {&key.group, &key.unit, &key.backend, &key.part, &key.arch, &key.features, &key.variant}) {
+        follow(*field);
+      }
+    }
+    return after.at(text);
+  }
+
+ private:
+  template <typename T>
+  static void take(ByteView toc, container::Table which, std::vector<T>& table) {
+    const auto entry = struct_at<container::DirectoryEntry>(
+        toc, sizeof(container::TocHeader) + static_cast<std::size_t>(which) * sizeof(container::DirectoryEntry));
+    for (std::uint64_t i = 0; i < entry.count; ++i) table.push_back(struct_at<T>(toc, entry.offset + i * sizeof(T)));
+  }
+
+  [[nodiscard]] std::map<std::uint32_t, std::string> names_by_offset() const {
+    std::map<std::uint32_t, std::string> found;
+    for (std::size_t at = 0; at < names.size();) {
+      const auto size = struct_at<le16>(names, at);
+      found.emplace(static_cast<std::uint32_t>(at),
+                    std::string(reinterpret_cast<const char*>(names.data()) + at + sizeof(size), size));
+      at += sizeof(size) + size;
+    }
+    return found;
+  }
+
+  [[nodiscard]] Bytes encode_toc() {
+    Bytes tables[container::kTableCount];
+    const std::uint64_t counts[container::kTableCount] = {segments.size(), records.size(),    slices.size(),
+                                                          keys.size(),     references.size(), generations.size(),
+                                                          names.size()};
+    for (const auto& entry : segments) container::append_struct(tables[0], entry);
+    for (const auto& entry : records) container::append_struct(tables[1], entry);
+    for (const auto& entry : slices) container::append_struct(tables[2], entry);
+    for (const auto& entry : keys) container::append_struct(tables[3], entry);
+    for (const auto& entry : references) container::append_struct(tables[4], entry);
+    for (const auto& entry : generations) container::append_struct(tables[5], entry);
+    tables[6] = names;
+    std::uint64_t offset = container::kTablesStart;
+    Bytes directory;
+    for (std::size_t i = 0; i < container::kTableCount; ++i) {
+      container::DirectoryEntry entry = {};
+      entry.offset = offset;
+      entry.count = counts[i];
+      entry.entry_size = static_cast<std::uint32_t>(container::kTableEntrySizes[i]);
+      container::append_struct(directory, entry);
+      offset += tables[i].size();
+    }
+    head.toc_size = offset;
+    Bytes toc;
+    container::append_struct(toc, head);
+    toc.insert(toc.end(), directory.begin(), directory.end());
+    for (const Bytes& table : tables) toc.insert(toc.end(), table.begin(), table.end());
+    return toc;
+  }
+
+  void hash_payload(Bytes& out) {
+    const auto range = [&](std::uint64_t offset, std::uint64_t size) {
+      return ByteView(out).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+    };
+    for (container::SegmentEntry& segment : segments) {
+      if (segment.leaves_segment == container::kNoSegment) continue;
+      Bytes leaves;
+      for (std::uint64_t at = 0; at < segment.size; at += container::kLeafSize) {
+        const std::uint64_t size = std::min<std::uint64_t>(container::kLeafSize, segment.size - at);
+        container::append_struct(leaves, container::hash128(range(segment.offset + at, size)).bytes);
+      }
+      const std::uint64_t to = segments.at(segment.leaves_segment).offset + segment.first_leaf * 16;
+      std::memcpy(out.data() + to, leaves.data(), leaves.size());
+      segment.leaves_hash = container::hash128(leaves).bytes;
+    }
+    for (container::SegmentEntry& segment : segments) {
+      if (segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kLeaves)) continue;
+      segment.leaves_hash = container::hash128(range(segment.offset, segment.size)).bytes;
+    }
+    for (container::RecordEntry& entry : records) {
+      if (entry.slice_count != 1) continue;
+      const container::SliceEntry& slice = slices.at(entry.first_slice);
+      const std::uint64_t at = segments.at(slice.segment).offset + slice.offset_in_segment;
+      entry.logical_hash = container::hash128(range(at, slice.size)).bytes;
+    }
+    for (container::ReferenceEntry& reference : references) {
+      for (const container::RecordEntry& entry : records) {
+        if (entry.record_id == reference.to_record) reference.bound_hash = entry.logical_hash;
+      }
+    }
+  }
+
+  Bytes file_;
+};
+
+}  // namespace fatctx::support

@@ -1,0 +1,57 @@
+// Recomputing the checksums of a file that a test has changed, so that the change itself is what the reader meets.
+#pragma once
+
+#include <cstring>
+#include <stdexcept>
+
+#include "container/disk_format.h"
+#include "container/hash.h"
+#include "support/temp_dir.h"
+
+namespace fatctx::support {
+
+template <typename T>
+[[nodiscard]] T struct_at(ByteView bytes, std::uint64_t offset) {
+  if (!within({offset, sizeof(T)}, bytes.size())) throw std::out_of_range("struct_at");
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void put_struct(Bytes& bytes, std::uint64_t offset, const T& value) {
+  if (!within({offset, sizeof(T)}, bytes.size())) throw std::out_of_range("put_struct");
+  std::memcpy(bytes.data() + offset, &value, sizeof(T));
+}
+
+inline void rehash_page(Bytes& file, std::uint64_t offset, std::uint64_t seed) {
+  constexpr std::uint64_t kHashAt = container::kPageSize - sizeof(container::DiskHash);
+  const Hash128 hash = container::hash128(ByteView(file).subspan(static_cast<std::size_t>(offset), kHashAt), seed);
+  put_struct(file, offset + kHashAt, hash.bytes);
+}
+
+// The page hashes of both prologues and all four slots; the seed of the slots is the uuid of prologue copy 0.
+inline void rehash_header(Bytes& file) {
+  for (const std::uint64_t offset : container::kPrologueOffsets) rehash_page(file, offset, 0);
+  const auto prologue = struct_at<container::Prologue>(file, container::kPrologueOffsets[0]);
+  for (std::uint8_t index = 0; index < container::kSlotOffsets.size(); ++index) {
+    rehash_page(file, container::kSlotOffsets[index], container::slot_seed(prologue.uuid, index));
+  }
+}
+
+// After a change of TOC copy 0 of a file whose generation is in pair A: copy 1, slots and header follow.
+inline void rehash_toc(Bytes& file) {
+  auto slot = struct_at<container::Slot>(file, container::kSlotOffsets[0]);
+  const ByteView toc =
+      ByteView(file).subspan(static_cast<std::size_t>(slot.toc_offset[0]), static_cast<std::size_t>(slot.toc_size));
+  std::memcpy(file.data() + slot.toc_offset[1], toc.data(), toc.size());
+  const Hash128 hash = container::hash128(toc);
+  for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
+    slot = struct_at<container::Slot>(file, container::kSlotOffsets[index]);
+    slot.toc_hash = hash.bytes;
+    put_struct(file, container::kSlotOffsets[index], slot);
+  }
+  rehash_header(file);
+}
+
+}  // namespace fatctx::support

@@ -1,0 +1,184 @@
+#include "tools/iree_driver.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fatctx/content_hash.h"
+#include "fatctx/import_irpa.h"
+#include "tools/subprocess.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxReason = 300;  // of what a tool said, in a one-line error
+
+Error missing_tool(std::string_view name, const std::string& folder) {
+  return Error{
+      ErrorCode::kBackendLibraryMissing,
+      fmt::format("{} is not {}; install the Python package iree-base-compiler[onnx] and name the folder of its "
+                  "programs with --iree-bin DIR",
+                  name, folder.empty() ? std::string("in PATH") : "in " + folder)};
+}
+
+// "3.13.0rc20261016" of "IREE compiler version 3.13.0rc20261016 @ 89ece8...".
+std::string version_of(const std::string& text) {
+  constexpr std::string_view kBefore = "compiler version ";
+  const std::size_t at = text.find(kBefore);
+  if (at == std::string::npos) return "unknown";
+  std::string version = text.substr(at + kBefore.size());
+  return version.substr(0, version.find_first_of(" \n\r"));
+}
+
+// The line of a log that says why: the first with "error", else the first with anything in it.
+std::string reason_in(const std::string& log) {
+  std::istringstream lines(log);
+  std::string reason;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    std::string lower = line;
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    const bool names_an_error = lower.find("error") != std::string::npos;
+    if (reason.empty() || names_an_error) reason = line;
+    if (names_an_error) break;
+  }
+  if (reason.empty()) return "it said nothing";
+  return reason.size() > kMaxReason ? reason.substr(0, kMaxReason) + "..." : reason;
+}
+
+// Runs one tool; a failure of it is an error that names its reason. `log` gets all that it said.
+Result<double> run_tool(std::string_view name, std::vector<std::string> arguments, const std::string& folder,
+                        std::string& log) {
+  FATCTX_ASSIGN(const ProcessResult result, run_process({.arguments = std::move(arguments), .working_folder = folder}));
+  log = result.error_output + result.output;
+  if (result.succeeded()) return result.seconds;
+  const std::string how = result.signal != 0 ? fmt::format("was ended by signal {}", result.signal)
+                                             : fmt::format("failed with exit code {}", result.exit_code);
+  return Error{ErrorCode::kSerialiseFailed, fmt::format("{} {}: {}", name, how, reason_in(log))};
+}
+
+Status check_file(const std::string& path, std::string_view tool) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error)
+    return Error{ErrorCode::kSerialiseFailed,
+                 fmt::format("{} reported success but wrote no {}", tool, fs::path(path).filename().string())};
+  if (size == 0)
+    return Error{ErrorCode::kSerialiseFailed,
+                 fmt::format("{} wrote an empty {}", tool, fs::path(path).filename().string())};
+  return Done{};
+}
+
+// The words of a key: what, with which tool, with which flags, from which bytes.
+std::vector<std::string> key_words(std::string_view step, const IreeTools& tools,
+                                   const std::vector<std::string>& flags) {
+  std::vector<std::string> words = {std::string(step), "iree", tools.version};
+  words.insert(words.end(), flags.begin(), flags.end());
+  return words;
+}
+
+}  // namespace
+
+Status check_module(const std::string& path) {
+  FATCTX_TRY(check_file(path, "iree-compile"));
+  std::string head(8, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  const bool flatbuffer = head.ends_with("IREE");       // file identifier behind the root offset
+  const bool archive = head.starts_with("PK\x03\x04");  // a module with its data beside it
+  if (flatbuffer || archive) return Done{};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("{}: does not begin like an IREE module", fs::path(path).filename().string())};
+}
+
+Result<IreeTools> find_iree(const std::string& folder) {
+  IreeTools tools;
+  const std::pair<const char*, std::string*> wanted[] = {{"iree-import-onnx", &tools.import_onnx},
+                                                         {"iree-compile", &tools.compile}};
+  for (const auto& [name, path] : wanted) {
+    const auto found = find_program(name, folder);
+    if (!found) return missing_tool(name, folder);
+    *path = *found;
+  }
+  std::string log;
+  auto ran = run_tool("iree-compile --version", {tools.compile, "--version"}, "", log);
+  if (!ran.ok()) {
+    Error error = std::move(ran).error();
+    error.code = ErrorCode::kBackendLibraryMissing;
+    return error;
+  }
+  tools.version = version_of(log);
+  return tools;
+}
+
+Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxModel& model,
+                                            const std::vector<std::string>& options, std::string& log) const {
+  std::vector<std::string> flags = {"--externalize-params", "--params-scope", std::string(kParameterScope)};
+  const bool own_opset = std::any_of(options.begin(), options.end(),
+                                     [](const std::string& option) { return option.starts_with("--opset-version"); });
+  // The importer raises older models to this version and leaves newer ones alone.
+  if (!own_opset) flags.insert(flags.end(), {"--opset-version", "17"});
+  flags.insert(flags.end(), options.begin(), options.end());
+
+  std::vector<std::string> words = key_words("import", tools_, flags);
+  std::vector<std::string> inputs = {path};
+  for (const std::string& file : model.external_files) inputs.push_back((fs::path(path).parent_path() / file).string());
+  for (const std::string& input : inputs) {
+    FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(input));
+    words.push_back(to_hex(hash.bytes));
+  }
+  const std::string key = CompileCache::key_of(words);
+  if (const auto folder = cache_.find(key)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
+
+  FATCTX_ASSIGN(WorkFolder work, cache_.begin());
+  // The output has a fixed, relative path: it ends up in the module's debug information and so in its bytes.
+  std::vector<std::string> arguments = {tools_.import_onnx, fs::absolute(path).string()};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), {"-o", kMlirFile});
+  FATCTX_ASSIGN(const double seconds, run_tool("iree-import-onnx", std::move(arguments), work.path(), log));
+  FATCTX_TRY(check_file(work.file(kMlirFile), "iree-import-onnx"));
+  std::vector<std::string> files = {kMlirFile};
+  std::error_code error;
+  if (fs::exists(work.file(kParameterFile), error)) {
+    FATCTX_ASSIGN(const IrpaTensors tensors, tensors_from_irpa(work.file(kParameterFile)));
+    if (!tensors.tensors.empty()) files.emplace_back(kParameterFile);
+  }
+  FATCTX_ASSIGN(std::string folder, cache_.publish(key, std::move(work), files));
+  return StepResult{.folder = std::move(folder), .cached = false, .seconds = seconds};
+}
+
+Result<StepResult> IreeDriver::compile(const StepResult& imported, const CompileTarget& target,
+                                       std::string& log) const {
+  const std::vector<std::string> flags = compiler_flags(target);
+  std::vector<std::string> words = key_words("compile", tools_, flags);
+  const fs::path mlir = fs::path(imported.folder) / kMlirFile;
+  FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(mlir.string()));
+  words.push_back(to_hex(hash.bytes));
+  const std::string key = CompileCache::key_of(words);
+  if (const auto folder = cache_.find(key)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
+
+  FATCTX_ASSIGN(WorkFolder work, cache_.begin());
+  std::error_code error;
+  fs::copy_file(mlir, work.file(kMlirFile), error);
+  if (error) return Error{ErrorCode::kIo, fmt::format("{}: cannot be copied: {}", mlir.string(), error.message())};
+  std::vector<std::string> arguments = {tools_.compile, kMlirFile};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), {"-o", kModuleFile});
+  FATCTX_ASSIGN(const double seconds, run_tool("iree-compile", std::move(arguments), work.path(), log));
+  FATCTX_TRY(check_module(work.file(kModuleFile)));
+  fs::remove(work.file(kMlirFile), error);
+  FATCTX_ASSIGN(std::string folder, cache_.publish(key, std::move(work), {kModuleFile}));
+  return StepResult{.folder = std::move(folder), .cached = false, .seconds = seconds};
+}
+
+}  // namespace fatctx::tools

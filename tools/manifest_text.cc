@@ -1,0 +1,110 @@
+// The writing half of the manifest; tests/tools/manifest_test.cc holds that the reading half understands it.
+#include <nlohmann/json.hpp>
+
+#include "tools/manifest.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json target_json(const PackKey& key) {
+  Json target;
+  target["backend"] = key.backend;
+  if (!key.arch.empty()) target["arch"] = key.arch;
+  if (!key.features.empty()) target["features"] = key.features;
+  if (!key.part.empty()) target["part"] = key.part;
+  if (key.qnn_soc != 0) target["qnn_soc"] = key.qnn_soc;
+  if (key.vtcm_mb != 0) target["vtcm_mb"] = key.vtcm_mb;
+  if (key.sdk.known()) target["sdk"] = to_text(key.sdk);
+  if (key.api.known()) target["api"] = to_text(key.api);
+  if (key.blob.known()) target["blob"] = to_text(key.blob);
+  if (!key.variant.empty()) target["variant"] = key.variant;
+  if (key.generic) target["generic"] = true;
+  return target;
+}
+
+Json tensors_json(const std::vector<PackTensor>& tensors) {
+  Json ranges = Json::array();
+  for (const PackTensor& tensor : tensors) {
+    Json range;
+    range["name"] = tensor.name;
+    range["dtype"] = dtype_name(tensor.dtype);
+    range["shape"] = tensor.shape;
+    range["offset"] = tensor.offset_in_blob;
+    if (tensor.alias) range["alias"] = true;
+    ranges.push_back(std::move(range));
+  }
+  Json json;
+  json["format"] = "ranges";
+  json["ranges"] = std::move(ranges);
+  return json;
+}
+
+Json graph_tensors_json(const std::vector<DescribedTensor>& tensors) {
+  Json list = Json::array();
+  for (const DescribedTensor& tensor : tensors) {
+    Json json;
+    json["name"] = tensor.name;
+    json["dtype"] = tensor.dtype;
+    json["shape"] = tensor.shape;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json graphs_json(const std::vector<DescribedGraph>& graphs) {
+  Json list = Json::array();
+  for (const DescribedGraph& graph : graphs) {
+    Json json;
+    json["name"] = graph.name;
+    json["inputs"] = graph_tensors_json(graph.inputs);
+    json["outputs"] = graph_tensors_json(graph.outputs);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json options_json(const std::vector<DescribedOption>& options) {
+  Json json = Json::object();
+  for (const DescribedOption& option : options) {
+    if (option.owner.empty()) {
+      json[option.key] = option.value;
+    } else {
+      json[option.key] = Json{{"value", option.value}, {"owner", option.owner}};
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string manifest_text(const std::string& name, const std::vector<PackRecord>& records,
+                          const std::vector<std::string>& files) {
+  Json json;
+  json["schema"] = kManifestSchema;
+  json["name"] = name;
+  json["records"] = Json::array();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const PackRecord& record = records[i];
+    Json row;
+    row["type"] = record_type_name(record.type);
+    row["name"] = record.name;
+    row["file"] = files[i];
+    if (!record.key.backend.empty()) row["target"] = target_json(record.key);
+    if (!record.key.unit.empty()) row["unit"] = record.key.unit;
+    if (!record.key.group.empty() && record.key.group != name) row["group"] = record.key.group;
+    if (!record.weights.empty()) row["weights"] = record.weights;
+    if (!record.tensors.empty()) row["tensors"] = tensors_json(record.tensors);
+    const RecordDescription& description = record.description;
+    if (!description.graphs.empty()) row["graphs"] = graphs_json(description.graphs);
+    if (!description.options.empty()) row["options"] = options_json(description.options);
+    if (!description.format.empty()) row["format"] = description.format;
+    if (!description.producer.empty()) row["producer"] = description.producer;
+    json["records"].push_back(std::move(row));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace fatctx::tools
