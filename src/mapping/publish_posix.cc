@@ -1,4 +1,4 @@
-// Protocol: docs/format.md, section 7. Nothing here retries a failed sync: the kernel may have dropped the dirty
+// Protocol: docs/format.md, section 11. Nothing here retries a failed sync: the kernel may have dropped the dirty
 // pages, and a second call would return success.
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -143,8 +143,9 @@ Result<VerifyReport> Container::verify(const Progress& progress) const {
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
-  FATCTX_ASSIGN(const RecordInfo record, this->record(record_id));
-  return container::verify_record(mapped_->file(), mapped_->toc(), record, progress);
+  const RecordInfo* record = mapped_->toc().find(record_id);
+  if (record == nullptr) return this->record(record_id).error();
+  return container::verify_record(mapped_->file(), mapped_->toc(), *record, progress);
 }
 
 Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {

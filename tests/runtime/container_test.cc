@@ -121,7 +121,21 @@ TEST_F(OnSmallModel, VerifyNamesRecordAndRangeOfDamage) {
   EXPECT_EQ(finding.where.file_offset, weights.file_offset);
 }
 
-// Shows S4.55: open, select and view in one convenient call.
+TEST_F(OnSmallModel, VerifyOfOneRecordLooksAtThatRecordOnly) {
+  const Container container = Container::open(path).value();
+  const RecordInfo weights = container.find("weights").value();
+  testing::flip_byte(path, weights.file_offset + 10);
+
+  const auto damaged = container.verify_record(weights.id);
+  const auto whole = container.verify_record(1);
+
+  ASSERT_TRUE(damaged.ok()) << to_text(damaged.error());
+  ASSERT_EQ(damaged.value().findings.size(), 2U);  // the leaf, and the hash of the record
+  EXPECT_EQ(damaged.value().findings[0].error.where.record_id, weights.id);
+  EXPECT_TRUE(whole.value().findings.empty());
+  EXPECT_EQ(whole.value().checked_bytes, testing::kBinarySize);
+}
+
 TEST_F(OnSmallModel, AModelChoosesForTheDeviceAndSessionsShareItsViews) {
   const auto model = Model::open(path, {.device = device("x86-64-v3")});
   ASSERT_TRUE(model.ok()) << to_text(model.error());
