@@ -197,7 +197,8 @@ std::string record_details_text(const Container& container, const ContainerDescr
       add_if(block, "producer", said->producer);
     }
     add_if(block, "sharing", sharing_text(record, container.records()));
-    out += (out.empty() ? "" : "\n") + block.text();
+    if (!out.empty()) out += '\n';
+    out += block.text();
   }
   return out;
 }

@@ -226,12 +226,16 @@ Status parse_irpa_entries(const IrpaHeader& header, ByteView table, ByteView met
                               .subspan(sizeof(DiskEntry));
     const auto aligned = checked_align_up(disk.entry_size, kEntryAlignmentLog2);
     at += aligned.value_or(disk.entry_size);  // at most 15 above the end of the table: copy_out refuses that
-    if (disk.type == kSkip) continue;
-
-    if (!within(disk.name.range(), metadata.size())) {
+    for (const DiskRange& reference : {disk.name, disk.metadata}) {
+      if (reference.size == 0 || within(reference.range(), metadata.size())) continue;
       return archive_error(
-          ErrorCode::kMalformed, offset + offsetof(DiskEntry, name),
-          fmt::format("the name of entry {} leaves the metadata segment of {} bytes", i, metadata.size()));
+          ErrorCode::kMalformed, offset,
+          fmt::format("name or metadata of entry {} leaves the metadata segment of {} bytes", i, metadata.size()));
+    }
+    if (disk.type == kSkip) continue;
+    if (disk.name.size == 0) {
+      return archive_error(ErrorCode::kMalformed, offset + offsetof(DiskEntry, name),
+                           fmt::format("entry {} has no name", i));
     }
     const std::string_view name = text_of(metadata, disk.name.range());
     if (auto status = check_name(name, kMaxTensorNameSize, true, "entry name"); !status.ok()) {

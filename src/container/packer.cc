@@ -34,7 +34,9 @@ Error as_argument(Error error) {  // the same rule, but it is the caller's own t
 class Copier {
  public:
   Copier(Plan& plan, mapping::OsFile& file, const Progress& progress) : plan_(plan), file_(file), progress_(progress) {
-    for (const PlannedSegment& segment : plan_.segments) total_ += segment.size;
+    for (const PlannedSegment& segment : plan_.segments) {
+      if (segment.kind != SegmentKind::kLeaves) total_ += segment.size;
+    }
   }
 
   Status run() {

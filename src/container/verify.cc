@@ -67,7 +67,9 @@ class Verifier {
     auto opened = read_toc(file_, identity.size);
     if (!opened.ok()) return finding_or_failure(std::move(opened).error());
     const OpenedToc& container = opened.value();
-    for (const Segment& segment : container.toc.segments) total_ += segment.size;
+    for (const Segment& segment : container.toc.segments) {
+      if (segment.kind != SegmentKind::kDead) total_ += segment.size;
+    }
     FATCTX_TRY(check_redundancy(container));
     FATCTX_TRY(check_padding(container));
     for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) FATCTX_TRY(check_segment(container.toc, i));

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <random>
@@ -25,8 +26,12 @@ constexpr mode_t kMode = 0644;  // less the umask, which open() applies
 std::string random_name(const std::string& base) {
   std::random_device device;
   const std::uint64_t number = (static_cast<std::uint64_t>(device()) << 32) | device();
-  // Stays below NAME_MAX even when the target's own name is at it.
-  return fmt::format(".{:.200}.{:016x}.tmp", base, number);
+  // Stays below NAME_MAX even when the target's own name is at it. Counted in bytes, which fmt's precision is not, and
+  // never through the middle of a UTF-8 character, which some filesystems refuse.
+  constexpr std::size_t kKept = 200;
+  std::size_t kept = std::min(base.size(), kKept);
+  while (kept > 0 && kept < base.size() && (static_cast<unsigned char>(base[kept]) & 0xc0) == 0x80) --kept;
+  return fmt::format(".{}.{:016x}.tmp", std::string_view(base).substr(0, kept), number);
 }
 
 class PosixPendingFile final : public PendingFile {

@@ -27,13 +27,11 @@ Bytes two_generations(std::uint64_t a, std::uint64_t b) {
   HostileFile file(support::unsealed_sample());
   file.live.generation = a;
   file.head.generation = a;
-  static std::uint64_t other;  // the hook takes no state
-  other = b;
-  file.in_header = [](Bytes& bytes) {
+  file.in_header = [b](Bytes& bytes) {
     for (const std::size_t index : {std::size_t{1}, std::size_t{3}}) {
       auto slot = support::struct_at<Slot>(bytes, kSlotOffsets[0]);
       slot.slot_index = static_cast<std::uint8_t>(index);
-      slot.generation = other;
+      slot.generation = b;
       support::put_struct(bytes, kSlotOffsets[index], slot);
     }
   };
@@ -177,8 +175,8 @@ TEST(Header, EveryReservedBitOfItsPagesIsRefused) {
   const std::uint64_t size = support::unsealed_sample().size();
   const auto uuid = support::struct_at<Prologue>(file, 0).uuid;
   for (const Range& range : ranges) {
-    const auto slot = static_cast<std::uint8_t>(
-        std::find(kSlotOffsets.begin(), kSlotOffsets.end(), range.page) - kSlotOffsets.begin());
+    const auto slot = static_cast<std::uint8_t>(std::find(kSlotOffsets.begin(), kSlotOffsets.end(), range.page) -
+                                                kSlotOffsets.begin());
     const std::uint64_t seed = slot < kSlotOffsets.size() ? slot_seed(uuid, slot) : 0;
     for (std::size_t at = range.from; at < range.to; ++at) {
       for (unsigned bit = 0; bit < 8; ++bit) {

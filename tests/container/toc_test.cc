@@ -251,7 +251,9 @@ void expect_promises(const OpenedToc& opened) {
       stored += slice.range.size;
     }
     ASSERT_EQ(stored, record.stored_bytes);
-    if (record.supported) ASSERT_EQ(record.stored_bytes, record.size_bytes);
+    if (record.supported) {
+      ASSERT_EQ(record.stored_bytes, record.size_bytes);
+    }
     for (const std::uint32_t weights : record.weights) {
       ASSERT_NE(toc.find(weights), nullptr);
       ASSERT_EQ(toc.find(weights)->type, RecordType::kWeightBlob);

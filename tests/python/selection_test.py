@@ -5,6 +5,7 @@ import json
 import pytest
 
 import fatctx
+from small_container import small_records
 
 
 def test_this_machine_is_described(run_python):
@@ -87,12 +88,16 @@ def test_a_record_can_be_named_and_forced(small_file):
         container.select("x86-64-v4", record_override="net.mips")
 
 
-def test_strict_takes_only_what_uses_the_device_fully(small_file):
-    container = fatctx.open(small_file)
+def test_strict_takes_only_what_uses_the_device_fully(tmp_path):
+    fatctx.pack(tmp_path / "low.fatctx", [record for record in small_records() if record.name != "net.x86-64-v4"])
+    container = fatctx.open(tmp_path / "low.fatctx")
 
     assert fatctx.select(container, "x86-64-v3", strict=True)
-    selection = fatctx.select(container, "x86-64-v4+amx", strict=True)
-    assert not selection and {verdict.axis for verdict in selection.verdicts} == {"C1", "strict_lower"}
+    assert fatctx.select(container, "x86-64-v4").chosen == [container.record("net.x86-64-v3").id]
+    selection = fatctx.select(container, "x86-64-v4", strict=True)
+    axes = {verdict.name: verdict.axis for verdict in selection.verdicts}
+    assert not selection and axes["net.aarch64"] == "C1"
+    assert axes["net.x86-64-v3"].startswith("strict") and axes["net.x86-64-v2"].startswith("strict")
 
 
 @pytest.mark.parametrize("keywords,kind,text", [

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Removes every check of the reader in turn and expects a test to fail for it.
+
+Works on a copy of the checkout. There each place that refuses a file gets a number and a switch, the container tests are
+built once, and then run once per place with that place switched off. A place whose removal no test notices is a
+survivor: it needs a row in tests/container/lies_*.h, or a line in ACCEPTED below with the reason.
+
+    scripts/rule_mutants.py [--build FOLDER] [--only TEXT]
+
+Takes some minutes, most of them for the one build. Exit status: 0 no survivor, 1 survivors, 2 it could not be tried.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ["src/container/header.cc", "src/container/toc.cc", "src/container/tensor_table.cc",
+         "src/container/metadata_codec.cc", "src/container/verify.cc", "src/container/open.cc",
+         "src/container/leaves.cc"]
+COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "src", "tests"]
+FILTER = "TableOfLies.*:TensorTable.*:Toc.*:Header.*:Packer.Refuses*:Heap.*"
+
+# Places that no test can tell from their absence, and why. Keys are parts of the line or of the ones below it.
+ACCEPTED: dict[str, str] = {
+    "the names region is empty": "an empty region has no empty name either, which the next check that looks one up says",
+}
+
+REFUSAL = re.compile(r"return (complaint|malformed|malformed_toc|table_error|refuse|Error(?=\{)|in_record)\b")
+FINDING = re.compile(r"^(\s*)(findings_\.add\(|hash_finding\()")
+DECLARATION = "namespace fatctx::container { bool mutant(int place) noexcept; }\n"
+SWITCH = """// Written by scripts/rule_mutants.py.
+#include <cstdlib>
+namespace fatctx::container {
+bool mutant(int place) noexcept;
+bool mutant(int place) noexcept {
+  static const int off = [] {
+    const char* text = std::getenv("FATCTX_MUTANT");
+    return text == nullptr ? -1 : std::atoi(text);
+  }();
+  return place == off;
+}
+}  // namespace fatctx::container
+"""
+
+
+def body_indent(lines: list[str], index: int) -> int:
+    """Indentation of the statements of the function around a line."""
+    for line in reversed(lines[:index]):
+        if re.match(r"\S.*\{$", line) and not line.startswith(("namespace", "class", "struct")):
+            return 2
+        if re.match(r"  \S.*\{$", line) and not re.match(r"  (if|for|while|switch|struct|const auto)\b", line):
+            return 4 if in_class(lines, index) else 2
+    return 2
+
+
+def in_class(lines: list[str], index: int) -> bool:
+    for line in reversed(lines[:index]):
+        if line.startswith("};"):
+            return False
+        if line.startswith("class "):
+            return True
+    return False
+
+
+def mutate(text: str, first: int) -> tuple[str, list[str]]:
+    """The text with switches, and for each the line that it switches off."""
+    lines = text.split("\n")
+    places = []
+    skip_below = {i for i, line in enumerate(lines) if re.match(r"Result<std::vector<std::byte>> build_tensor_table", line)}
+    for index, line in enumerate(lines):
+        if any(index > start for start in skip_below):
+            break  # the writer's own checks are not the reader's
+        refusal = REFUSAL.search(line)
+        finding = FINDING.search(line)
+        if not refusal and not finding:
+            continue
+        if any(re.search(r"\bError (complaint|malformed|malformed_toc|table_error|in_record)\(", above)
+               for above in lines[max(0, index - 3):index + 1]):
+            continue  # the functions that make errors
+        place = first + len(places)
+        last_of_function = refusal and line.startswith("return", body_indent(lines, index)) and \
+            not lines[index - 1].rstrip().endswith(")")
+        if finding:
+            lines[index] = line.replace(finding.group(2), f"if (!mutant({place})) {finding.group(2)}", 1)
+        elif last_of_function:
+            # Nothing to fall through to: the refusal loses its rule instead.
+            lines[index] = line.replace("return ", f"if (mutant({place})) return Error{{}};\n return ", 1)
+        else:
+            lines[index] = line.replace("return ", f"if (!mutant({place})) return ", 1)
+        places.append(" ".join(part.strip() for part in text.split("\n")[index:index + 4]))
+    body = "\n".join(lines)
+    at = body.index("\nnamespace fatctx")
+    return body[:at + 1] + DECLARATION + body[at + 1:], places
+
+
+def run_tests(program: Path, place: int | None) -> bool:
+    """True if every test passed. A crash or a run without end is a failure like any other."""
+    environment = dict(os.environ)
+    environment.pop("FATCTX_MUTANT", None)
+    if place is not None:
+        environment["FATCTX_MUTANT"] = str(place)
+    try:
+        return subprocess.run([str(program), f"--gtest_filter={FILTER}", "--gtest_brief=1"], env=environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=Path, help="keep the copy and its build here (default: a temporary folder)")
+    parser.add_argument("--only", default="", help="try only the places whose file or line holds this text")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.build or Path(temporary)
+        copy = folder / "copy"
+        for name in COPIED:
+            source, target = ROOT / name, copy / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, dirs_exist_ok=True)
+            else:
+                shutil.copy2(source, target)
+        places: list[tuple[str, str]] = []
+        for name in FILES:
+            text, found = mutate((ROOT / name).read_text(), len(places))
+            (copy / name).write_text(text)
+            places += [(name, line) for line in found]
+        (copy / "src/container/mutant_switch.cc").write_text(SWITCH)
+        build = folder / "build"
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        for command in (["cmake", "-S", copy, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+                         "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g0", "-DFATCTX_WERROR=OFF", "-DFATCTX_BUILD_TOOLS=OFF",
+                         "-DFATCTX_BUILD_BENCH=OFF", *launcher],
+                        ["ninja", "-C", build, "container_tests"]):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode != 0:
+                print(done.stdout[-4000:], file=sys.stderr)
+                return 2
+        program = build / "tests/container_tests"
+        if not run_tests(program, None):
+            print("the tests fail although nothing is switched off", file=sys.stderr)
+            return 2
+        chosen = [i for i, (name, line) in enumerate(places) if arguments.only in name or arguments.only in line]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            survived = dict(zip(chosen, pool.map(lambda place: run_tests(program, place), chosen)))
+    survivors = 0
+    for name in FILES:
+        here = [i for i in chosen if places[i][0] == name]
+        print(f"{name}: {len(here)} places, {sum(not survived[i] for i in here)} noticed")
+        for i in here:
+            if not survived[i]:
+                continue
+            reason = next((why for text, why in ACCEPTED.items() if text in places[i][1]), None)
+            survivors += reason is None
+            print(f"  {'SURVIVED' if reason is None else 'accepted'}: {places[i][1]}" +
+                  (f" ({reason})" if reason else ""))
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
