@@ -263,6 +263,7 @@ Result<std::vector<std::string>> prepare_arguments(const CLI::App& app, const st
                                       [&](const CLI::App* command) { return command->get_name() == argument; });
       if (found == commands.end()) {
         std::vector<std::string> names;
+        names.reserve(commands.size());
         for (const CLI::App* command : commands) names.push_back(command->get_name());
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("unknown command {}; {}", argument, did_you_mean(argument, names, help_hint(app)))};

@@ -217,7 +217,7 @@ Result<CompileTarget> parse_target_word(std::string_view word) {
   if (rest.starts_with("cpu:")) rest.remove_prefix(4);
   const auto next = [&rest] {
     const std::size_t plus = std::min(rest.find('+'), rest.size());
-    const std::string part(rest.substr(0, plus));
+    std::string part(rest.substr(0, plus));
     rest.remove_prefix(std::min(plus + 1, rest.size()));
     return part;
   };

@@ -68,6 +68,7 @@ bool same_target(const Judged* a, const Judged* b) {
 // The best target that has every unit; records of targets that lack one are marked so.
 Picks pick_target(std::vector<Judged>& records, const std::set<std::string_view>& units, bool mix_targets) {
   std::vector<const Judged*> by_target;
+  by_target.reserve(records.size());
   for (const Judged& record : records) by_target.push_back(&record);
   std::sort(by_target.begin(), by_target.end(), [](const Judged* a, const Judged* b) {
     return runtime::compare_targets(a->candidate->key, b->candidate->key) < 0;

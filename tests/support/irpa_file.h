@@ -40,7 +40,7 @@ class IrpaWriter {
     const std::size_t metadata = 96 + table_.size();
     const std::size_t storage = (metadata + names_.size() + 63) / 64 * 64;
     std::vector<std::byte> file(storage + storage_size, std::byte{0xa5});
-    std::fill(file.begin(), file.begin() + 96, std::byte{0});
+    for (std::size_t at = 0; at < 96; at += 8) set_le<std::uint64_t>(file, at, 0);
     std::memcpy(file.data(), "IRPA", 4);
     set_le<std::uint64_t>(file, 8, 88);
     set_le<std::uint64_t>(file, 32, count_);

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # The files of a tiny model: five context binaries, the weights they share, and the manifest that packs them.
 for target in v2 v3 v4 aarch64 aarch64_i8mm; do
   echo "program for $target" > "tiny_$target.bin"
