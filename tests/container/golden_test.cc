@@ -134,14 +134,22 @@ std::string text_of(const std::string& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-class GoldenFile : public testing::TestWithParam<Golden (*)()> {
+struct Written {
+  std::string_view name;
+  Golden (*make)();
+};
+
+// A test is listed with its parameter; without this it would be listed with an address, which changes from run to run.
+void PrintTo(const Written& written, std::ostream* out) { *out << written.name; }
+
+class GoldenFile : public testing::TestWithParam<Written> {
  protected:
-  Golden golden_ = GetParam()();
+  Golden golden_ = GetParam().make();
   std::string path_ = kFolder + golden_.name + ".fatctx";
 };
 
-INSTANTIATE_TEST_SUITE_P(V0, GoldenFile, testing::Values(plain, sealed),
-                         [](const auto& param) { return param.param().name; });
+INSTANTIATE_TEST_SUITE_P(V0, GoldenFile, testing::Values(Written{"plain", plain}, Written{"sealed", sealed}),
+                         [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(GoldenFile, OpensAsItDidWhenItWasWritten) {
   Registry registry;
