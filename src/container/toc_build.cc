@@ -257,8 +257,9 @@ std::vector<std::byte> build_header(const Plan& plan, ByteView toc, const DiskUu
   prologue.granule_log2 = options.granule_log2;
   prologue.uuid = uuid;
   for (const std::uint64_t offset : kPrologueOffsets) put_page(header, offset, prologue, 0);
-  for (std::size_t index = 0; index < kSlotOffsets.size(); ++index) {
-    Slot slot = make_slot(static_cast<std::uint8_t>(index), uuid);
+  constexpr std::uint8_t kSlotCount = kSlotOffsets.size();
+  for (std::uint8_t index = 0; index < kSlotCount; ++index) {
+    Slot slot = make_slot(index, uuid);
     if (index % 2 == 0) {  // pair A: the first generation
       slot.flags = options.seal ? kSlotSealed : std::uint8_t{0};
       slot.generation = 1;
