@@ -29,7 +29,10 @@ while (($#)); do
 done
 
 launcher=()
-if command -v ccache >/dev/null 2>&1; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+if command -v ccache >/dev/null 2>&1; then
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache # the Python package configures a build of its own
+fi
 
 configure() { cmake --preset "$PRESET" "${launcher[@]}" >"build/$PRESET.configure.log" 2>&1; }
 

@@ -33,6 +33,13 @@ struct OpenOptions {
   bool require_local = false;  // refuse network and FUSE filesystems with remote_filesystem
 };
 
+// The part of a larger file that is a container: an asset of an application package.
+struct FileWindow {
+  std::uint64_t offset = 0;  // a multiple of 4096
+  std::uint64_t size = 0;    // 0: to the end of the file
+  friend bool operator==(const FileWindow&, const FileWindow&) = default;
+};
+
 struct RecordInfo {
   std::uint32_t id = 0;
   RecordType type = RecordType::kOpaque;
@@ -51,7 +58,7 @@ struct RecordInfo {
 
 // What an open found out. "Degraded" is a file that lost redundancy but nothing else.
 struct OpenReport {
-  std::string path;  // as given to open; "fd 7" for a descriptor
+  std::string path;  // as given to open; "fd 7", "fd 7 from byte 0x1000" or "memory" if there is none
   std::uint64_t generation = 0;
   char slot = 'A';                    // pair whose generation was opened
   std::vector<std::string> degraded;  // "prologue copy 0", "slot A1", "toc copy 0", "header padding"; empty: whole
@@ -158,12 +165,31 @@ class Container {
   //         checksum_mismatch, limit_exceeded, bad_reference, changed (the file was cut while being opened),
   //         remote_filesystem (only with require_local), no_resource, out_of_memory.
   [[nodiscard]] static Result<Container> open(const std::string& path, const OpenOptions& options = {});
-  // The same for a descriptor. Ownership: `descriptor` stays the caller's and may be closed afterwards.
-  [[nodiscard]] static Result<Container> open_descriptor(int descriptor, const OpenOptions& options = {});
+  // The same for a descriptor, or for a part of the file behind it. A part is a file of its own to everything here: it
+  // meets other opens of the same part, and its offsets count from its first byte.
+  // Ownership: `descriptor` stays the caller's and may be closed afterwards.
+  // Errors:    those of open, and invalid_argument for a part that begins elsewhere than on a multiple of 4096 bytes.
+  [[nodiscard]] static Result<Container> open_descriptor(int descriptor, const OpenOptions& options = {},
+                                                         const FileWindow& window = {});
+  // A container that lies in memory already; nothing is copied, and views point into `bytes`. The same rules as for a
+  // file, except that opens of one buffer do not meet: each verifies for itself.
+  // Ownership: the bytes stay the caller's, unchanged, until the last container, session and view is gone; or until
+  //            `owner` is released, which they all share in.
+  // Errors:    those of open that do not come from a file system.
+  // Alignment: a view is as aligned as `bytes` is, at most to 64 KiB.
+  [[nodiscard]] static Result<Container> open_memory(ByteView bytes, const OpenOptions& options = {},
+                                                     std::shared_ptr<const void> owner = nullptr);
   // The same with a registry of the caller's instead of the process-wide one (tests, embedders). `registry` must
-  // outlive the call, not the container.
+  // outlive the call and every reopen(), not the container.
   [[nodiscard]] static Result<Container> open(Registry& registry, const std::string& path,
                                               const OpenOptions& options = {});
+
+  // Opens again what this one was opened from, with the same options: the newest generation of the file, or the file
+  // that has taken its place. Gives another handle of the same mapping if nothing changed. This container, its sessions
+  // and views stay as they are, with the old bytes.
+  // A descriptor opened once stays with its file: a file that took the place of its name is found through a path only.
+  // Errors: those of open.
+  [[nodiscard]] Result<Container> reopen() const;
 
   [[nodiscard]] OpenReport report() const;
   // In ascending record id. Lifetime: borrows from this container, as do all strings in it.
@@ -196,11 +222,18 @@ class Container {
 
  private:
   friend class RecordReader;
-  Container(std::shared_ptr<const MappedContainer> mapped, std::string path, const OpenOptions& options,
-            bool already_live) noexcept;
+  // How it was opened, and how it is opened again.
+  struct Origin {
+    Registry* registry = nullptr;  // null: a buffer
+    std::string path;              // as given to open, or a word for what has no path
+    bool by_path = false;
+    FileWindow window = {};
+    std::shared_ptr<const void> owner = nullptr;  // of a buffer
+    OpenOptions options = {};
+  };
+  Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live) noexcept;
   std::shared_ptr<const MappedContainer> mapped_;
-  std::string path_;  // as given to open
-  VerifyPolicy verify_;
+  Origin origin_;
   bool already_live_;
 };
 

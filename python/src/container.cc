@@ -196,6 +196,12 @@ void bind_container_class(nb::module_& module) {
       .def_prop_ro(
           "path", [](const Container& self) { return path_to_str(self.report().path); },
           nb::sig("def path(self) -> str"), "As given to open; \"fd 7\" for a descriptor.")
+      .def(
+          "reopen", [](const Container& self) { return take(without_gil([&] { return self.reopen(); })); },
+          nb::sig("def reopen(self) -> Container"),
+          "Opens again what this one was opened from, with the same options: the newest generation, or the file that\n"
+          "took the place of the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
+          "they are. Raises what open() raises.")
       .def_prop_ro(
           "records",
           [](const Container& self) {
@@ -290,6 +296,32 @@ void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed) {
   }
 }
 
+// A buffer of Python that may be given back on any thread, with or without the interpreter's lock.
+class HeldBuffer {
+ public:
+  explicit HeldBuffer(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+  }
+  ~HeldBuffer() {
+    if (Py_IsInitialized() == 0) return;  // the interpreter is gone, and the buffer with it
+    const nb::gil_scoped_acquire lock;
+    PyBuffer_Release(&buffer_);
+  }
+  HeldBuffer(const HeldBuffer&) = delete;
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+  [[nodiscard]] ByteView bytes() const noexcept {
+    return {static_cast<const std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
+  }
+
+ private:
+  Py_buffer buffer_ = {};
+};
+
+FileWindow take_window(nb::dict& keywords) {
+  return {.offset = take_keyword(keywords, "offset", std::uint64_t{0}, "an int that is not negative"),
+          .size = take_keyword(keywords, "size", std::uint64_t{0}, "an int that is not negative")};
+}
+
 Container open_container(nb::handle file, const OpenOptions& options) {
   if (PyLong_Check(file.ptr()) != 0 && PyBool_Check(file.ptr()) == 0) {
     const int descriptor = nb::cast<int>(file);
@@ -308,20 +340,46 @@ void bind_container(nb::module_& module) {
       [](nb::handle file, const nb::kwargs& open_keywords) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
-        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks");
-        return open_container(file, options);
+        const FileWindow window = take_window(keywords);
+        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, offset, size");
+        if (window == FileWindow{}) return open_container(file, options);
+        if (PyLong_Check(file.ptr()) == 0 || PyBool_Check(file.ptr()) != 0) {
+          throw nb::type_error("offset and size go with a descriptor: open the file and hand in its number");
+        }
+        const int descriptor = nb::cast<int>(file);
+        return take(without_gil([&] { return Container::open_descriptor(descriptor, options, window); }));
       },
       nb::arg("file"), nb::arg("open_keywords"),
-      nb::sig("def open(file: str | bytes | os.PathLike | int, *, " FATCTX_OPEN_KEYWORDS ") -> Container"),
+      nb::sig("def open(file: str | bytes | os.PathLike | int, *, offset: int = 0, size: int = 0, " FATCTX_OPEN_KEYWORDS
+              ") -> Container"),
       "Opens a container, or joins the mapping that this process already has of the same file.\n\n"
       "Args:\n"
       "    file: a path, or a descriptor (int), which stays the caller's and may be closed afterwards.\n"
+      "    offset, size: the part of a descriptor's file that is the container, in bytes; offset is a multiple of "
+      "4096,\n"
+      "        size 0 means to the end.\n"
       "    verify: \"record_on_acquire\" checks the payload a view touches, once per mapping; \"none\" never.\n"
       "    require_local: refuse network and FUSE filesystems.\n"
       "    follow_symlinks: False refuses a path whose last part is a symbolic link.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");
+  module.def(
+      "open_memory",
+      [](nb::handle buffer, const nb::kwargs& open_keywords) {
+        nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
+        const OpenOptions options = take_open_options(keywords);
+        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks");
+        auto held = std::make_shared<const HeldBuffer>(buffer);
+        const ByteView bytes = held->bytes();
+        return take(without_gil([&] { return Container::open_memory(bytes, options, std::move(held)); }));
+      },
+      nb::arg("buffer"), nb::arg("open_keywords"),
+      nb::sig("def open_memory(buffer: Buffer, *, " FATCTX_OPEN_KEYWORDS ") -> Container"),
+      "Opens a container that lies in memory already: bytes, a memoryview, an mmap.mmap, a NumPy array. Copies "
+      "nothing.\n\n"
+      "Holds the buffer until the last container, session, view and array of it is gone; it must not be changed\n"
+      "meanwhile. Raises what open() raises, and BufferError for a buffer that is not one run of bytes.");
   module.def(
       "verify_file",
       [](nb::handle file, nb::object progress) {

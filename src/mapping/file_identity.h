@@ -16,6 +16,7 @@ struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
+  std::uint64_t base = 0;  // where it begins, when it is a part of a larger file; `size` is then that of the part
   FileTime modified;
   FileTime changed;
   bool regular = false;

@@ -5,6 +5,19 @@
 #include <fmt/format.h>
 
 namespace fatctx::mapping {
+namespace {
+
+// What lies in memory already; whoever has the file keeps it there.
+class BorrowedRegion final : public MappedRegion {
+ public:
+  explicit BorrowedRegion(ByteView bytes) noexcept : bytes_(bytes) {}
+  [[nodiscard]] ByteView bytes() const noexcept override { return bytes_; }
+
+ private:
+  ByteView bytes_;
+};
+
+}  // namespace
 
 Status check_mappable(const OsFile& file, std::uint64_t size) {
   if (size == 0) return Error{ErrorCode::kInvalidArgument, "an empty range cannot be mapped"};
@@ -19,6 +32,11 @@ Status check_mappable(const OsFile& file, std::uint64_t size) {
 }
 
 Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t size) {
+  if (!file.memory().empty()) {
+    FATCTX_TRY(check_mappable(file, size));
+    return std::unique_ptr<MappedRegion>(
+        std::make_unique<BorrowedRegion>(file.memory().first(static_cast<std::size_t>(size))));
+  }
 #ifdef FATCTX_RAW_MAPPING
   return map_file_raw(file, size);
 #else

@@ -1,4 +1,4 @@
-// One read-only map of a file, from byte 0.
+// One read-only map of a file, from its first byte: byte 0, or the beginning of a part of a file.
 //
 // Two implementations of the same function: mapped_region_boost.cc (the default) and mapped_region_raw_posix.cc.
 // Both are built and tested; map_file() is the one the build chose.
@@ -22,14 +22,15 @@ class MappedRegion {
 };
 
 // Maps [0, size) shared and read-only, left out of core dumps. The size of the file is compared before and after
-// mapping, because mapping past the end succeeds without a word. `size` must not be zero.
-// Errors: truncated (the file is shorter), no_resource (the system refuses; the message says what to do), io.
+// mapping, because mapping past the end succeeds without a word. `size` must not be zero. A part of a file is mapped
+// from the page below its first byte; what lies in memory already is handed out as it is. Errors: truncated (the file
+// is shorter), no_resource (the system refuses; the message says what to do), io.
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t size);
 
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size);
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size);
 
-// The part both share: is the file (still) at least `size` bytes long?
+// The parts both share: is the file (still) at least `size` bytes long?
 [[nodiscard]] Status check_mappable(const OsFile& file, std::uint64_t size);
 
 }  // namespace fatctx::mapping

@@ -29,13 +29,14 @@ class DescriptorAdapter {
 
 class BoostRegion final : public MappedRegion {
  public:
-  explicit BoostRegion(bip::mapped_region region) noexcept : region_(std::move(region)) {}
+  BoostRegion(bip::mapped_region region, std::size_t before) noexcept : region_(std::move(region)), before_(before) {}
   [[nodiscard]] ByteView bytes() const noexcept override {
-    return {static_cast<const std::byte*>(region_.get_address()), region_.get_size()};
+    return ByteView(static_cast<const std::byte*>(region_.get_address()), region_.get_size()).subspan(before_);
   }
 
  private:
   bip::mapped_region region_;
+  std::size_t before_;  // bytes of the page below that are not ours to hand out
 };
 
 }  // namespace
@@ -43,11 +44,16 @@ class BoostRegion final : public MappedRegion {
 Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size) {
   FATCTX_TRY(check_mappable(file, size));
   try {
-    bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only, 0, static_cast<std::size_t>(size));
+    // From the page below the first byte, so that advice has whole pages.
+    const std::uint64_t before = file.base() % bip::mapped_region::get_page_size();
+    bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only,
+                              static_cast<bip::offset_t>(file.base() - before),
+                              static_cast<std::size_t>(before + size));
     // Weights do not belong into core dumps. A kernel without the advice keeps working.
     (void)::madvise(region.get_address(), region.get_size(), MADV_DONTDUMP);
     FATCTX_TRY(check_mappable(file, size));
-    return std::unique_ptr<MappedRegion>(std::make_unique<BoostRegion>(std::move(region)));
+    return std::unique_ptr<MappedRegion>(
+        std::make_unique<BoostRegion>(std::move(region), static_cast<std::size_t>(before)));
   } catch (const bip::interprocess_exception& exception) {
     const int native = exception.get_native_error();
     if (native != 0) return os_error(native, "cannot map the file");

@@ -1,6 +1,7 @@
 // Mapping by plain system calls: the twin of mapped_region_boost.cc for builds without Boost.Interprocess, and the
 // yardstick it is measured against.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,26 +18,30 @@ struct Unmap {
 
 class RawRegion final : public MappedRegion {
  public:
-  explicit RawRegion(std::unique_ptr<void, Unmap> address) noexcept : address_(std::move(address)) {}
+  RawRegion(std::unique_ptr<void, Unmap> address, std::size_t before) noexcept
+      : address_(std::move(address)), before_(before) {}
   [[nodiscard]] ByteView bytes() const noexcept override {
-    return {static_cast<const std::byte*>(address_.get()), address_.get_deleter().size};
+    return ByteView(static_cast<const std::byte*>(address_.get()), address_.get_deleter().size).subspan(before_);
   }
 
  private:
   std::unique_ptr<void, Unmap> address_;
+  std::size_t before_;  // bytes of the page below that are not ours to hand out
 };
 
 }  // namespace
 
 Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size) {
   FATCTX_TRY(check_mappable(file, size));
-  const auto length = static_cast<std::size_t>(size);
-  void* address = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  const std::uint64_t before = file.base() % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto length = static_cast<std::size_t>(before + size);
+  void* address =
+      ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(file.base() - before));
   if (address == MAP_FAILED) return os_error(errno, "cannot map the file");
   std::unique_ptr<void, Unmap> owner(address, Unmap{length});
   (void)::madvise(address, length, MADV_DONTDUMP);
   FATCTX_TRY(check_mappable(file, size));
-  return std::unique_ptr<MappedRegion>(std::make_unique<RawRegion>(std::move(owner)));
+  return std::unique_ptr<MappedRegion>(std::make_unique<RawRegion>(std::move(owner), static_cast<std::size_t>(before)));
 }
 
 }  // namespace fatctx::mapping

@@ -34,9 +34,8 @@ std::string_view access_path_name(AccessPath path) noexcept {
   return "unknown";
 }
 
-Container::Container(std::shared_ptr<const MappedContainer> mapped, std::string path, const OpenOptions& options,
-                     bool already_live) noexcept
-    : mapped_(std::move(mapped)), path_(std::move(path)), verify_(options.verify), already_live_(already_live) {}
+Container::Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live) noexcept
+    : mapped_(std::move(mapped)), origin_(std::move(origin)), already_live_(already_live) {}
 
 Result<Container> Container::open(const std::string& path, const OpenOptions& options) {
   return open(Registry::process(), path, options);
@@ -44,18 +43,39 @@ Result<Container> Container::open(const std::string& path, const OpenOptions& op
 
 Result<Container> Container::open(Registry& registry, const std::string& path, const OpenOptions& options) {
   FATCTX_ASSIGN(Registry::Opened opened, registry.open_path(path, options));
-  return Container(std::move(opened.container), path, options, opened.already_live);
+  return Container(std::move(opened.container),
+                   {.registry = &registry, .path = path, .by_path = true, .options = options}, opened.already_live);
 }
 
-Result<Container> Container::open_descriptor(int descriptor, const OpenOptions& options) {
-  FATCTX_ASSIGN(Registry::Opened opened, Registry::process().open_descriptor(descriptor, options));
-  return Container(std::move(opened.container), fmt::format("fd {}", descriptor), options, opened.already_live);
+Result<Container> Container::open_descriptor(int descriptor, const OpenOptions& options, const FileWindow& window) {
+  Registry& registry = Registry::process();
+  FATCTX_ASSIGN(Registry::Opened opened, registry.open_descriptor(descriptor, options, window));
+  return Container(std::move(opened.container),
+                   {.registry = &registry,
+                    .path = Registry::descriptor_name(descriptor, window),
+                    .window = window,
+                    .options = options},
+                   opened.already_live);
+}
+
+Result<Container> Container::open_memory(ByteView bytes, const OpenOptions& options,
+                                         std::shared_ptr<const void> owner) {
+  FATCTX_ASSIGN(std::shared_ptr<const MappedContainer> opened, Registry::open_memory(bytes, owner));
+  return Container(std::move(opened), {.path = "memory", .owner = std::move(owner), .options = options}, false);
+}
+
+Result<Container> Container::reopen() const {
+  if (origin_.registry == nullptr) return open_memory(mapped_->file().memory(), origin_.options, origin_.owner);
+  if (origin_.by_path) return open(*origin_.registry, origin_.path, origin_.options);
+  FATCTX_ASSIGN(Registry::Opened opened,
+                origin_.registry->open_descriptor(mapped_->file().descriptor(), origin_.options, origin_.window));
+  return Container(std::move(opened.container), origin_, opened.already_live);
 }
 
 OpenReport Container::report() const {
   const container::Header& header = mapped_->header();
   OpenReport report;
-  report.path = path_;
+  report.path = origin_.path;
   report.generation = header.generation;
   report.slot = header.pair == 0 ? 'A' : 'B';
   report.degraded = container::degraded_texts(header.degraded);
@@ -68,7 +88,7 @@ OpenReport Container::report() const {
   report.uuid = container::uuid_text(header.uuid);
   report.toc_hash = header.toc_hash;
   report.already_live = already_live_;
-  report.verify = verify_;
+  report.verify = origin_.options.verify;
   return report;
 }
 
@@ -80,13 +100,13 @@ Result<RecordInfo> Container::find(std::string_view name) const& {
       std::find_if(all.begin(), all.end(), [&](const RecordInfo& record) { return record.name == name; });
   if (found != all.end()) return *found;
   return Error{ErrorCode::kNotFound,
-               fmt::format("{}: no record is named \"{}\"; there are {}", path_, name, names_of(all))};
+               fmt::format("{}: no record is named \"{}\"; there are {}", origin_.path, name, names_of(all))};
 }
 
 Result<RecordInfo> Container::record(std::uint32_t id) const& {
   const RecordInfo* found = mapped_->toc().find(id);
   if (found != nullptr) return *found;
-  return Error{ErrorCode::kNotFound, fmt::format("{}: there is no record {}; ids go from 1 to {}", path_, id,
+  return Error{ErrorCode::kNotFound, fmt::format("{}: there is no record {}; ids go from 1 to {}", origin_.path, id,
                                                  records().empty() ? 0 : records().back().id)};
 }
 
@@ -95,12 +115,12 @@ Result<ContainerDescription> Container::describe() const {
   const auto record =
       std::find_if(all.begin(), all.end(), [](const RecordInfo& r) { return r.type == RecordType::kDescription; });
   auto bytes = container::read_metadata_record(mapped_->file(), mapped_->toc(), *record);  // F31: it is there
-  if (!bytes.ok()) return in_context(std::move(bytes).error(), path_);
+  if (!bytes.ok()) return in_context(std::move(bytes).error(), origin_.path);
   auto description = container::decode_description(bytes.value());
   if (description.ok()) return description;
   Error error = container::in_record(std::move(description).error(), *record);
   error.where.file_offset = record->file_offset;
-  return in_context(std::move(error), path_);
+  return in_context(std::move(error), origin_.path);
 }
 
 std::vector<Candidate> Container::candidates() const& {
@@ -119,11 +139,11 @@ Result<RecordView> Container::acquire(std::uint32_t record_id) const {
   if (record == nullptr) return this->record(record_id).error();
   const container::RecordForm& form = toc.forms[toc.index_of(*record)];
   auto supported = container::check_supported(*record, form);
-  if (!supported.ok()) return in_context(std::move(supported).error(), path_);
+  if (!supported.ok()) return in_context(std::move(supported).error(), origin_.path);
   FATCTX_TRY(mapped_->recheck());
   if (record->slice_count == 0) return RecordView(mapped_, record_id, {});
   const container::Slice& slice = toc.slices[form.first_slice];
-  if (verify_ == VerifyPolicy::kRecordOnAcquire) {
+  if (origin_.options.verify == VerifyPolicy::kRecordOnAcquire) {
     auto verified = mapped_->verify_slice(slice);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped_->name());
   }

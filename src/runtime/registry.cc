@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include "container/open.h"
+#include "fatctx/base/checked.h"
+#include "mapping/buffer_file.h"
 #include "mapping/fork_hook.h"
+#include "mapping/windowed_file.h"
 
 namespace fatctx {
 namespace {
@@ -26,11 +29,30 @@ Status check_policy(const MappedContainer& container, const std::string& name, c
   return Done{};
 }
 
+// Pages of 4 KiB are what every system maps; a system with larger ones maps from the page below.
+constexpr std::uint64_t kWindowAlignment = 4096;
+
+Status check_window(const FileWindow& window, const std::string& name) {
+  if (window.offset % kWindowAlignment != 0) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: a container begins on a multiple of {} bytes, or it cannot be mapped; align it when the "
+                    "larger file is made",
+                    name, kWindowAlignment)};
+  }
+  if (!checked_add(window.offset, window.size)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: {} bytes from there are beyond any file", name, window.size)};
+  }
+  return Done{};
+}
+
 Result<std::shared_ptr<const MappedContainer>> map_container(std::unique_ptr<mapping::OsFile> file,
                                                              const std::string& name,
                                                              const mapping::FileIdentity& identity,
                                                              container::OpenedToc opened) {
-  const mapping::FilesystemKind filesystem = mapping::filesystem_kind(file->descriptor());
+  const mapping::FilesystemKind filesystem =
+      file->descriptor() < 0 ? mapping::FilesystemKind{.name = "memory"} : mapping::filesystem_kind(file->descriptor());
   auto region = mapping::map_file(*file, opened.header.committed_end);
   if (!region.ok()) {
     Error error = in_context(std::move(region).error(), name);
@@ -105,11 +127,12 @@ void Registry::after_fork_in_child() {
   registry.mutex_.unlock();
 }
 
-std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity) {
+std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
+                                                                const FileWindow& window) {
   std::shared_ptr<const MappedContainer> live;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = entries_.find({identity.device, identity.inode});
+    const auto found = entries_.find({identity.device, identity.inode, window});
     if (found == entries_.end()) return nullptr;
     live = found->second.container.lock();
   }
@@ -138,35 +161,61 @@ Result<Registry::Opened> Registry::open_path(const std::string& path, const Open
   auto identity = mapping::stat_path(path, flags);
   if (!identity.ok()) return in_context(std::move(identity).error(), path);
   if (!identity.value().regular) return not_regular(path);
-  if (auto live = find_unchanged(identity.value())) {
+  if (auto live = find_unchanged(identity.value(), {})) {
     FATCTX_TRY(check_policy(*live, path, options));
     return Opened{std::move(live), true};
   }
   auto file = mapping::open_for_reading(path, flags);
   if (!file.ok()) return in_context(std::move(file).error(), path);
-  return open_file(std::move(file).value(), path, options);
+  return open_file(std::move(file).value(), path, options, {});
 }
 
-Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOptions& options) {
-  const std::string name = fmt::format("fd {}", descriptor);
-  auto identity = mapping::stat_descriptor(descriptor);
-  if (!identity.ok()) return std::move(identity).error();
-  if (!identity.value().regular) return not_regular(name);
-  if (auto live = find_unchanged(identity.value())) {
+std::string Registry::descriptor_name(int descriptor, const FileWindow& window) {
+  if (window == FileWindow{}) return fmt::format("fd {}", descriptor);
+  return fmt::format("fd {} from byte {:#x}", descriptor, window.offset);
+}
+
+Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOptions& options,
+                                                   const FileWindow& window) {
+  const bool whole = window == FileWindow{};
+  const std::string name = descriptor_name(descriptor, window);
+  FATCTX_TRY(check_window(window, name));
+  auto stat = mapping::stat_descriptor(descriptor);
+  if (!stat.ok()) return std::move(stat).error();
+  if (!stat.value().regular) return not_regular(name);
+  const mapping::FileIdentity identity = mapping::window_identity(stat.value(), window.offset, window.size);
+  if (auto live = find_unchanged(identity, window)) {
     FATCTX_TRY(check_policy(*live, name, options));
     return Opened{std::move(live), true};
   }
-  auto file = mapping::duplicate_for_reading(descriptor);
-  if (!file.ok()) return std::move(file).error();
-  return open_file(std::move(file).value(), name, options);
+  if (identity.size < window.size || (!whole && identity.size == 0)) {
+    return Error{ErrorCode::kTruncated,
+                 fmt::format("{}: {} bytes from there were asked for, and the file has {} bytes", name,
+                             window.size == 0 ? "all" : fmt::to_string(window.size), stat.value().size)};
+  }
+  auto opened = mapping::duplicate_for_reading(descriptor);
+  if (!opened.ok()) return std::move(opened).error();
+  std::unique_ptr<mapping::OsFile> file = std::move(opened).value();
+  if (!whole) file = std::make_unique<mapping::WindowedFile>(std::move(file), window.offset, window.size);
+  return open_file(std::move(file), name, options, window);
+}
+
+Result<std::shared_ptr<const MappedContainer>> Registry::open_memory(ByteView bytes,
+                                                                     std::shared_ptr<const void> owner) {
+  static const std::string kName = "memory";
+  auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
+  FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
+  auto opened = container::read_toc(*file, identity.size);
+  if (!opened.ok()) return in_context(std::move(opened).error(), kName);
+  return map_container(std::move(file), kName, identity, std::move(opened).value());
 }
 
 Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
-                                             const OpenOptions& options) {
+                                             const OpenOptions& options, const FileWindow& window) {
   // The descriptor decides from here on: the path may lead elsewhere by now.
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   if (!identity.regular) return not_regular(name);
-  Opening opening(*this, {identity.device, identity.inode});
+  Opening opening(*this, {identity.device, identity.inode, window});
   if (const auto& live = opening.live()) {
     // Somebody else has opened it while this thread waited, or its times have moved: asked again, because the file
     // may have been appended to while waiting.

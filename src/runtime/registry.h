@@ -34,7 +34,14 @@ class Registry {
   };
   // Errors: as Container::open.
   [[nodiscard]] Result<Opened> open_path(const std::string& path, const OpenOptions& options);
-  [[nodiscard]] Result<Opened> open_descriptor(int descriptor, const OpenOptions& options);
+  [[nodiscard]] Result<Opened> open_descriptor(int descriptor, const OpenOptions& options, const FileWindow& window);
+
+  // What errors and reports call it: "fd 7", "fd 7 from byte 0x1000".
+  [[nodiscard]] static std::string descriptor_name(int descriptor, const FileWindow& window);
+  // Bytes that lie in memory already: checked like a file, shared with nobody, because the same address may hold other
+  // bytes tomorrow.
+  [[nodiscard]] static Result<std::shared_ptr<const MappedContainer>> open_memory(ByteView bytes,
+                                                                                  std::shared_ptr<const void> owner);
 
   // How many mappings are alive, for tests and metrics.
   [[nodiscard]] std::size_t live_count() const;
@@ -43,11 +50,12 @@ class Registry {
   struct FileKey {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
+    FileWindow window;  // two containers may lie in one file
     friend bool operator==(const FileKey&, const FileKey&) = default;
   };
   struct FileKeyHash {
     std::size_t operator()(const FileKey& key) const noexcept {
-      return std::hash<std::uint64_t>{}(key.inode ^ (key.device << 32 | key.device >> 32));
+      return std::hash<std::uint64_t>{}(key.inode ^ (key.device << 32 | key.device >> 32) ^ (key.window.offset << 20));
     }
   };
   struct Entry {
@@ -56,9 +64,10 @@ class Registry {
   };
   class Opening;
 
-  [[nodiscard]] std::shared_ptr<const MappedContainer> find_unchanged(const mapping::FileIdentity& identity);
+  [[nodiscard]] std::shared_ptr<const MappedContainer> find_unchanged(const mapping::FileIdentity& identity,
+                                                                      const FileWindow& window);
   [[nodiscard]] Result<Opened> open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
-                                         const OpenOptions& options);
+                                         const OpenOptions& options, const FileWindow& window);
   void forget_dead();
 
   static void before_fork();

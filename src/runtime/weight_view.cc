@@ -67,11 +67,11 @@ Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
   if (reference == toc.references.end()) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("{}: record {} \"{}\" has no tensor table; pack it with tensors to get views by name",
-                             path_, weights.id, weights.name)};
+                             origin_.path, weights.id, weights.name)};
   }
   FATCTX_ASSIGN(RecordView blob, acquire(weights_id));
   auto table = mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes);
-  if (!table.ok()) return in_context(std::move(table).error(), path_);
+  if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
   return TensorTable(
       std::make_shared<const TensorTable::Impl>(TensorTable::Impl{mapped_, table.value(), std::move(blob)}));
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "mapping/windowed_file.h"
 #include "support/memory_file.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
@@ -56,6 +57,22 @@ TEST_P(MappedRegionTest, MapsExactlyTheBytesAskedFor) {
     EXPECT_EQ(region.value()->bytes().size(), size);
     EXPECT_TRUE(equal(region.value()->bytes())) << size;
   }
+}
+
+TEST_P(MappedRegionTest, MapsAPartFromAnyByteAndNothingBehindIt) {
+  for (const std::uint64_t base : {1ULL, 100ULL, 4096ULL, 5000ULL, 65'536ULL}) {  // pages may be larger than 4 KiB
+    const WindowedFile part(open_for_reading(path_).value(), base, 20'000);
+
+    const auto region = GetParam().map(part, 20'000);
+
+    ASSERT_TRUE(is_ok(region)) << base;
+    const ByteView bytes = region.value()->bytes();
+    ASSERT_EQ(bytes.size(), 20'000U);
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), content_.begin() + static_cast<long>(base))) << base;
+    EXPECT_TRUE(fails_with(GetParam().map(part, 20'001), ErrorCode::kTruncated))
+        << "the file goes on, the part does not";
+  }
+  EXPECT_EQ(support::maps_of(folder_.path()), 0U);
 }
 
 TEST_P(MappedRegionTest, RefusesToMapPastTheEndOrNothing) {

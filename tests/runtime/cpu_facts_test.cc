@@ -11,15 +11,16 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-struct Captured {
+struct Reported {
   const char* processor;
   X86Facts facts;
   const char* arch;
   Words features;
 };
 
-// Registers as processors of these families report them, with the states their system saves.
-const Captured kCaptured[] = {
+// Feature words set as processors of these families have them, put together by hand from the published feature lists; no
+// register here was read from a machine.
+const Reported kReported[] = {
     {"Core 2, no SSE4.2 and no POPCNT",
      {.leaf_1 = {.ecx = 0x0408e3fd, .edx = 0xbfebfbff}, .leaf_80000001 = {.ecx = 0x1, .edx = 0x20100800}},
      "x86-64-v1",
@@ -79,15 +80,15 @@ const Captured kCaptured[] = {
      {"amx", "avx-vnni", "avx512-bf16", "avx512-fp16", "avx512-vnni"}},
 };
 
-TEST(X86Target, LevelsAndWordsOfCapturedProcessors) {
-  for (const Captured& row : kCaptured) {
+TEST(X86Target, LevelsAndWordsOfKnownProcessors) {
+  for (const Reported& row : kReported) {
     const CpuTarget target = x86_target(row.facts);
     EXPECT_EQ(target.arch, row.arch) << row.processor;
     EXPECT_EQ(target.features, row.features) << row.processor;
   }
 }
 
-X86Facts sapphire_rapids() { return kCaptured[std::size(kCaptured) - 1].facts; }
+X86Facts sapphire_rapids() { return kReported[std::size(kReported) - 1].facts; }
 
 // Every bit a level needs, by hand from the psABI's list; without it the level below is the highest.
 struct NeededBit {

@@ -1,0 +1,37 @@
+#include "mapping/buffer_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace fatctx::mapping {
+namespace {
+
+Error read_only() { return Error{ErrorCode::kInternal, "a buffer in memory is for reading only"}; }
+
+}  // namespace
+
+Status BufferFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
+  if (!within({offset, buffer.size()}, bytes_.size())) {
+    return Error{
+        ErrorCode::kTruncated, fmt::format("the buffer ends at byte {}", bytes_.size()), {.file_offset = offset}};
+  }
+  const ByteView from = bytes_.subspan(static_cast<std::size_t>(offset), buffer.size());
+  std::copy(from.begin(), from.end(), buffer.begin());
+  return Done{};
+}
+
+Status BufferFile::write_at(std::uint64_t, ByteView) { return read_only(); }
+
+Status BufferFile::allocate(std::uint64_t) { return read_only(); }
+
+Status BufferFile::sync() { return read_only(); }
+
+Result<FileIdentity> BufferFile::identity() const {
+  FileIdentity identity;
+  identity.size = bytes_.size();
+  identity.regular = true;
+  return identity;
+}
+
+}  // namespace fatctx::mapping
