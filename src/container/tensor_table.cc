@@ -91,8 +91,8 @@ Status check_entry(const TensorEntry& entry, std::uint64_t offset, std::string_v
                      fmt::format("tensor \"{}\" has unknown flags 0x{:02x}", name, unsigned{entry.flags}));
   }
   if (entry.rank > kMaxRank) {
-    return malformed(
-        "F33", offset + offsetof(TensorEntry, rank),
+    return table_error(
+        ErrorCode::kLimitExceeded, "F33", offset + offsetof(TensorEntry, rank),
         fmt::format("tensor \"{}\" has rank {}; at most {} is allowed", name, unsigned{entry.rank}, kMaxRank));
   }
   for (std::size_t i = entry.rank; i < kMaxRank; ++i) {

@@ -529,7 +529,8 @@ class Parser {
     key.blob = version(disk.blob);
     key.generic = (disk.flags & kKeyGeneric) != 0;
     if (!features_canonical(key.features)) {
-      return malformed("F15", row, fmt::format("features \"{}\" are not sorted and unique", key.features));
+      return malformed("F15", row,
+                       fmt::format("features \"{}\" are not sorted, unique and without blanks", key.features));
     }
     return key;
   }
@@ -539,7 +540,7 @@ class Parser {
     while (!features.empty()) {
       const std::size_t comma = features.find(',');
       const std::string_view word = features.substr(0, comma);
-      if (word <= previous) return false;  // also an empty word
+      if (word <= previous || word.find(' ') != std::string_view::npos) return false;  // also an empty word
       previous = word;
       if (comma == std::string_view::npos) return true;
       features.remove_prefix(comma + 1);

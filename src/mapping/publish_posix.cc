@@ -98,13 +98,11 @@ class PosixPendingFile final : public PendingFile {
 
   Status open_named(UniqueFd& fd) {
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
-      const std::string name = random_name(base_);
-      fd =
-          UniqueFd(::openat(folder_fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
-      if (fd.valid()) {
-        temporary_ = name;
-        return Done{};
-      }
+      temporary_ = random_name(base_);  // kept first: nothing may fail between the file and our knowing its name
+      fd = UniqueFd(
+          ::openat(folder_fd_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+      if (fd.valid()) return Done{};
+      temporary_.clear();
       if (errno != EEXIST) return os_error(errno, fmt::format("cannot create a file in {}", folder_));
     }
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
@@ -114,11 +112,9 @@ class PosixPendingFile final : public PendingFile {
   Status link_unnamed() {
     const std::string self = fmt::format("/proc/self/fd/{}", file_->descriptor());
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
-      const std::string name = overwrite_ ? random_name(base_) : base_;
-      if (::linkat(AT_FDCWD, self.c_str(), folder_fd_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-        temporary_ = name;
-        return Done{};
-      }
+      temporary_ = overwrite_ ? random_name(base_) : base_;
+      if (::linkat(AT_FDCWD, self.c_str(), folder_fd_.get(), temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) return Done{};
+      temporary_.clear();
       if (errno != EEXIST) return os_error(errno, fmt::format("cannot name {}", target_));
       if (!overwrite_) return already_there();
     }

@@ -16,6 +16,7 @@ struct Lie {
   void (*damage)(support::HostileFile& file);
   ErrorCode code;
   std::string_view rule;
+  std::string_view words = {};  // of the message, where another check would blame the same rule
 };
 
 }  // namespace fatctx::container

@@ -93,7 +93,7 @@ inline constexpr Lie kTocLies[] = {
          set_directory(t, Table::kNames, [](auto& e) { e.count = e.count + 1; });
        };
      },
-     ErrorCode::kMalformed, "F12"},
+     ErrorCode::kMalformed, "F12", "leaves the table of contents"},
     {"a byte behind the last table", [](auto& f) { f.in_toc = [](auto& t) {
                                           auto head = support::struct_at<TocHeader>(t, 0);
                                           head.toc_size = head.toc_size + 1;
@@ -157,7 +157,7 @@ inline constexpr Lie kTocLies[] = {
     {"a segment without bytes", [](auto& f) { f.segments[1].size = 0; }, ErrorCode::kLimitExceeded, "F22"},
     {"a segment beyond the limit", [](auto& f) { f.segments[1].size = (kMaxLeaves << kLeafLog2) + 1; },
      ErrorCode::kLimitExceeded, "F22"},
-    {"a segment in the header", [](auto& f) { f.segments[0].offset = 0; }, ErrorCode::kMalformed, "F16"},
+    {"a segment in the header", [](auto& f) { f.segments[0].offset = 0; }, ErrorCode::kMalformed, "F16", "lies in the header"},
     {"a segment behind the end", [](auto& f) { f.segments[6].offset = f.live.committed_end + 0x10000 - f.live.toc_size; },
      ErrorCode::kMalformed, "F16"},
     {"a segment whose end wraps", [](auto& f) { f.segments[6].offset = UINT64_MAX - 0xffff; }, ErrorCode::kMalformed,
@@ -238,7 +238,7 @@ inline constexpr Lie kTocLies[] = {
     {"reserved bytes of a slice", [](auto& f) { f.slices[0].reserved[3] = std::byte{1}; }, ErrorCode::kMalformed,
      "F20"},
     {"a slice of a segment that is not there", [](auto& f) { f.slices[0].segment = 7; }, ErrorCode::kMalformed, "F38"},
-    {"a slice of a LEAVES segment", [](auto& f) { f.slices[0].segment = 6; }, ErrorCode::kMalformed, "F38"},
+    {"a slice of a LEAVES segment", [](auto& f) { f.slices[0].segment = 6; }, ErrorCode::kMalformed, "F38", "holds no payload"},
     {"a slice of a DEAD segment",
      [](auto& f) { f.slices[0].segment = f.insert_segment(SegmentKind::kDead, 1000); }, ErrorCode::kMalformed, "F38"},
     {"a slice without bytes", [](auto& f) { f.slices[0].size = 0; }, ErrorCode::kMalformed, "F38"},
@@ -323,7 +323,7 @@ inline constexpr Lie kTocLies[] = {
      },
      ErrorCode::kLimitExceeded, "F32"},
     {"slices of another record", [](auto& f) { f.records[1].first_slice = 0; }, ErrorCode::kMalformed, "F15"},
-    {"more slices than there are", [](auto& f) { f.records[6].slice_count = 2; }, ErrorCode::kMalformed, "F38"},
+    {"more slices than there are", [](auto& f) { f.records[6].slice_count = 2; }, ErrorCode::kMalformed, "F38", "more slices than there are"},
     {"2^32 - 1 slices", [](auto& f) { f.records[0].slice_count = UINT32_MAX; }, ErrorCode::kMalformed, "F38"},
     {"a second slice that is not on the granule",
      [](auto& f) {
@@ -358,7 +358,7 @@ inline constexpr Lie kTocLies[] = {
        f.keys.insert(f.keys.begin() + 1, f.keys[0]);
        f.keys[1].vtcm_mb = 1;
      },
-     ErrorCode::kMalformed, "F28"},
+     ErrorCode::kMalformed, "F28", "a second key for one record"},
     {"a full key there twice",
      [](auto& f) {
        f.keys[2].arch = f.keys[1].arch;

@@ -52,6 +52,7 @@ void expect_refused(const Lie& lie) {
   ASSERT_FALSE(opened.ok());
   EXPECT_TRUE(is_error(opened.error(), lie.code, lie.rule));
   EXPECT_TRUE(opened.error().where.file_offset.has_value()) << to_text(opened.error());
+  EXPECT_NE(opened.error().message.find(lie.words), std::string::npos) << to_text(opened.error());
   const auto report = verify_container(file, {});
   ASSERT_TRUE(is_ok(report)) << "a broken rule is a finding";
   ASSERT_EQ(report.value().findings.size(), 1U);

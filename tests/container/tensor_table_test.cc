@@ -2,6 +2,7 @@
 #include "container/tensor_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -57,6 +58,7 @@ struct Lie {
   std::function<void(Bytes&)> damage;
   ErrorCode code;
   std::string_view rule;
+  std::string_view words = {};  // of the message, where another check would blame the same rule
 };
 
 const Lie kLies[] = {
@@ -90,17 +92,17 @@ const Lie kLies[] = {
     {"descending names", [](auto& t) { t[kNamesAt] = std::byte{'b'}; }, ErrorCode::kMalformed, "F15"},
     {"equal names", [](auto& t) { t[kNamesAt + 6] = std::byte{'b'}; }, ErrorCode::kMalformed, "F15"},
     {"an unknown element type", [](auto& t) { set<std::uint16_t>(t, entry_at(0) + kDType, 99); }, ErrorCode::kMalformed,
-     "F33"},
+     "F33", "unknown element type 99"},
     {"element type 0", [](auto& t) { set<std::uint16_t>(t, entry_at(0) + kDType, 0); }, ErrorCode::kMalformed, "F33"},
-    {"rank 9", [](auto& t) { t[entry_at(0) + kRank] = std::byte{9}; }, ErrorCode::kMalformed, "F33"},
-    {"rank 65", [](auto& t) { t[entry_at(0) + kRank] = std::byte{65}; }, ErrorCode::kMalformed, "F33"},
+    {"rank 9", [](auto& t) { t[entry_at(0) + kRank] = std::byte{9}; }, ErrorCode::kLimitExceeded, "F33", "has rank 9"},
+    {"rank 65", [](auto& t) { t[entry_at(0) + kRank] = std::byte{65}; }, ErrorCode::kLimitExceeded, "F33"},
     {"an unknown flag", [](auto& t) { t[entry_at(0) + kFlags] = std::byte{3}; }, ErrorCode::kMalformed, "F20"},
     {"reserved half-word", [](auto& t) { t[entry_at(1) + kFlags + 1] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"reserved word", [](auto& t) { t[entry_at(1) + kFlags + 3] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"an unused dimension", [](auto& t) { set<std::uint64_t>(t, entry_at(2) + kDims + 56, 1); }, ErrorCode::kMalformed,
      "F20"},
     {"a product above 64 bits", [](auto& t) { set<std::uint64_t>(t, entry_at(2) + kDims, UINT64_MAX / 8); },
-     ErrorCode::kMalformed, "F33"},
+     ErrorCode::kMalformed, "F33", "does not fit 64 bits"},
     {"a product that wraps to the right size",
      [](auto& t) { set<std::uint64_t>(t, entry_at(2) + kDims, 5 + (std::uint64_t{1} << 59)); }, ErrorCode::kMalformed,
      "F33"},
@@ -131,7 +133,21 @@ TEST(TensorTable, EveryLieIsRefusedWithItsRuleAndPlace) {
     EXPECT_EQ(parsed.error().code, lie.code) << lie.name << ": " << to_text(parsed.error());
     EXPECT_EQ(parsed.error().where.rule, lie.rule) << lie.name << ": " << to_text(parsed.error());
     EXPECT_TRUE(parsed.error().where.file_offset.has_value()) << lie.name;
+    EXPECT_NE(parsed.error().message.find(lie.words), std::string::npos) << lie.name << ": " << to_text(parsed.error());
   }
+}
+
+TEST(TensorTable, ATableAboveItsLimitIsRefusedBeforeItIsLookedAt) {
+  const std::size_t size = (std::size_t{256} << 20) + 1;
+  // Address space only: a page of it that was touched would be zero, and another complaint.
+  void* reserved = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(reserved, MAP_FAILED);
+
+  const auto parsed = parse_tensor_table({static_cast<const std::byte*>(reserved), size}, kBlobSize);
+  (void)::munmap(reserved, size);
+
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().code, ErrorCode::kLimitExceeded) << to_text(parsed.error());
 }
 
 TEST(TensorTable, WhatWasBuiltIsReadBackInOrderOfNames) {

@@ -1,0 +1,46 @@
+// Descriptions as they stand in a file, and what the reader thinks of others.
+#include "container/metadata_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "container/open.h"
+#include "support/memory_file.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+
+namespace fatctx::container {
+namespace {
+
+using support::Bytes;
+using support::fails_with;
+
+TEST(Description, OneAboveTheLimitIsRefusedBeforeItIsParsed) {
+  // A field of unknown number and unbounded length parses well: only its size is wrong.
+  Bytes bytes((std::size_t{1} << 20) + 1, std::byte{0});
+  bytes[0] = std::byte{0xfa};  // field 127, bytes
+  bytes[1] = std::byte{0x07};
+  const std::size_t payload = bytes.size() - 5;
+  bytes[2] = std::byte(0x80 | (payload & 0x7f));
+  bytes[3] = std::byte(0x80 | (payload >> 7 & 0x7f));
+  bytes[4] = std::byte(payload >> 14 & 0x7f);
+
+  EXPECT_TRUE(fails_with(decode_description(bytes), ErrorCode::kLimitExceeded, "F32"));
+}
+
+TEST(Description, DamagedBytesInAFileAreRefusedBeforeTheyAreParsed) {
+  support::MemoryFile file(support::packed_bytes(support::cpu_records()));
+  const auto opened = read_toc(file, file.size());
+  ASSERT_TRUE(opened.ok()) << to_text(opened.error());
+  const RecordInfo* description = nullptr;
+  for (const RecordInfo& record : opened.value().toc.records) {
+    if (record.type == RecordType::kDescription) description = &record;
+  }
+  ASSERT_NE(description, nullptr);
+  file.bytes()[static_cast<std::size_t>(description->file_offset)] ^= std::byte{1};
+
+  EXPECT_TRUE(
+      fails_with(read_metadata_record(file, opened.value().toc, *description), ErrorCode::kChecksumMismatch, "F37"));
+}
+
+}  // namespace
+}  // namespace fatctx::container
