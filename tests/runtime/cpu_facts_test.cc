@@ -18,8 +18,8 @@ struct Reported {
   Words features;
 };
 
-// Feature words set as processors of these families have them, put together by hand from the published feature lists; no
-// register here was read from a machine.
+// Feature words set as processors of these families have them, put together by hand from the published feature lists:
+// no register here was read from a machine.
 const Reported kReported[] = {
     {"Core 2, no SSE4.2 and no POPCNT",
      {.leaf_1 = {.ecx = 0x0408e3fd, .edx = 0xbfebfbff}, .leaf_80000001 = {.ecx = 0x1, .edx = 0x20100800}},
