@@ -1,10 +1,14 @@
-# Headers, libraries, the command, and a package file: `find_package(fatctx)` then `fatctx::fatctx`.
+# Headers, libraries, the command, and a package file: `find_package(fatctx)` then `fatctx::fatctx`, or `fatctx::fatctx_c`
+# for the C interface, which `pkg-config fatctx` finds too.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/include/fatctx/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fatctx)
 install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_runtime EXPORT fatctxTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS fatctx_c EXPORT fatctxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+configure_file(cmake/fatctx.pc.in ${PROJECT_BINARY_DIR}/fatctx.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/fatctx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(FATCTX_BUILD_TOOLS)
   install(TARGETS fatctx_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

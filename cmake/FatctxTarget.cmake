@@ -18,3 +18,16 @@ function(fatctx_target_options target)
     target_link_options(${target} PRIVATE -fsanitize=${FATCTX_SANITIZE})
   endif()
 endfunction()
+
+# The same for a program in C that uses the C interface. It is linked by the C++ compiler, whose sanitizers the library
+# needs; its own few lines are not instrumented.
+function(fatctx_c_target_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+  if(FATCTX_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  set_target_properties(${target} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF LINKER_LANGUAGE CXX)
+  if(FATCTX_SANITIZE)
+    target_link_options(${target} PRIVATE -fsanitize=${FATCTX_SANITIZE})
+  endif()
+endfunction()

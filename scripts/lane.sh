@@ -25,7 +25,7 @@ passes() {
 cpp_files() {
   local folder
   for folder in include src tools tests bench python samples; do
-    [[ ! -d $folder ]] || find "$folder" -name '*.h' -o -name '*.cc' -o -name '*.cpp'
+    [[ ! -d $folder ]] || find "$folder" -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.cpp'
   done | sort
 }
 

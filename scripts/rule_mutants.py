@@ -23,14 +23,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ["src/container/header.cc", "src/container/toc.cc", "src/container/tensor_table.cc",
          "src/container/metadata_codec.cc", "src/container/verify.cc", "src/container/open.cc",
-         "src/container/leaves.cc"]
+         "src/container/leaves.cc", "src/container/record_stream.cc", "src/container/codec.cc"]
 COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
-FILTER = "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:Heap.*"
+FILTER = "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:Heap.*:Codec.*:ColdRecord.*"
 
 # Places that no test can tell from their absence, and why. Keys are parts of the line or of the ones below it.
 ACCEPTED: dict[str, str] = {
     "a text of the description of {}": "the words of the two checks below it, which are tried themselves",
     "the description cannot be encoded": "protobuf encodes whatever passed the checks of texts and size",
+    "lz4 does not compress": "a writer's error that liblz4 never gives: its buffer has the size that it asks for",
+    "size > header.size()": "liblz4 knows the size of every header that begins with the magic",
+    "makes no progress": "liblz4 takes what it asks for; without the check a liblz4 that does not would never end",
     "the names region is empty": "an empty region has no empty name either, which the next check that looks one up says",
 }
 

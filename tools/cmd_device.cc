@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fatctx/device.h"
+#include "fatctx/file_mapping.h"
 #include "tools/command.h"
 #include "tools/print.h"
 
@@ -30,6 +31,10 @@ std::string device_text(const Detection& detection) {
   if (device.sdk) block.add("sdk", to_text(*device.sdk));
   if (device.api) block.add("api", to_text(*device.api));
   if (device.blob) block.add("blob", to_text(*device.blob));
+  const MappingCapability mapping = file_mapping_capability();
+  block.add("mapping", mapping.available
+                           ? mapping.how + ", pages of " + std::to_string(mapping.page_bytes) + " bytes"
+                           : "not available: records are copied once per process");
   Table table({{"source"}, {"state"}, {"value as read"}});
   for (const DetectionSource& source : detection.sources) table.add_row({source.id, source.state, source.raw});
   return block.text() + "\n" + table.text();
@@ -44,6 +49,9 @@ Result<ExitCode> run_device(bool json) {
   nlohmann::ordered_json printed = {{"schema", "fatctx.detection/1"},
                                     {"device", nlohmann::ordered_json::parse(device_to_json(detection.device))},
                                     {"sources", nlohmann::ordered_json::array()}};
+  const MappingCapability mapping = file_mapping_capability();
+  printed["file_mapping"] = {
+      {"available", mapping.available}, {"how", mapping.how}, {"page_bytes", mapping.page_bytes}};
   for (const DetectionSource& source : detection.sources) {
     printed["sources"].push_back({{"id", source.id}, {"state", source.state}, {"raw", source.raw}});
   }

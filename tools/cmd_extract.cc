@@ -11,6 +11,7 @@
 #include "tools/find_record.h"
 #include "tools/print.h"
 #include "tools/progress.h"
+#include "tools/recording.h"
 
 namespace fatctx::tools {
 
@@ -68,7 +69,9 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   command->add_option("RECORD", options->record, "A record's name, or # and its id")->required();
   command->add_option("-o,--output", options->output, "Where to; - is stdout")->required()->type_name("OUT");
   command->add_flag("--force", options->force, "Replace OUT if it is there");
-  command->callback([options, &outcome] { outcome.finish(run_extract(*options)); });
+  const auto recording = add_recording(*command);
+  command->callback(
+      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_extract(*options); })); });
 }
 
 }  // namespace fatctx::tools

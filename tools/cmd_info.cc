@@ -5,14 +5,14 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
+#include "fatctx/info.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
-#include "tools/info_json.h"
 #include "tools/info_text.h"
 #include "tools/print.h"
+#include "tools/recording.h"
 
 namespace fatctx::tools {
 
@@ -29,7 +29,7 @@ struct InfoOptions {
 };
 
 ExitCode print_layout(bool json) {
-  print_result(json ? json_text(layout_json()) : layout_text());
+  print_result(json ? layout_json() + '\n' : layout_text());
   return ExitCode::kOk;
 }
 
@@ -57,11 +57,10 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   }
 
   if (options.json) {
-    auto json = container_json(container, description);
-    if (tensors) json["tensors"] = tensors_json(*weights, *tensors);
-    if (options.graphs) json["graphs"] = graphs_json(description);
-    if (options.options) json["options"] = options_json(description);
-    print_result(json_text(json));
+    InfoParts parts{.graphs = options.graphs, .options = options.options};
+    if (weights) parts.tensors_of = weights->id;
+    FATCTX_ASSIGN(const std::string json, info_json(container, description, parts));
+    print_result(json + '\n');
   } else {
     std::vector<std::string> sections;
     if (options.records) sections.push_back(record_details_text(container, description));
@@ -94,7 +93,9 @@ void add_info(CLI::App& app, Outcome& outcome) {
   command->add_flag("--options", options->options, "Print the stored compiler and session options");
   command->add_flag("--layout", options->layout, "Print the field tables of the format; needs no FILE");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)");
-  command->callback([options, &outcome] { outcome.finish(run_info(*options)); });
+  const auto recording = add_recording(*command);
+  command->callback(
+      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_info(*options); })); });
 }
 
 }  // namespace fatctx::tools

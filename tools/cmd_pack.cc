@@ -12,6 +12,7 @@
 
 #include "tools/command.h"
 #include "tools/manifest.h"
+#include "tools/manifest_schema.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
 
@@ -150,6 +151,11 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->check(CLI::IsMember({"on", "off", "require"}))
       ->type_name("WORD");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
+  const auto print_schema = [] {
+    print_result(manifest_schema());
+    throw CLI::Success();  // before anything that is missing is missed
+  };
+  command->add_flag_callback("--schema", print_schema, "Print the JSON Schema of a MANIFEST, and do nothing else");
   command->callback([flags, &outcome] { outcome.finish(run_pack(*flags)); });
 }
 

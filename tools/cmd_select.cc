@@ -14,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/print.h"
+#include "tools/recording.h"
 
 namespace fatctx::tools {
 
@@ -73,7 +74,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
     policy.record_override = std::string(record.name);
   }
   const std::vector<Candidate> candidates = container.candidates();
-  FATCTX_ASSIGN(const Selection selection, select(candidates, device, policy));
+  FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
   if (options.json) {
     print_result(json_text(nlohmann::ordered_json::parse(explain_json(selection, candidates, device, policy))));
   } else {
@@ -105,7 +106,9 @@ void add_select(CLI::App& app, Outcome& outcome) {
   command->add_flag("--allow-lower-arch", options->policy.allow_lower_arch, "Accept records for a lower Hexagon arch");
   command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
-  command->callback([options, &outcome] { outcome.finish(run_select(*options)); });
+  const auto recording = add_recording(*command);
+  command->callback(
+      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_select(*options); })); });
 }
 
 }  // namespace fatctx::tools

@@ -11,6 +11,7 @@
 #include "tools/find_record.h"
 #include "tools/print.h"
 #include "tools/progress.h"
+#include "tools/recording.h"
 
 namespace fatctx::tools {
 
@@ -76,7 +77,9 @@ void add_verify(CLI::App& app, Outcome& outcome) {
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("--record", options->record, "Check this record only; a name, or # and an id")->type_name("NAME");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.verify/1)");
-  command->callback([options, &outcome] { outcome.finish(run_verify(*options)); });
+  const auto recording = add_recording(*command);
+  command->callback(
+      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_verify(*options); })); });
 }
 
 }  // namespace fatctx::tools

@@ -151,6 +151,8 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
     print_result(parsed_command().help());
   } catch (const CLI::CallForVersion& version) {
     print_result(fmt::format("{}\n", version.what()));
+  } catch (const CLI::Success&) {
+    return ExitCode::kOk;  // an option that answers by itself, as --help does
   } catch (const CLI::ParseError& error) {
     return usage_error(as_our_line(error.what()) + "; " + help_hint(parsed_command()));
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "fatctx/info.h"
 #include "fatctx/layout.h"
 #include "tools/print.h"
 
@@ -45,6 +46,14 @@ std::string sharing_text(const RecordInfo& record, std::span<const RecordInfo> r
   if (!twins.empty()) parts.push_back("same bytes as " + names_of(records, twins));
   if (record.slice_count > 1) parts.push_back(count_text(record.slice_count, "slice"));
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// The same behind the codec and what it makes of the size.
+std::string storage_text(const RecordInfo& record, std::span<const RecordInfo> records) {
+  const std::string sharing = sharing_text(record, records);
+  if (record.codec == Codec::kNone) return sharing;
+  return fmt::format("{}, {} stored{}{}", codec_name(record.codec), short_size_text(record.stored_bytes),
+                     sharing.empty() ? "" : "; ", sharing);
 }
 
 // Bytes that would be in the file again if equal records were not stored once.
@@ -105,17 +114,6 @@ std::string io_text(std::string_view role, const std::vector<DescribedTensor>& t
 
 }  // namespace
 
-std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records) {
-  std::vector<std::uint32_t> ids;
-  if (record.stored_bytes == 0 || record.slice_count != 1) return ids;
-  for (const RecordInfo& other : records) {
-    const bool same_place =
-        other.slice_count == 1 && other.file_offset == record.file_offset && other.stored_bytes == record.stored_bytes;
-    if (same_place && other.id != record.id) ids.push_back(other.id);
-  }
-  return ids;
-}
-
 std::string header_text(const Container& container, const ContainerDescription& description) {
   const OpenReport& report = container.report();
   Block block;
@@ -160,7 +158,7 @@ std::string record_table_text(const Container& container) {
     table.add_row({fmt::format("{}", record.id), std::string(record_type_name(record.type)), std::string(record.name),
                    targeted ? target_text(record.key) : "", short_size_text(record.size_bytes),
                    grouped(record.size_bytes), record.size_bytes == 0 ? "" : offset_text(record.file_offset),
-                   sharing_text(record, container.records())});
+                   storage_text(record, container.records())});
   }
   return table.text();
 }
@@ -173,7 +171,9 @@ std::string record_details_text(const Container& container, const ContainerDescr
     block.add("type", record_type_name(record.type));
     add_if(block, "name", record.name);
     block.add("size", size_text(record.size_bytes));
-    block.add("stored", size_text(record.stored_bytes));
+    block.add("stored", record.codec == Codec::kNone
+                            ? size_text(record.stored_bytes)
+                            : fmt::format("{}, {}", size_text(record.stored_bytes), codec_name(record.codec)));
     block.add("slices", fmt::format("{}", record.slice_count));
     if (record.size_bytes != 0) block.add("file offset", offset_text(record.file_offset));
     block.add("xxh3-128", to_hex(record.hash.bytes));

@@ -9,9 +9,6 @@
 
 namespace fatctx::tools {
 
-// Ids of the records that lie on the same bytes as `record`, without itself.
-[[nodiscard]] std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records);
-
 [[nodiscard]] std::string header_text(const Container& container, const ContainerDescription& description);
 [[nodiscard]] std::string record_table_text(const Container& container);
 [[nodiscard]] std::string degraded_text(const OpenReport& report);  // empty if nothing is lost

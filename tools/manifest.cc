@@ -18,10 +18,12 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::uint64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxI64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 
 const std::vector<std::string> kRecordTypes = {"context_binary", "weight_blob", "source_model", "wrapper_model",
                                                "opaque"};
+const std::vector<std::string> kCodecs = {"none", "lz4"};
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -157,8 +159,10 @@ Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) 
     FATCTX_ASSIGN(const JsonCursor shape, element.required("shape"));
     FATCTX_ASSIGN(const auto dims, shape.elements());
     for (const JsonCursor& dim : dims) {
-      if (!dim.value().is_number_integer() || dim.value() < -1)
-        return dim.wrong("a whole number, or -1 if it is not fixed");
+      const bool fits = dim.value().is_number_unsigned()
+                            ? dim.value().get<std::uint64_t>() <= kMaxI64
+                            : dim.value().is_number_integer() && dim.value().get<std::int64_t>() >= -1;
+      if (!fits) return dim.wrong("a whole number, or -1 if it is not fixed");
       tensor.shape.push_back(dim.value().get<std::int64_t>());
     }
     tensors.push_back(std::move(tensor));
@@ -189,9 +193,23 @@ Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRe
   return Done{};
 }
 
+// Whether a record of this type may be compressed: what nobody maps.
+bool cold(RecordType type) { return type == RecordType::kSourceModel || type == RecordType::kOpaque; }
+
+Result<Codec> codec_at(const JsonCursor& cursor, RecordType type) {
+  FATCTX_ASSIGN(const std::string word, cursor.text());
+  const auto codec = codec_from_name(word);
+  if (!codec) return cursor.wrong_word(word, kCodecs);
+  if (*codec != Codec::kNone && !cold(type)) {
+    return cursor.error(fmt::format("found \"{}\"; allowed for a {}: \"none\", because it is mapped as it is", word,
+                                    record_type_name(type)));
+  }
+  return *codec;
+}
+
 Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& folder, const std::string& group) {
   FATCTX_TRY(cursor.only_keys({"type", "name", "file", "target", "unit", "group", "weights", "tensors", "graphs",
-                               "options", "format", "producer"}));
+                               "options", "format", "producer", "codec"}));
   ManifestRecord result;
   PackRecord& record = result.record;
   FATCTX_ASSIGN(const JsonCursor type, cursor.required("type"));
@@ -223,6 +241,8 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
     if (record.type != RecordType::kWeightBlob) return cursor.at("tensors").error("only a weight blob has tensors");
     FATCTX_ASSIGN(result.tensors, tensors_at(cursor.at("tensors"), folder));
   }
+  record.codec = default_codec(record.type);
+  if (cursor.has("codec")) FATCTX_TRY(store(codec_at(cursor.at("codec"), record.type), record.codec));
   if (cursor.has("graphs")) FATCTX_TRY(graphs_at(cursor.at("graphs"), folder, result));
   if (cursor.has("options")) FATCTX_TRY(store(options_at(cursor.at("options")), record.description.options));
   if (cursor.has("format")) FATCTX_TRY(store(cursor.at("format").text(), record.description.format));
@@ -314,6 +334,8 @@ Status gather_tensors(const ManifestRecord& from, const OnnxModels& models, Pack
 }
 
 }  // namespace
+
+Codec default_codec(RecordType type) { return type == RecordType::kSourceModel ? Codec::kLz4 : Codec::kNone; }
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder) {
   FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));

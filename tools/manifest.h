@@ -37,6 +37,9 @@ struct Manifest {
   std::vector<ManifestRecord> records;
 };
 
+// How a record is stored that does not say it: a source model is large and read once in a long while, if ever.
+[[nodiscard]] Codec default_codec(RecordType type);
+
 // Pure: reads no file. Relative paths in the result start with `folder`, unless that is empty.
 // Errors: invalid_argument with file, JSON pointer, what was found and what is allowed.
 [[nodiscard]] Result<Manifest> parse_manifest(std::string_view text, const std::string& file,

@@ -102,6 +102,7 @@ std::string manifest_text(const std::string& name, const std::vector<PackRecord>
     if (!description.options.empty()) row["options"] = options_json(description.options);
     if (!description.format.empty()) row["format"] = description.format;
     if (!description.producer.empty()) row["producer"] = description.producer;
+    if (record.codec != default_codec(record.type)) row["codec"] = codec_name(record.codec);
     json["records"].push_back(std::move(row));
   }
   return json.dump(2) + "\n";

@@ -13,6 +13,8 @@
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
+#include "fatctx/file_mapping.h"
+#include "fatctx/memory.h"
 #include "fatctx/record.h"
 #include "fatctx/select.h"
 
@@ -31,6 +33,9 @@ struct OpenOptions {
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
   bool follow_symlinks = true;
   bool require_local = false;  // refuse network and FUSE filesystems with remote_filesystem
+  FileMapping file_mapping = FileMapping::kAuto;
+  std::shared_ptr<MappingProvider> mapping_provider = nullptr;  // null: the system
+  std::shared_ptr<ViewAllocator> allocator = nullptr;           // not null: views are placed in its memory
 };
 
 // The part of a larger file that is a container: an asset of an application package.
@@ -45,7 +50,8 @@ struct RecordInfo {
   RecordType type = RecordType::kOpaque;
   bool ignorable = false;
   bool must_map = false;
-  bool supported = true;  // false: this version lists the record but cannot hand it out (multi-slice, recipe, codec)
+  bool supported = true;       // false: this version lists the record but cannot hand it out (multi-slice, recipe)
+  Codec codec = Codec::kNone;  // with any other it has no view: stream_record() and extract_record() give its bytes
   std::string_view name;
   std::uint64_t size_bytes = 0;    // logical
   std::uint64_t stored_bytes = 0;  // sum of its slices
@@ -73,9 +79,15 @@ struct OpenReport {
   Hash128 toc_hash;
   bool already_live = false;  // another open of this process had mapped it; nothing was read
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
+  bool mapped = true;       // false: views are copies, one per record and process
+  std::string copy_reason;  // why they are: "file mapping is disabled by the caller"; empty if mapped
 };
 
-enum class AccessPath : std::uint8_t { kDirect };  // stitched, composed and copied come with multi-slice records
+// How a view came to be.
+enum class AccessPath : std::uint8_t {
+  kDirect,  // a pointer into the mapping
+  kCopied,  // the whole record, read once and verified, shared by all sessions of the process
+};          // stitched and composed come with multi-slice records
 [[nodiscard]] std::string_view access_path_name(AccessPath path) noexcept;
 
 // Read-only bytes of one record, and a share in what keeps them mapped.
@@ -87,20 +99,22 @@ enum class AccessPath : std::uint8_t { kDirect };  // stitched, composed and cop
 // The file:   must not be truncated while mapped (the system answers with SIGBUS); replacing it by rename is safe.
 class RecordView {
  public:
-  RecordView(std::shared_ptr<const MappedContainer> owner, std::uint32_t record_id, ByteView bytes) noexcept
-      : owner_(std::move(owner)), record_id_(record_id), bytes_(bytes) {}
+  RecordView(std::shared_ptr<const void> owner, std::uint32_t record_id, ByteView bytes,
+             AccessPath path = AccessPath::kDirect) noexcept
+      : owner_(std::move(owner)), record_id_(record_id), bytes_(bytes), path_(path) {}
   [[nodiscard]] ByteView bytes() const& noexcept { return bytes_; }
   ByteView bytes() && = delete;  // a span out of a temporary view would dangle
   [[nodiscard]] const std::byte* data() const& noexcept { return bytes_.data(); }
   const std::byte* data() && = delete;
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return bytes_.size(); }
   [[nodiscard]] std::uint32_t record_id() const noexcept { return record_id_; }
-  [[nodiscard]] AccessPath access_path() const noexcept { return AccessPath::kDirect; }
+  [[nodiscard]] AccessPath access_path() const noexcept { return path_; }
 
  private:
-  std::shared_ptr<const MappedContainer> owner_;
+  std::shared_ptr<const void> owner_;
   std::uint32_t record_id_;
   ByteView bytes_;
+  AccessPath path_;
 };
 
 // One tensor of a weight blob: name, element type, shape, and its bytes in the mapping.
@@ -163,7 +177,8 @@ class Container {
   //
   // Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
   //         checksum_mismatch, limit_exceeded, bad_reference, changed (the file was cut while being opened),
-  //         remote_filesystem (only with require_local), no_resource, out_of_memory.
+  //         remote_filesystem (only with require_local), copy_not_allowed (only with FileMapping::kRequire),
+  //         no_resource, out_of_memory.
   [[nodiscard]] static Result<Container> open(const std::string& path, const OpenOptions& options = {});
   // The same for a descriptor, or for a part of the file behind it. A part is a file of its own to everything here: it
   // meets other opens of the same part, and its offsets count from its first byte.
@@ -203,12 +218,35 @@ class Container {
 
   // Candidates for select(), in record order. Lifetime: strings borrow from this container.
   [[nodiscard]] std::vector<Candidate> candidates() const&;
+  // The same as fatctx::select() of these, and seen by profile and trace. Errors: those of fatctx::select.
+  [[nodiscard]] Result<Selection> select(const Device& device, const SelectPolicy& policy = {}) const;
 
   // Errors: not_found, unsupported (multi-slice, recipe or packed record), checksum_mismatch (naming record and file
   //         offset), io, truncated (the file is shorter than it was).
-  // Cost: policy record_on_acquire reads the record once per mapping; afterwards and with `none`, no IO.
+  //         When views are copies: out_of_memory (naming the bytes), those of the allocator.
+  // Cost: policy record_on_acquire reads the record once per mapping; afterwards and with `none`, no IO. A copy is read
+  // and
+  //       verified once per process, whatever the policy.
   [[nodiscard]] Result<RecordView> acquire(std::uint32_t record_id) const;
   [[nodiscard]] Result<RecordView> acquire(std::string_view name) const;
+
+  // Brings the pages of exactly this record into memory, so that first touches do not wait for the disk. Checks nothing,
+  // and touches no page itself: a file that was cut or a disk that fails is an error, not a signal.
+  // Errors: not_found, unsupported (as acquire), changed, io (naming the first bad byte), no_resource.
+  // Cost:   reads what is not in the page cache, in steps of 4 MiB.
+  [[nodiscard]] Result<PrefetchReport> prefetch(std::uint32_t record_id, const PrefetchOptions& options = {}) const;
+  // The same on a thread of its own. Errors: not_found, unsupported, no_resource (no thread); the others come from
+  // PrefetchHandle::wait.
+  [[nodiscard]] Result<PrefetchHandle> prefetch_in_background(std::uint32_t record_id,
+                                                              PrefetchOptions options = {}) const;
+  // Gives back the memory of a record, for example when a device has a copy of it. Only whole pages that hold nothing
+  // else; views stay valid and come back from the file when they are touched. Does nothing to memory that is no file's:
+  // buffers, copies, regions of a MappingProvider.
+  // Errors: not_found, unsupported (as acquire), operation_not_permitted (it is locked).
+  [[nodiscard]] Result<ReleaseReport> release(std::uint32_t record_id, const ReleaseOptions& options = {}) const;
+  // Acquires the record and keeps its pages in memory.
+  // Errors: those of acquire, no_resource (naming RLIMIT_MEMLOCK and the bytes).
+  [[nodiscard]] Result<RecordLock> lock(std::uint32_t record_id) const;
 
   // The tensor table of a weight blob. Errors: as acquire, and not_found if the blob has no table, malformed (F33).
   [[nodiscard]] Result<TensorTable> tensors(std::uint32_t weights_id) const;
@@ -222,6 +260,17 @@ class Container {
 
  private:
   friend class RecordReader;
+  friend class Model;
+  // The work of the functions of these names, which profile and trace look at.
+  [[nodiscard]] static Result<Container> open_unobserved(Registry& registry, const std::string& path,
+                                                         const OpenOptions& options);
+  [[nodiscard]] static Result<Container> open_descriptor_unobserved(int descriptor, const OpenOptions& options,
+                                                                    const FileWindow& window);
+  [[nodiscard]] static Result<Container> open_memory_unobserved(ByteView bytes, const OpenOptions& options,
+                                                                std::shared_ptr<const void> owner);
+  [[nodiscard]] Result<RecordView> acquire_unobserved(std::uint32_t record_id) const;
+  // This container, for a consumer that cannot take mapped memory.
+  [[nodiscard]] Container with_copies(std::string reason) const;
   // How it was opened, and how it is opened again.
   struct Origin {
     Registry* registry = nullptr;  // null: a buffer
@@ -231,10 +280,12 @@ class Container {
     std::shared_ptr<const void> owner = nullptr;  // of a buffer
     OpenOptions options = {};
   };
-  Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live) noexcept;
+  Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live,
+            std::string copy_reason) noexcept;
   std::shared_ptr<const MappedContainer> mapped_;
   Origin origin_;
   bool already_live_;
+  std::string copy_reason_;  // empty: views lie in the mapping
 };
 
 // Opens `path` without the registry and checks everything, also when a structural rule already fails: the rule is

@@ -15,8 +15,10 @@ namespace fatctx {
 using ByteSink = std::function<Status(ByteView)>;
 
 // Streams the logical bytes of a record, read by pread and never through the map, in pieces of at most 1 MiB.
-// Every leaf is checked before its bytes are handed on, and the record's hash at the end.
-// Errors: not_found, unsupported, checksum_mismatch, truncated, changed, io, and what `sink` returns.
+// Every leaf is checked before its bytes are handed on or decompressed, and the record's hash at the end: the last
+// error may come after the last byte.
+// Errors: not_found, unsupported, checksum_mismatch, codec, truncated, changed, io, and what `sink` returns.
+// Cost:   a stored record 1 MiB of memory, a compressed one up to 10 MiB, whatever its size.
 [[nodiscard]] Status stream_record(const Container& container, std::uint32_t record_id, const ByteSink& sink,
                                    const Progress& progress = {});
 

@@ -16,6 +16,10 @@ struct ModelOptions {
   OpenOptions open = {};
   SelectPolicy policy = {};
   std::optional<Device> device = {};  // empty: detect_device()
+  // Asked once, by open() and choose(), before any view is handed out. A consumer that cannot take mapped memory gets
+  // copies that all its sessions share, and the open report of container() says so; with FileMapping::kRequire it gets
+  // the error copy_not_allowed instead. Not set: it takes mapped memory.
+  MappingProbe consumer = {};
 };
 
 class Session;
@@ -25,7 +29,7 @@ class Session;
 // Ownership: copyable; copies share everything. Threads: every member function from any number of threads.
 class Model {
  public:
-  // Errors: those of Container::open, and no_match with the reason for every record in the message.
+  // Errors: those of Container::open, no_match with the reason for every record in the message, copy_not_allowed.
   [[nodiscard]] static Result<Model> open(const std::string& path, const ModelOptions& options = {});
   // Chooses from a container that is already open.
   [[nodiscard]] static Result<Model> choose(const Container& container, const ModelOptions& options = {});
@@ -43,6 +47,7 @@ class Model {
 
  private:
   struct Impl;
+  [[nodiscard]] static Result<Container> settle_consumer(const Container& container, const MappingProbe& consumer);
   explicit Model(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
@@ -59,6 +64,13 @@ class Session {
   // A tensor of any of these blobs, by name. Errors: not_found; those of Container::tensors.
   [[nodiscard]] Result<WeightView> weight(std::string_view name) const;
 
+  // What Container does to one record, done to all that this session holds: binaries first, then weights, each once.
+  // A budget and a report are for all of them together; the first error ends it.
+  [[nodiscard]] Result<PrefetchReport> prefetch(const PrefetchOptions& options = {}) const;
+  [[nodiscard]] Result<PrefetchHandle> prefetch_in_background(PrefetchOptions options = {}) const;
+  // Other sessions may hold the same records: theirs come back from the file as well.
+  [[nodiscard]] Result<ReleaseReport> release(const ReleaseOptions& options = {}) const;
+
  private:
   friend class Model;
   explicit Session(Container container) : container_(std::move(container)) {}
@@ -67,6 +79,8 @@ class Session {
   std::vector<RecordView> binaries_;
   std::vector<std::string_view> units_;  // one per binary; borrow from the container
   std::vector<RecordView> weights_;
+  std::vector<std::uint32_t> record_ids_;  // of all views, each once
+  std::shared_ptr<const void> attached_;   // counts this session and its copies as one
 };
 
 }  // namespace fatctx

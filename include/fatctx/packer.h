@@ -57,6 +57,9 @@ struct PackRecord {
   std::vector<std::string> weights;  // names of the weight blobs it refers to
   std::vector<PackTensor> tensors;   // weight blobs only: becomes a tensor-table record "<name>.tensors"
   RecordDescription description;     // record_id is filled in by the packer
+  // kLz4 is for source models and opaque records, which nobody maps; it is what happens if it makes the record smaller
+  // and the record is not above 1 GiB.
+  Codec codec = Codec::kNone;
 };
 
 enum class Sharing : std::uint8_t { kOff, kPages, kBytes };

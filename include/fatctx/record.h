@@ -30,6 +30,16 @@ enum class RecordType : std::uint16_t {
 [[nodiscard]] std::string_view record_type_name(RecordType type) noexcept;
 [[nodiscard]] std::optional<RecordType> record_type_from_name(std::string_view name) noexcept;
 
+// How the bytes of a record are stored. Numbers stand in the file (docs/format.md, section 5.2).
+enum class Codec : std::uint8_t {
+  kNone = 0,  // as they are
+  kLz4 = 1,   // as one lz4 frame: smaller, to be streamed, never to be mapped
+};
+
+// "none", "lz4"; "unknown" for a number not listed. Static storage.
+[[nodiscard]] std::string_view codec_name(Codec codec) noexcept;
+[[nodiscard]] std::optional<Codec> codec_from_name(std::string_view name) noexcept;
+
 // A four-part version, ordered part by part. All zero means "unknown".
 struct Version {
   std::uint16_t major = 0;

@@ -44,6 +44,15 @@ VerifyPolicy verify_from(const std::string& word) {
                     {}});
 }
 
+FileMapping file_mapping_from(const std::string& word) {
+  for (const FileMapping mapping : {FileMapping::kAuto, FileMapping::kRequire, FileMapping::kDisabled}) {
+    if (word == file_mapping_name(mapping)) return mapping;
+  }
+  raise_error(Error{ErrorCode::kInvalidArgument,
+                    fmt::format("file_mapping is {}; allowed are 'auto', 'require' and 'disabled'", quoted(word)),
+                    {}});
+}
+
 // What verify() found, in Python's terms: the findings are exceptions that nobody raised.
 nb::list findings_of(const VerifyReport& report) {
   nb::list findings;
@@ -108,6 +117,8 @@ void bind_report(nb::module_& module) {
       .def_prop_ro(
           "verify", [](const OpenReport& self) { return std::string(verify_word(self.verify)); },
           "\"record_on_acquire\" or \"none\".")
+      .def_ro("mapped", &OpenReport::mapped, "False: views are copies, one per record and process.")
+      .def_ro("copy_reason", &OpenReport::copy_reason, "Why views are copies; empty if they are mapped.")
       .def("__repr__", [](const OpenReport& self) {
         return fmt::format("<fatctx.OpenReport generation {} of {}, {} bytes on {}{}{}>", self.generation, self.uuid,
                            self.file_size, self.filesystem, self.already_live ? ", already live" : "",
@@ -284,6 +295,8 @@ OpenOptions take_open_options(nb::dict& keywords) {
   OpenOptions options;
   options.verify = verify_from(take_keyword<std::string>(keywords, "verify", verify_word(options.verify), "a str"));
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
+  options.file_mapping = file_mapping_from(take_keyword<std::string>(
+      keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;
 }
@@ -341,7 +354,7 @@ void bind_container(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
         const FileWindow window = take_window(keywords);
-        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, offset, size");
+        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, file_mapping, offset, size");
         if (window == FileWindow{}) return open_container(file, options);
         if (PyLong_Check(file.ptr()) == 0 || PyBool_Check(file.ptr()) != 0) {
           throw nb::type_error("offset and size go with a descriptor: open the file and hand in its number");
@@ -360,7 +373,9 @@ void bind_container(nb::module_& module) {
       "        size 0 means to the end.\n"
       "    verify: \"record_on_acquire\" checks the payload a view touches, once per mapping; \"none\" never.\n"
       "    require_local: refuse network and FUSE filesystems.\n"
-      "    follow_symlinks: False refuses a path whose last part is a symbolic link.\n\n"
+      "    follow_symlinks: False refuses a path whose last part is a symbolic link.\n"
+      "    file_mapping: \"auto\" maps; \"require\" makes CopyNotAllowed of whatever would lead to a copy; \"disabled\"\n"
+      "        gives copies, one per record and process, shared by all sessions.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");
@@ -369,7 +384,7 @@ void bind_container(nb::module_& module) {
       [](nb::handle buffer, const nb::kwargs& open_keywords) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
-        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks");
+        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, file_mapping");
         auto held = std::make_shared<const HeldBuffer>(buffer);
         const ByteView bytes = held->bytes();
         return take(without_gil([&] { return Container::open_memory(bytes, options, std::move(held)); }));

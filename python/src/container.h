@@ -11,7 +11,8 @@ namespace nb = nanobind;
 
 // The keywords as they stand in a signature.
 #define FATCTX_OPEN_KEYWORDS \
-  "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True"
+  "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
+  "file_mapping: str = 'auto'"
 
 // Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong type.
 [[nodiscard]] OpenOptions take_open_options(nb::dict& keywords);

@@ -18,6 +18,14 @@ bool names_record(std::string_view message, std::string_view record) {
   return false;
 }
 
+// The word, or both spellings of the number of a code that a newer version may know.
+std::string code_text(ErrorCode code) {
+  const std::string_view name = error_code_name(code);
+  if (name != "unknown") return std::string(name);
+  const auto number = static_cast<std::int32_t>(code);
+  return fmt::format("unknown error {}, {:#x}", number, static_cast<std::uint32_t>(number));
+}
+
 }  // namespace
 
 std::string_view error_code_name(ErrorCode code) noexcept {
@@ -99,7 +107,7 @@ std::string_view error_code_name(ErrorCode code) noexcept {
 }
 
 std::string to_text(const Error& error) {
-  std::string line = fmt::format("{} ({}", error.message, error_code_name(error.code));
+  std::string line = fmt::format("{} ({}", error.message, code_text(error.code));
   if (!error.where.rule.empty()) line += fmt::format(", {}", error.where.rule);
   if (error.where.record_id) {
     const std::string record = fmt::format("record {}", *error.where.record_id);

@@ -26,6 +26,15 @@ constexpr RecordTypeRow kRecordTypes[] = {
     {RecordType::kOpaque, "opaque"},
 };
 
+struct CodecRow {
+  Codec codec;
+  std::string_view name;
+};
+constexpr CodecRow kCodecs[] = {
+    {Codec::kNone, "none"},
+    {Codec::kLz4, "lz4"},
+};
+
 struct DTypeRow {
   DType dtype;
   std::string_view name;
@@ -64,6 +73,20 @@ std::string_view record_type_name(RecordType type) noexcept {
 std::optional<RecordType> record_type_from_name(std::string_view name) noexcept {
   for (const auto& row : kRecordTypes) {
     if (row.name == name) return row.type;
+  }
+  return std::nullopt;
+}
+
+std::string_view codec_name(Codec codec) noexcept {
+  for (const auto& row : kCodecs) {
+    if (row.codec == codec) return row.name;
+  }
+  return "unknown";
+}
+
+std::optional<Codec> codec_from_name(std::string_view name) noexcept {
+  for (const auto& row : kCodecs) {
+    if (row.name == name) return row.codec;
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/hash.h"
+#include "container/record_stream.h"
 #include "container/tensor_table_format.h"
 
 namespace fatctx::container {
@@ -43,24 +44,33 @@ Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size)
 }
 
 Status check_supported(const RecordInfo& record, const RecordForm& form) {
-  if (record.supported) return Done{};
-  const std::string_view why = form.recipe                ? "it is stored as a recipe"
-                               : record.slice_count > 1   ? "it consists of several slices"
-                               : form.codec != kCodecNone ? "it is stored compressed"
-                                                          : "its type is unknown";
-  return in_record(Error{ErrorCode::kUnsupported, fmt::format("{}, which this version lists but cannot hand out", why)},
+  FATCTX_TRY(check_readable(record, form));
+  if (record.codec == Codec::kNone) return Done{};
+  return in_record(Error{ErrorCode::kUnsupported,
+                         fmt::format("it is stored compressed ({}), so that there is nothing to map; read it with "
+                                     "stream_record() or `fatctx extract`",
+                                     codec_name(record.codec))},
                    record);
 }
 
 Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
                                                     const RecordInfo& record) {
-  FATCTX_TRY(check_supported(record, toc.forms[toc.index_of(record)]));
+  FATCTX_TRY(check_readable(record, toc.forms[toc.index_of(record)]));
   if (record.type == RecordType::kTensorTable && record.size_bytes > kMaxTensorTableSize) {  // before memory is taken
     return in_record(
         Error{ErrorCode::kLimitExceeded,
               fmt::format("a tensor table of {} bytes; at most {} are allowed", record.size_bytes, kMaxTensorTableSize),
               {.file_offset = record.file_offset, .rule = "F33"}},
         record);
+  }
+  if (record.codec != Codec::kNone) {
+    std::vector<std::byte> unpacked;
+    auto streamed = stream_logical(file, toc, record, [&](ByteView piece) -> Status {
+      unpacked.insert(unpacked.end(), piece.begin(), piece.end());
+      return Done{};
+    });
+    if (!streamed.ok()) return in_record(std::move(streamed).error(), record);
+    return unpacked;
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(record.size_bytes));
   auto read = file.read_at(record.file_offset, bytes);

@@ -17,11 +17,11 @@ struct OpenedToc {
 [[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
 
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the
-// record's hash. Errors: checksum_mismatch (F37), limit_exceeded (F33), unsupported, truncated, io.
+// record's hash. Errors: checksum_mismatch (F37), codec (F41), limit_exceeded (F33), unsupported, truncated, io.
 [[nodiscard]] Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
                                                                   const RecordInfo& record);
 
-// unsupported, saying why this version cannot hand the record out; Done if it can.
+// unsupported, saying why this version cannot hand the record out as a view; Done if it can.
 [[nodiscard]] Status check_supported(const RecordInfo& record, const RecordForm& form);
 
 // Names the record in an error.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "container/copy_payload.h"
 #include "container/hash.h"
 #include "container/metadata_codec.h"
 #include "container/names.h"
@@ -56,10 +57,10 @@ class Copier {
  private:
   Status copy_segment(PlannedSegment& segment) {
     Hasher segment_leaves;
-    if (segment.kind == SegmentKind::kPacked) {
-      FATCTX_TRY(copy_packed(segment, segment_leaves));
+    PlannedRecord& planned = plan_.records[segment.records.front()];
+    if (segment.kind == SegmentKind::kPacked || planned.codec != Codec::kNone) {
+      FATCTX_TRY(gather(segment, segment_leaves));
     } else {
-      PlannedRecord& planned = plan_.records[segment.records.front()];
       Hasher record_hash;
       for (std::uint64_t at = 0; at < segment.size;) {
         const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCopyUnit, segment.size - at));
@@ -77,32 +78,40 @@ class Copier {
     return Done{};
   }
 
-  // Small records are gathered in units as well; between them lie zeros up to their alignment.
-  Status copy_packed(const PlannedSegment& segment, Hasher& segment_leaves) {
+  // Small records and compressed ones are gathered in units as well; between them lie zeros up to their alignment.
+  Status gather(const PlannedSegment& segment, Hasher& segment_leaves) {
     std::uint64_t written = 0;
     buffer_.clear();
-    std::vector<std::byte> piece;
     for (const std::size_t index : segment.records) {
       PlannedRecord& planned = plan_.records[index];
       buffer_.resize(static_cast<std::size_t>(planned.offset_in_segment - written));
-      Hasher record_hash;
-      for (std::uint64_t at = 0; at < planned.input.size();) {
-        const std::size_t room = kCopyUnit - buffer_.size();
-        piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(room, planned.input.size() - at)));
-        FATCTX_TRY(planned.input.read_at(at, piece));
-        record_hash.update(piece);
-        buffer_.insert(buffer_.end(), piece.begin(), piece.end());
-        at += piece.size();
-        if (buffer_.size() == kCopyUnit) {
+      std::uint64_t stored = 0;
+      const auto append = [&](ByteView bytes) -> Status {
+        stored += bytes.size();
+        if (stored > planned.stored_size) return changed(planned);
+        while (!bytes.empty()) {
+          const ByteView piece = bytes.first(std::min(bytes.size(), kCopyUnit - buffer_.size()));
+          buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+          bytes = bytes.subspan(piece.size());
+          if (buffer_.size() < kCopyUnit) continue;
           FATCTX_TRY(put(segment, written, segment_leaves));
           written += buffer_.size();
           buffer_.clear();
         }
-      }
-      planned.hash = record_hash.digest();
+        return Done{};
+      };
+      FATCTX_ASSIGN(planned.hash, planned.codec == Codec::kNone ? read_input(planned.input, append)
+                                                                : compress_input(planned.input, append));
+      if (stored != planned.stored_size) return changed(planned);
       planned.input.close();
     }
     return buffer_.empty() ? Status(Done{}) : put(segment, written, segment_leaves);
+  }
+
+  // Other bytes compress to another size; only the size was planned.
+  static Error changed(const PlannedRecord& planned) {
+    return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was being packed; pack again when it is still",
+                                                  planned.input.name())};
   }
 
   // Writes buffer_ at `at` of the segment and hashes its leaves.
@@ -142,6 +151,15 @@ class Copier {
 };
 
 }  // namespace
+
+namespace container {
+
+Status copy_payload(Plan& plan, mapping::OsFile& file,
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  return Copier(plan, file, progress).run();
+}
+
+}  // namespace container
 
 struct Packer::Impl {
   PackOptions options;
@@ -208,6 +226,14 @@ struct Packer::Impl {
     }
     if (names.contains(record.name) || record.name == "description") {
       return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already", record.name)};
+    }
+    if (record.codec != Codec::kNone && record.type != RecordType::kSourceModel && record.type != RecordType::kOpaque) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("record \"{}\": a {} is mapped as it is and cannot be compressed; codec {} is for "
+                               "{} and {} records",
+                               record.name, record_type_name(record.type), codec_name(record.codec),
+                               record_type_name(RecordType::kSourceModel), record_type_name(RecordType::kOpaque)),
+                   {.rule = "F23"}};
     }
     auto key_ok = check_key(record);
     if (!key_ok.ok()) return in_context(std::move(key_ok).error(), fmt::format("record \"{}\"", record.name));
@@ -320,7 +346,7 @@ Result<PackReport> Packer::publish(const std::string& path) {
   }
   mapping::OsFile& file = pending->file();
   FATCTX_TRY(file.allocate(plan.committed_end));
-  FATCTX_TRY(Copier(plan, file, options.progress).run());
+  FATCTX_TRY(copy_payload(plan, file, options.progress));
   FATCTX_ASSIGN(std::vector<std::byte> toc, build_toc(plan, options));
   const DiskUuid uuid = derive_uuid(toc, options);
   put_uuid(toc, uuid);
@@ -336,13 +362,14 @@ Result<PackReport> Packer::publish(const std::string& path) {
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     report.input_bytes += plan.records[i].input.size();
     if (plan.records[i].stored_as == i) {
-      report.stored_bytes += plan.records[i].input.size();
+      report.stored_bytes += plan.records[i].stored_size;
     } else {
       ++report.shared_records;
     }
   }
   report.sealed = options.seal;
   report.warnings = impl_->warnings;
+  report.warnings.insert(report.warnings.end(), plan.warnings.begin(), plan.warnings.end());
   return report;
 }
 

@@ -26,23 +26,41 @@ bool packed(const PlannedRecord& planned) {
     case RecordType::kTensorTable:
       return true;
     case RecordType::kOpaque:
-      return planned.input.size() <= kLeafSize;
+      return planned.stored_size <= kLeafSize;
     default:
       return false;
   }
 }
 
 Result<Hash128> hash_of(const Input& input) {
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, input.size())));
-  Hasher hasher;
-  for (std::uint64_t at = 0; at < input.size(); at += buffer.size()) {
-    const auto piece =
-        std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), input.size() - at)));
-    FATCTX_TRY(input.read_at(at, piece));
-    hasher.update(piece);
-  }
+  auto hash = read_input(input, [](ByteView) -> Status { return Done{}; });
   input.close();
-  return hasher.digest();
+  return hash;
+}
+
+// A frame's size is not known before it is made, and everything behind it in the file depends on it. So it is made once
+// to be measured and once more to be written (docs/decisions/0007).
+Status choose_codecs(Plan& plan) {
+  for (PlannedRecord& planned : plan.records) {
+    planned.stored_size = planned.input.size();
+    if (planned.record.codec == Codec::kNone || planned.input.size() == 0) continue;
+    if (planned.input.size() > kMaxColdRecordSize) {
+      plan.warnings.push_back(
+          fmt::format("record \"{}\": {} bytes, above the {} that may be compressed; stored as it is",
+                      planned.record.name, planned.input.size(), kMaxColdRecordSize));
+      continue;
+    }
+    std::uint64_t size = 0;
+    FATCTX_TRY(compress_input(planned.input, [&](ByteView bytes) -> Status {
+      size += bytes.size();
+      return Done{};
+    }));
+    planned.input.close();
+    if (size >= planned.input.size()) continue;
+    planned.codec = planned.record.codec;
+    planned.stored_size = size;
+  }
+  return Done{};
 }
 
 // Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
@@ -60,6 +78,7 @@ Status find_equal_records(std::vector<PlannedRecord>& records) {
       std::vector<std::size_t>& candidates = seen[hash];
       for (const std::size_t candidate : candidates) {
         if (packed(records[candidate]) != packed(records[i])) continue;  // other alignment
+        if (records[candidate].codec != records[i].codec) continue;      // other bytes
         FATCTX_ASSIGN(const bool equal, equal_bytes(records[candidate].input, records[i].input));
         if (equal) {
           records[i].stored_as = candidate;
@@ -84,11 +103,11 @@ Status place_in_segments(Plan& plan) {
       if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
       planned.segment = 0;
       planned.offset_in_segment = *start;
-      small.size = *start + planned.input.size();
+      small.size = *start + planned.stored_size;
       small.records.push_back(i);
     } else {
       PlannedSegment segment;
-      segment.size = planned.input.size();
+      segment.size = planned.stored_size;
       segment.records.push_back(i);
       planned.segment = large.size() + 1;  // behind the packed segment, which always holds the description
       large.push_back(std::move(segment));
@@ -216,6 +235,26 @@ Result<bool> equal_bytes(const Input& a, const Input& b) {
   return equal;
 }
 
+Result<Hash128> read_input(const Input& input, const StreamSink& sink) {
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, input.size())));
+  Hasher hasher;
+  for (std::uint64_t at = 0; at < input.size(); at += buffer.size()) {
+    const auto piece =
+        std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), input.size() - at)));
+    FATCTX_TRY(input.read_at(at, piece));
+    hasher.update(piece);
+    FATCTX_TRY(sink(piece));
+  }
+  return hasher.digest();
+}
+
+Result<Hash128> compress_input(const Input& input, const StreamSink& sink) {
+  FrameWriter frame(input.size());
+  FATCTX_ASSIGN(const Hash128 hash, read_input(input, [&](ByteView bytes) { return frame.write(bytes, sink); }));
+  FATCTX_TRY(frame.finish(sink));
+  return hash;
+}
+
 SelectionKey key_of(const PackRecord& record, std::string_view features) {
   SelectionKey key;
   key.type = record.type;
@@ -283,6 +322,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
     }
     plan.records.push_back(std::move(planned));
   }
+  FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records));
   FATCTX_TRY(place_in_segments(plan));
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));

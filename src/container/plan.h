@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "container/codec.h"
 #include "container/disk_format.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
@@ -42,12 +43,19 @@ class Input {
 // Two inputs byte by byte; a hash is never proof. Errors: those of reading.
 [[nodiscard]] Result<bool> equal_bytes(const Input& a, const Input& b);
 
+// The whole input in pieces; the result is its hash. Errors: those of reading, what `sink` returns.
+[[nodiscard]] Result<Hash128> read_input(const Input& input, const StreamSink& sink);
+// The same as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
+[[nodiscard]] Result<Hash128> compress_input(const Input& input, const StreamSink& sink);
+
 // A record with its place. `stored_as` is the index of the record that stores its bytes: its own, or an earlier one
 // with equal bytes.
 struct PlannedRecord {
   PackRecord record;
   Input input;
   std::uint32_t id = 0;
+  Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
+  std::uint64_t stored_size = 0;  // of the input or of its frame
   std::size_t stored_as = 0;
   std::size_t segment = 0;              // in Plan::segments; of the storing record
   std::uint64_t offset_in_segment = 0;  // of the storing record
@@ -71,6 +79,7 @@ struct Plan {
   std::uint64_t toc_size = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t committed_end = 0;
+  std::vector<std::string> warnings;
 };
 
 // `records` are complete and checked: names unique, keys unique, references resolvable.

@@ -53,6 +53,7 @@ inline constexpr Rule kRules[] = {
      "slices lie inside live payload segments and add up to their record's stored size; every live segment is used"},
     {"F39", "a recipe reads plain segments only, inside their bounds, and yields exactly its record"},
     {"F40", "directory and tables follow each other without gap or overlap"},
+    {"F41", "the bytes of a coded record are one lz4 frame that yields exactly its logical size"},
 };
 
 }  // namespace fatctx::container

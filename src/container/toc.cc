@@ -406,7 +406,9 @@ class Parser {
     if (disk.alignment_log2 >= 48 || (info.file_offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {
       return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
     }
-    info.supported = known && info.slice_count <= 1 && !form.recipe && form.codec == kCodecNone;
+    info.codec = static_cast<Codec>(form.codec);
+    info.supported =
+        known && info.slice_count <= 1 && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
     toc_.records.push_back(std::move(info));
     toc_.forms.push_back(form);
@@ -429,6 +431,9 @@ class Parser {
       return malformed("F22", row, "stored and logical size differ without a codec");
     }
     if (form.codec != kCodecNone && info.must_map) return malformed("F23", row, "a record that must map has a codec");
+    if (form.codec == kCodecLz4Frame && !form.recipe && read_in_place(info.type)) {
+      return malformed("F23", row, fmt::format("a {} has a codec", record_type_name(info.type)));
+    }
     if (form.codec != kCodecNone && !form.recipe) {
       if (info.size_bytes > kMaxColdRecordSize ||
           info.size_bytes > info.stored_bytes * kMaxExpansion + kExpansionSlack) {  // at most 2^47 x 255: cannot wrap
@@ -441,6 +446,12 @@ class Parser {
           fmt::format("a description of {} bytes, at most {} are allowed", info.size_bytes, kMaxDescriptionSize));
     }
     return Done{};
+  }
+
+  // Consumers take these as ranges of the mapped file, or find things in them by offset.
+  static bool read_in_place(RecordType type) {
+    return type == RecordType::kContextBinary || type == RecordType::kWeightBlob || type == RecordType::kTensorTable ||
+           type == RecordType::kWrapperModel;
   }
 
   Status check_record_slices(const RecordEntry& disk, const Row& row, std::uint64_t next_slice) const {

@@ -195,13 +195,13 @@ Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& op
     entry.record_id = planned.id;
     entry.type = static_cast<std::uint16_t>(planned.record.type);
     entry.flags = must_map(planned.record.type) ? kRecordMustMap : std::uint16_t{0};
-    entry.codec = kCodecNone;
+    entry.codec = static_cast<std::uint8_t>(planned.codec);
     entry.alignment_log2 = record_alignment(planned, plan, options);
     entry.name = names.at(planned.record.name);
     entry.first_slice = next_slice;
     entry.slice_count = planned.input.size() == 0 ? 0 : 1;
     entry.logical_size = planned.input.size();
-    entry.stored_size = planned.input.size();
+    entry.stored_size = planned.stored_size;
     entry.logical_hash = plan.records[planned.stored_as].hash.bytes;
     next_slice += entry.slice_count;
     append_struct(toc, entry);
@@ -212,7 +212,7 @@ Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& op
     SliceEntry entry = {};
     entry.segment = static_cast<std::uint32_t>(storing.segment);
     entry.offset_in_segment = storing.offset_in_segment;
-    entry.size = planned.input.size();
+    entry.size = planned.stored_size;
     append_struct(toc, entry);
   }
   for (const PlannedRecord& planned : plan.records) append_struct(toc, key_entry(planned, names));

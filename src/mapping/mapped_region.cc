@@ -44,4 +44,12 @@ Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t
 #endif
 }
 
+std::string_view mapping_method() noexcept {
+#ifdef FATCTX_RAW_MAPPING
+  return "mmap";
+#else
+  return "Boost.Interprocess";
+#endif
+}
+
 }  // namespace fatctx::mapping

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
@@ -19,6 +20,8 @@ class MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   [[nodiscard]] virtual ByteView bytes() const noexcept = 0;
+  // True if pages that are given back come again from the file. Memory of any other kind would lose its content.
+  [[nodiscard]] virtual bool backed_by_file() const noexcept { return false; }
 };
 
 // Maps [0, size) shared and read-only, left out of core dumps. The size of the file is compared before and after
@@ -30,7 +33,11 @@ class MappedRegion {
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size);
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size);
 
-// The parts both share: is the file (still) at least `size` bytes long?
+// The way map_file() maps: "Boost.Interprocess", "mmap". Static storage.
+[[nodiscard]] std::string_view mapping_method() noexcept;
+[[nodiscard]] std::uint64_t page_bytes() noexcept;
+
+// The part both share: is the file (still) at least `size` bytes long?
 [[nodiscard]] Status check_mappable(const OsFile& file, std::uint64_t size);
 
 }  // namespace fatctx::mapping

@@ -33,6 +33,7 @@ class BoostRegion final : public MappedRegion {
   [[nodiscard]] ByteView bytes() const noexcept override {
     return ByteView(static_cast<const std::byte*>(region_.get_address()), region_.get_size()).subspan(before_);
   }
+  [[nodiscard]] bool backed_by_file() const noexcept override { return true; }
 
  private:
   bip::mapped_region region_;
@@ -45,7 +46,7 @@ Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::ui
   FATCTX_TRY(check_mappable(file, size));
   try {
     // From the page below the first byte, so that advice has whole pages.
-    const std::uint64_t before = file.base() % bip::mapped_region::get_page_size();
+    const std::uint64_t before = file.base() % page_bytes();
     bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only,
                               static_cast<bip::offset_t>(file.base() - before),
                               static_cast<std::size_t>(before + size));

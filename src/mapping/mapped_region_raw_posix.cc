@@ -23,6 +23,7 @@ class RawRegion final : public MappedRegion {
   [[nodiscard]] ByteView bytes() const noexcept override {
     return ByteView(static_cast<const std::byte*>(address_.get()), address_.get_deleter().size).subspan(before_);
   }
+  [[nodiscard]] bool backed_by_file() const noexcept override { return true; }
 
  private:
   std::unique_ptr<void, Unmap> address_;
@@ -31,9 +32,11 @@ class RawRegion final : public MappedRegion {
 
 }  // namespace
 
+std::uint64_t page_bytes() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
 Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size) {
   FATCTX_TRY(check_mappable(file, size));
-  const std::uint64_t before = file.base() % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t before = file.base() % page_bytes();
   const auto length = static_cast<std::size_t>(before + size);
   void* address =
       ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(file.base() - before));

@@ -8,7 +8,10 @@
 #include "container/metadata_codec.h"
 #include "container/open.h"
 #include "container/verify.h"
+#include "runtime/attachments.h"
 #include "runtime/mapped_container.h"
+#include "runtime/observe.h"
+#include "runtime/record_copy.h"
 #include "runtime/registry.h"
 
 namespace fatctx {
@@ -24,44 +27,60 @@ std::string names_of(std::span<const RecordInfo> records) {
   return list;
 }
 
+Result<VerifyReport> ended(observe::Span& span, Result<VerifyReport> report) {
+  if (report.ok()) span.succeeded(report.value().checked_bytes);
+  return report;
+}
+
 }  // namespace
 
 std::string_view access_path_name(AccessPath path) noexcept {
   switch (path) {
     case AccessPath::kDirect:
       return "direct";
+    case AccessPath::kCopied:
+      return "copied";
   }
   return "unknown";
 }
 
-Container::Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live) noexcept
-    : mapped_(std::move(mapped)), origin_(std::move(origin)), already_live_(already_live) {}
+Container::Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live,
+                     std::string copy_reason) noexcept
+    : mapped_(std::move(mapped)),
+      origin_(std::move(origin)),
+      already_live_(already_live),
+      copy_reason_(std::move(copy_reason)) {}
+
+Container Container::with_copies(std::string reason) const {
+  return {mapped_, origin_, already_live_, std::move(reason)};
+}
 
 Result<Container> Container::open(const std::string& path, const OpenOptions& options) {
   return open(Registry::process(), path, options);
 }
 
-Result<Container> Container::open(Registry& registry, const std::string& path, const OpenOptions& options) {
+Result<Container> Container::open_unobserved(Registry& registry, const std::string& path, const OpenOptions& options) {
   FATCTX_ASSIGN(Registry::Opened opened, registry.open_path(path, options));
   return Container(std::move(opened.container),
-                   {.registry = &registry, .path = path, .by_path = true, .options = options}, opened.already_live);
+                   {.registry = &registry, .path = path, .by_path = true, .options = options}, opened.already_live,
+                   std::move(opened.copy_reason));
 }
 
-Result<Container> Container::open_descriptor(int descriptor, const OpenOptions& options, const FileWindow& window) {
-  Registry& registry = Registry::process();
-  FATCTX_ASSIGN(Registry::Opened opened, registry.open_descriptor(descriptor, options, window));
-  return Container(std::move(opened.container),
-                   {.registry = &registry,
-                    .path = Registry::descriptor_name(descriptor, window),
-                    .window = window,
-                    .options = options},
-                   opened.already_live);
+Result<Container> Container::open_descriptor_unobserved(int descriptor, const OpenOptions& options,
+                                                        const FileWindow& window) {
+  Origin origin{.registry = &Registry::process(),
+                .path = Registry::descriptor_name(descriptor, window),
+                .window = window,
+                .options = options};
+  FATCTX_ASSIGN(Registry::Opened opened, origin.registry->open_descriptor(descriptor, options, window));
+  return Container(std::move(opened.container), std::move(origin), opened.already_live, std::move(opened.copy_reason));
 }
 
-Result<Container> Container::open_memory(ByteView bytes, const OpenOptions& options,
-                                         std::shared_ptr<const void> owner) {
-  FATCTX_ASSIGN(std::shared_ptr<const MappedContainer> opened, Registry::open_memory(bytes, owner));
-  return Container(std::move(opened), {.path = "memory", .owner = std::move(owner), .options = options}, false);
+Result<Container> Container::open_memory_unobserved(ByteView bytes, const OpenOptions& options,
+                                                    std::shared_ptr<const void> owner) {
+  FATCTX_ASSIGN(Registry::Opened opened, Registry::open_memory(bytes, owner, options));
+  return Container(std::move(opened.container), {.path = "memory", .owner = std::move(owner), .options = options},
+                   false, std::move(opened.copy_reason));
 }
 
 Result<Container> Container::reopen() const {
@@ -69,7 +88,7 @@ Result<Container> Container::reopen() const {
   if (origin_.by_path) return open(*origin_.registry, origin_.path, origin_.options);
   FATCTX_ASSIGN(Registry::Opened opened,
                 origin_.registry->open_descriptor(mapped_->file().descriptor(), origin_.options, origin_.window));
-  return Container(std::move(opened.container), origin_, opened.already_live);
+  return Container(std::move(opened.container), origin_, opened.already_live, std::move(opened.copy_reason));
 }
 
 OpenReport Container::report() const {
@@ -89,6 +108,8 @@ OpenReport Container::report() const {
   report.toc_hash = header.toc_hash;
   report.already_live = already_live_;
   report.verify = origin_.options.verify;
+  report.mapped = copy_reason_.empty();
+  report.copy_reason = copy_reason_;
   return report;
 }
 
@@ -133,22 +154,23 @@ std::vector<Candidate> Container::candidates() const& {
   return candidates;
 }
 
-Result<RecordView> Container::acquire(std::uint32_t record_id) const {
+Result<RecordView> Container::acquire_unobserved(std::uint32_t record_id) const {
   const container::Toc& toc = mapped_->toc();
   const RecordInfo* record = toc.find(record_id);
   if (record == nullptr) return this->record(record_id).error();
   const container::RecordForm& form = toc.forms[toc.index_of(*record)];
   auto supported = container::check_supported(*record, form);
   if (!supported.ok()) return in_context(std::move(supported).error(), origin_.path);
+  if (!copy_reason_.empty()) return shared_copy(*this, *record, origin_.options.allocator);
   FATCTX_TRY(mapped_->recheck());
-  if (record->slice_count == 0) return RecordView(mapped_, record_id, {});
+  if (record->slice_count == 0) return RecordView(attach_view(mapped_, *record, nullptr), record_id, {});
   const container::Slice& slice = toc.slices[form.first_slice];
   if (origin_.options.verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped_->verify_slice(slice);
+    auto verified = mapped_->verify_slice(*record, slice);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped_->name());
   }
   // Inside the mapping: rules F16 and F38, and map_file() compared sizes.
-  return RecordView(mapped_, record_id,
+  return RecordView(attach_view(mapped_, *record, nullptr), record_id,
                     mapped_->mapped().subspan(static_cast<std::size_t>(record->file_offset),
                                               static_cast<std::size_t>(record->size_bytes)));
 }
@@ -159,21 +181,25 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 }
 
 Result<VerifyReport> Container::verify(const Progress& progress) const {
-  return container::verify_container(mapped_->file(), progress);
+  observe::Span span(ProfileEventKind::kVerify, origin_.path);
+  return ended(span, container::verify_container(mapped_->file(), progress));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
   const RecordInfo* record = mapped_->toc().find(record_id);
   if (record == nullptr) return this->record(record_id).error();
-  return container::verify_record(mapped_->file(), mapped_->toc(), *record, progress);
+  observe::Span span(ProfileEventKind::kVerify, origin_.path);
+  span.about(*record);
+  return ended(span, container::verify_record(mapped_->file(), mapped_->toc(), *record, progress));
 }
 
 Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {
+  observe::Span span(ProfileEventKind::kVerify, path);
   auto file = mapping::open_for_reading(path);
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return container::verify_container(*file.value(), progress);
+  return ended(span, container::verify_container(*file.value(), progress));
 }
 
 }  // namespace fatctx

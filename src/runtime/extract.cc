@@ -1,59 +1,26 @@
 #include "fatctx/extract.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "container/hash.h"
-#include "container/leaves.h"
 #include "container/open.h"
+#include "container/record_stream.h"
 #include "mapping/publish.h"
 #include "runtime/mapped_container.h"
+#include "runtime/observe.h"
+#include "runtime/record_reader.h"
 
 namespace fatctx {
-
-// What streaming needs and the public Container does not show.
-class RecordReader {
- public:
-  static const MappedContainer& of(const Container& container) noexcept { return *container.mapped_; }
-};
 
 namespace {
 
 Status stream(const MappedContainer& mapped, const RecordInfo& record, const ByteSink& sink, const Progress& progress) {
-  const container::Toc& toc = mapped.toc();
-  const container::RecordForm& form = toc.forms[toc.index_of(record)];
-  FATCTX_TRY(container::check_supported(record, form));
   FATCTX_TRY(mapped.recheck());
-  if (record.slice_count == 0) return Done{};
-  const container::Slice& slice = toc.slices[form.first_slice];
-  const container::Segment& segment = toc.segments[slice.segment];
-  FATCTX_ASSIGN(const std::vector<Hash128> leaves, container::read_leaves(mapped.file(), toc, segment));
-  container::Hasher hasher;
   std::uint64_t done = 0;
-  const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
-    const std::uint64_t start = leaf << container::kLeafLog2;  // in the segment
-    if (!good) {
-      const std::uint64_t at = segment.offset + start;
-      return Error{ErrorCode::kChecksumMismatch,
-                   fmt::format("bytes {:#x} to {:#x} of the file are damaged", at, at + bytes.size()),
-                   {.file_offset = at}};
-    }
-    // The first and last leaf may hold other records' bytes too.
-    const std::uint64_t from = std::max(start, slice.range.offset);
-    const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
-    const ByteView own = bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from));
-    hasher.update(own);
-    FATCTX_TRY(sink(own));
-    done += own.size();
+  const auto counted = [&](ByteView bytes) -> Status {
+    FATCTX_TRY(sink(bytes));
+    done += bytes.size();
     if (progress) progress(done, record.size_bytes);
     return Done{};
   };
-  FATCTX_TRY(container::walk_leaves(mapped.file(), segment, leaves, container::leaves_touched(slice.range), visit));
-  if (hasher.digest() != record.hash) {
-    return Error{ErrorCode::kChecksumMismatch, "its bytes do not match its hash, although every leaf does"};
-  }
-  return Done{};
+  return container::stream_logical(mapped.file(), mapped.toc(), record, counted);
 }
 
 }  // namespace
@@ -61,12 +28,15 @@ Status stream(const MappedContainer& mapped, const RecordInfo& record, const Byt
 Status stream_record(const Container& container, std::uint32_t record_id, const ByteSink& sink,
                      const Progress& progress) {
   FATCTX_ASSIGN(const RecordInfo record, container.record(record_id));
-  const MappedContainer& mapped = RecordReader::of(container);
+  const MappedContainer& mapped = *RecordReader::of(container);
+  observe::Span span(ProfileEventKind::kVerify, RecordReader::path(container));
+  span.about(record);
   auto status = stream(mapped, *mapped.toc().find(record.id), sink, progress);
+  if (status.ok()) span.succeeded(record.size_bytes);
   if (status.ok()) return status;
   Error error = std::move(status).error();
   // Errors of the sink (a full disk, say) speak of another file and keep their own words.
-  return error.code == ErrorCode::kChecksumMismatch
+  return error.code == ErrorCode::kChecksumMismatch || error.code == ErrorCode::kCodec
              ? in_context(container::in_record(std::move(error), record), mapped.name())
              : std::move(error);
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "container/open.h"
+#include "runtime/file_mapping.h"
+#include "runtime/observe.h"
 
 namespace fatctx {
 namespace {
@@ -40,19 +42,36 @@ void Freshness::mark_good(std::size_t segment, std::uint64_t leaf, std::uint64_t
 
 MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header,
                                  container::Toc toc, const mapping::FileIdentity& identity,
-                                 mapping::FilesystemKind filesystem, std::unique_ptr<mapping::MappedRegion> region)
+                                 mapping::FilesystemKind filesystem, std::shared_ptr<MappingProvider> provider)
     : name_(std::move(name)),
       file_(std::move(file)),
       header_(header),
       toc_(std::move(toc)),
       filesystem_(filesystem),
-      region_(std::move(region)),
-      freshness_(std::make_unique<const Freshness>(identity, toc_.segments.size()).release()),
-      tensor_tables_(std::make_unique<std::atomic<const container::ParsedTensorTable*>[]>(toc_.records.size())) {}
+      provider_(std::move(provider)),
+      tensor_tables_(std::make_unique<std::atomic<const container::ParsedTensorTable*>[]>(toc_.records.size())),
+      freshness_(std::make_unique<const Freshness>(identity, toc_.segments.size()).release()) {}
 
 MappedContainer::~MappedContainer() {
+  if (const mapping::MappedRegion* region = region_.load(std::memory_order_relaxed)) {
+    observe::Span span(ProfileEventKind::kUnmap, name_);
+    const std::uint64_t size = region->bytes().size();
+    delete region;
+    span.succeeded(size);
+  }
   delete freshness_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
+}
+
+Status MappedContainer::ensure_mapped() const {
+  if (region_.load(std::memory_order_acquire) != nullptr) return Done{};
+  observe::Span span(ProfileEventKind::kMap, name_);
+  FATCTX_ASSIGN(std::unique_ptr<const mapping::MappedRegion> region,
+                map_region(*file_, header_.committed_end, provider_));
+  span.succeeded(header_.committed_end);
+  const mapping::MappedRegion* none = nullptr;
+  if (region_.compare_exchange_strong(none, region.get(), std::memory_order_acq_rel)) (void)region.release();
+  return Done{};  // another thread may have been first; ours is then undone here
 }
 
 bool MappedContainer::same_container(const container::Header& other) const noexcept {
@@ -89,27 +108,45 @@ Status MappedContainer::recheck() const {
   return Done{};
 }
 
-Status MappedContainer::verify_slice(const container::Slice& slice) const {
+Status MappedContainer::verify_slice(const RecordInfo& record, const container::Slice& slice) const {
   const container::Segment& segment = toc_.segments[slice.segment];
   const container::LeafRange range = container::leaves_touched(slice.range);
   // One state for the whole check: a renewal in between is seen at the next acquire. The const of the pointer guards
   // the state's place in the chain, not its bits.
   auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));
   if (fresh->all_good(slice.segment, range)) return Done{};
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
   FATCTX_ASSIGN(const std::vector<Hash128> leaves, container::read_leaves(*file_, toc_, segment));
-  return container::walk_leaves(
+  FATCTX_TRY(container::walk_leaves(
       *file_, segment, leaves, range, [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
         if (!good) {
+          attachments_.at(toc_.index_of(record), toc_.records.size()).damaged.store(fresh, std::memory_order_relaxed);
           const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
           return Error{
               ErrorCode::kChecksumMismatch,
               fmt::format("bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the file again",
                           at, at + bytes.size()),
-              {.file_offset = at}};
+              {.file_offset = at, .rule = "F26"}};
         }
         fresh->mark_good(slice.segment, leaf, segment.leaf_count());
         return Done{};
-      });
+      }));
+  span.succeeded(slice.range.size);
+  return Done{};
+}
+
+RecordState MappedContainer::verification_of(const RecordInfo& record) const {
+  const container::RecordForm& form = toc_.forms[toc_.index_of(record)];
+  if (!container::check_supported(record, form).ok()) return RecordState::kUnknown;
+  if (record.slice_count == 0) return RecordState::kOk;  // there is nothing that could be damaged
+  const container::Slice& slice = toc_.slices[form.first_slice];
+  const Freshness* fresh = freshness_.load(std::memory_order_acquire);
+  if (fresh->all_good(slice.segment, container::leaves_touched(slice.range))) return RecordState::kOk;
+  const Attachments::OfRecord* counted = attachments_.all();
+  const bool damaged =
+      counted != nullptr && counted[toc_.index_of(record)].damaged.load(std::memory_order_relaxed) == fresh;
+  return damaged ? RecordState::kBad : RecordState::kUnknown;
 }
 
 Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,

@@ -10,10 +10,12 @@
 #include "container/parse.h"
 #include "container/tensor_table.h"
 #include "fatctx/container.h"
+#include "fatctx/file_mapping.h"
 #include "mapping/file_identity.h"
 #include "mapping/filesystem_kind.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_file.h"
+#include "runtime/attachments.h"
 
 namespace fatctx {
 
@@ -53,7 +55,7 @@ class MappedContainer {
  public:
   MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header, container::Toc toc,
                   const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
-                  std::unique_ptr<mapping::MappedRegion> region);
+                  std::shared_ptr<MappingProvider> provider);
   ~MappedContainer();
   MappedContainer(const MappedContainer&) = delete;
   MappedContainer& operator=(const MappedContainer&) = delete;
@@ -67,7 +69,12 @@ class MappedContainer {
   [[nodiscard]] const mapping::FileIdentity& identity() const noexcept {
     return freshness_.load(std::memory_order_acquire)->identity();
   }
-  [[nodiscard]] ByteView mapped() const noexcept { return region_->bytes(); }
+  // Maps the file if nobody has yet: an open with file mapping disabled does not. Errors: those of map_region.
+  [[nodiscard]] Status ensure_mapped() const;
+  // The whole container. Requires: ensure_mapped() succeeded.
+  [[nodiscard]] ByteView mapped() const noexcept { return region_.load(std::memory_order_acquire)->bytes(); }
+  // Null if nobody has mapped it yet.
+  [[nodiscard]] const mapping::MappedRegion* region() const noexcept { return region_.load(std::memory_order_acquire); }
   [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
 
   // Is it still the file that was opened? One fstat; only when that shows a difference, the header is read again.
@@ -76,8 +83,12 @@ class MappedContainer {
   // Takes a new look of the file that somebody else has checked already.
   void renew(const mapping::FileIdentity& identity) const;
 
-  // Verifies what is not yet known to be good of one slice. Errors: checksum_mismatch, truncated, io.
-  [[nodiscard]] Status verify_slice(const container::Slice& slice) const;
+  // Verifies what is not yet known to be good of one slice of a record. Errors: checksum_mismatch, truncated, io.
+  [[nodiscard]] Status verify_slice(const RecordInfo& record, const container::Slice& slice) const;
+  // What verify_slice() has found since the file last changed. Reads nothing.
+  [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
+  // Who holds what of it.
+  [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
 
   // The parsed tensor table of a record, parsed once. Lifetime: this container's.
   [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
@@ -89,10 +100,13 @@ class MappedContainer {
   container::Header header_;
   container::Toc toc_;
   mapping::FilesystemKind filesystem_;
-  std::unique_ptr<mapping::MappedRegion> region_;
-  mutable std::atomic<const Freshness*> freshness_;  // owns; older ones hang behind it
+  std::shared_ptr<MappingProvider> provider_;                          // null: the system
+  mutable std::atomic<const mapping::MappedRegion*> region_{nullptr};  // owns; written once
   // By record index; written once by whoever parses first.
   mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
+  // Owns; older ones hang behind it. The last member that allocates: a constructor that throws would leak it.
+  mutable std::atomic<const Freshness*> freshness_;
+  mutable Attachments attachments_;
 };
 
 }  // namespace fatctx

@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 
 #include "fatctx/device.h"
+#include "runtime/attachments.h"
+#include "runtime/file_mapping.h"
+#include "runtime/observed_calls.h"
+#include "runtime/record_reader.h"
 
 namespace fatctx {
 
@@ -16,15 +20,29 @@ struct Model::Impl {
   Selection selection;
 };
 
+Result<Container> Model::settle_consumer(const Container& container, const MappingProbe& consumer) {
+  if (!consumer || !container.report().mapped) return container;
+  const MappingSupport support = consumer();
+  if (support.takes_mapped_memory) return container;
+  const std::string reason = fmt::format("the consumer cannot take mapped memory: {}",
+                                         support.reason.empty() ? "it gave no reason" : support.reason);
+  if (container.origin_.options.file_mapping == FileMapping::kRequire) {
+    return copy_not_allowed(container.report().path, reason, container.records());
+  }
+  count_file_mapping_fallback();
+  return container.with_copies(reason);
+}
+
 Result<Model> Model::open(const std::string& path, const ModelOptions& options) {
   FATCTX_ASSIGN(const Container container, Container::open(path, options.open));
   return choose(container, options);
 }
 
-Result<Model> Model::choose(const Container& container, const ModelOptions& options) {
+Result<Model> Model::choose(const Container& given, const ModelOptions& options) {
+  FATCTX_ASSIGN(const Container container, settle_consumer(given, options.consumer));
   Impl impl{
       container, options.device ? *options.device : detect_device().device, options.policy, container.candidates(), {}};
-  auto selection = select(impl.candidates, impl.device, impl.policy);
+  auto selection = observed_select(container, impl.candidates, impl.device, impl.policy);
   if (!selection.ok()) return in_context(std::move(selection).error(), container.report().path);
   impl.selection = std::move(selection).value();
   if (impl.selection.chosen.empty()) {
@@ -67,6 +85,9 @@ Result<Session> Model::begin_session() const {
     FATCTX_ASSIGN(RecordView view, impl_->container.acquire(id));
     session.weights_.push_back(std::move(view));
   }
+  session.record_ids_ = impl_->selection.chosen;
+  session.record_ids_.insert(session.record_ids_.end(), weights.begin(), weights.end());
+  session.attached_ = attach_session(RecordReader::of(impl_->container), session.record_ids_);
   return session;
 }
 

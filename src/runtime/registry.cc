@@ -1,7 +1,5 @@
 #include "runtime/registry.h"
 
-#include <new>
-
 #include <fmt/format.h>
 
 #include "container/open.h"
@@ -9,6 +7,7 @@
 #include "mapping/buffer_file.h"
 #include "mapping/fork_hook.h"
 #include "mapping/windowed_file.h"
+#include "runtime/file_mapping.h"
 
 namespace fatctx {
 namespace {
@@ -17,7 +16,6 @@ Error not_regular(const std::string& name) {
   return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", name)};
 }
 
-// Policies that must hold for a mapping that is joined as well as for a new one.
 Status check_policy(const MappedContainer& container, const std::string& name, const OpenOptions& options) {
   if (options.require_local && container.filesystem().remote) {
     return Error{
@@ -47,113 +45,70 @@ Status check_window(const FileWindow& window, const std::string& name) {
   return Done{};
 }
 
-Result<std::shared_ptr<const MappedContainer>> map_container(std::unique_ptr<mapping::OsFile> file,
-                                                             const std::string& name,
-                                                             const mapping::FileIdentity& identity,
-                                                             container::OpenedToc opened) {
+std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::OsFile> file, const std::string& name,
+                                                      const mapping::FileIdentity& identity,
+                                                      container::OpenedToc opened, const OpenOptions& options) {
   const mapping::FilesystemKind filesystem =
       file->descriptor() < 0 ? mapping::FilesystemKind{.name = "memory"} : mapping::filesystem_kind(file->descriptor());
-  auto region = mapping::map_file(*file, opened.header.committed_end);
-  if (!region.ok()) {
-    Error error = in_context(std::move(region).error(), name);
-    if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough a moment ago
-    return error;
+  return std::make_shared<const MappedContainer>(name, std::move(file), opened.header, std::move(opened.toc), identity,
+                                                 filesystem, options.mapping_provider);
+}
+
+// Maps if the caller wants that and it can be; else the reason why views are copies, empty if they are not.
+Result<std::string> settle_mapping(const MappedContainer& container, const std::string& name,
+                                   const OpenOptions& options) {
+  if (options.allocator) {
+    if (options.file_mapping == FileMapping::kRequire) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: views cannot be mapped and be placed in memory of {}; choose one", name,
+                               options.allocator->name())};
+    }
+    return fmt::format("views are placed in memory of {}", options.allocator->name());
   }
-  return std::shared_ptr<const MappedContainer>(std::make_shared<const MappedContainer>(
-      name, std::move(file), opened.header, std::move(opened.toc), identity, filesystem, std::move(region).value()));
+  if (options.file_mapping == FileMapping::kDisabled) return std::string("file mapping is disabled by the caller");
+  auto mapped = container.ensure_mapped();
+  if (mapped.ok()) return std::string();
+  Error error = std::move(mapped).error();
+  // Only "there is no such thing here" leads to a copy. A lack of memory or addresses would be worse with one.
+  if (error.code == ErrorCode::kUnsupported) {
+    const std::string reason = fmt::format("mapping is not available: {}", error.message);
+    if (options.file_mapping == FileMapping::kRequire) return copy_not_allowed(name, reason, container.toc().records);
+    count_file_mapping_fallback();
+    return reason;
+  }
+  if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough a moment ago
+  return in_context(std::move(error), name);
 }
 
 }  // namespace
-
-// Holds the right to open one file; gives it back however the open ends.
-class Registry::Opening {
- public:
-  // Waits until nobody else opens this file.
-  Opening(Registry& registry, const FileKey& key) : registry_(registry), key_(key) {
-    std::unique_lock lock(registry_.mutex_);
-    registry_.forget_dead();
-    // Looked up again after each wait: what was waited for may have been swept away.
-    while (registry_.entries_[key_].opening) registry_.changed_.wait(lock);
-    Entry& entry = registry_.entries_[key_];
-    entry.opening = true;
-    live_ = entry.container.lock();
-  }
-  ~Opening() { finish(nullptr); }
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
-
-  [[nodiscard]] const std::shared_ptr<const MappedContainer>& live() const noexcept { return live_; }
-
-  void finish(const std::shared_ptr<const MappedContainer>& container) {
-    if (finished_) return;
-    finished_ = true;
-    {
-      const std::lock_guard lock(registry_.mutex_);
-      Entry& entry = registry_.entries_[key_];
-      entry.opening = false;
-      if (container) entry.container = container;
-      if (entry.container.expired()) registry_.entries_.erase(key_);  // a failed open leaves nothing behind
-    }
-    registry_.changed_.notify_all();
-  }
-
- private:
-  Registry& registry_;
-  FileKey key_;
-  std::shared_ptr<const MappedContainer> live_;
-  bool finished_ = false;
-};
 
 Registry& Registry::process() {
   static Registry* const registry = [] {
     auto* made = new Registry;  // never deleted, by design
     // Without the hooks a child forked in the middle of an open could wait for ever; opening itself still works.
-    (void)mapping::install_fork_hooks({&before_fork, &after_fork_in_parent, &after_fork_in_child});
+    (void)mapping::install_fork_hooks({[] { process().table_.before_fork(); },
+                                       [] { process().table_.after_fork_in_parent(); },
+                                       [] { process().table_.after_fork_in_child(); }});
     return made;
   }();
   return *registry;
 }
 
-// The lock is taken around fork so that the child finds the table whole.
-void Registry::before_fork() { process().mutex_.lock(); }
-
-void Registry::after_fork_in_parent() { process().mutex_.unlock(); }
-
-void Registry::after_fork_in_child() {
-  Registry& registry = process();
-  // The threads that were opening do not exist here, nor do those that waited for them.
-  for (auto& [key, entry] : registry.entries_) entry.opening = false;
-  new (&registry.changed_) std::condition_variable;
-  registry.mutex_.unlock();
-}
-
 std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
-                                                                const FileWindow& window) {
-  std::shared_ptr<const MappedContainer> live;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = entries_.find({identity.device, identity.inode, window});
-    if (found == entries_.end()) return nullptr;
-    live = found->second.container.lock();
-  }
+                                                                const FileWindow& window,
+                                                                const OpenOptions& options) const {
+  auto live = table_.find({identity.device, identity.inode, window, options.mapping_provider.get()});
   // Times cannot be trusted where another machine writes them.
   if (!live || live->filesystem().remote || !(live->identity() == identity)) return nullptr;
   return live;
 }
 
-// Amortised: the table is swept when it has doubled. Requires: the lock is held.
-void Registry::forget_dead() {
-  if (entries_.size() < next_sweep_) return;
-  std::erase_if(entries_, [](const auto& item) { return !item.second.opening && item.second.container.expired(); });
-  next_sweep_ = 2 * entries_.size() + 16;
-}
-
-std::size_t Registry::live_count() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t count = 0;
-  for (const auto& [key, entry] : entries_)
-    if (!entry.container.expired()) ++count;
-  return count;
+// A caller's own policies hold for a mapping that is joined as well as for a new one.
+Result<Registry::Opened> Registry::join(std::shared_ptr<const MappedContainer> container, const std::string& name,
+                                        const OpenOptions& options, bool already_live) {
+  FATCTX_TRY(check_policy(*container, name, options));
+  FATCTX_ASSIGN(std::string copy_reason, settle_mapping(*container, name, options));
+  return Opened{std::move(container), already_live, std::move(copy_reason)};
 }
 
 Result<Registry::Opened> Registry::open_path(const std::string& path, const OpenOptions& options) {
@@ -161,10 +116,7 @@ Result<Registry::Opened> Registry::open_path(const std::string& path, const Open
   auto identity = mapping::stat_path(path, flags);
   if (!identity.ok()) return in_context(std::move(identity).error(), path);
   if (!identity.value().regular) return not_regular(path);
-  if (auto live = find_unchanged(identity.value(), {})) {
-    FATCTX_TRY(check_policy(*live, path, options));
-    return Opened{std::move(live), true};
-  }
+  if (auto live = find_unchanged(identity.value(), {}, options)) return join(std::move(live), path, options, true);
   auto file = mapping::open_for_reading(path, flags);
   if (!file.ok()) return in_context(std::move(file).error(), path);
   return open_file(std::move(file).value(), path, options, {});
@@ -184,10 +136,7 @@ Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOpt
   if (!stat.ok()) return std::move(stat).error();
   if (!stat.value().regular) return not_regular(name);
   const mapping::FileIdentity identity = mapping::window_identity(stat.value(), window.offset, window.size);
-  if (auto live = find_unchanged(identity, window)) {
-    FATCTX_TRY(check_policy(*live, name, options));
-    return Opened{std::move(live), true};
-  }
+  if (auto live = find_unchanged(identity, window, options)) return join(std::move(live), name, options, true);
   if (identity.size < window.size || (!whole && identity.size == 0)) {
     return Error{ErrorCode::kTruncated,
                  fmt::format("{}: {} bytes from there were asked for, and the file has {} bytes", name,
@@ -200,14 +149,15 @@ Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOpt
   return open_file(std::move(file), name, options, window);
 }
 
-Result<std::shared_ptr<const MappedContainer>> Registry::open_memory(ByteView bytes,
-                                                                     std::shared_ptr<const void> owner) {
+Result<Registry::Opened> Registry::open_memory(ByteView bytes, std::shared_ptr<const void> owner,
+                                               const OpenOptions& options) {
   static const std::string kName = "memory";
   auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
   auto opened = container::read_toc(*file, identity.size);
   if (!opened.ok()) return in_context(std::move(opened).error(), kName);
-  return map_container(std::move(file), kName, identity, std::move(opened).value());
+  return join(make_container(std::move(file), kName, identity, std::move(opened).value(), options), kName, options,
+              false);
 }
 
 Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
@@ -215,28 +165,24 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
   // The descriptor decides from here on: the path may lead elsewhere by now.
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   if (!identity.regular) return not_regular(name);
-  Opening opening(*this, {identity.device, identity.inode, window});
+  Table::Claim opening(table_, {identity.device, identity.inode, window, options.mapping_provider.get()});
   if (const auto& live = opening.live()) {
     // Somebody else has opened it while this thread waited, or its times have moved: asked again, because the file
     // may have been appended to while waiting.
     FATCTX_ASSIGN(identity, file->identity());
-    if (live->identity() == identity && !live->filesystem().remote) {
-      FATCTX_TRY(check_policy(*live, name, options));
-      return Opened{live, true};
-    }
+    if (live->identity() == identity && !live->filesystem().remote) return join(live, name, options, true);
   }
   auto opened = container::read_toc(*file, identity.size);
   if (!opened.ok()) return in_context(std::move(opened).error(), name);
   if (const auto& live = opening.live(); live && live->same_container(opened.value().header)) {
-    FATCTX_TRY(check_policy(*live, name, options));
+    FATCTX_ASSIGN(Opened joined, join(live, name, options, true));
     live->renew(identity);
-    return Opened{live, true};
+    return joined;
   }
-  FATCTX_ASSIGN(std::shared_ptr<const MappedContainer> container,
-                map_container(std::move(file), name, identity, std::move(opened).value()));
-  FATCTX_TRY(check_policy(*container, name, options));
-  opening.finish(container);
-  return Opened{std::move(container), false};
+  FATCTX_ASSIGN(Opened made, join(make_container(std::move(file), name, identity, std::move(opened).value(), options),
+                                  name, options, false));
+  opening.finish(made.container);
+  return made;
 }
 
 }  // namespace fatctx

@@ -5,15 +5,14 @@
 // and TOC hash alone do not decide.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "fatctx/container.h"
 #include "mapping/file_identity.h"
+#include "runtime/live_table.h"
 #include "runtime/mapped_container.h"
 
 namespace fatctx {
@@ -31,6 +30,7 @@ class Registry {
   struct Opened {
     std::shared_ptr<const MappedContainer> container;
     bool already_live = false;
+    std::string copy_reason;  // empty: mapped
   };
   // Errors: as Container::open.
   [[nodiscard]] Result<Opened> open_path(const std::string& path, const OpenOptions& options);
@@ -40,17 +40,20 @@ class Registry {
   [[nodiscard]] static std::string descriptor_name(int descriptor, const FileWindow& window);
   // Bytes that lie in memory already: checked like a file, shared with nobody, because the same address may hold other
   // bytes tomorrow.
-  [[nodiscard]] static Result<std::shared_ptr<const MappedContainer>> open_memory(ByteView bytes,
-                                                                                  std::shared_ptr<const void> owner);
+  [[nodiscard]] static Result<Opened> open_memory(ByteView bytes, std::shared_ptr<const void> owner,
+                                                  const OpenOptions& options);
 
+  // What is alive at this moment.
+  [[nodiscard]] std::vector<std::shared_ptr<const MappedContainer>> live() const { return table_.live(); }
   // How many mappings are alive, for tests and metrics.
-  [[nodiscard]] std::size_t live_count() const;
+  [[nodiscard]] std::size_t live_count() const { return table_.live_count(); }
 
  private:
   struct FileKey {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    FileWindow window;  // two containers may lie in one file
+    FileWindow window;                          // two containers may lie in one file
+    const MappingProvider* provider = nullptr;  // what one provider has mapped is not another's to hand out
     friend bool operator==(const FileKey&, const FileKey&) = default;
   };
   struct FileKeyHash {
@@ -58,26 +61,17 @@ class Registry {
       return std::hash<std::uint64_t>{}(key.inode ^ (key.device << 32 | key.device >> 32) ^ (key.window.offset << 20));
     }
   };
-  struct Entry {
-    std::weak_ptr<const MappedContainer> container;
-    bool opening = false;
-  };
-  class Opening;
+  using Table = LiveTable<FileKey, MappedContainer, FileKeyHash>;
 
   [[nodiscard]] std::shared_ptr<const MappedContainer> find_unchanged(const mapping::FileIdentity& identity,
-                                                                      const FileWindow& window);
+                                                                      const FileWindow& window,
+                                                                      const OpenOptions& options) const;
+  [[nodiscard]] static Result<Opened> join(std::shared_ptr<const MappedContainer> container, const std::string& name,
+                                           const OpenOptions& options, bool already_live);
   [[nodiscard]] Result<Opened> open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
                                          const OpenOptions& options, const FileWindow& window);
-  void forget_dead();
 
-  static void before_fork();
-  static void after_fork_in_parent();
-  static void after_fork_in_child();
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unordered_map<FileKey, Entry, FileKeyHash> entries_;
-  std::size_t next_sweep_ = 16;
+  Table table_;
 };
 
 }  // namespace fatctx

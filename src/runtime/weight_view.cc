@@ -35,7 +35,7 @@ std::uint32_t TensorTable::weights_id() const noexcept { return impl_->blob.reco
 
 WeightView TensorTable::view_at(std::size_t index) const {
   const TensorInfo info = impl_->table->at(index);
-  return {impl_->owner, info,
+  return {impl_, info,
           impl_->blob.bytes().subspan(static_cast<std::size_t>(info.offset_in_blob),
                                       static_cast<std::size_t>(info.size_bytes))};
 }

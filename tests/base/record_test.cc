@@ -24,6 +24,17 @@ constexpr TypeRow kTypes[] = {
     {7, RecordType::kOpaque, "opaque"},
 };
 
+TEST(Codec, NamesAndNumbersStayWhatTheyAre) {
+  EXPECT_EQ(static_cast<int>(Codec::kNone), 0);
+  EXPECT_EQ(static_cast<int>(Codec::kLz4), 1);
+  EXPECT_EQ(codec_name(Codec::kNone), "none");
+  EXPECT_EQ(codec_name(Codec::kLz4), "lz4");
+  EXPECT_EQ(codec_name(static_cast<Codec>(2)), "unknown");
+  EXPECT_EQ(codec_from_name("none"), Codec::kNone);
+  EXPECT_EQ(codec_from_name("lz4"), Codec::kLz4);
+  for (const char* name : {"", "LZ4", "unknown", "zstd"}) EXPECT_EQ(codec_from_name(name), std::nullopt) << name;
+}
+
 TEST(RecordType, NumbersAndNamesAreThoseOfTheFormat) {
   for (const auto& row : kTypes) {
     EXPECT_EQ(static_cast<int>(row.type), row.number) << row.name;

@@ -157,7 +157,8 @@ inline constexpr Lie kTocLies[] = {
     {"a segment without bytes", [](auto& f) { f.segments[1].size = 0; }, ErrorCode::kLimitExceeded, "F22"},
     {"a segment beyond the limit", [](auto& f) { f.segments[1].size = (kMaxLeaves << kLeafLog2) + 1; },
      ErrorCode::kLimitExceeded, "F22"},
-    {"a segment in the header", [](auto& f) { f.segments[0].offset = 0; }, ErrorCode::kMalformed, "F16", "lies in the header"},
+    {"a segment in the header", [](auto& f) { f.segments[0].offset = 0; }, ErrorCode::kMalformed, "F16",
+     "lies in the header"},
     {"a segment behind the end", [](auto& f) { f.segments[6].offset = f.live.committed_end + 0x10000 - f.live.toc_size; },
      ErrorCode::kMalformed, "F16"},
     {"a segment whose end wraps", [](auto& f) { f.segments[6].offset = UINT64_MAX - 0xffff; }, ErrorCode::kMalformed,
@@ -238,7 +239,8 @@ inline constexpr Lie kTocLies[] = {
     {"reserved bytes of a slice", [](auto& f) { f.slices[0].reserved[3] = std::byte{1}; }, ErrorCode::kMalformed,
      "F20"},
     {"a slice of a segment that is not there", [](auto& f) { f.slices[0].segment = 7; }, ErrorCode::kMalformed, "F38"},
-    {"a slice of a LEAVES segment", [](auto& f) { f.slices[0].segment = 6; }, ErrorCode::kMalformed, "F38", "holds no payload"},
+    {"a slice of a LEAVES segment", [](auto& f) { f.slices[0].segment = 6; }, ErrorCode::kMalformed, "F38",
+     "holds no payload"},
     {"a slice of a DEAD segment",
      [](auto& f) { f.slices[0].segment = f.insert_segment(SegmentKind::kDead, 1000); }, ErrorCode::kMalformed, "F38"},
     {"a slice without bytes", [](auto& f) { f.slices[0].size = 0; }, ErrorCode::kMalformed, "F38"},
@@ -291,7 +293,26 @@ inline constexpr Lie kTocLies[] = {
     {"two sizes without a codec",
      [](auto& f) { f.records[0].logical_size = f.records[0].logical_size - 1; }, ErrorCode::kMalformed, "F22"},
     {"a codec on a record that must map", [](auto& f) { f.records[0].codec = kCodecLz4Frame; }, ErrorCode::kMalformed,
-     "F23"},
+     "F23", "must map"},
+    {"a compressed binary that claims not to be mapped",
+     [](auto& f) {
+       f.records[0].codec = kCodecLz4Frame;
+       f.records[0].flags = 0;
+     },
+     ErrorCode::kMalformed, "F23"},
+    {"a compressed weight blob that claims not to be mapped",
+     [](auto& f) {
+       f.records[4].codec = kCodecLz4Frame;
+       f.records[4].flags = 0;
+     },
+     ErrorCode::kMalformed, "F23"},
+    {"a compressed tensor table", [](auto& f) { f.records[5].codec = kCodecLz4Frame; }, ErrorCode::kMalformed, "F23"},
+    {"a compressed wrapper model",
+     [](auto& f) {
+       f.append_record(RecordType::kWrapperModel, 1, 100).codec = kCodecLz4Frame;
+       f.append_slice(1, 0, 100);
+     },
+     ErrorCode::kMalformed, "F23"},
     {"a record that expands too far",
      [](auto& f) {
        auto& record = f.append_record(RecordType::kSourceModel, 1, 100);
@@ -323,7 +344,8 @@ inline constexpr Lie kTocLies[] = {
      },
      ErrorCode::kLimitExceeded, "F32"},
     {"slices of another record", [](auto& f) { f.records[1].first_slice = 0; }, ErrorCode::kMalformed, "F15"},
-    {"more slices than there are", [](auto& f) { f.records[6].slice_count = 2; }, ErrorCode::kMalformed, "F38", "more slices than there are"},
+    {"more slices than there are", [](auto& f) { f.records[6].slice_count = 2; }, ErrorCode::kMalformed, "F38",
+     "more slices than there are"},
     {"2^32 - 1 slices", [](auto& f) { f.records[0].slice_count = UINT32_MAX; }, ErrorCode::kMalformed, "F38"},
     {"a second slice that is not on the granule",
      [](auto& f) {

@@ -84,6 +84,14 @@ inline constexpr Lie kVerifyLies[] = {
      ErrorCode::kChecksumMismatch, "F37"},
     {"a packed record that does not match its hash", [](auto& f) { f.records[6].logical_hash[9] ^= std::byte{1}; },
      ErrorCode::kChecksumMismatch, "F37"},
+    {"a compressed record that is no frame",
+     [](auto& f) {
+       f.append_record(RecordType::kSourceModel, 1, 100).codec = kCodecLz4Frame;
+       f.append_slice(1, 0, 100);
+     },
+     ErrorCode::kCodec, "F41"},
+    {"a compressed description that is no frame",
+     [](auto& f) { f.record(RecordType::kDescription).codec = kCodecLz4Frame; }, ErrorCode::kCodec, "F41"},
 
     {"a description that does not parse",
      [](auto& f) {

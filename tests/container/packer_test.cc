@@ -68,6 +68,7 @@ TEST(Packer, RefusesAtOnceWhatNoReaderWouldTake) {
       {"a key that is there", [](auto& r) { r.key.arch = "x86-64-v2"; }, ErrorCode::kExists, ""},
       {"a description", [](auto& r) { r.type = RecordType::kDescription; }, ErrorCode::kInvalidArgument, ""},
       {"a tensor table", [](auto& r) { r.type = RecordType::kTensorTable; }, ErrorCode::kInvalidArgument, ""},
+      {"a compressed binary", [](auto& r) { r.codec = Codec::kLz4; }, ErrorCode::kInvalidArgument, "F23"},
       {"tensors of a binary", [](auto& r) { r.tensors.resize(1); }, ErrorCode::kInvalidArgument, ""},
       {"weights of an opaque record", [](auto& r) { r.type = RecordType::kOpaque, r.weights = {"first weights"}; },
        ErrorCode::kInvalidArgument, ""},

@@ -102,3 +102,21 @@ def test_reopen_gives_the_file_that_took_the_place(small, tmp_path):
 
     assert fresh.report.uuid != old.report.uuid
     assert bytes(old.acquire("net.weights")) == before
+
+
+# Shows S5.13.
+def test_with_file_mapping_disabled_all_sessions_share_one_copy(small):
+    model = fatctx.open_model(small, "aarch64", file_mapping="disabled")
+    binaries = [model.session().binary() for _ in range(4)]
+
+    assert {binary.access_path for binary in binaries} == {"copied"}
+    assert len({binary.address for binary in binaries}) == 1
+    assert not model.container.report.mapped and "disabled" in model.container.report.copy_reason
+    assert bytes(binaries[0]) == bytes(fatctx.open(small).acquire(binaries[0].record_id))
+
+
+def test_an_unknown_word_for_file_mapping_lists_the_known_ones(small):
+    with pytest.raises(fatctx.InvalidArgument, match="auto.*require.*disabled"):
+        fatctx.open(small, file_mapping="never")
+    with pytest.raises(TypeError):
+        fatctx.open(small, file_mapping=True)

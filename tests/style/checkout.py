@@ -37,7 +37,7 @@ def text_of(name: str) -> str:
 
 
 def cxx_files(*under: str) -> list[str]:
-    return matching(".h", ".cc", ".h.in", under=under or ("",))
+    return matching(".h", ".cc", ".c", ".h.in", under=under or ("",))
 
 
 _TOKEN = re.compile(

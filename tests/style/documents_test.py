@@ -74,6 +74,18 @@ def test_examples_in_the_readme_are_the_samples():
     assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
 
 
+def test_the_example_of_the_c_interface_is_the_sample():
+    text = text_of("docs/c_api.md")
+    assert [file for file, _ in EXAMPLE.findall(text)] == ["samples/c/load.c"]
+    assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
+
+
+def test_examples_of_the_page_about_loading_are_the_samples():
+    text = text_of("docs/loading.md")
+    assert {file for file, _ in EXAMPLE.findall(text)} == {f"samples/cpp_{name}.cc" for name in ("ways_in", "memory", "profile")}
+    assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
+
+
 def test_the_readme_names_commands_that_exist():
     for command in re.findall(r"^\./(\w+)", text_of("README.md"), re.MULTILINE):
         assert (ROOT / command).is_file(), f"./{command}"

@@ -1,10 +1,10 @@
-"""Who may include whom: tools -> runtime -> container -> mapping -> base, and one seam per third-party library."""
+"""Who may include whom: tools and capi -> runtime -> container -> mapping -> base, and one seam per third-party library."""
 
 import pytest
 
 from checkout import ROOT, cxx_files, includes, text_of
 
-ORDER = ["base", "mapping", "container", "runtime"]  # a layer includes itself and those before it
+ORDER = ["base", "mapping", "container", "runtime", "capi"]  # a layer includes itself and those before it
 
 # Public headers by the layer that answers for them; a layer may name the headers of its own and lower layers.
 PUBLIC_LAYER = {
@@ -13,6 +13,7 @@ PUBLIC_LAYER = {
     "description.h": "container",
     "layout.h": "container",
     "container.h": "container",
+    "memory.h": "container",
     "packer.h": "container",
     "import_irpa.h": "container",
     "import_irpa.h": "container",
@@ -21,6 +22,11 @@ PUBLIC_LAYER = {
     "select.h": "runtime",
     "device.h": "runtime",
     "model.h": "runtime",
+    "info.h": "runtime",
+    "metrics.h": "runtime",
+    "profile.h": "runtime",
+    "trace.h": "runtime",
+    "fatctx.h": "capi",
 }
 
 # header prefix or exact name -> the places that may include it
@@ -127,6 +133,8 @@ def test_every_public_header_has_a_layer():
     ("src/container/toc.cc", "#include <lz4frame.h>"),
     ("src/runtime/x.cc", "#include <onnx/onnx_pb.h>"),
     ("src/runtime/x.cc", "#include <CLI/CLI.hpp>"),
+    ("src/runtime/x.cc", '#include "capi/boundary.h"'),
+    ("src/runtime/x.cc", '#include "fatctx/fatctx.h"'),
     ("src/elsewhere/x.cc", '#include "fatctx/base/error.h"'),
     ("include/fatctx/x.h", "#include <boost/filesystem.hpp>"),
     ("include/fatctx/x.h", "#include <sys/mman.h>"),
@@ -134,6 +142,7 @@ def test_every_public_header_has_a_layer():
     ("tools/x.cc", '#include "container/toc.h"'),
     ("python/src/x.cc", '#include "runtime/registry.h"'),
     ("samples/x.cc", '#include "runtime/registry.h"'),
+    ("samples/c/x.c", '#include "capi/boundary.h"'),
 ])
 def test_a_planted_violation_is_found(name, line):
     assert violations(name, f"// a file\n{line}\n", own_tools_file=lambda header: False)
@@ -145,6 +154,8 @@ def test_a_planted_violation_is_found(name, line):
     ("src/runtime/x.cc", '#include "container/toc.h"'),
     ("src/container/x.cc", '// #include "runtime/registry.h"'),
     ("tools/x.cc", '#include "fatctx/model.h"'),
+    ("src/capi/x.cc", '#include "mapping/fork_hook.h"'),
+    ("samples/c/x.c", '#include "fatctx/fatctx.h"'),
 ])
 def test_what_is_allowed_passes(name, line):
     assert violations(name, f"{line}\n") == []

@@ -14,6 +14,12 @@ COMPILERS = {"g++": ["g++"], "clang++": ["clang++-14", "clang++", "clang++-15", 
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
+C_HEADER = "fatctx/fatctx.h"
+C_COMPILERS = ["gcc", "clang-14", "clang", "clang-15", "clang-16"]
+C_FLAGS = ["-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wstrict-prototypes", "-Wc++-compat",
+           "-Werror"]
+
+
 def compile_alone(compiler: str, source: Path, *include: Path) -> subprocess.CompletedProcess:
     flags = FLAGS + [f"-I{folder}" for folder in include]
     return subprocess.run([compiler, *flags, "-x", "c++", str(source)], capture_output=True, text=True)
@@ -65,3 +71,16 @@ def test_a_planted_header_that_leans_on_others_is_found(compiler, tmp_path):
 
     (tmp_path / "leans.h").write_text("#pragma once\n#include <string>\ninline std::string leans() { return {}; }\n")
     assert compile_alone(compiler, source, tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("name", [name for name in C_COMPILERS if shutil.which(name)] or ["gcc"])
+def test_the_c_header_compiles_alone_as_c99(name, tmp_path):
+    source = tmp_path / "alone.c"
+
+    def compile_c(text: str) -> subprocess.CompletedProcess:
+        source.write_text(text)
+        return subprocess.run([name, *C_FLAGS, f"-I{ROOT / 'include'}", str(source)], capture_output=True, text=True)
+
+    result = compile_c(f'#include "{C_HEADER}"\n#include "{C_HEADER}"\n')
+    assert result.returncode == 0, result.stderr[:2000]
+    assert compile_c(f'#include "{C_HEADER}"\nint f();\n').returncode != 0, "the flags find nothing"

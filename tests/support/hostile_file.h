@@ -245,7 +245,7 @@ class HostileFile {
       segment.leaves_hash = container::hash128(range(segment.offset, segment.size)).bytes;
     }
     for (container::RecordEntry& entry : records) {
-      if (entry.slice_count != 1) continue;
+      if (entry.slice_count != 1 || entry.codec != container::kCodecNone) continue;  // a frame's is of what it yields
       const container::SliceEntry& slice = slices.at(entry.first_slice);
       const std::uint64_t at = segments.at(slice.segment).offset + slice.offset_in_segment;
       entry.logical_hash = container::hash128(range(at, slice.size)).bytes;

@@ -102,6 +102,38 @@ TEST(Manifest, TheGroupIsTheModelsNameUnlessSaid) {
   EXPECT_EQ(parsed.value().records[0].record.key.group, "net");
 }
 
+TEST(Manifest, ASourceModelIsCompressedUnlessSaidOtherwiseAndNothingElseIs) {
+  const auto codec_of = [](const std::string& rest) {
+    const auto parsed =
+        parse(R"({"schema": "fatctx.manifest/1", "name": "n", "records": [{"name": "r", "file": "f", )" + rest + "}]}");
+    EXPECT_TRUE(is_ok(parsed)) << rest;
+    return parsed.value().records[0].record.codec;
+  };
+  EXPECT_EQ(codec_of(R"("type": "source_model")"), Codec::kLz4);
+  EXPECT_EQ(codec_of(R"("type": "source_model", "codec": "none")"), Codec::kNone);
+  EXPECT_EQ(codec_of(R"("type": "opaque")"), Codec::kNone);
+  EXPECT_EQ(codec_of(R"("type": "opaque", "codec": "lz4")"), Codec::kLz4);
+  EXPECT_EQ(codec_of(R"("type": "weight_blob")"), Codec::kNone);
+  EXPECT_EQ(codec_of(R"("type": "wrapper_model", "codec": "none")"), Codec::kNone);
+}
+
+TEST(Manifest, CodecsThatAreNotTheDefaultAreWrittenAndReadBack) {
+  std::vector<PackRecord> records(4);
+  const std::vector<std::string> files = {"a", "b", "c", "d"};
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i].name = files[i];
+    records[i].type = i < 2 ? RecordType::kSourceModel : RecordType::kOpaque;
+    records[i].codec = i % 2 == 0 ? Codec::kNone : Codec::kLz4;
+  }
+
+  const auto parsed = parse(manifest_text("n", records, files));
+
+  ASSERT_TRUE(is_ok(parsed));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_EQ(parsed.value().records[i].record.codec, records[i].codec) << i;
+  }
+}
+
 struct Mistake {
   const char* from;
   const char* to;
@@ -161,6 +193,12 @@ const Mistake kMistakes[] = {
     {"[-1, 3]", "[-2, 3]", "m.json: /records/1/graphs/0/inputs/0/shape/0: found -2; allowed: a whole number, or -1"},
     {"{\"from\": \"m.onnx\"}", "\"m.onnx\"",
      "m.json: /records/3/graphs: found \"m.onnx\"; allowed: an array of graphs"},
+    {"\"format\": \"raw\",", "\"codec\": \"lz4\",",
+     "m.json: /records/0/codec: found \"lz4\"; allowed for a weight_blob: \"none\""},
+    {"\"format\": \"raw\",", "\"codec\": \"lz5\",",
+     "m.json: /records/0/codec: found \"lz5\"; did you mean \"lz4\"? allowed: \"none\", \"lz4\""},
+    {"[-1, 3]", "[9223372036854775808, 3]",
+     "m.json: /records/1/graphs/0/inputs/0/shape/0: found 9223372036854775808; "},
     {"\"name\": \"p\"", "\"name\": \"w\"", "m.json: /records/2/name: found \"w\", the name of /records/0; "},
 };
 

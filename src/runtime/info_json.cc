@@ -1,12 +1,10 @@
-#include "tools/info_json.h"
+#include "fatctx/info.h"
 
 #include <nlohmann/json.hpp>
 
 #include "fatctx/layout.h"
-#include "tools/info_text.h"
 
-namespace fatctx::tools {
-
+namespace fatctx {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -57,6 +55,7 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"name", record.name},
           {"size_bytes", record.size_bytes},
           {"stored_bytes", record.stored_bytes},
+          {"codec", codec_name(record.codec)},
           {"slice_count", record.slice_count},
           {"file_offset", record.file_offset},
           {"xxh3_128", to_hex(record.hash.bytes)},
@@ -66,8 +65,6 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"weights", record.weights},
           {"same_bytes_as", same_bytes_as(record, container.records())}};
 }
-
-}  // namespace
 
 Json container_json(const Container& container, const ContainerDescription& description) {
   const OpenReport& report = container.report();
@@ -139,7 +136,28 @@ Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
   return {{"record", weights.id}, {"name", weights.name}, {"tensors", std::move(array)}};
 }
 
-Json layout_json() {
+// Names of a container are foreign text: what is not UTF-8 is replaced, the rest is escaped.
+std::string text_of(const Json& json) {
+  constexpr int kIndent = 2;
+  return json.dump(kIndent, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<std::string> info_json(const Container& container, const ContainerDescription& description,
+                              const InfoParts& parts) {
+  Json json = container_json(container, description);
+  if (parts.tensors_of) {
+    FATCTX_ASSIGN(const RecordInfo weights, container.record(*parts.tensors_of));
+    FATCTX_ASSIGN(const TensorTable table, container.tensors(weights.id));
+    json["tensors"] = tensors_json(weights, table);
+  }
+  if (parts.graphs) json["graphs"] = graphs_json(description);
+  if (parts.options) json["options"] = options_json(description);
+  return text_of(json);
+}
+
+std::string layout_json() {
   Json tables = Json::array();
   for (const LayoutTable& layout : layout_tables()) {
     Json fields = Json::array();
@@ -148,7 +166,18 @@ Json layout_json() {
     }
     tables.push_back({{"name", layout.name}, {"size", layout.size}, {"fields", std::move(fields)}});
   }
-  return {{"schema", "fatctx.layout/1"}, {"format", format_version()}, {"tables", std::move(tables)}};
+  return text_of({{"schema", "fatctx.layout/1"}, {"format", format_version()}, {"tables", std::move(tables)}});
 }
 
-}  // namespace fatctx::tools
+std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records) {
+  std::vector<std::uint32_t> ids;
+  if (record.stored_bytes == 0 || record.slice_count != 1) return ids;
+  for (const RecordInfo& other : records) {
+    const bool same_place =
+        other.slice_count == 1 && other.file_offset == record.file_offset && other.stored_bytes == record.stored_bytes;
+    if (same_place && other.id != record.id) ids.push_back(other.id);
+  }
+  return ids;
+}
+
+}  // namespace fatctx

@@ -1,0 +1,652 @@
+// The C interface: what the C++ headers offer, for C99 and for every language that can call C. docs/c_api.md shows it
+// in use and has a table from C++ to C.
+//
+// Results:    a function that can fail returns 0 (FATCTX_OK) or a code of docs/errors.md. The list of codes is open:
+//             treat an unknown one as an error, print it with fatctx_error_text().
+// Errors:     the last parameter `error` may be null. Otherwise it is the caller's fatctx_error, made by
+//             fatctx_error_init(); it is written by every call, also by one that succeeds, and has nothing to free.
+// Handles:    numbers that are looked up, never pointers. {0} is "no handle" and answers invalid_argument; a handle
+//             that is closed, made up or of another kind answers stale_handle. Whoever gets a handle closes it; closing
+//             {0} is no error, closing twice is stale_handle. A failed call sets the handle it would have made to {0}.
+// Ownership:  handles are independent of each other. A view keeps its bytes mapped after the container, the model and
+//             the session it came from are closed, and all of them may be closed in any order and on any thread.
+// Null:       a null pointer where one is needed answers invalid_argument. Where null has a meaning, it is said.
+// Structs:    one with `struct_size` has it set to sizeof by the caller (by the _init function where there is one). The
+//             library reads and writes no byte beyond it, so a program and a library of different age work together: a
+//             field that only one of them knows has its default. A field that the program sets and that the library
+//             does not know is unsupported. A struct_size below 8 is invalid_argument.
+// Texts in:   UTF-8, ended by NUL.
+// Texts out:  fatctx_text borrows from the handle that was asked, and is not ended by NUL. A function with `buffer`,
+//             `capacity` and `size` works like snprintf: it writes at most `capacity` bytes including a NUL, cut at the
+//             border of a character, and sets `*size` to the bytes of the whole text without NUL. buffer = null with
+//             capacity = 0 only asks for the size; `size` may be null.
+// Threads:    every function from any number of threads. A handle that one thread closes while another calls with it
+//             answers stale_handle or completes the call. A thread must not be cancelled (pthread_cancel) in a call.
+// Callbacks:  run on the calling thread during the call, and must return (no longjmp). They may call the library.
+// Exceptions: none leaves a function: out_of_memory and internal take their place.
+// The file:   must not be truncated while it is mapped; replacing it by rename is safe.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define FATCTX_API __attribute__((visibility("default")))
+#else
+#define FATCTX_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Goes up when a program built with an older header would misbehave. Added functions, fields and codes leave it.
+#define FATCTX_ABI_VERSION 1u
+// What the library was built as; differs from FATCTX_ABI_VERSION if header and library do not belong together.
+FATCTX_API uint32_t fatctx_abi_version(void);
+FATCTX_API const char* fatctx_library_version(void);  // "0.1.0"; static storage
+FATCTX_API const char* fatctx_format_version(void);   // "0.1": the format it reads and writes; static storage
+
+// Codes of docs/errors.md.
+enum {
+  FATCTX_OK = 0,
+  FATCTX_ERROR_IO = 1,
+  FATCTX_ERROR_NOT_FOUND = 2,
+  FATCTX_ERROR_INVALID_ARGUMENT = 3,
+  FATCTX_ERROR_TRUNCATED = 4,
+  FATCTX_ERROR_TRAILING_DATA = 5,
+  FATCTX_ERROR_BAD_MAGIC = 6,
+  FATCTX_ERROR_UNSUPPORTED = 7,
+  FATCTX_ERROR_MALFORMED = 8,
+  FATCTX_ERROR_CHECKSUM_MISMATCH = 9,
+  FATCTX_ERROR_LIMIT_EXCEEDED = 10,
+  FATCTX_ERROR_BAD_REFERENCE = 11,
+  FATCTX_ERROR_NO_MATCH = 12,
+  FATCTX_ERROR_CODEC = 13,
+  FATCTX_ERROR_SIGNATURE_MISSING = 14,
+  FATCTX_ERROR_SIGNATURE_BAD = 15,
+  FATCTX_ERROR_ROLLBACK = 16,
+  FATCTX_ERROR_NOT_REGULAR_FILE = 17,
+  FATCTX_ERROR_CHANGED = 18,
+  FATCTX_ERROR_MAPPING_LOST = 19,
+  FATCTX_ERROR_REMOTE_FILESYSTEM = 20,
+  FATCTX_ERROR_LOCKED = 21,
+  FATCTX_ERROR_EXISTS = 22,
+  FATCTX_ERROR_COMMIT_UNKNOWN = 23,
+  FATCTX_ERROR_NO_SPACE = 24,
+  FATCTX_ERROR_NO_RESOURCE = 25,
+  FATCTX_ERROR_STALE_HANDLE = 26,
+  FATCTX_ERROR_CANCELLED = 27,
+  FATCTX_ERROR_OUT_OF_MEMORY = 28,
+  FATCTX_ERROR_INTERNAL = 29,
+  FATCTX_ERROR_OPERATION_NOT_PERMITTED = 30,
+  FATCTX_ERROR_SERIALISE_FAILED = 31,
+  FATCTX_ERROR_BACKEND_LIBRARY_MISSING = 32,
+  FATCTX_ERROR_BACKEND_RESTARTED = 33,
+  FATCTX_ERROR_TIMED_OUT = 34,
+  FATCTX_ERROR_INVALID_CONFIG = 35,
+  FATCTX_ERROR_COPY_NOT_ALLOWED = 36
+};
+
+// What went wrong, in the caller's memory. Of a struct_size smaller than this struct the fields that fit as a whole are
+// written; one below 8 has no room for the code and nothing is written.
+typedef struct fatctx_error {
+  uint32_t struct_size;
+  int32_t code;
+  uint32_t has_file_offset;
+  uint32_t has_record_id;
+  uint64_t file_offset;  // the byte the complaint is about, from byte 0 of the container
+  uint32_t record_id;
+  uint32_t has_os_error;
+  int32_t os_error;    // errno or GetLastError()
+  char rule[20];       // "F16": a row of docs/format.md section 9; empty if none
+  char message[1024];  // one line without a final stop, cut at the border of a character
+} fatctx_error;
+
+// `struct_size` is sizeof(fatctx_error) as the caller knows it. Null does nothing, and so does a size below 8.
+FATCTX_API void fatctx_error_init(fatctx_error* error, size_t struct_size);
+// "checksum_mismatch"; "ok" for 0 and "unknown" for a code that is not listed. Static storage.
+FATCTX_API const char* fatctx_error_code_name(int32_t code);
+// The line for people: "m.fatctx: record 3: extent overlaps record 2 (malformed, F16, at byte 0x30000)". A code that is
+// not listed is printed in decimal and hexadecimal. Errors: invalid_argument, out_of_memory.
+FATCTX_API int32_t fatctx_error_text(const fatctx_error* error, char* buffer, size_t capacity, size_t* size);
+
+typedef struct fatctx_text {
+  const char* data;  // UTF-8, not ended by NUL: printf("%.*s", (int)text.size, text.data)
+  uint64_t size;     // bytes
+} fatctx_text;
+
+// All zero means "unknown".
+typedef struct fatctx_version {
+  uint16_t major;
+  uint16_t minor;
+  uint32_t patch;
+  uint32_t build;
+} fatctx_version;
+
+// Handles.
+typedef struct fatctx_device {
+  uint64_t id;
+} fatctx_device;
+typedef struct fatctx_container {
+  uint64_t id;
+} fatctx_container;
+typedef struct fatctx_model {
+  uint64_t id;
+} fatctx_model;
+typedef struct fatctx_session {
+  uint64_t id;
+} fatctx_session;
+typedef struct fatctx_tensor_table {
+  uint64_t id;
+} fatctx_tensor_table;
+typedef struct fatctx_packer {
+  uint64_t id;
+} fatctx_packer;
+
+// Read-only bytes of a record or of a tensor. `data` is valid until the handle is closed; copies of this struct are the
+// same handle. `data` is null for an empty record.
+typedef struct fatctx_view {
+  uint64_t id;
+  const void* data;
+  uint64_t size;  // bytes
+} fatctx_view;
+
+// Called from time to time; anything but 0 stops the work, which then answers cancelled and leaves nothing behind.
+typedef int32_t (*fatctx_progress)(void* user, uint64_t done_bytes, uint64_t total_bytes);
+// Takes the next bytes of a stream, valid during the call only; anything but 0 stops it: cancelled.
+typedef int32_t (*fatctx_sink)(void* user, const void* bytes, uint64_t size);
+// Takes one finding of a check, valid during the call only.
+typedef void (*fatctx_finding)(void* user, const fatctx_error* finding);
+// Says that the library needs a caller's memory no longer; on whatever thread gives up the last share. Must not throw.
+typedef void (*fatctx_release)(void* user);
+
+// Kinds of text that explain functions write.
+enum { FATCTX_FORMAT_TEXT = 0, FATCTX_FORMAT_JSON = 1 };
+
+// Record types. The numbers stand in the file (docs/format.md, section 5.2).
+enum {
+  FATCTX_RECORD_CONTEXT_BINARY = 1,
+  FATCTX_RECORD_WEIGHT_BLOB = 2,
+  FATCTX_RECORD_TENSOR_TABLE = 3,
+  FATCTX_RECORD_SOURCE_MODEL = 4,
+  FATCTX_RECORD_WRAPPER_MODEL = 5,
+  FATCTX_RECORD_DESCRIPTION = 6,
+  FATCTX_RECORD_OPAQUE = 7
+};
+// Element types. The numbers stand in the file (docs/format.md, section 6).
+enum {
+  FATCTX_DTYPE_F32 = 1,
+  FATCTX_DTYPE_F64 = 2,
+  FATCTX_DTYPE_F16 = 3,
+  FATCTX_DTYPE_BF16 = 4,
+  FATCTX_DTYPE_I8 = 5,
+  FATCTX_DTYPE_I16 = 6,
+  FATCTX_DTYPE_I32 = 7,
+  FATCTX_DTYPE_I64 = 8,
+  FATCTX_DTYPE_U8 = 9,
+  FATCTX_DTYPE_U16 = 10,
+  FATCTX_DTYPE_U32 = 11,
+  FATCTX_DTYPE_U64 = 12,
+  FATCTX_DTYPE_BOOL = 13,
+  FATCTX_DTYPE_I4 = 14,
+  FATCTX_DTYPE_U4 = 15
+};
+// How well a record fits the device.
+enum {
+  FATCTX_LEVEL_OPTIMAL = 1,
+  FATCTX_LEVEL_PREFER_RECOMPILATION = 2,
+  FATCTX_LEVEL_FALLBACK = 3,
+  FATCTX_LEVEL_UNSUPPORTED = 4
+};
+
+// Words for numbers: "weight_blob", "float32", "OPTIMAL", "A1", "direct". "unknown" or "UNKNOWN" for a number that is
+// not listed. Static storage.
+FATCTX_API const char* fatctx_record_type_name(uint32_t type);
+FATCTX_API const char* fatctx_dtype_name(uint32_t dtype);
+FATCTX_API const char* fatctx_level_name(uint32_t level);
+FATCTX_API const char* fatctx_axis_id(uint32_t axis);
+FATCTX_API const char* fatctx_access_path_name(uint32_t access_path);
+// Numbers for words; 0 for a word that is not known, and for null.
+FATCTX_API uint32_t fatctx_record_type_from_name(const char* name);
+FATCTX_API uint32_t fatctx_dtype_from_name(const char* name);
+FATCTX_API uint32_t fatctx_dtype_bits(uint32_t dtype);  // bits an element takes; 0 for a number that is not listed
+
+// XXH3-128 in canonical byte order, into 16 bytes at `hash`: tells accidents, not forgeries. `bytes` may be null if
+// `size` is 0. Errors of the second: not_found, io, not_regular_file, changed.
+FATCTX_API int32_t fatctx_content_hash(const void* bytes, uint64_t size, uint8_t* hash, fatctx_error* error);
+FATCTX_API int32_t fatctx_content_hash_of_file(const char* path, uint8_t* hash, fatctx_error* error);
+
+// The field tables of the format as JSON, schema "fatctx.layout/1".
+FATCTX_API int32_t fatctx_layout_json(char* buffer, size_t capacity, size_t* size, fatctx_error* error);
+
+// Devices: what a machine is.
+
+// Asks this machine. An unknown machine is a device whose facts are empty, no error. Detection is advice; the load is
+// the proof.
+FATCTX_API int32_t fatctx_device_detect(fatctx_device* device, fatctx_error* error);
+// A device given by hand: "x86-64-v3", "aarch64+dotprod+i8mm", "v75", or JSON of schema "fatctx.device/1" (a text whose
+// first character is `{`). Errors: invalid_argument, naming what is understood.
+FATCTX_API int32_t fatctx_device_parse(const char* text, fatctx_device* device, fatctx_error* error);
+FATCTX_API int32_t fatctx_device_json(fatctx_device device, char* buffer, size_t capacity, size_t* size,
+                                      fatctx_error* error);
+FATCTX_API int32_t fatctx_device_close(fatctx_device device, fatctx_error* error);
+
+typedef struct fatctx_device_source {  // one place that detection looked at
+  uint32_t struct_size;
+  uint32_t reserved;
+  fatctx_text name;   // "cpuid", "hwcap", ...
+  fatctx_text raw;    // the value as read
+  fatctx_text state;  // "used", "absent", "unreadable"
+} fatctx_device_source;
+// A device that was not detected has no sources.
+FATCTX_API int32_t fatctx_device_source_count(fatctx_device device, uint64_t* count, fatctx_error* error);
+// Lifetime: texts borrow from `device`. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_device_source_at(fatctx_device device, uint64_t index, fatctx_device_source* source,
+                                           fatctx_error* error);
+
+// Containers: a file and its records.
+
+// When payload is checked. Metadata is always checked.
+enum { FATCTX_VERIFY_RECORD_ON_ACQUIRE = 0, FATCTX_VERIFY_NONE = 1 };
+// Whether views lie in the mapping: map and copy only if that cannot be; never copy; always copy.
+enum { FATCTX_FILE_MAPPING_AUTO = 0, FATCTX_FILE_MAPPING_REQUIRE = 1, FATCTX_FILE_MAPPING_DISABLED = 2 };
+
+typedef struct fatctx_open_options {
+  uint32_t struct_size;
+  uint32_t verify;           // FATCTX_VERIFY_...; FATCTX_VERIFY_RECORD_ON_ACQUIRE
+  uint32_t refuse_symlinks;  // 0
+  uint32_t require_local;    // refuse network and FUSE file systems with remote_filesystem; 0
+  uint32_t file_mapping;     // FATCTX_FILE_MAPPING_...; FATCTX_FILE_MAPPING_AUTO
+  uint32_t reserved;
+} fatctx_open_options;
+// Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
+// sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
+FATCTX_API void fatctx_open_options_init(fatctx_open_options* options, size_t struct_size);
+
+// Opens `path`, or joins the mapping that this process already has of the same file. Reads the header and the table of
+// contents, never payload. `options`: null for the defaults, in all functions that take options.
+// Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
+//         checksum_mismatch, limit_exceeded, bad_reference, changed, remote_filesystem, no_resource, out_of_memory.
+FATCTX_API int32_t fatctx_container_open(const char* path, const fatctx_open_options* options,
+                                         fatctx_container* container, fatctx_error* error);
+// The same for `size` bytes from `offset` of an open file, such as an asset in an application's package; size = 0 is
+// "to the end of the file". Ownership: `descriptor` stays the caller's and may be closed afterwards.
+FATCTX_API int32_t fatctx_container_open_descriptor(int descriptor, uint64_t offset, uint64_t size,
+                                                    const fatctx_open_options* options, fatctx_container* container,
+                                                    fatctx_error* error);
+// The same for memory. Ownership: `bytes` stay the caller's and must not change or go until the last handle that uses
+// them is closed; `release`, if it is not null, is called once then, with `user`. It is not called if the open fails.
+FATCTX_API int32_t fatctx_container_open_memory(const void* bytes, uint64_t size, const fatctx_open_options* options,
+                                                fatctx_release release, void* user, fatctx_container* container,
+                                                fatctx_error* error);
+// Opens again what it was opened from, with the same options: what lies at its path now, or what the file behind its
+// descriptor holds now. `container`, its sessions and views stay as they are, with the old bytes. Errors: as open.
+FATCTX_API int32_t fatctx_container_reopen(fatctx_container container, fatctx_container* reopened, fatctx_error* error);
+FATCTX_API int32_t fatctx_container_close(fatctx_container container, fatctx_error* error);
+
+typedef struct fatctx_open_report {  // what an open found out
+  uint32_t struct_size;
+  uint32_t degraded_count;  // copies of metadata that are damaged; 0: the file is whole
+  fatctx_text path;         // as given to open
+  fatctx_text filesystem;   // "ext4", "overlayfs", ...
+  fatctx_text uuid;         // hexadecimal with dashes
+  uint64_t generation;
+  uint64_t file_size;
+  uint64_t committed_end;
+  uint64_t tail_bytes;  // bytes behind the committed end; never read
+  uint32_t slot;        // 'A' or 'B'
+  uint32_t sealed;
+  uint32_t signed_file;
+  uint32_t remote_filesystem;
+  uint32_t already_live;  // another open of this process had mapped it; nothing was read
+  uint32_t verify;        // FATCTX_VERIFY_...
+  uint32_t mapped;        // 0: views are copies, for the reason in copy_reason
+  uint32_t reserved;
+  fatctx_text copy_reason;
+  uint8_t toc_hash[16];
+} fatctx_open_report;
+// Lifetime: texts borrow from `container`.
+FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
+// "prologue copy 0", "slot A1", ... Lifetime: borrows from `container`. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text,
+                                             fatctx_error* error);
+
+typedef struct fatctx_record_info {
+  uint32_t struct_size;
+  uint32_t id;
+  uint32_t type;       // FATCTX_RECORD_...
+  uint32_t supported;  // 0: this version lists the record but cannot hand it out
+  uint32_t ignorable;
+  uint32_t must_map;
+  uint32_t slice_count;
+  uint32_t weight_count;
+  const uint32_t* weights;  // ids of the weight blobs it refers to
+  fatctx_text name;
+  uint64_t size_bytes;
+  uint64_t stored_bytes;
+  uint64_t file_offset;  // of the first slice; 0 for an empty record
+  uint8_t hash[16];      // of its bytes
+  // What it was built for. Empty texts and zeros mean "not stated".
+  fatctx_text group;
+  fatctx_text unit;
+  fatctx_text backend;
+  fatctx_text part;
+  fatctx_text arch;
+  fatctx_text features;  // sorted, comma separated
+  fatctx_text variant;
+  uint32_t qnn_soc;
+  uint32_t vtcm_mb;
+  uint32_t generic;
+  fatctx_version sdk;
+  fatctx_version api;
+  fatctx_version blob;
+} fatctx_record_info;
+FATCTX_API int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error);
+// By index in ascending record id, by id, by name. Lifetime: texts and weights borrow from `container`.
+// Errors: not_found.
+FATCTX_API int32_t fatctx_container_record_at(fatctx_container container, uint64_t index, fatctx_record_info* record,
+                                              fatctx_error* error);
+FATCTX_API int32_t fatctx_container_record(fatctx_container container, uint32_t record_id, fatctx_record_info* record,
+                                           fatctx_error* error);
+FATCTX_API int32_t fatctx_container_find(fatctx_container container, const char* name, fatctx_record_info* record,
+                                         fatctx_error* error);
+
+// Parts of fatctx_container_info_json() besides file and records.
+enum { FATCTX_INFO_GRAPHS = 1, FATCTX_INFO_OPTIONS = 2 };
+// File, records and their description as JSON, schema "fatctx.info/1". `parts`: a sum of FATCTX_INFO_...
+// Errors: malformed, checksum_mismatch, io (the description); invalid_argument (a part that is not listed).
+FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, uint32_t parts, char* buffer, size_t capacity,
+                                              size_t* size, fatctx_error* error);
+
+// Views of a record's bytes, checked by the open policy before they are handed out.
+// Errors: not_found, unsupported, checksum_mismatch, io, truncated, changed.
+FATCTX_API int32_t fatctx_container_acquire(fatctx_container container, uint32_t record_id, fatctx_view* view,
+                                            fatctx_error* error);
+FATCTX_API int32_t fatctx_container_acquire_name(fatctx_container container, const char* name, fatctx_view* view,
+                                                 fatctx_error* error);
+// The tensors of a weight blob. Errors: as acquire; not_found if it has no table; malformed.
+FATCTX_API int32_t fatctx_container_tensors(fatctx_container container, uint32_t weights_id, fatctx_tensor_table* table,
+                                            fatctx_error* error);
+
+// The bytes of a record as a stream, or as a file that appears whole or not at all. Read with pread, never through the
+// map, and checked before they are handed on. `progress` may be null.
+// Errors: not_found, unsupported, checksum_mismatch, truncated, changed, io, cancelled; for a file also exists (without
+//         `overwrite`), no_space, commit_unknown.
+FATCTX_API int32_t fatctx_container_stream(fatctx_container container, uint32_t record_id, fatctx_sink sink, void* user,
+                                           fatctx_error* error);
+FATCTX_API int32_t fatctx_container_extract(fatctx_container container, uint32_t record_id, const char* path,
+                                            uint32_t overwrite, fatctx_progress progress, void* user,
+                                            fatctx_error* error);
+
+typedef struct fatctx_verify_options {
+  uint32_t struct_size;
+  uint32_t reserved;
+  fatctx_finding finding;
+  fatctx_progress progress;
+  void* user;  // for both
+} fatctx_verify_options;
+FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);
+typedef struct fatctx_verify_report {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t checked_bytes;
+  uint64_t finding_count;  // 0: whole
+} fatctx_verify_report;
+// Checks a whole file, or one record. Damage is a finding, no error: look at `report`, which is needed. The last one
+// takes a path, and reports also what keeps the file from being opened.
+// Errors: io, not_found, not_regular_file, cancelled.
+FATCTX_API int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
+                                           fatctx_verify_report* report, fatctx_error* error);
+FATCTX_API int32_t fatctx_container_verify_record(fatctx_container container, uint32_t record_id,
+                                                  const fatctx_verify_options* options, fatctx_verify_report* report,
+                                                  fatctx_error* error);
+FATCTX_API int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* options,
+                                      fatctx_verify_report* report, fatctx_error* error);
+
+// Models: a container with the target chosen for a device.
+
+typedef struct fatctx_model_options {
+  uint32_t struct_size;
+  uint32_t strict;                  // only records that fully use the device; 0
+  const fatctx_open_options* open;  // null: defaults
+  fatctx_device device;             // {0}: this machine
+  const char* group;                // null: the only group
+  const char* record_override;      // name of the context binary to take
+  uint32_t force;                   // with record_override: skip the axes; 0
+  uint32_t allow_lower_arch;        // 0
+  uint32_t refuse_generic;          // no generic record as a fallback; 0
+  uint32_t mix_targets;             // units of different targets when no target has them all; 0
+  const uint32_t* boundaries;       // Hexagon generation boundaries; null: {73}
+  uint64_t boundary_count;
+} fatctx_model_options;
+FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
+
+// Opens and chooses. Errors: those of open, and no_match with the reason for every record in the message.
+FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
+                                     fatctx_error* error);
+// Chooses from a container that is open; `options->open` is not used.
+FATCTX_API int32_t fatctx_model_choose(fatctx_container container, const fatctx_model_options* options,
+                                       fatctx_model* model, fatctx_error* error);
+FATCTX_API int32_t fatctx_model_close(fatctx_model model, fatctx_error* error);
+// New handles for what the model has; the caller closes them.
+FATCTX_API int32_t fatctx_model_container(fatctx_model model, fatctx_container* container, fatctx_error* error);
+FATCTX_API int32_t fatctx_model_device(fatctx_model model, fatctx_device* device, fatctx_error* error);
+
+typedef struct fatctx_selection {
+  uint32_t struct_size;
+  uint32_t level;         // FATCTX_LEVEL_..., the lowest among the chosen
+  int32_t tier;           // 0 to 7
+  uint32_t chosen_count;  // one per unit
+  const uint32_t* chosen;
+  uint64_t verdict_count;  // one per context binary
+  uint64_t warning_count;
+  fatctx_text group;  // the group that was looked at
+} fatctx_selection;
+// Lifetime: `chosen` and texts borrow from `model`.
+FATCTX_API int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, fatctx_error* error);
+typedef struct fatctx_verdict {
+  uint32_t struct_size;
+  uint32_t record_id;
+  uint32_t level;  // FATCTX_LEVEL_...
+  int32_t tier;    // -1 for a record that does not fit
+  uint32_t axis;   // why it was not chosen: fatctx_axis_id(); 0 for a chosen one
+  uint32_t chosen;
+} fatctx_verdict;
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_model_verdict(fatctx_model model, uint64_t index, fatctx_verdict* verdict,
+                                        fatctx_error* error);
+// "vtcm_unverified", ... Lifetime: borrows from `model`. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* text, fatctx_error* error);
+// Why this record and no other. `format`: FATCTX_FORMAT_TEXT (several lines) or FATCTX_FORMAT_JSON (schema
+// "fatctx.selection/1").
+FATCTX_API int32_t fatctx_model_explain(fatctx_model model, uint32_t format, char* buffer, size_t capacity,
+                                        size_t* size, fatctx_error* error);
+// The same from a container, also when no record fits. Errors: invalid_argument (group or override is not there).
+FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fatctx_model_options* options,
+                                            uint32_t format, char* buffer, size_t capacity, size_t* size,
+                                            fatctx_error* error);
+
+// Sessions: views of the chosen binaries and of the weights they share.
+
+// Any number of sessions; the second and later cost no IO. Errors: those of acquire.
+FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
+FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
+// The context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
+FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,
+                                         fatctx_error* error);
+// The weight blobs that the chosen binaries refer to, in record order. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_session_weights_count(fatctx_session session, uint64_t* count, fatctx_error* error);
+FATCTX_API int32_t fatctx_session_weights(fatctx_session session, uint64_t index, fatctx_view* view,
+                                          fatctx_error* error);
+// A tensor of any of these blobs. Errors: not_found; those of fatctx_container_tensors().
+FATCTX_API int32_t fatctx_session_tensor(fatctx_session session, const char* name, fatctx_view* view,
+                                         fatctx_error* error);
+
+// Open, select and view in one call: the context binary of `unit` for `options->device`. The view is the only handle.
+// Errors: those of fatctx_model_open(), fatctx_model_begin_session() and fatctx_session_binary().
+FATCTX_API int32_t fatctx_view_open(const char* path, const fatctx_model_options* options, const char* unit,
+                                    fatctx_view* view, fatctx_error* error);
+// The same out of memory; `release` and `user` as in fatctx_container_open_memory().
+FATCTX_API int32_t fatctx_view_open_memory(const void* bytes, uint64_t size, const fatctx_model_options* options,
+                                           const char* unit, fatctx_release release, void* user, fatctx_view* view,
+                                           fatctx_error* error);
+
+// Views and tensors.
+
+FATCTX_API int32_t fatctx_view_close(fatctx_view view, fatctx_error* error);
+// Another handle to the same bytes, closed on its own.
+FATCTX_API int32_t fatctx_view_copy(fatctx_view view, fatctx_view* copy, fatctx_error* error);
+typedef struct fatctx_view_info {
+  uint32_t struct_size;
+  uint32_t record_id;  // 0 for a tensor
+  uint32_t is_tensor;
+  uint32_t access_path;  // fatctx_access_path_name()
+  const void* data;
+  uint64_t size;
+} fatctx_view_info;
+FATCTX_API int32_t fatctx_view_describe(fatctx_view view, fatctx_view_info* info, fatctx_error* error);
+
+typedef struct fatctx_tensor_info {
+  uint32_t struct_size;
+  uint32_t dtype;  // FATCTX_DTYPE_...
+  fatctx_text name;
+  const uint64_t* shape;  // elements per dimension, outermost first
+  // Bytes from one element to the next in each dimension; null for element types below a byte, for a scalar, and from
+  // fatctx_tensor_table_at().
+  const uint64_t* strides_bytes;
+  uint64_t rank;
+  uint64_t offset_in_blob;
+  uint64_t size_bytes;
+} fatctx_tensor_info;
+// Lifetime: name, shape and strides borrow from `view`. Errors: invalid_argument if it is a view of a whole record.
+FATCTX_API int32_t fatctx_view_tensor(fatctx_view view, fatctx_tensor_info* tensor, fatctx_error* error);
+
+FATCTX_API int32_t fatctx_tensor_table_size(fatctx_tensor_table table, uint64_t* size, fatctx_error* error);
+FATCTX_API int32_t fatctx_tensor_table_weights_id(fatctx_tensor_table table, uint32_t* record_id, fatctx_error* error);
+// By index in the bytewise order of names. Lifetime: name and shape borrow from `table`. Errors: not_found.
+FATCTX_API int32_t fatctx_tensor_table_at(fatctx_tensor_table table, uint64_t index, fatctx_tensor_info* tensor,
+                                          fatctx_error* error);
+// Views of tensors, by name or by index. Errors: not_found, naming the nearest name.
+FATCTX_API int32_t fatctx_tensor_table_view(fatctx_tensor_table table, const char* name, fatctx_view* view,
+                                            fatctx_error* error);
+FATCTX_API int32_t fatctx_tensor_table_view_at(fatctx_tensor_table table, uint64_t index, fatctx_view* view,
+                                               fatctx_error* error);
+FATCTX_API int32_t fatctx_tensor_table_close(fatctx_tensor_table table, fatctx_error* error);
+
+// Packers: write a container.
+
+// Elements of arrays have no struct_size: these three structs never change.
+typedef struct fatctx_option {
+  const char* key;
+  const char* value;
+  const char* owner;  // execution provider or tool the option belongs to; null: none
+} fatctx_option;
+typedef struct fatctx_pack_tensor {
+  const char* name;
+  const uint64_t* shape;
+  uint64_t rank;
+  uint64_t offset_in_blob;
+  uint64_t size_bytes;
+  uint32_t dtype;
+  uint32_t alias;  // shares bytes with another tensor on purpose
+} fatctx_pack_tensor;
+typedef struct fatctx_graph_tensor {  // an input or output of a graph
+  const char* name;
+  const char* dtype;     // fatctx_dtype_name()
+  const int64_t* shape;  // -1 for a dynamic dimension
+  uint64_t rank;
+} fatctx_graph_tensor;
+typedef struct fatctx_graph {
+  const char* name;
+  const fatctx_graph_tensor* inputs;
+  uint64_t input_count;
+  const fatctx_graph_tensor* outputs;
+  uint64_t output_count;
+} fatctx_graph;
+
+enum { FATCTX_SHARING_OFF = 0, FATCTX_SHARING_PAGES = 1, FATCTX_SHARING_BYTES = 2 };
+
+typedef struct fatctx_pack_options {
+  uint32_t struct_size;
+  uint32_t seal;           // 0
+  uint32_t overwrite;      // replace an existing file (by rename); otherwise exists; 0
+  uint32_t sharing;        // FATCTX_SHARING_...; FATCTX_SHARING_OFF; others are unsupported in this version
+  uint32_t extent_log2;    // 16 or 21; 16
+  uint32_t granule_log2;   // 12, 14 or 16; 12
+  const char* model_name;  // null: none
+  const fatctx_option* options;
+  uint64_t option_count;
+  fatctx_progress progress;
+  void* progress_user;
+} fatctx_pack_options;
+FATCTX_API void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size);
+
+// One record. Everything is copied by fatctx_packer_add() except the file at `source_path`, which is read by publish.
+// Null texts mean "not stated".
+typedef struct fatctx_pack_record {
+  uint32_t struct_size;
+  uint32_t type;            // FATCTX_RECORD_...; FATCTX_RECORD_OPAQUE
+  const char* name;         // unique in the container; needed
+  const char* source_path;  // the file that holds its bytes; null: `bytes`
+  const void* bytes;
+  uint64_t size;
+  const char* group;
+  const char* unit;
+  const char* backend;
+  const char* part;
+  const char* arch;
+  const char* features;  // comma separated
+  const char* variant;
+  uint32_t qnn_soc;
+  uint32_t vtcm_mb;
+  uint32_t generic;
+  uint32_t tensors_from_irpa;  // take the tensors out of the index of the IREE parameter archive at `source_path`
+  fatctx_version sdk;
+  fatctx_version api;
+  fatctx_version blob;
+  uint32_t reserved;
+  const char* const* weights;  // names of the weight blobs it refers to
+  uint64_t weight_count;
+  const fatctx_pack_tensor* tensors;  // weight blobs only
+  uint64_t tensor_count;
+  const char* producer;  // tool and version that made it
+  const char* format;    // "iree-vmfb", "irpa", ...
+  const fatctx_graph* graphs;
+  uint64_t graph_count;
+  const fatctx_option* options;
+  uint64_t option_count;
+} fatctx_pack_record;
+FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
+
+typedef struct fatctx_pack_report {
+  uint32_t struct_size;
+  uint32_t sealed;
+  uint64_t file_size;
+  uint64_t input_bytes;   // sum of all record sizes
+  uint64_t stored_bytes;  // payload bytes in the file
+  uint32_t record_count;
+  uint32_t shared_records;  // records whose bytes another record already stored
+  uint32_t warning_count;
+  char uuid[44];  // hexadecimal with dashes, ended by NUL
+} fatctx_pack_report;
+
+// A packer works for one call at a time: a second one meanwhile (another thread, a callback) answers
+// operation_not_permitted.
+FATCTX_API int32_t fatctx_packer_create(const fatctx_pack_options* options, fatctx_packer* packer, fatctx_error* error);
+// Errors: invalid_argument (names, keys, tensors), exists (name or full key is there already), limit_exceeded; those of
+//         reading the archive.
+FATCTX_API int32_t fatctx_packer_add(fatctx_packer packer, const fatctx_pack_record* record, fatctx_error* error);
+// Writes a temporary beside `path`, syncs it, renames it to `path`. `report` may be null. On any error before the
+// rename the temporary is gone and `path` is as it was. Errors: exists, not_found, changed, bad_reference, no_space,
+// io, limit_exceeded, unsupported, cancelled,
+//         commit_unknown.
+FATCTX_API int32_t fatctx_packer_publish(fatctx_packer packer, const char* path, fatctx_pack_report* report,
+                                         fatctx_error* error);
+// A warning of the last publish. Lifetime: until the next publish or close. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error);
+FATCTX_API int32_t fatctx_packer_close(fatctx_packer packer, fatctx_error* error);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif

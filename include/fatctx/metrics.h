@@ -1,0 +1,60 @@
+// What loading costs and sharing saves, as numbers of this moment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fatctx/container.h"
+#include "fatctx/select.h"
+
+namespace fatctx {
+
+struct RecordMetrics {
+  std::uint32_t id = 0;
+  std::string name;
+  std::uint64_t size_bytes = 0;
+  // Bytes that lie in pages of this process. Empty if the system does not say (Linux: /proc/self/pagemap), or if
+  // nothing is mapped.
+  std::optional<std::uint64_t> resident_bytes = {};
+  // As acquire() found it since the file last changed: kOk if every leaf under it is good, kBad if one is not.
+  RecordState verification = RecordState::kUnknown;
+  std::uint32_t views = 0;     // acquired and not gone; copies of a view count as one
+  std::uint32_t sessions = 0;  // that hold it
+};
+
+struct ContainerMetrics {
+  std::string path;  // it was first opened by
+  std::string uuid;
+  std::uint64_t generation = 0;
+  std::uint64_t mapped_bytes = 0;  // address space; 0 if nothing is mapped
+  // Of the whole map, by /proc/self/smaps; empty if the system does not say.
+  std::optional<std::uint64_t> resident_bytes = {};
+  std::optional<std::uint64_t> proportional_bytes = {};  // pages that other processes map too count in parts
+  std::optional<std::uint64_t> locked_bytes = {};
+  std::uint32_t sessions = 0;     // copies of a Session count as one
+  std::uint32_t views = 0;        // of sessions and others
+  std::uint64_t saved_bytes = 0;  // what every further session would hold if each had a copy of its records
+  std::vector<RecordMetrics> records;
+};
+
+struct RuntimeMetrics {
+  std::size_t live_mappings = 0;  // files that this process has mapped
+  std::uint64_t mapped_bytes = 0;
+  std::uint32_t sessions = 0;
+  std::uint64_t saved_bytes = 0;
+  std::vector<ContainerMetrics> containers;  // one for each live file, mapped or not
+};
+
+// Handles of one mapping give equal numbers. Threads: any; numbers that move meanwhile need not add up.
+// Cost: some 20 ms for each GiB that is in memory. Touches no page.
+[[nodiscard]] ContainerMetrics container_metrics(const Container& container);
+// Of everything that the process-wide registry knows. Buffers in memory belong to it no more than to anybody.
+[[nodiscard]] RuntimeMetrics runtime_metrics();
+
+// Schema "fatctx.metrics/1", with "container" or "runtime" beside it. What is not known is null. No final line feed.
+[[nodiscard]] std::string to_json(const ContainerMetrics& metrics);
+[[nodiscard]] std::string to_json(const RuntimeMetrics& metrics);
+
+}  // namespace fatctx

@@ -1,0 +1,234 @@
+// Containers and their records through C.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "capi/callers_memory.h"
+#include "capi/objects.h"
+#include "fatctx/extract.h"
+#include "fatctx/info.h"
+
+namespace fatctx::capi {
+namespace {
+
+fatctx_record_info record_out(const RecordInfo& record) noexcept {
+  const SelectionKey& key = record.key;
+  fatctx_record_info out = {};
+  out.id = record.id;
+  out.type = static_cast<std::uint32_t>(record.type);
+  out.supported = flag(record.supported);
+  out.ignorable = flag(record.ignorable);
+  out.must_map = flag(record.must_map);
+  out.slice_count = record.slice_count;
+  out.weight_count = static_cast<std::uint32_t>(record.weights.size());
+  out.weights = record.weights.data();
+  out.name = text_out(record.name);
+  out.size_bytes = record.size_bytes;
+  out.stored_bytes = record.stored_bytes;
+  out.file_offset = record.file_offset;
+  std::memcpy(out.hash, record.hash.bytes.data(), sizeof out.hash);
+  out.group = text_out(key.group);
+  out.unit = text_out(key.unit);
+  out.backend = text_out(key.backend);
+  out.part = text_out(key.part);
+  out.arch = text_out(key.arch);
+  out.features = text_out(key.features);
+  out.variant = text_out(key.variant);
+  out.qnn_soc = key.qnn_soc;
+  out.vtcm_mb = key.vtcm_mb;
+  out.generic = flag(key.generic);
+  out.sdk = version_out(key.sdk);
+  out.api = version_out(key.api);
+  out.blob = version_out(key.blob);
+  return out;
+}
+
+// The container's own record, from which a caller may borrow; look-ups return copies.
+const RecordInfo& stored(const Container& container, std::uint32_t record_id) noexcept {
+  const auto records = container.records();
+  return *std::lower_bound(records.begin(), records.end(), record_id,
+                           [](const RecordInfo& record, std::uint32_t id) { return record.id < id; });
+}
+
+fatctx_open_report report_out(const OpenReport& report) noexcept {
+  fatctx_open_report out = {};
+  out.degraded_count = static_cast<std::uint32_t>(report.degraded.size());
+  out.path = text_out(report.path);
+  out.filesystem = text_out(report.filesystem);
+  out.uuid = text_out(report.uuid);
+  out.generation = report.generation;
+  out.file_size = report.file_size;
+  out.committed_end = report.committed_end;
+  out.tail_bytes = report.tail_bytes;
+  out.slot = static_cast<unsigned char>(report.slot);
+  out.sealed = flag(report.sealed);
+  out.signed_file = flag(report.signed_file);
+  out.remote_filesystem = flag(report.remote_filesystem);
+  out.already_live = flag(report.already_live);
+  out.verify = report.verify == VerifyPolicy::kNone ? FATCTX_VERIFY_NONE : FATCTX_VERIFY_RECORD_ON_ACQUIRE;
+  out.mapped = flag(report.mapped);
+  out.copy_reason = text_out(report.copy_reason);
+  std::memcpy(out.toc_hash, report.toc_hash.bytes.data(), sizeof out.toc_hash);
+  return out;
+}
+
+}  // namespace
+}  // namespace fatctx::capi
+
+using namespace fatctx::capi;
+
+extern "C" {
+
+int32_t fatctx_container_open(const char* path, const fatctx_open_options* options, fatctx_container* container,
+                              fatctx_error* error) {
+  return make_handle(container, "container", error, [&]() -> fatctx::Result<fatctx::Container> {
+    FATCTX_TRY(not_null(path, "path"));
+    FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(options));
+    return fatctx::Container::open(path, open);
+  });
+}
+
+int32_t fatctx_container_open_descriptor(int descriptor, uint64_t offset, uint64_t size,
+                                         const fatctx_open_options* options, fatctx_container* container,
+                                         fatctx_error* error) {
+  return make_handle(container, "container", error, [&]() -> fatctx::Result<fatctx::Container> {
+    FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(options));
+    return fatctx::Container::open_descriptor(descriptor, open, {.offset = offset, .size = size});
+  });
+}
+
+int32_t fatctx_container_open_memory(const void* bytes, uint64_t size, const fatctx_open_options* options,
+                                     fatctx_release release, void* user, fatctx_container* container,
+                                     fatctx_error* error) {
+  return make_handle_over_memory({bytes, size, release, user}, container, "container", error,
+                                 [&](const OpenMemory& open_memory) -> fatctx::Result<fatctx::Container> {
+                                   FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(options));
+                                   return open_memory(open);
+                                 });
+}
+
+int32_t fatctx_container_reopen(fatctx_container container, fatctx_container* reopened, fatctx_error* error) {
+  return make_handle(reopened, "reopened", error, [&]() -> fatctx::Result<fatctx::Container> {
+    FATCTX_ASSIGN(const auto object, find(container));
+    return object->container.reopen();
+  });
+}
+
+int32_t fatctx_container_close(fatctx_container container, fatctx_error* error) {
+  return close_handle(container, error);
+}
+
+int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) {
+    return write_sized(report_out(object.report), report, "report");
+  });
+}
+
+int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    const auto& degraded = object.report.degraded;
+    FATCTX_TRY(not_null(text, "text"));
+    if (index >= degraded.size()) return no_such_index(index, degraded.size(), "damaged copy");
+    *text = text_out(degraded[static_cast<std::size_t>(index)]);
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(count, "count"));
+    *count = object.container.records().size();
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_container_record_at(fatctx_container container, uint64_t index, fatctx_record_info* record,
+                                   fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    const auto records = object.container.records();
+    if (index >= records.size()) return no_such_index(index, records.size(), "record");
+    return write_sized(record_out(records[static_cast<std::size_t>(index)]), record, "record");
+  });
+}
+
+int32_t fatctx_container_record(fatctx_container container, uint32_t record_id, fatctx_record_info* record,
+                                fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const fatctx::RecordInfo found, object.container.record(record_id));
+    return write_sized(record_out(stored(object.container, found.id)), record, "record");
+  });
+}
+
+int32_t fatctx_container_find(fatctx_container container, const char* name, fatctx_record_info* record,
+                              fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(name, "name"));
+    FATCTX_ASSIGN(const fatctx::RecordInfo found, object.container.find(name));
+    return write_sized(record_out(stored(object.container, found.id)), record, "record");
+  });
+}
+
+int32_t fatctx_container_info_json(fatctx_container container, uint32_t parts, char* buffer, size_t capacity,
+                                   size_t* size, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    constexpr std::uint32_t kAll = FATCTX_INFO_GRAPHS | FATCTX_INFO_OPTIONS;
+    if ((parts & ~kAll) != 0) {
+      return fatctx::Error{fatctx::ErrorCode::kInvalidArgument,
+                           fmt::format("parts is {:#x}; allowed are sums of FATCTX_INFO_GRAPHS (1) and "
+                                       "FATCTX_INFO_OPTIONS (2)",
+                                       parts)};
+    }
+    FATCTX_ASSIGN(const fatctx::ContainerDescription description, object.container.describe());
+    FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description,
+                                                            {.graphs = (parts & FATCTX_INFO_GRAPHS) != 0,
+                                                             .options = (parts & FATCTX_INFO_OPTIONS) != 0}));
+    return put_text(json, buffer, capacity, size);
+  });
+}
+
+int32_t fatctx_container_acquire(fatctx_container container, uint32_t record_id, fatctx_view* view,
+                                 fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
+    FATCTX_ASSIGN(const auto object, find(container));
+    return object->container.acquire(record_id);
+  });
+}
+
+int32_t fatctx_container_acquire_name(fatctx_container container, const char* name, fatctx_view* view,
+                                      fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
+    FATCTX_ASSIGN(const auto object, find(container));
+    FATCTX_TRY(not_null(name, "name"));
+    return object->container.acquire(std::string_view(name));
+  });
+}
+
+int32_t fatctx_container_tensors(fatctx_container container, uint32_t weights_id, fatctx_tensor_table* table,
+                                 fatctx_error* error) {
+  return make_handle(table, "table", error, [&]() -> fatctx::Result<fatctx::TensorTable> {
+    FATCTX_ASSIGN(const auto object, find(container));
+    return object->container.tensors(weights_id);
+  });
+}
+
+int32_t fatctx_container_stream(fatctx_container container, uint32_t record_id, fatctx_sink sink, void* user,
+                                fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(sink, "sink"));
+    const fatctx::ByteSink pass_on = [&](fatctx::ByteView bytes) -> fatctx::Status {
+      if (sink(user, bytes.data(), bytes.size()) != 0) throw Cancelled{};
+      return fatctx::Done{};
+    };
+    return fatctx::stream_record(object.container, record_id, pass_on);
+  });
+}
+
+int32_t fatctx_container_extract(fatctx_container container, uint32_t record_id, const char* path, uint32_t overwrite,
+                                 fatctx_progress progress, void* user, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(path, "path"));
+    return fatctx::extract_record(object.container, record_id, path, overwrite != 0, progress_in(progress, user));
+  });
+}
+
+}  // extern "C"

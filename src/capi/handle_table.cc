@@ -1,0 +1,116 @@
+#include "capi/handle_table.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "mapping/fork_hook.h"
+
+namespace fatctx::capi {
+namespace {
+
+constexpr unsigned kSlotBits = 24;
+constexpr unsigned kGenerationBits = 32;
+constexpr std::size_t kMaxSlots = std::size_t{1} << kSlotBits;
+
+std::uint64_t id_of(Kind kind, std::size_t slot, std::uint32_t generation) noexcept {
+  return (std::uint64_t{static_cast<std::uint8_t>(kind)} << (kSlotBits + kGenerationBits)) |
+         (std::uint64_t{slot} << kGenerationBits) | generation;
+}
+
+Error stale(Kind kind, std::uint64_t id) {
+  const auto named = static_cast<Kind>(id >> (kSlotBits + kGenerationBits));
+  if (named != kind && kind_name(named) != "unknown") {
+    return {ErrorCode::kStaleHandle,
+            fmt::format("handle {:#x} is that of a {}, and a {} is needed", id, kind_name(named), kind_name(kind))};
+  }
+  return {
+      ErrorCode::kStaleHandle,
+      fmt::format("handle {:#x} is of no open {}: it was closed, or never made by this process", id, kind_name(kind))};
+}
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::kDevice:
+      return "device";
+    case Kind::kContainer:
+      return "container";
+    case Kind::kModel:
+      return "model";
+    case Kind::kSession:
+      return "session";
+    case Kind::kTensorTable:
+      return "tensor table";
+    case Kind::kView:
+      return "view";
+    case Kind::kPacker:
+      return "packer";
+  }
+  return "unknown";
+}
+
+HandleTable& HandleTable::process() {
+  static HandleTable* const table = [] {
+    auto* made = new HandleTable;  // never deleted, by design
+    // Without the hooks a child forked in the middle of a look-up could wait for ever; the parent works all the same.
+    (void)mapping::install_fork_hooks({&before_fork, &after_fork, &after_fork});
+    return made;
+  }();
+  return *table;
+}
+
+void HandleTable::before_fork() { process().mutex_.lock(); }
+void HandleTable::after_fork() { process().mutex_.unlock(); }
+
+Result<std::uint64_t> HandleTable::add(Kind kind, std::shared_ptr<void> object) {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    if (slots_.size() == kMaxSlots) {
+      return Error{ErrorCode::kNoResource,
+                   fmt::format("{} handles are open, which is the limit; close those that are not needed", kMaxSlots)};
+    }
+    if (free_.capacity() <= slots_.size()) free_.reserve(2 * slots_.size() + 1);
+    slots_.emplace_back();
+    free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Slot& slot = slots_[index];
+  slot.object = std::move(object);
+  slot.kind = kind;
+  return id_of(kind, index, slot.generation);
+}
+
+HandleTable::Slot* HandleTable::open_slot(Kind kind, std::uint64_t id) noexcept {
+  const auto index = static_cast<std::size_t>(id >> kGenerationBits) & (kMaxSlots - 1);
+  if (index >= slots_.size()) return nullptr;
+  Slot& slot = slots_[index];
+  const bool open = slot.object != nullptr && slot.kind == kind && id == id_of(kind, index, slot.generation);
+  return open ? &slot : nullptr;
+}
+
+Result<std::shared_ptr<void>> HandleTable::find(Kind kind, std::uint64_t id) {
+  if (id == 0) return Error{ErrorCode::kInvalidArgument, fmt::format("the {} handle is null", kind_name(kind))};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Slot* slot = open_slot(kind, id)) return slot->object;
+  }
+  return stale(kind, id);
+}
+
+Result<std::shared_ptr<void>> HandleTable::take(Kind kind, std::uint64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (Slot* slot = open_slot(kind, id)) {
+      std::shared_ptr<void> object = std::exchange(slot->object, nullptr);
+      if (++slot->generation == 0) slot->generation = 1;
+      free_.push_back(static_cast<std::uint32_t>(slot - slots_.data()));
+      return object;
+    }
+  }
+  return stale(kind, id);
+}
+
+}  // namespace fatctx::capi

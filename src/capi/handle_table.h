@@ -1,0 +1,52 @@
+// Handles of the C interface: numbers that lead to objects while they are open, and to an error ever after.
+//
+// A number is made of the kind of object, a slot and the slot's generation, which goes up with every close. So a
+// closed, made-up or foreign number is told from a live one without touching memory that a caller may have freed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::capi {
+
+enum class Kind : std::uint8_t { kDevice = 1, kContainer, kModel, kSession, kTensorTable, kView, kPacker };
+[[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
+
+// Threads: every member function from any number of threads. No object is destroyed and nothing is called under the
+// lock.
+class HandleTable {
+ public:
+  // The table of this process; never destroyed, because handles may be closed by destructors of static objects.
+  [[nodiscard]] static HandleTable& process();
+
+  // Errors: no_resource (2^24 handles are open).
+  [[nodiscard]] Result<std::uint64_t> add(Kind kind, std::shared_ptr<void> object);
+  // Errors: invalid_argument (0), stale_handle.
+  [[nodiscard]] Result<std::shared_ptr<void>> find(Kind kind, std::uint64_t id);
+  // The table's share, which the caller then drops. Errors: stale_handle.
+  [[nodiscard]] Result<std::shared_ptr<void>> take(Kind kind, std::uint64_t id);
+
+ private:
+  struct Slot {
+    std::shared_ptr<void> object;  // null: free
+    std::uint32_t generation = 1;
+    Kind kind = Kind::kDevice;
+  };
+
+  static void before_fork();
+  static void after_fork();
+  // The open slot that `id` names. Requires: the lock is held.
+  [[nodiscard]] Slot* open_slot(Kind kind, std::uint64_t id) noexcept;
+
+  std::mutex mutex_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;  // has room for every slot, so that closing cannot fail
+};
+
+}  // namespace fatctx::capi

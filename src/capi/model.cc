@@ -1,0 +1,186 @@
+// Models and sessions through C: choose, explain, hand out.
+#include <fmt/format.h>
+
+#include "capi/callers_memory.h"
+#include "capi/objects.h"
+
+namespace fatctx::capi {
+namespace {
+
+Result<RecordView> chosen_binary(const Container& container, const ModelOptions& options, const char* unit) {
+  FATCTX_ASSIGN(const Model model, Model::choose(container, options));
+  FATCTX_ASSIGN(const Session session, model.begin_session());
+  return session.binary(text_in(unit));
+}
+
+Result<bool> wants_json(std::uint32_t format) {
+  if (format <= FATCTX_FORMAT_JSON) return format == FATCTX_FORMAT_JSON;
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("format is {}; allowed are FATCTX_FORMAT_TEXT (0) and FATCTX_FORMAT_JSON (1)", format)};
+}
+
+}  // namespace
+}  // namespace fatctx::capi
+
+using namespace fatctx::capi;
+
+extern "C" {
+
+int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
+                          fatctx_error* error) {
+  return make_handle(model, "model", error, [&]() -> fatctx::Result<fatctx::Model> {
+    FATCTX_TRY(not_null(path, "path"));
+    FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
+    return fatctx::Model::open(path, chosen);
+  });
+}
+
+int32_t fatctx_model_choose(fatctx_container container, const fatctx_model_options* options, fatctx_model* model,
+                            fatctx_error* error) {
+  return make_handle(model, "model", error, [&]() -> fatctx::Result<fatctx::Model> {
+    FATCTX_ASSIGN(const auto object, find(container));
+    FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
+    return fatctx::Model::choose(object->container, chosen);
+  });
+}
+
+int32_t fatctx_model_close(fatctx_model model, fatctx_error* error) { return close_handle(model, error); }
+
+int32_t fatctx_model_container(fatctx_model model, fatctx_container* container, fatctx_error* error) {
+  return make_handle(container, "container", error, [&]() -> fatctx::Result<fatctx::Container> {
+    FATCTX_ASSIGN(const auto object, find(model));
+    return object->container();
+  });
+}
+
+int32_t fatctx_model_device(fatctx_model model, fatctx_device* device, fatctx_error* error) {
+  return make_handle(device, "device", error, [&]() -> fatctx::Result<fatctx::Detection> {
+    FATCTX_ASSIGN(const auto object, find(model));
+    return fatctx::Detection{object->device(), {}};
+  });
+}
+
+int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, fatctx_error* error) {
+  return with_object(model, error, [&](const fatctx::Model& object) {
+    const fatctx::Selection& made = object.selection();
+    fatctx_selection filled = {};
+    filled.level = static_cast<std::uint32_t>(made.level);
+    filled.tier = made.tier;
+    filled.chosen_count = static_cast<std::uint32_t>(made.chosen.size());
+    filled.chosen = made.chosen.data();
+    filled.verdict_count = made.verdicts.size();
+    filled.warning_count = made.warnings.size();
+    filled.group = text_out(made.group);
+    return write_sized(filled, selection, "selection");
+  });
+}
+
+int32_t fatctx_model_verdict(fatctx_model model, uint64_t index, fatctx_verdict* verdict, fatctx_error* error) {
+  return with_object(model, error, [&](const fatctx::Model& object) -> fatctx::Status {
+    const auto& verdicts = object.selection().verdicts;
+    if (index >= verdicts.size()) return no_such_index(index, verdicts.size(), "verdict");
+    const fatctx::Verdict& found = verdicts[static_cast<std::size_t>(index)];
+    fatctx_verdict filled = {};
+    filled.record_id = found.record_id;
+    filled.level = static_cast<std::uint32_t>(found.level);
+    filled.tier = found.tier;
+    filled.axis = static_cast<std::uint32_t>(found.axis);
+    filled.chosen = flag(found.chosen);
+    return write_sized(filled, verdict, "verdict");
+  });
+}
+
+int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* text, fatctx_error* error) {
+  return with_object(model, error, [&](const fatctx::Model& object) -> fatctx::Status {
+    const auto& warnings = object.selection().warnings;
+    FATCTX_TRY(not_null(text, "text"));
+    if (index >= warnings.size()) return no_such_index(index, warnings.size(), "warning");
+    *text = text_out(warnings[static_cast<std::size_t>(index)]);
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_model_explain(fatctx_model model, uint32_t format, char* buffer, size_t capacity, size_t* size,
+                             fatctx_error* error) {
+  return with_object(model, error, [&](const fatctx::Model& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const bool json, wants_json(format));
+    return put_text(json ? object.explain_json() : object.explain(), buffer, capacity, size);
+  });
+}
+
+int32_t fatctx_container_explain(fatctx_container container, const fatctx_model_options* options, uint32_t format,
+                                 char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const bool json, wants_json(format));
+    FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
+    const fatctx::Device device = chosen.device ? *chosen.device : fatctx::detect_device().device;
+    const auto candidates = object.container.candidates();
+    FATCTX_ASSIGN(const fatctx::Selection selection, fatctx::select(candidates, device, chosen.policy));
+    return put_text(json ? fatctx::explain_json(selection, candidates, device, chosen.policy)
+                         : fatctx::explain_text(selection, candidates, device, chosen.policy),
+                    buffer, capacity, size);
+  });
+}
+
+int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error) {
+  return make_handle(session, "session", error, [&]() -> fatctx::Result<fatctx::Session> {
+    FATCTX_ASSIGN(const auto object, find(model));
+    return object->begin_session();
+  });
+}
+
+int32_t fatctx_session_close(fatctx_session session, fatctx_error* error) { return close_handle(session, error); }
+
+int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view, fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
+    FATCTX_ASSIGN(const auto object, find(session));
+    return object->binary(text_in(unit));
+  });
+}
+
+int32_t fatctx_session_weights_count(fatctx_session session, uint64_t* count, fatctx_error* error) {
+  return with_object(session, error, [&](const fatctx::Session& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(count, "count"));
+    *count = object.weights().size();
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_session_weights(fatctx_session session, uint64_t index, fatctx_view* view, fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
+    FATCTX_ASSIGN(const auto object, find(session));
+    const auto& weights = object->weights();
+    if (index >= weights.size()) return no_such_index(index, weights.size(), "weight blob");
+    return weights[static_cast<std::size_t>(index)];
+  });
+}
+
+int32_t fatctx_session_tensor(fatctx_session session, const char* name, fatctx_view* view, fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::WeightView> {
+    FATCTX_ASSIGN(const auto object, find(session));
+    FATCTX_TRY(not_null(name, "name"));
+    return object->weight(name);
+  });
+}
+
+int32_t fatctx_view_open(const char* path, const fatctx_model_options* options, const char* unit, fatctx_view* view,
+                         fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
+    FATCTX_TRY(not_null(path, "path"));
+    FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
+    FATCTX_ASSIGN(const fatctx::Container container, fatctx::Container::open(path, chosen.open));
+    return chosen_binary(container, chosen, unit);
+  });
+}
+
+int32_t fatctx_view_open_memory(const void* bytes, uint64_t size, const fatctx_model_options* options, const char* unit,
+                                fatctx_release release, void* user, fatctx_view* view, fatctx_error* error) {
+  return make_handle_over_memory({bytes, size, release, user}, view, "view", error,
+                                 [&](const OpenMemory& open_memory) -> fatctx::Result<fatctx::RecordView> {
+                                   FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
+                                   FATCTX_ASSIGN(const fatctx::Container container, open_memory(chosen.open));
+                                   return chosen_binary(container, chosen, unit);
+                                 });
+}
+
+}  // extern "C"

@@ -1,0 +1,138 @@
+// What lies behind each handle, and the four things every entry point does with handles: find, make, close, view.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "capi/boundary.h"
+#include "capi/handle_table.h"
+#include "fatctx/container.h"
+#include "fatctx/device.h"
+#include "fatctx/model.h"
+#include "fatctx/packer.h"
+
+namespace fatctx::capi {
+
+struct ContainerObject {
+  explicit ContainerObject(fatctx::Container opened) : container(std::move(opened)), report(container.report()) {}
+  const fatctx::Container container;
+  const OpenReport report;  // texts of the C report borrow from it
+};
+
+struct ViewObject {
+  explicit ViewObject(RecordView record) : view(std::move(record)) {}
+  explicit ViewObject(WeightView tensor) : strides(tensor.strides_bytes()), view(std::move(tensor)) {}
+  [[nodiscard]] ByteView bytes() const {
+    return std::visit([](const auto& alternative) { return alternative.bytes(); }, view);
+  }
+  const std::vector<std::uint64_t> strides;
+  const std::variant<RecordView, WeightView> view;
+};
+
+struct PackerObject {
+  explicit PackerObject(PackOptions options) : packer(std::move(options)) {}
+  std::mutex busy;  // never waited for
+  Packer packer;
+  std::vector<std::string> warnings;
+};
+
+// The object of a handle type and its kind.
+template <typename Handle>
+struct Behind;
+template <>
+struct Behind<fatctx_device> {
+  using Object = const Detection;
+  static constexpr Kind kKind = Kind::kDevice;
+};
+template <>
+struct Behind<fatctx_container> {
+  using Object = const ContainerObject;
+  static constexpr Kind kKind = Kind::kContainer;
+};
+template <>
+struct Behind<fatctx_model> {
+  using Object = const Model;
+  static constexpr Kind kKind = Kind::kModel;
+};
+template <>
+struct Behind<fatctx_session> {
+  using Object = const Session;
+  static constexpr Kind kKind = Kind::kSession;
+};
+template <>
+struct Behind<fatctx_tensor_table> {
+  using Object = const TensorTable;
+  static constexpr Kind kKind = Kind::kTensorTable;
+};
+template <>
+struct Behind<fatctx_view> {
+  using Object = const ViewObject;
+  static constexpr Kind kKind = Kind::kView;
+};
+template <>
+struct Behind<fatctx_packer> {
+  using Object = PackerObject;
+  static constexpr Kind kKind = Kind::kPacker;
+};
+
+// A share in the object: a close on another thread does not take it away during the call.
+template <typename Handle>
+[[nodiscard]] Result<std::shared_ptr<typename Behind<Handle>::Object>> find(Handle handle) {
+  FATCTX_ASSIGN(const std::shared_ptr<void> object, HandleTable::process().find(Behind<Handle>::kKind, handle.id));
+  return std::static_pointer_cast<typename Behind<Handle>::Object>(object);
+}
+
+// Makes a handle for what `make` returns, a Result of something the object can be constructed from.
+template <typename Handle, typename Make>
+std::int32_t make_handle(Handle* out, std::string_view name, fatctx_error* error, const Make& make) noexcept {
+  if (out != nullptr) *out = Handle{};
+  return guarded(error, [&]() -> Status {
+    using Object = std::remove_const_t<typename Behind<Handle>::Object>;
+    FATCTX_TRY(not_null(out, name));
+    FATCTX_ASSIGN(auto made, make());
+    auto object = std::make_shared<Object>(std::move(made));
+    Handle handle = {};
+    if constexpr (std::is_same_v<Handle, fatctx_view>) {
+      handle.data = object->bytes().data();
+      handle.size = object->bytes().size();
+    }
+    FATCTX_ASSIGN(handle.id, HandleTable::process().add(Behind<Handle>::kKind, std::move(object)));
+    *out = handle;
+    return Done{};
+  });
+}
+
+template <typename Handle>
+std::int32_t close_handle(Handle handle, fatctx_error* error) noexcept {
+  return guarded(error, [&]() -> Status {
+    if (handle.id == 0) return Done{};
+    // The share dies here, outside of the table's lock: it may undo a mapping or call a caller's release.
+    FATCTX_ASSIGN(const std::shared_ptr<void> object, HandleTable::process().take(Behind<Handle>::kKind, handle.id));
+    return Done{};
+  });
+}
+
+// A body that needs the object of one handle.
+template <typename Handle, typename Body>
+std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) noexcept {
+  return guarded(error, [&]() -> Status {
+    FATCTX_ASSIGN(const auto object, find(handle));
+    return body(*object);
+  });
+}
+
+[[nodiscard]] Error no_such_index(std::uint64_t index, std::size_t count, std::string_view what);
+
+// Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.
+[[nodiscard]] Progress progress_in(fatctx_progress callback, void* user);
+
+// Options of C as those of C++; null gives the defaults.
+[[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);
+[[nodiscard]] Result<ModelOptions> model_options_in(const fatctx_model_options* options);
+
+}  // namespace fatctx::capi

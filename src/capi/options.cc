@@ -1,0 +1,80 @@
+// Options as they come from C.
+#include <fmt/format.h>
+
+#include "capi/objects.h"
+
+namespace fatctx::capi {
+
+Error no_such_index(std::uint64_t index, std::size_t count, std::string_view what) {
+  return {ErrorCode::kNotFound, fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
+}
+
+Progress progress_in(fatctx_progress callback, void* user) {
+  if (callback == nullptr) return {};
+  return [callback, user](std::uint64_t done, std::uint64_t total) {
+    if (callback(user, done, total) != 0) throw Cancelled{};
+  };
+}
+
+Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
+  fatctx_open_options given = {};
+  if (options != nullptr) FATCTX_TRY(read_sized(options, given));
+  if (given.verify > FATCTX_VERIFY_NONE) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("verify is {}; allowed are FATCTX_VERIFY_RECORD_ON_ACQUIRE (0) and FATCTX_VERIFY_NONE (1)",
+                             given.verify)};
+  }
+  if (given.file_mapping > FATCTX_FILE_MAPPING_DISABLED) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("file_mapping is {}; allowed are FATCTX_FILE_MAPPING_AUTO (0), _REQUIRE (1) and "
+                             "_DISABLED (2)",
+                             given.file_mapping)};
+  }
+  OpenOptions result;
+  result.verify = given.verify == FATCTX_VERIFY_NONE ? VerifyPolicy::kNone : VerifyPolicy::kRecordOnAcquire;
+  result.follow_symlinks = given.refuse_symlinks == 0;
+  result.require_local = given.require_local != 0;
+  result.file_mapping = static_cast<FileMapping>(given.file_mapping);
+  return result;
+}
+
+Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
+  fatctx_model_options given = {};
+  if (options != nullptr) FATCTX_TRY(read_sized(options, given));
+  ModelOptions result;
+  FATCTX_ASSIGN(result.open, open_options_in(given.open));
+  result.policy.group = text_in(given.group);
+  result.policy.strict = given.strict != 0;
+  result.policy.allow_lower_arch = given.allow_lower_arch != 0;
+  result.policy.allow_generic = given.refuse_generic == 0;
+  result.policy.mix_targets = given.mix_targets != 0;
+  if (given.boundaries != nullptr || given.boundary_count != 0) {
+    FATCTX_ASSIGN(const auto boundaries, array_in(given.boundaries, given.boundary_count, "boundaries"));
+    result.policy.boundaries.assign(boundaries.begin(), boundaries.end());
+  }
+  if (given.record_override != nullptr) result.policy.record_override = given.record_override;
+  result.policy.force = given.force != 0;
+  if (given.device.id != 0) {
+    FATCTX_ASSIGN(const auto detection, find(given.device));
+    result.device = detection->device;
+  }
+  return result;
+}
+
+}  // namespace fatctx::capi
+
+extern "C" {
+
+void fatctx_open_options_init(fatctx_open_options* options, size_t struct_size) {
+  fatctx::capi::init_sized(fatctx_open_options{}, options, struct_size);
+}
+
+void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size) {
+  fatctx::capi::init_sized(fatctx_model_options{}, options, struct_size);
+}
+
+void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size) {
+  fatctx::capi::init_sized(fatctx_verify_options{}, options, struct_size);
+}
+
+}  // extern "C"

@@ -1,0 +1,232 @@
+// Packing through C: borrowed structs become owning ones.
+#include <fmt/format.h>
+
+#include "capi/objects.h"
+#include "fatctx/import_irpa.h"
+
+namespace fatctx::capi {
+namespace {
+
+// The caller's number as a field of `Narrow`, if it fits.
+template <typename Narrow>
+Result<Narrow> narrow_in(std::uint32_t number, std::uint32_t most, std::string_view name) {
+  if (number <= most) return static_cast<Narrow>(number);
+  return Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; the most is {}", name, number, most)};
+}
+
+Result<std::vector<DescribedOption>> options_in(const fatctx_option* options, std::uint64_t count) {
+  FATCTX_ASSIGN(const auto given, array_in(options, count, "options"));
+  std::vector<DescribedOption> result;
+  for (const fatctx_option& option : given) {
+    FATCTX_TRY(not_null(option.key, "the key of an option"));
+    FATCTX_TRY(not_null(option.value, "the value of an option"));
+    result.push_back({option.key, option.value, text_in(option.owner)});
+  }
+  return result;
+}
+
+Result<std::vector<DescribedTensor>> ports_in(const fatctx_graph_tensor* tensors, std::uint64_t count,
+                                              std::string_view what) {
+  FATCTX_ASSIGN(const auto given, array_in(tensors, count, what));
+  std::vector<DescribedTensor> result;
+  for (const fatctx_graph_tensor& tensor : given) {
+    FATCTX_TRY(not_null(tensor.name, "the name of an input or output"));
+    FATCTX_ASSIGN(const auto shape, array_in(tensor.shape, tensor.rank, "the shape of an input or output"));
+    result.push_back({tensor.name, text_in(tensor.dtype), {shape.begin(), shape.end()}});
+  }
+  return result;
+}
+
+Result<std::vector<DescribedGraph>> graphs_in(const fatctx_graph* graphs, std::uint64_t count) {
+  FATCTX_ASSIGN(const auto given, array_in(graphs, count, "graphs"));
+  std::vector<DescribedGraph> result;
+  for (const fatctx_graph& graph : given) {
+    FATCTX_TRY(not_null(graph.name, "the name of a graph"));
+    FATCTX_ASSIGN(auto inputs, ports_in(graph.inputs, graph.input_count, "inputs"));
+    FATCTX_ASSIGN(auto outputs, ports_in(graph.outputs, graph.output_count, "outputs"));
+    result.push_back({graph.name, std::move(inputs), std::move(outputs)});
+  }
+  return result;
+}
+
+Result<std::vector<PackTensor>> tensors_in(const fatctx_pack_record& record) {
+  std::vector<PackTensor> result;
+  if (record.tensors_from_irpa != 0) {
+    FATCTX_TRY(not_null(record.source_path, "source_path, which tensors_from_irpa needs,"));
+    FATCTX_ASSIGN(IrpaTensors archive, tensors_from_irpa(record.source_path));
+    result = std::move(archive.tensors);
+  }
+  FATCTX_ASSIGN(const auto given, array_in(record.tensors, record.tensor_count, "tensors"));
+  for (const fatctx_pack_tensor& tensor : given) {
+    FATCTX_TRY(not_null(tensor.name, "the name of a tensor"));
+    FATCTX_ASSIGN(const auto dtype, narrow_in<std::uint16_t>(tensor.dtype, UINT16_MAX, "dtype"));
+    FATCTX_ASSIGN(const auto shape, array_in(tensor.shape, tensor.rank, "the shape of a tensor"));
+    result.push_back({.name = tensor.name,
+                      .dtype = static_cast<DType>(dtype),
+                      .shape = {shape.begin(), shape.end()},
+                      .offset_in_blob = tensor.offset_in_blob,
+                      .size_bytes = tensor.size_bytes,
+                      .alias = tensor.alias != 0});
+  }
+  return result;
+}
+
+// "a,b" as words; "" as none. The packer complains about empty words and blanks.
+std::vector<std::string> words_in(const char* list) {
+  std::vector<std::string> words;
+  std::string_view rest = list == nullptr ? std::string_view() : list;
+  if (rest.empty()) return words;
+  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+    words.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma + 1);
+  }
+  words.emplace_back(rest);
+  return words;
+}
+
+Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
+  fatctx_pack_options given = {};
+  fatctx_pack_options_init(&given, sizeof given);
+  if (options != nullptr) FATCTX_TRY(read_sized(options, given));
+  PackOptions result;
+  result.seal = given.seal != 0;
+  result.overwrite = given.overwrite != 0;
+  FATCTX_ASSIGN(const auto sharing, narrow_in<std::uint8_t>(given.sharing, FATCTX_SHARING_BYTES, "sharing"));
+  result.sharing = static_cast<Sharing>(sharing);
+  FATCTX_ASSIGN(result.extent_log2, narrow_in<std::uint8_t>(given.extent_log2, UINT8_MAX, "extent_log2"));
+  FATCTX_ASSIGN(result.granule_log2, narrow_in<std::uint8_t>(given.granule_log2, UINT8_MAX, "granule_log2"));
+  result.model_name = text_in(given.model_name);
+  FATCTX_ASSIGN(result.options, options_in(given.options, given.option_count));
+  result.progress = progress_in(given.progress, given.progress_user);
+  return result;
+}
+
+Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
+  FATCTX_TRY(not_null(record, "record"));
+  fatctx_pack_record given = {};
+  fatctx_pack_record_init(&given, sizeof given);
+  FATCTX_TRY(read_sized(record, given));
+  FATCTX_TRY(not_null(given.name, "the name of the record"));
+  PackRecord result;
+  FATCTX_ASSIGN(const auto type, narrow_in<std::uint16_t>(given.type, UINT16_MAX, "type"));
+  result.type = static_cast<RecordType>(type);
+  if (record_type_name(result.type) == "unknown") {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("type is {}; docs/format.md, section 5.2 lists them", type)};
+  }
+  result.name = given.name;
+  if (given.source_path != nullptr) {
+    result.source.path = given.source_path;
+    if (result.source.path.empty()) return Error{ErrorCode::kInvalidArgument, "source_path is empty"};
+  } else {
+    FATCTX_ASSIGN(const ByteView bytes, bytes_in(given.bytes, given.size, "bytes"));
+    result.source.bytes.assign(bytes.begin(), bytes.end());
+  }
+  result.key = {.group = text_in(given.group),
+                .unit = text_in(given.unit),
+                .backend = text_in(given.backend),
+                .qnn_soc = given.qnn_soc,
+                .part = text_in(given.part),
+                .arch = text_in(given.arch),
+                .features = words_in(given.features),
+                .vtcm_mb = given.vtcm_mb,
+                .sdk = version_in(given.sdk),
+                .variant = text_in(given.variant),
+                .api = version_in(given.api),
+                .blob = version_in(given.blob),
+                .generic = given.generic != 0};
+  FATCTX_ASSIGN(const auto weights, array_in(given.weights, given.weight_count, "weights"));
+  for (const char* name : weights) {
+    FATCTX_TRY(not_null(name, "the name of a weight blob"));
+    result.weights.emplace_back(name);
+  }
+  FATCTX_ASSIGN(result.tensors, tensors_in(given));
+  result.description.producer = text_in(given.producer);
+  result.description.format = text_in(given.format);
+  FATCTX_ASSIGN(result.description.graphs, graphs_in(given.graphs, given.graph_count));
+  FATCTX_ASSIGN(result.description.options, options_in(given.options, given.option_count));
+  return result;
+}
+
+// The packer's object, for one call at a time.
+template <typename Body>
+std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
+  return guarded(error, [&]() -> Status {
+    FATCTX_ASSIGN(const auto object, find(packer));
+    const std::unique_lock lock(object->busy, std::try_to_lock);
+    if (!lock) {
+      return Error{ErrorCode::kOperationNotPermitted,
+                   "the packer is at work in another call; one call at a time, on any thread"};
+    }
+    return body(*object);
+  });
+}
+
+fatctx_pack_report report_out(const PackReport& report) noexcept {
+  fatctx_pack_report out = {};
+  out.sealed = flag(report.sealed);
+  out.file_size = report.file_size;
+  out.input_bytes = report.input_bytes;
+  out.stored_bytes = report.stored_bytes;
+  out.record_count = report.record_count;
+  out.shared_records = report.shared_records;
+  out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
+  report.uuid.copy(out.uuid, sizeof out.uuid - 1);
+  return out;
+}
+
+}  // namespace
+}  // namespace fatctx::capi
+
+using namespace fatctx::capi;
+
+extern "C" {
+
+void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size) {
+  const fatctx::PackOptions defaults;
+  fatctx_pack_options result = {};
+  result.extent_log2 = defaults.extent_log2;
+  result.granule_log2 = defaults.granule_log2;
+  init_sized(result, options, struct_size);
+}
+
+void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size) {
+  fatctx_pack_record result = {};
+  result.type = FATCTX_RECORD_OPAQUE;
+  init_sized(result, record, struct_size);
+}
+
+int32_t fatctx_packer_create(const fatctx_pack_options* options, fatctx_packer* packer, fatctx_error* error) {
+  return make_handle(packer, "packer", error, [&] { return pack_options_in(options); });
+}
+
+int32_t fatctx_packer_add(fatctx_packer packer, const fatctx_pack_record* record, fatctx_error* error) {
+  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(fatctx::PackRecord owned, pack_record_in(record));
+    return object.packer.add(std::move(owned));
+  });
+}
+
+int32_t fatctx_packer_publish(fatctx_packer packer, const char* path, fatctx_pack_report* report, fatctx_error* error) {
+  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(path, "path"));
+    if (report != nullptr) FATCTX_TRY(check_struct_size(report->struct_size));  // before the file is written
+    object.warnings.clear();
+    FATCTX_ASSIGN(fatctx::PackReport published, object.packer.publish(path));
+    if (report != nullptr) FATCTX_TRY(write_sized(report_out(published), report, "report"));
+    object.warnings = std::move(published.warnings);
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error) {
+  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(text, "text"));
+    if (index >= object.warnings.size()) return no_such_index(index, object.warnings.size(), "warning");
+    *text = text_out(object.warnings[static_cast<std::size_t>(index)]);
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_packer_close(fatctx_packer packer, fatctx_error* error) { return close_handle(packer, error); }
+
+}  // extern "C"

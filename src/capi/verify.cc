@@ -1,0 +1,63 @@
+// Checks through C.
+#include "capi/objects.h"
+
+namespace fatctx::capi {
+namespace {
+
+// `check` takes a Progress and returns a Result<VerifyReport>.
+template <typename Check>
+Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out, const Check& check) {
+  FATCTX_TRY(not_null(out, "report"));
+  FATCTX_TRY(check_struct_size(out->struct_size));  // before the whole file is read, not after
+  fatctx_verify_options given = {};
+  if (options != nullptr) FATCTX_TRY(read_sized(options, given));
+  FATCTX_ASSIGN(const VerifyReport report, check(progress_in(given.progress, given.user)));
+  if (given.finding != nullptr) {
+    for (const VerifyFinding& finding : report.findings) {
+      fatctx_error told = {};
+      told.struct_size = sizeof told;
+      write_error(&told, finding.error);
+      given.finding(given.user, &told);
+    }
+  }
+  fatctx_verify_report filled = {};
+  filled.checked_bytes = report.checked_bytes;
+  filled.finding_count = report.findings.size();
+  return write_sized(filled, out, "report");
+}
+
+}  // namespace
+}  // namespace fatctx::capi
+
+using namespace fatctx::capi;
+
+extern "C" {
+
+int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
+                                fatctx_verify_report* report, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) {
+    return run_check(options, report,
+                     [&](const fatctx::Progress& progress) { return object.container.verify(progress); });
+  });
+}
+
+int32_t fatctx_container_verify_record(fatctx_container container, uint32_t record_id,
+                                       const fatctx_verify_options* options, fatctx_verify_report* report,
+                                       fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) {
+    return run_check(options, report, [&](const fatctx::Progress& progress) {
+      return object.container.verify_record(record_id, progress);
+    });
+  });
+}
+
+int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* options, fatctx_verify_report* report,
+                           fatctx_error* error) {
+  return guarded(error, [&]() -> fatctx::Status {
+    FATCTX_TRY(not_null(path, "path"));
+    return run_check(options, report,
+                     [&](const fatctx::Progress& progress) { return fatctx::verify_file(path, progress); });
+  });
+}
+
+}  // extern "C"

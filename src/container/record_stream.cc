@@ -1,0 +1,72 @@
+#include "container/record_stream.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "container/hash.h"
+#include "container/leaves.h"
+#include "container/open.h"
+
+namespace fatctx::container {
+
+Status check_readable(const RecordInfo& record, const RecordForm& form) {
+  if (record.supported) return Done{};
+  const std::string_view why = form.recipe              ? "it is stored as a recipe"
+                               : record.slice_count > 1 ? "it consists of several slices"
+                               : form.codec != kCodecNone && form.codec != kCodecLz4Frame
+                                   ? "it is stored compressed in an unknown way"
+                                   : "its type is unknown";
+  return in_record(Error{ErrorCode::kUnsupported, fmt::format("{}, which this version lists but cannot hand out", why)},
+                   record);
+}
+
+Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
+  const RecordForm& form = toc.forms[toc.index_of(record)];
+  FATCTX_TRY(check_readable(record, form));
+  if (record.slice_count == 0) return Done{};
+  const Slice& slice = toc.slices[form.first_slice];
+  const Segment& segment = toc.segments[slice.segment];
+  FATCTX_ASSIGN(const std::vector<Hash128> leaves, read_leaves(file, toc, segment));
+  Hasher hasher;
+  const auto hashed = [&](ByteView bytes) -> Status {
+    hasher.update(bytes);
+    return sink(bytes);
+  };
+  std::optional<FrameReader> frame;
+  if (record.codec != Codec::kNone) frame.emplace(record.size_bytes);
+  // The frame counts its own bytes; people look for them in the file.
+  const auto in_file = [&](Status status) -> Status {
+    if (status.ok() || status.error().code != ErrorCode::kCodec) return status;
+    Error error = std::move(status).error();
+    error.where.file_offset = record.file_offset + error.where.file_offset.value_or(0);
+    error.message = fmt::format("the lz4 frame at bytes {:#x} to {:#x} of the file: {}", record.file_offset,
+                                record.file_offset + record.stored_bytes, error.message);
+    return error;
+  };
+  const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+    const std::uint64_t start = leaf << kLeafLog2;  // in the segment
+    if (!good) {
+      const std::uint64_t at = segment.offset + start;
+      return Error{ErrorCode::kChecksumMismatch,
+                   fmt::format("bytes {:#x} to {:#x} of the file are damaged", at, at + bytes.size()),
+                   {.file_offset = at, .rule = "F26"}};
+    }
+    // The first and last leaf may hold other records' bytes too.
+    const std::uint64_t from = std::max(start, slice.range.offset);
+    const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
+    const ByteView own = bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from));
+    return frame ? in_file(frame->feed(own, hashed)) : hashed(own);
+  };
+  FATCTX_TRY(walk_leaves(file, segment, leaves, leaves_touched(slice.range), visit));
+  if (frame) FATCTX_TRY(in_file(frame->finish()));
+  if (hasher.digest() != record.hash) {
+    return Error{ErrorCode::kChecksumMismatch,
+                 "its bytes do not match its hash, although every leaf does",
+                 {.file_offset = record.file_offset, .rule = "F37"}};
+  }
+  return Done{};
+}
+
+}  // namespace fatctx::container

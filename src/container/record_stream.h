@@ -1,0 +1,21 @@
+// The logical bytes of a record as a stream: read by pread, checked leaf by leaf, decompressed if they are stored so.
+#pragma once
+
+#include "container/codec.h"
+#include "container/parse.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// unsupported, saying why this version cannot read the record at all; Done if it can.
+[[nodiscard]] Status check_readable(const RecordInfo& record, const RecordForm& form);
+
+// Hands on nothing of a damaged leaf, and decompresses nothing of it. The record's hash is checked at the end. Memory
+// does not depend on the record's size.
+// Errors: unsupported; checksum_mismatch with F26 (bytes damaged, naming their range in the file; or leaf hashes
+// damaged) or F37 (the record's hash); codec (F41); truncated, io; what `sink` returns. All but the first leave it to
+// the caller to name the record.
+[[nodiscard]] Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                    const StreamSink& sink);
+
+}  // namespace fatctx::container

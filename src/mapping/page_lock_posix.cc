@@ -1,0 +1,104 @@
+// Raw calls: Boost.Interprocess has no locking of pages.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "mapping/fork_hook.h"
+#include "mapping/os_error.h"
+#include "mapping/page_lock.h"
+#include "mapping/page_range.h"
+
+namespace fatctx::mapping {
+namespace {
+
+// Which pages are held by whom. Unlocking happens under the mutex, locking outside of it but after the entry is made:
+// so no unlock can hit a page that somebody else counts on, and nobody waits for a disk.
+class Table {
+ public:
+  static Table& process() {
+    static Table* const table = [] {
+      auto* made = new Table;  // never deleted: locks may live in atexit handlers
+      (void)install_fork_hooks({[] { process().mutex_.lock(); }, [] { process().mutex_.unlock(); },
+                                [] {
+                                  process().held_.clear();  // the system does not hand locks to a child
+                                  process().mutex_.unlock();
+                                }});
+      return made;
+    }();
+    return *table;
+  }
+
+  std::uint64_t add(PageRange pages) {
+    const std::lock_guard lock(mutex_);
+    held_.emplace(++last_id_, pages);
+    return last_id_;
+  }
+
+  void remove(std::uint64_t id) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = held_.find(id);
+    if (found == held_.end()) return;
+    PageRange rest = found->second;
+    held_.erase(found);
+    // Page by page would be simple and slow; from one hold of somebody else to the next instead.
+    while (rest.size() > 0) {
+      PageRange next{rest.end, rest.end};  // the nearest hold
+      for (const auto& [other, pages] : held_) {
+        if (pages.end <= rest.begin || pages.begin >= next.begin) continue;
+        next = {std::max(pages.begin, rest.begin), pages.end};
+      }
+      if (next.begin > rest.begin) (void)::munlock(rest.start(), next.begin - rest.begin);
+      rest.begin = std::min(next.end, rest.end);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, PageRange> held_;
+  std::uint64_t last_id_ = 0;
+};
+
+Error lock_error(int error_number, std::size_t size) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    Error error = os_error(error_number, fmt::format("cannot lock {} bytes into memory", size));
+    error.code = ErrorCode::kNoResource;
+    return error;
+  }
+  return Error{
+      ErrorCode::kNoResource,
+      fmt::format("cannot lock {} bytes into memory: RLIMIT_MEMLOCK allows this process {} bytes in all; raise it "
+                  "(ulimit -l, in KiB) or go on without the lock",
+                  size, limit.rlim_cur),
+      {.os_error = error_number}};
+}
+
+}  // namespace
+
+Result<PageLock> PageLock::of(ByteView bytes) {
+  const PageRange pages = pages_around(bytes, {0, bytes.size()});
+  PageLock held(Table::process().add(pages));
+  if (pages.size() == 0) return held;
+  // A refusal may leave a part locked: `held` undoes it.
+  if (::mlock(pages.start(), pages.size()) != 0) return lock_error(errno, pages.size());
+  return held;
+}
+
+PageLock& PageLock::operator=(PageLock&& other) noexcept {
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+PageLock::~PageLock() {
+  if (id_ != 0) Table::process().remove(id_);
+}
+
+}  // namespace fatctx::mapping

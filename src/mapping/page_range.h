@@ -1,0 +1,28 @@
+// Pages of this process, as addresses: what system calls about memory count in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fatctx/base/bytes.h"
+
+namespace fatctx::mapping {
+
+struct PageRange {  // half open, both on page borders
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return end - begin; }
+  // For system calls, which take pages as a pointer; nobody reads through it.
+  [[nodiscard]] void* start() const noexcept {
+    return reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr): page arithmetic is on addresses
+  }
+};
+
+[[nodiscard]] std::size_t page_size() noexcept;
+
+// Every page that holds a byte of `range` of `mapped`. Requires: `range` lies in `mapped`.
+[[nodiscard]] PageRange pages_around(ByteView mapped, ByteRange range) noexcept;
+// The pages that hold nothing else. Empty if there are none. Requires: as above.
+[[nodiscard]] PageRange pages_inside(ByteView mapped, ByteRange range) noexcept;
+
+}  // namespace fatctx::mapping

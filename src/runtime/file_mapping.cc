@@ -1,0 +1,75 @@
+#include "runtime/file_mapping.h"
+
+#include <atomic>
+
+#include <fmt/format.h>
+
+namespace fatctx {
+namespace {
+
+std::atomic<std::uint64_t> fallbacks{0};
+
+class ProvidedRegion final : public mapping::MappedRegion {
+ public:
+  ProvidedRegion(std::shared_ptr<MappingProvider> provider, ByteView bytes) noexcept
+      : provider_(std::move(provider)), bytes_(bytes) {}
+  ~ProvidedRegion() override { provider_->unmap(bytes_); }
+  ProvidedRegion(const ProvidedRegion&) = delete;
+  ProvidedRegion& operator=(const ProvidedRegion&) = delete;
+  [[nodiscard]] ByteView bytes() const noexcept override { return bytes_; }
+
+ private:
+  std::shared_ptr<MappingProvider> provider_;
+  ByteView bytes_;
+};
+
+}  // namespace
+
+std::string_view file_mapping_name(FileMapping mapping) noexcept {
+  switch (mapping) {
+    case FileMapping::kAuto:
+      return "auto";
+    case FileMapping::kRequire:
+      return "require";
+    case FileMapping::kDisabled:
+      return "disabled";
+  }
+  return "unknown";
+}
+
+MappingCapability file_mapping_capability() {
+  return {.available = true, .how = std::string(mapping::mapping_method()), .page_bytes = mapping::page_bytes()};
+}
+
+std::uint64_t file_mapping_fallbacks() noexcept { return fallbacks.load(std::memory_order_relaxed); }
+
+void count_file_mapping_fallback() noexcept { fallbacks.fetch_add(1, std::memory_order_relaxed); }
+
+Result<std::unique_ptr<mapping::MappedRegion>> map_region(const mapping::OsFile& file, std::uint64_t size,
+                                                          const std::shared_ptr<MappingProvider>& provider) {
+  if (!provider || !file.memory().empty()) return mapping::map_file(file, size);
+  FATCTX_TRY(mapping::check_mappable(file, size));
+  auto mapped = provider->map(file.descriptor(), file.base(), size);
+  if (!mapped.ok()) return in_context(std::move(mapped).error(), provider->name());
+  auto region = std::make_unique<ProvidedRegion>(provider, mapped.value());
+  if (region->bytes().size() != size || region->bytes().data() == nullptr) {
+    return Error{ErrorCode::kInternal, fmt::format("{}: {} bytes were mapped in place of {}", provider->name(),
+                                                   region->bytes().size(), size)};
+  }
+  FATCTX_TRY(mapping::check_mappable(file, size));
+  return std::unique_ptr<mapping::MappedRegion>(std::move(region));
+}
+
+Error copy_not_allowed(const std::string& name, const std::string& reason, std::span<const RecordInfo> records) {
+  std::uint64_t bytes = 0;
+  for (const RecordInfo& record : records) {
+    if (record.type == RecordType::kContextBinary || record.type == RecordType::kWeightBlob) bytes += record.size_bytes;
+  }
+  return Error{
+      ErrorCode::kCopyNotAllowed,
+      fmt::format("{}: mapping is required, and {}; with file mapping \"auto\" what is used of {} bytes would be "
+                  "copied once",
+                  name, reason, bytes)};
+}
+
+}  // namespace fatctx

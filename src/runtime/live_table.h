@@ -1,0 +1,111 @@
+// Things that are made once and shared while anybody holds them: found by key, made by one thread while others wait.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace fatctx {
+
+// Holds no thing alive. Threads: every member from any number of threads.
+template <typename Key, typename Value, typename Hash>
+class LiveTable {
+ public:
+  [[nodiscard]] std::shared_ptr<const Value> find(const Key& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : found->second.thing.lock();
+  }
+
+  // Holds the right to make one thing; gives it back however the making ends.
+  class Claim {
+   public:
+    // Waits until nobody else makes this thing.
+    Claim(LiveTable& table, const Key& key) : table_(table), key_(key) {
+      std::unique_lock lock(table_.mutex_);
+      table_.forget_dead();
+      // Looked up again after each wait: what was waited for may have been swept away.
+      while (table_.entries_[key_].making) table_.changed_.wait(lock);
+      Entry& entry = table_.entries_[key_];
+      entry.making = true;
+      live_ = entry.thing.lock();
+    }
+    ~Claim() { finish(nullptr); }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+    // What somebody else has made, perhaps while this thread waited; or null.
+    [[nodiscard]] const std::shared_ptr<const Value>& live() const noexcept { return live_; }
+
+    void finish(const std::shared_ptr<const Value>& made) {
+      if (finished_) return;
+      finished_ = true;
+      {
+        const std::lock_guard lock(table_.mutex_);
+        Entry& entry = table_.entries_[key_];
+        entry.making = false;
+        if (made) entry.thing = made;
+        if (entry.thing.expired()) table_.entries_.erase(key_);  // a failure leaves nothing behind
+      }
+      table_.changed_.notify_all();
+    }
+
+   private:
+    LiveTable& table_;
+    Key key_;
+    std::shared_ptr<const Value> live_;
+    bool finished_ = false;
+  };
+
+  [[nodiscard]] std::vector<std::shared_ptr<const Value>> live() const {
+    std::vector<std::shared_ptr<const Value>> found;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, entry] : entries_) {
+      if (auto thing = entry.thing.lock()) found.push_back(std::move(thing));
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::size_t live_count() const {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (const auto& [key, entry] : entries_) {
+      if (!entry.thing.expired()) ++count;
+    }
+    return count;
+  }
+
+  // Around a fork: the lock is taken, so that the child finds the table whole.
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
+  void after_fork_in_child() {
+    // The threads that were making things do not exist here, nor do those that waited for them.
+    for (auto& [key, entry] : entries_) entry.making = false;
+    new (&changed_) std::condition_variable;
+    mutex_.unlock();
+  }
+
+ private:
+  struct Entry {
+    std::weak_ptr<const Value> thing;
+    bool making = false;
+  };
+
+  // Amortised: the table is swept when it has doubled. Requires: the lock is held.
+  void forget_dead() {
+    if (entries_.size() < next_sweep_) return;
+    std::erase_if(entries_, [](const auto& item) { return !item.second.making && item.second.thing.expired(); });
+    next_sweep_ = 2 * entries_.size() + 16;
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_map<Key, Entry, Hash> entries_;
+  std::size_t next_sweep_ = 16;
+};
+
+}  // namespace fatctx

@@ -1,0 +1,134 @@
+#include "fatctx/metrics.h"
+
+#include <nlohmann/json.hpp>
+
+#include "container/hash.h"
+#include "fatctx/model.h"
+#include "mapping/residency.h"
+#include "runtime/mapped_container.h"
+#include "runtime/record_reader.h"
+#include "runtime/registry.h"
+
+namespace fatctx {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<std::uint64_t> known(Result<std::uint64_t> result) {
+  return result.ok() ? std::optional(result.value()) : std::nullopt;
+}
+
+ContainerMetrics metrics_of(const MappedContainer& mapped) {
+  ContainerMetrics metrics;
+  metrics.path = mapped.name();
+  metrics.uuid = container::uuid_text(mapped.header().uuid);
+  metrics.generation = mapped.header().generation;
+  const mapping::MappedRegion* region = mapped.region();
+  const ByteView bytes = region == nullptr ? ByteView() : region->bytes();
+  metrics.mapped_bytes = bytes.size();
+  if (region != nullptr) {
+    if (const auto use = mapping::use_of_map(bytes); use.ok()) {
+      metrics.resident_bytes = use.value().resident;
+      metrics.proportional_bytes = use.value().proportional;
+      metrics.locked_bytes = use.value().locked;
+    }
+  }
+  metrics.sessions = mapped.attachments().sessions().load(std::memory_order_relaxed);
+  const Attachments::OfRecord* counted = mapped.attachments().all();
+  for (const RecordInfo& info : mapped.toc().records) {
+    RecordMetrics record;
+    record.id = info.id;
+    record.name = info.name;
+    record.size_bytes = info.size_bytes;
+    record.verification = mapped.verification_of(info);
+    if (region != nullptr && info.slice_count <= 1) {
+      const ByteRange range{info.size_bytes == 0 ? 0 : info.file_offset, info.stored_bytes};
+      const auto own = slice(bytes, range);
+      if (own.ok()) record.resident_bytes = known(mapping::resident_bytes(own.value()));
+    }
+    if (counted != nullptr) {
+      const Attachments::OfRecord& holders = counted[mapped.toc().index_of(info)];
+      record.views = holders.views.load(std::memory_order_relaxed);
+      record.sessions = holders.sessions.load(std::memory_order_relaxed);
+    }
+    metrics.views += record.views;
+    if (record.sessions > 1) metrics.saved_bytes += (record.sessions - 1) * info.size_bytes;
+    metrics.records.push_back(std::move(record));
+  }
+  return metrics;
+}
+
+std::string_view state_name(RecordState state) {
+  switch (state) {
+    case RecordState::kUnknown:
+      return "unknown";
+    case RecordState::kOk:
+      return "ok";
+    case RecordState::kBad:
+      return "bad";
+  }
+  return "unknown";
+}
+
+Json number_or_null(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json fields_of(const ContainerMetrics& metrics) {
+  Json records = Json::array();
+  for (const RecordMetrics& record : metrics.records) {
+    records.push_back({{"id", record.id},
+                       {"name", record.name},
+                       {"size_bytes", record.size_bytes},
+                       {"resident_bytes", number_or_null(record.resident_bytes)},
+                       {"verification", state_name(record.verification)},
+                       {"views", record.views},
+                       {"sessions", record.sessions}});
+  }
+  return {{"path", metrics.path},
+          {"uuid", metrics.uuid},
+          {"generation", metrics.generation},
+          {"mapped_bytes", metrics.mapped_bytes},
+          {"resident_bytes", number_or_null(metrics.resident_bytes)},
+          {"proportional_bytes", number_or_null(metrics.proportional_bytes)},
+          {"locked_bytes", number_or_null(metrics.locked_bytes)},
+          {"sessions", metrics.sessions},
+          {"views", metrics.views},
+          {"saved_bytes", metrics.saved_bytes},
+          {"records", std::move(records)}};
+}
+
+std::string text_of(const Json& json) { return json.dump(2, ' ', true, Json::error_handler_t::replace); }
+
+}  // namespace
+
+ContainerMetrics container_metrics(const Container& container) { return metrics_of(*RecordReader::of(container)); }
+
+RuntimeMetrics runtime_metrics() {
+  RuntimeMetrics metrics;
+  for (const auto& mapped : Registry::process().live()) {
+    ContainerMetrics one = metrics_of(*mapped);
+    if (one.mapped_bytes != 0) ++metrics.live_mappings;
+    metrics.mapped_bytes += one.mapped_bytes;
+    metrics.sessions += one.sessions;
+    metrics.saved_bytes += one.saved_bytes;
+    metrics.containers.push_back(std::move(one));
+  }
+  return metrics;
+}
+
+std::string to_json(const ContainerMetrics& metrics) {
+  return text_of({{"schema", "fatctx.metrics/1"}, {"container", fields_of(metrics)}});
+}
+
+std::string to_json(const RuntimeMetrics& metrics) {
+  Json containers = Json::array();
+  for (const ContainerMetrics& container : metrics.containers) containers.push_back(fields_of(container));
+  return text_of({{"schema", "fatctx.metrics/1"},
+                  {"runtime",
+                   {{"live_mappings", metrics.live_mappings},
+                    {"mapped_bytes", metrics.mapped_bytes},
+                    {"sessions", metrics.sessions},
+                    {"saved_bytes", metrics.saved_bytes},
+                    {"containers", std::move(containers)}}}});
+}
+
+}  // namespace fatctx

@@ -1,0 +1,82 @@
+// The recorder behind fatctx/profile.h and fatctx/trace.h, as the runtime uses it.
+//
+// One atomic word says whether anybody looks; nothing else happens when nobody does.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/profile.h"
+#include "fatctx/record.h"
+
+namespace fatctx {
+
+struct RecordInfo;
+
+namespace observe {
+
+inline constexpr std::uint32_t kProfiling = 1;
+inline constexpr std::uint32_t kTracing = 2;
+
+// Relaxed: a call that runs while a recorder is switched on may or may not be recorded.
+extern std::atomic<std::uint32_t> active;
+
+// False also inside a hook or sink of the caller: what they do is not recorded.
+[[nodiscard]] bool profiling_here() noexcept;
+[[nodiscard]] bool tracing_here() noexcept;
+
+[[nodiscard]] inline bool profiling() noexcept {
+  return (active.load(std::memory_order_relaxed) & kProfiling) != 0 && profiling_here();
+}
+[[nodiscard]] inline bool tracing() noexcept {
+  return (active.load(std::memory_order_relaxed) & kTracing) != 0 && tracing_here();
+}
+
+// One event of a profile, from the making of this object to its end. An event that was not said to have succeeded has
+// failed, so that every early return of an error counts as one.
+//
+// The caller's hook hears of an event when the outermost span of the thread ends: inside of it, a file may be half
+// opened, and a hook that opened the same file would wait for itself.
+//
+// Lifetime: borrows `path`, and the record, until its end. Spans of one thread end in the reverse order of their
+// making.
+class Span {
+ public:
+  Span(ProfileEventKind kind, std::string_view path) noexcept : kind_(kind), on_(profiling()), path_(path) {
+    if (on_) start();
+  }
+  ~Span() {
+    if (on_) finish();
+  }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+  void about(const RecordInfo& record) noexcept { record_ = &record; }
+  void succeeded(std::uint64_t bytes) noexcept {
+    ok_ = true;
+    bytes_ = bytes;
+  }
+
+ private:
+  void start() noexcept;
+  void finish() noexcept;
+
+  ProfileEventKind kind_;
+  bool on_;
+  bool ok_ = false;
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::string_view path_;
+  const RecordInfo* record_ = nullptr;
+  std::vector<ProfileEvent> unheard_;  // of the outermost span only: those that ended inside of it
+};
+
+// Hands a line to the sink, if there is one.
+void trace_line(std::string_view line) noexcept;
+
+}  // namespace observe
+}  // namespace fatctx

@@ -1,0 +1,183 @@
+// Prefetch of exactly the chosen records: step by step, so that a budget, a cancel and a progress line mean something.
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "container/open.h"
+#include "fatctx/model.h"
+#include "mapping/background_thread.h"
+#include "mapping/page_advice.h"
+#include "runtime/mapped_container.h"
+#include "runtime/observe.h"
+#include "runtime/record_memory.h"
+#include "runtime/record_reader.h"
+
+namespace fatctx {
+namespace {
+
+// Some milliseconds of a slow disk: what a cancel has to wait for.
+constexpr std::uint64_t kStep = std::uint64_t{4} << 20;
+
+// Works on a list of records that are known to be prefetchable.
+class Prefetch {
+ public:
+  Prefetch(const Container& container, std::span<const std::uint32_t> record_ids, const PrefetchOptions& options,
+           std::atomic<std::uint64_t>* done_bytes = nullptr)
+      : container_(container), record_ids_(record_ids), options_(options), done_bytes_(done_bytes) {
+    for (const std::uint32_t id : record_ids_) report_.asked_bytes += mapped().toc().find(id)->size_bytes;
+  }
+
+  Result<PrefetchReport> run(const std::atomic<bool>* cancel) {
+    cancel_ = cancel;
+    const mapping::MappedRegion* region = mapped().region();
+    if (RecordReader::copies(container_) || region == nullptr) return report_;
+    FATCTX_TRY(mapped().recheck());
+    for (const std::uint32_t id : record_ids_) {
+      const RecordInfo& record = *mapped().toc().find(id);
+      observe::Span span(ProfileEventKind::kPrefetch, RecordReader::path(container_));
+      span.about(record);
+      const std::uint64_t before = report_.done_bytes;
+      auto done = bring_in(record, region->bytes());
+      if (!done.ok()) {
+        return in_context(container::in_record(std::move(done).error(), record), RecordReader::path(container_));
+      }
+      span.succeeded(report_.done_bytes - before);
+      if (!done.value()) return report_;
+    }
+    return report_;
+  }
+
+ private:
+  [[nodiscard]] const MappedContainer& mapped() const noexcept { return *RecordReader::of(container_); }
+
+  [[nodiscard]] bool stopped() {
+    for (const std::atomic<bool>* cancel : {options_.cancel, cancel_}) {
+      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) report_.cancelled = true;
+    }
+    return report_.cancelled || report_.done_bytes >= options_.max_bytes;
+  }
+
+  // False if the rest is not wanted.
+  Result<bool> bring_in(const RecordInfo& record, ByteView bytes) {
+    for (std::uint64_t at = 0; at < record.size_bytes;) {
+      if (stopped()) return false;
+      const std::uint64_t size = std::min({kStep, record.size_bytes - at, options_.max_bytes - report_.done_bytes});
+      FATCTX_ASSIGN(const mapping::PopulateMethod method,
+                    mapping::populate(mapped().file(), bytes, {record.file_offset + at, size}));
+      at += size;
+      report_.done_bytes += size;
+      report_.method =
+          method == mapping::PopulateMethod::kPopulate ? PrefetchMethod::kPopulate : PrefetchMethod::kReadAhead;
+      if (done_bytes_ != nullptr) done_bytes_->store(report_.done_bytes, std::memory_order_relaxed);
+      if (options_.progress) options_.progress(report_.done_bytes, report_.asked_bytes);
+    }
+    return true;
+  }
+
+  const Container& container_;
+  std::span<const std::uint32_t> record_ids_;
+  const PrefetchOptions& options_;
+  std::atomic<std::uint64_t>* done_bytes_;
+  const std::atomic<bool>* cancel_ = nullptr;
+  PrefetchReport report_;
+};
+
+Result<PrefetchReport> prefetch_now(const Container& container, std::span<const std::uint32_t> record_ids,
+                                    const PrefetchOptions& options) {
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(check_has_view(container, id));
+  return Prefetch(container, record_ids, options).run(nullptr);
+}
+
+}  // namespace
+
+std::string_view prefetch_method_name(PrefetchMethod method) noexcept {
+  switch (method) {
+    case PrefetchMethod::kNone:
+      return "none";
+    case PrefetchMethod::kPopulate:
+      return "populate";
+    case PrefetchMethod::kReadAhead:
+      return "read_ahead";
+  }
+  return "unknown";
+}
+
+// The thread only borrows: in a forked child, where it does not exist, nothing is left that would keep the mapping.
+struct PrefetchHandle::Impl {
+  Impl(Container from, std::vector<std::uint32_t> ids, PrefetchOptions how)
+      : container(std::move(from)), record_ids(std::move(ids)), options(std::move(how)) {}
+
+  void work() {
+    try {
+      result.emplace(Prefetch(container, record_ids, options, &done_bytes).run(&cancel));
+    } catch (const std::bad_alloc&) {
+      result.emplace(Error{ErrorCode::kOutOfMemory, "no memory for the prefetch"});
+    }
+    done.store(true, std::memory_order_release);
+  }
+
+  Container container;
+  std::vector<std::uint32_t> record_ids;
+  PrefetchOptions options;
+  std::atomic<bool> cancel{false};
+  std::atomic<bool> done{false};
+  std::atomic<std::uint64_t> done_bytes{0};
+  std::optional<Result<PrefetchReport>> result;       // written by the thread before `done`
+  std::unique_ptr<mapping::BackgroundThread> thread;  // the last member: joined before what it uses goes
+};
+
+namespace {
+
+Result<PrefetchHandle> prefetch_aside(const Container& container, std::vector<std::uint32_t> record_ids,
+                                      PrefetchOptions options) {
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(check_has_view(container, id));
+  auto impl = std::make_unique<PrefetchHandle::Impl>(container, std::move(record_ids), std::move(options));
+  FATCTX_ASSIGN(impl->thread, mapping::BackgroundThread::start([state = impl.get()] { state->work(); }));
+  return PrefetchHandle(std::move(impl));
+}
+
+}  // namespace
+
+PrefetchHandle::PrefetchHandle(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+PrefetchHandle::PrefetchHandle(PrefetchHandle&&) noexcept = default;
+PrefetchHandle& PrefetchHandle::operator=(PrefetchHandle&& other) noexcept {
+  cancel();
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+PrefetchHandle::~PrefetchHandle() { cancel(); }
+
+void PrefetchHandle::cancel() noexcept {
+  if (impl_) impl_->cancel.store(true, std::memory_order_relaxed);
+}
+
+bool PrefetchHandle::done() const noexcept { return impl_->done.load(std::memory_order_acquire); }
+
+std::uint64_t PrefetchHandle::done_bytes() const noexcept { return impl_->done_bytes.load(std::memory_order_relaxed); }
+
+Result<PrefetchReport> PrefetchHandle::wait() {
+  if (!impl_->thread->join() && !done()) {
+    return Error{ErrorCode::kCancelled, "the prefetch went on in the parent process only: a fork copies no threads"};
+  }
+  return *impl_->result;
+}
+
+Result<PrefetchReport> Container::prefetch(std::uint32_t record_id, const PrefetchOptions& options) const {
+  return prefetch_now(*this, {&record_id, 1}, options);
+}
+
+Result<PrefetchHandle> Container::prefetch_in_background(std::uint32_t record_id, PrefetchOptions options) const {
+  return prefetch_aside(*this, {record_id}, std::move(options));
+}
+
+Result<PrefetchReport> Session::prefetch(const PrefetchOptions& options) const {
+  return prefetch_now(container_, record_ids_, options);
+}
+
+Result<PrefetchHandle> Session::prefetch_in_background(PrefetchOptions options) const {
+  return prefetch_aside(container_, record_ids_, std::move(options));
+}
+
+}  // namespace fatctx

@@ -1,0 +1,124 @@
+#include "runtime/record_copy.h"
+
+#include <algorithm>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "container/open.h"
+#include "fatctx/extract.h"
+#include "mapping/fork_hook.h"
+#include "runtime/attachments.h"
+#include "runtime/live_table.h"
+#include "runtime/mapped_container.h"
+#include "runtime/record_reader.h"
+
+namespace fatctx {
+
+namespace {
+
+constexpr std::uint64_t kAlignment = 64 * 1024;  // as records are aligned in the file
+
+class HeapAllocator final : public ViewAllocator {
+ public:
+  std::string_view name() const noexcept override { return "the heap"; }
+  Result<Block> allocate(std::uint64_t size_bytes, std::uint64_t alignment) override {
+    void* data = ::operator new (static_cast<std::size_t>(size_bytes),
+                                 std::align_val_t{static_cast<std::size_t>(alignment)}, std::nothrow);
+    if (data == nullptr) {
+      return Error{ErrorCode::kOutOfMemory, fmt::format("a copy of {} bytes does not fit into memory", size_bytes)};
+    }
+    return Block{.data = static_cast<std::byte*>(data), .size_bytes = size_bytes};
+  }
+  void release(const Block& block) noexcept override { ::operator delete (block.data, std::align_val_t{kAlignment}); }
+};
+
+struct CopyKey {
+  const MappedContainer* container = nullptr;
+  std::uint32_t record_id = 0;
+  const ViewAllocator* allocator = nullptr;
+  friend bool operator==(const CopyKey&, const CopyKey&) = default;
+};
+
+struct CopyKeyHash {
+  std::size_t operator()(const CopyKey& key) const noexcept {
+    return std::hash<const void*>{}(key.container) ^ std::hash<const void*>{}(key.allocator) * 31 ^
+           std::size_t{key.record_id} * 1009;
+  }
+};
+
+// Holds the container, so that no other one can come to lie at the address in its key.
+class RecordCopy {
+ public:
+  RecordCopy(std::shared_ptr<const MappedContainer> container, std::shared_ptr<ViewAllocator> allocator,
+             const ViewAllocator::Block& block) noexcept
+      : container_(std::move(container)), allocator_(std::move(allocator)), block_(block) {}
+  ~RecordCopy() { allocator_->release(block_); }
+  RecordCopy(const RecordCopy&) = delete;
+  RecordCopy& operator=(const RecordCopy&) = delete;
+  [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return block_; }
+
+ private:
+  std::shared_ptr<const MappedContainer> container_;
+  std::shared_ptr<ViewAllocator> allocator_;
+  ViewAllocator::Block block_;
+};
+
+using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
+
+CopyTable& copies() {
+  static CopyTable* const table = [] {
+    auto* made = new CopyTable;  // never deleted: views may live in atexit handlers
+    (void)mapping::install_fork_hooks({[] { copies().before_fork(); }, [] { copies().after_fork_in_parent(); },
+                                       [] { copies().after_fork_in_child(); }});
+    return made;
+  }();
+  return *table;
+}
+
+Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
+                                                    const std::shared_ptr<ViewAllocator>& allocator) {
+  auto allocated = allocator->allocate(record.size_bytes, kAlignment);
+  if (!allocated.ok()) return in_context(std::move(allocated).error(), allocator->name());
+  const ViewAllocator::Block block = allocated.value();
+  // Owned from here on: whatever fails releases the block.
+  auto copy = std::make_shared<const RecordCopy>(RecordReader::of(container), allocator, block);
+  if (block.data == nullptr || block.size_bytes < record.size_bytes) {
+    return Error{ErrorCode::kInternal, fmt::format("{}: gave {} bytes in place of {}", allocator->name(),
+                                                   block.size_bytes, record.size_bytes)};
+  }
+  if (reinterpret_cast<std::uintptr_t>(block.data) % 4096 != 0) {
+    return Error{ErrorCode::kInternal,
+                 fmt::format("{}: gave memory that is not aligned to {} bytes", allocator->name(), kAlignment)};
+  }
+  std::byte* at = block.data;
+  FATCTX_TRY(stream_record(container, record.id, [&](ByteView bytes) -> Status {
+    at = std::copy(bytes.begin(), bytes.end(), at);
+    return Done{};
+  }));
+  auto filled = allocator->filled(block);
+  if (!filled.ok()) return in_context(std::move(filled).error(), allocator->name());
+  return copy;
+}
+
+}  // namespace
+
+Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
+                               const std::shared_ptr<ViewAllocator>& allocator) {
+  static const std::shared_ptr<ViewAllocator> heap = std::make_shared<HeapAllocator>();
+  const auto& from = allocator ? allocator : heap;
+  if (record.size_bytes == 0) return RecordView(RecordReader::of(container), record.id, {}, AccessPath::kCopied);
+  CopyTable::Claim claim(copies(), {RecordReader::of(container).get(), record.id, from.get()});
+  std::shared_ptr<const RecordCopy> copy = claim.live();
+  if (!copy) {
+    auto made = make_copy(container, record, from);
+    if (!made.ok()) return in_context(container::in_record(std::move(made).error(), record), container.report().path);
+    copy = std::move(made).value();
+    claim.finish(copy);
+  }
+  const ByteView bytes(copy->block().data, static_cast<std::size_t>(record.size_bytes));
+  return RecordView(attach_view(RecordReader::of(container), record, std::move(copy)), record.id, bytes,
+                    AccessPath::kCopied);
+}
+
+}  // namespace fatctx

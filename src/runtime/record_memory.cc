@@ -1,0 +1,79 @@
+// Giving records back, and keeping them.
+#include "runtime/record_memory.h"
+
+#include <memory>
+#include <utility>
+
+#include "container/open.h"
+#include "fatctx/model.h"
+#include "mapping/page_advice.h"
+#include "mapping/page_lock.h"
+#include "runtime/mapped_container.h"
+#include "runtime/observe.h"
+#include "runtime/record_reader.h"
+
+namespace fatctx {
+namespace {
+
+Status give_back(const Container& container, std::uint32_t record_id, const ReleaseOptions& options,
+                 ReleaseReport& report) {
+  FATCTX_TRY(check_has_view(container, record_id));
+  const MappedContainer& mapped = *RecordReader::of(container);
+  const RecordInfo& record = *mapped.toc().find(record_id);
+  report.asked_bytes += record.size_bytes;
+  const mapping::MappedRegion* region = mapped.region();
+  if (RecordReader::copies(container) || region == nullptr || !region->backed_by_file()) return Done{};
+  observe::Span span(ProfileEventKind::kRelease, RecordReader::path(container));
+  span.about(record);
+  const ByteRange range{record.file_offset, record.size_bytes};
+  auto dropped = mapping::drop_pages(region->bytes(), range);
+  if (!dropped.ok()) {
+    return in_context(container::in_record(std::move(dropped).error(), record), RecordReader::path(container));
+  }
+  // After the pages: what this process has mapped, the system does not forget.
+  if (!options.keep_cached) mapping::drop_cache(mapped.file(), range);
+  report.released_bytes += dropped.value();
+  span.succeeded(dropped.value());
+  return Done{};
+}
+
+struct Held {
+  RecordView view;
+  mapping::PageLock lock;  // goes first
+};
+
+}  // namespace
+
+Status check_has_view(const Container& container, std::uint32_t record_id) {
+  const container::Toc& toc = RecordReader::of(container)->toc();
+  const RecordInfo* record = toc.find(record_id);
+  if (record == nullptr) return container.record(record_id).error();
+  auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
+  if (!supported.ok()) return in_context(std::move(supported).error(), RecordReader::path(container));
+  return Done{};
+}
+
+Result<ReleaseReport> Container::release(std::uint32_t record_id, const ReleaseOptions& options) const {
+  ReleaseReport report;
+  FATCTX_TRY(give_back(*this, record_id, options, report));
+  return report;
+}
+
+Result<ReleaseReport> Session::release(const ReleaseOptions& options) const {
+  ReleaseReport report;
+  for (const std::uint32_t id : record_ids_) FATCTX_TRY(give_back(container_, id, options, report));
+  return report;
+}
+
+Result<RecordLock> Container::lock(std::uint32_t record_id) const {
+  FATCTX_ASSIGN(RecordView view, acquire(record_id));
+  auto locked = mapping::PageLock::of(view.bytes());
+  if (!locked.ok()) {
+    const RecordInfo& record = *mapped_->toc().find(record_id);
+    return in_context(container::in_record(std::move(locked).error(), record), origin_.path);
+  }
+  const std::uint64_t size = view.size_bytes();
+  return RecordLock(std::make_shared<const Held>(Held{std::move(view), std::move(locked).value()}), record_id, size);
+}
+
+}  // namespace fatctx

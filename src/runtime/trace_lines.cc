@@ -1,0 +1,189 @@
+#include "runtime/trace_lines.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "runtime/mapped_container.h"
+#include "runtime/record_reader.h"
+
+namespace fatctx::trace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view verify_name(VerifyPolicy policy) {
+  return policy == VerifyPolicy::kNone ? "none" : "record_on_acquire";
+}
+
+Json names_of(const std::vector<std::uint32_t>& ids, const Container& container) {
+  Json names = Json::array();
+  for (const std::uint32_t id : ids) {
+    const RecordInfo* record = RecordReader::of(container)->toc().find(id);
+    names.push_back(record == nullptr ? std::string_view() : record->name);
+  }
+  return names;
+}
+
+Error unexpected(std::string_view key, const Json& found, std::string_view allowed) {
+  return {ErrorCode::kInvalidArgument, fmt::format("{}: found {}; allowed is {}", key,
+                                                   found.dump(-1, ' ', true, Json::error_handler_t::replace), allowed)};
+}
+
+// Reads the members of an object into variables and refuses what it does not know.
+class Members {
+ public:
+  Members(const Json& json, std::string_view what) : json_(json), what_(what) {}
+
+  template <typename T>
+  Members& take(const char* key, T& into) {
+    ++known_;
+    if (failed_ || !json_.is_object()) return *this;
+    const auto member = json_.find(key);
+    if (member == json_.end()) {
+      --known_;
+    } else if (fits<T>(*member)) {
+      into = member->template get<T>();
+    } else {
+      failed_ = unexpected(fmt::format("{}/{}", what_, key), *member, wanted<T>());
+    }
+    return *this;
+  }
+
+  Status end() const {
+    if (!json_.is_object()) return unexpected(what_, json_, "an object");
+    if (failed_) return *failed_;
+    if (known_ != json_.size()) return unexpected(what_, json_, "an object with the keys of this version only");
+    return Done{};
+  }
+
+ private:
+  template <typename T>
+  static bool fits(const Json& json) {
+    if constexpr (std::is_same_v<T, bool>) return json.is_boolean();
+    if constexpr (std::is_same_v<T, std::string>) return json.is_string();
+    if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+      if (!json.is_array()) return false;
+      return std::all_of(json.begin(), json.end(), [](const Json& item) {
+        return item.is_number_unsigned() && item.get<std::uint64_t>() <= UINT32_MAX;
+      });
+    }
+    return false;
+  }
+  template <typename T>
+  static std::string_view wanted() {
+    if constexpr (std::is_same_v<T, bool>) return "true or false";
+    if constexpr (std::is_same_v<T, std::string>) return "a text";
+    return "an array of integers";
+  }
+
+  const Json& json_;
+  std::string_view what_;
+  std::size_t known_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Json gave(const Error& error) { return {{"error", error_code_name(error.code)}}; }
+
+Json gave(const Container& opened) {
+  const OpenReport report = opened.report();
+  return {{"uuid", report.uuid},
+          {"generation", report.generation},
+          {"toc_hash", to_hex(report.toc_hash.bytes)},
+          {"records", opened.records().size()},
+          {"mapped", report.mapped}};
+}
+
+Json gave(const Selection& selection, const Container& of) {
+  return {{"chosen", names_of(selection.chosen, of)},
+          {"level", level_name(selection.level)},
+          {"tier", selection.tier},
+          {"group", selection.group},
+          {"vendor_code", selection.vendor_code},
+          {"warnings", selection.warnings}};
+}
+
+Json gave(const RecordView& view, const Container& of) {
+  const RecordInfo* record = RecordReader::of(of)->toc().find(view.record_id());
+  Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
+  if (record != nullptr) {
+    json["name"] = record->name;
+    json["xxh3_128"] = to_hex(record->hash.bytes);
+  }
+  return json;
+}
+
+Json container_fields(const Container& container) {
+  return {{"path", RecordReader::path(container)},
+          {"toc_hash", to_hex(RecordReader::of(container)->header().toc_hash.bytes)}};
+}
+
+Json to_json(const OpenOptions& options) {
+  Json json = {{"verify", verify_name(options.verify)},
+               {"follow_symlinks", options.follow_symlinks},
+               {"require_local", options.require_local},
+               {"file_mapping", file_mapping_name(options.file_mapping)}};
+  // Objects of the caller cannot be written down; that they were there explains another answer.
+  if (options.mapping_provider) json["mapping_provider"] = options.mapping_provider->name();
+  if (options.allocator) json["allocator"] = options.allocator->name();
+  return json;
+}
+
+Json to_json(const SelectPolicy& policy) {
+  Json json = {{"group", policy.group},
+               {"strict", policy.strict},
+               {"allow_lower_arch", policy.allow_lower_arch},
+               {"allow_generic", policy.allow_generic},
+               {"mix_targets", policy.mix_targets},
+               {"boundaries", policy.boundaries},
+               {"force", policy.force}};
+  if (policy.record_override) json["record_override"] = *policy.record_override;
+  return json;
+}
+
+Result<OpenOptions> open_options_from(const Json& json) {
+  OpenOptions options;
+  std::string verify(verify_name(options.verify));
+  std::string file_mapping(file_mapping_name(options.file_mapping));
+  FATCTX_TRY(Members(json, "options")
+                 .take("verify", verify)
+                 .take("follow_symlinks", options.follow_symlinks)
+                 .take("require_local", options.require_local)
+                 .take("file_mapping", file_mapping)
+                 .end());
+  bool known = false;
+  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone}) {
+    if (verify == verify_name(policy)) options.verify = policy, known = true;
+  }
+  if (!known) return unexpected("options/verify", verify, "\"record_on_acquire\" or \"none\"");
+  known = false;
+  for (const FileMapping mapping : {FileMapping::kAuto, FileMapping::kRequire, FileMapping::kDisabled}) {
+    if (file_mapping == file_mapping_name(mapping)) options.file_mapping = mapping, known = true;
+  }
+  if (!known) return unexpected("options/file_mapping", file_mapping, "\"auto\", \"require\" or \"disabled\"");
+  return options;
+}
+
+Result<SelectPolicy> select_policy_from(const Json& json) {
+  SelectPolicy policy;
+  std::string record_override;
+  const bool has_override = json.is_object() && json.contains("record_override");
+  FATCTX_TRY(Members(json, "policy")
+                 .take("group", policy.group)
+                 .take("strict", policy.strict)
+                 .take("allow_lower_arch", policy.allow_lower_arch)
+                 .take("allow_generic", policy.allow_generic)
+                 .take("mix_targets", policy.mix_targets)
+                 .take("boundaries", policy.boundaries)
+                 .take("force", policy.force)
+                 .take("record_override", record_override)
+                 .end());
+  if (has_override) policy.record_override = record_override;
+  return policy;
+}
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }
+
+}  // namespace fatctx::trace

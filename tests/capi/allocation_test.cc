@@ -1,0 +1,107 @@
+// The n-th allocation fails, once or from then on, in every function of the header: the answer is out_of_memory,
+// nothing is left behind, and the next call works.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "capi/entry_points.h"
+#include "support/process_files.h"
+
+namespace {
+
+// Of this thread. 0: allocations succeed.
+thread_local std::size_t until_failure = 0;
+thread_local bool fails_for_ever = false;
+thread_local bool has_failed = false;
+
+void* failing_new(std::size_t size) {
+  if (until_failure != 0 && --until_failure == 0) {
+    has_failed = true;
+    if (fails_for_ever) until_failure = 1;
+    throw std::bad_alloc();
+  }
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return failing_new(size); }
+void* operator new[](std::size_t size) { return failing_new(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+// protobuf leaks the element it was about to add to a repeated field when there is no memory for the field. The leak
+// checker of the sanitizers asks for this name.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:google::protobuf::"; }
+
+namespace fatctx::capi::testing {
+namespace {
+
+using support::read_file;
+
+class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
+ protected:
+  CAllocation() : memory(read_file(path)), other(folder.file("other.fatctx")) { support::write_file(other, memory); }
+
+  // Runs `entry` with its n-th allocation failing. Returns false if it made fewer.
+  bool fails_at(const EntryPoint& entry, std::size_t n) {
+    const Handles handles = open_all(path);
+    bool failed = false;
+    {
+      Call call(handles, true, other, &memory, folder.file("out"));
+      (void)call.descriptor();
+      has_failed = false;
+      fails_for_ever = GetParam();
+      until_failure = n;
+      const std::int32_t code = entry.call(call);
+      until_failure = 0;
+      failed = has_failed;
+      if (failed) {
+        // An allocation that only makes something faster may fail without a word.
+        EXPECT_TRUE(code == FATCTX_ERROR_OUT_OF_MEMORY || code == entry.with_good)
+            << entry.name << ", allocation " << n << ": " << fatctx_error_code_name(code) << ", " << call.error.message;
+      } else {
+        EXPECT_EQ(code, entry.with_good) << entry.name;
+      }
+    }
+    close_all(handles);
+    return failed;
+  }
+
+  Bytes memory;
+  std::string other;
+};
+
+// nlohmann::json allocates in its destructor, which ends the process if that fails; docs/c_api.md says so.
+bool makes_json(const EntryPoint& entry) { return std::string_view(entry.name).ends_with("_json"); }
+
+TEST_P(CAllocation, ThatFailsIsOutOfMemoryInEveryFunctionAndLeavesNothingBehind) {
+  constexpr std::size_t kMost = 3000;
+  std::size_t failures = 0;
+  for (const EntryPoint& entry : entry_points()) {
+    if (makes_json(entry)) continue;
+    const std::size_t descriptors = support::open_descriptors();
+    std::size_t n = 1;
+    while (n < kMost && fails_at(entry, n)) ++n;
+    EXPECT_LT(n, kMost) << entry.name;
+    failures += n - 1;
+    EXPECT_EQ(support::open_descriptors(), descriptors) << entry.name;
+    EXPECT_EQ(support::maps_of(folder.path()), 0U) << entry.name;
+    for (const std::string& name : folder.names()) {
+      EXPECT_TRUE(name == "model.fatctx" || name == "other.fatctx" || name == "out") << entry.name << " left " << name;
+    }
+  }
+  EXPECT_GT(failures, 500U);  // the failures do happen
+}
+
+INSTANTIATE_TEST_SUITE_P(OnceAndForEver, CAllocation, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "ForEver" : "Once"; });
+
+}  // namespace
+}  // namespace fatctx::capi::testing

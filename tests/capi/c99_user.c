@@ -1,0 +1,95 @@
+/* Compiled as strict C99 with warnings as errors; includes no header of fatctx but one. */
+#include "capi/c99_user.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fatctx/fatctx.h"
+
+static char failure[2048];
+
+static const char* failed(const char* step, const fatctx_error* error) {
+  char line[1500] = "";
+  (void)fatctx_error_text(error, line, sizeof line, NULL);
+  (void)snprintf(failure, sizeof failure, "%s: %s", step, line);
+  return failure;
+}
+
+static int32_t count_progress(void* user, uint64_t done_bytes, uint64_t total_bytes) {
+  unsigned* calls = user;
+  ++*calls;
+  return done_bytes <= total_bytes ? 0 : 1;
+}
+
+static const char* pack(const char* path, fatctx_error* error) {
+  const uint64_t shape[2] = {2, 4};
+  const fatctx_pack_tensor tensor = {"w", shape, 2, 0, 8, FATCTX_DTYPE_I8, 0};
+  const char* const weights[1] = {"weights"};
+  unsigned progress_calls = 0;
+  fatctx_pack_options options;
+  fatctx_pack_record record;
+  fatctx_pack_report report = {.struct_size = sizeof report};
+  fatctx_packer packer;
+
+  fatctx_pack_options_init(&options, sizeof options);
+  options.model_name = "c99";
+  options.progress = count_progress;
+  options.progress_user = &progress_calls;
+  if (fatctx_packer_create(&options, &packer, error) != FATCTX_OK) return failed("create", error);
+
+  fatctx_pack_record_init(&record, sizeof record);
+  record.type = FATCTX_RECORD_WEIGHT_BLOB;
+  record.name = "weights";
+  record.bytes = "12345678";
+  record.size = 8;
+  record.tensors = &tensor;
+  record.tensor_count = 1;
+  if (fatctx_packer_add(packer, &record, error) != FATCTX_OK) return failed("add weights", error);
+
+  fatctx_pack_record_init(&record, sizeof record);
+  record.type = FATCTX_RECORD_CONTEXT_BINARY;
+  record.name = "binary";
+  record.bytes = "code";
+  record.size = 4;
+  record.backend = "cpu";
+  record.generic = 1;
+  record.weights = weights;
+  record.weight_count = 1;
+  if (fatctx_packer_add(packer, &record, error) != FATCTX_OK) return failed("add binary", error);
+
+  if (fatctx_packer_publish(packer, path, &report, error) != FATCTX_OK) return failed("publish", error);
+  if (report.record_count != 4 || strlen(report.uuid) != 36 || progress_calls == 0) return "the report is wrong";
+  if (fatctx_packer_close(packer, error) != FATCTX_OK) return failed("close", error);
+  return NULL;
+}
+
+const char* c99_walk(const char* path) {
+  fatctx_error error;
+  fatctx_view binary;
+  fatctx_model model;
+  fatctx_session session;
+  fatctx_view tensor;
+  fatctx_tensor_info info = {.struct_size = sizeof info};
+  const char* wrong;
+
+  if (fatctx_abi_version() != FATCTX_ABI_VERSION) return "the library has another ABI";
+  fatctx_error_init(&error, sizeof error);
+  wrong = pack(path, &error);
+  if (wrong != NULL) return wrong;
+
+  if (fatctx_view_open(path, NULL, NULL, &binary, &error) != FATCTX_OK) return failed("view_open", &error);
+  if (binary.size != 4 || memcmp(binary.data, "code", 4) != 0) return "the binary is wrong";
+  if (fatctx_view_close(binary, &error) != FATCTX_OK) return failed("close binary", &error);
+
+  if (fatctx_model_open(path, NULL, &model, &error) != FATCTX_OK) return failed("model_open", &error);
+  if (fatctx_model_begin_session(model, &session, &error) != FATCTX_OK) return failed("begin", &error);
+  if (fatctx_model_close(model, &error) != FATCTX_OK) return failed("close model", &error);
+  if (fatctx_session_tensor(session, "w", &tensor, &error) != FATCTX_OK) return failed("tensor", &error);
+  if (fatctx_session_close(session, &error) != FATCTX_OK) return failed("close session", &error);
+  if (fatctx_view_tensor(tensor, &info, &error) != FATCTX_OK) return failed("describe tensor", &error);
+  if (info.rank != 2 || info.shape[1] != 4 || info.strides_bytes[0] != 4) return "the tensor is wrong";
+  if (memcmp(tensor.data, "12345678", 8) != 0) return "the bytes of the tensor are wrong";
+  if (fatctx_view_close(tensor, &error) != FATCTX_OK) return failed("close tensor", &error);
+  if (fatctx_view_close(tensor, &error) != FATCTX_ERROR_STALE_HANDLE) return "closing twice is no error";
+  return NULL;
+}

@@ -1,0 +1,14 @@
+/* A walk through the C interface in a file that is compiled as C99. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Packs a container at `path`, opens it, chooses, views and closes. Returns null, or what went wrong in static storage.
+ */
+const char* c99_walk(const char* path);
+
+#ifdef __cplusplus
+}
+#endif

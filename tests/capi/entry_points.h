@@ -1,0 +1,328 @@
+// Every function of fatctx.h that can fail, callable with good, null or stale arguments; tests loop over them.
+// tests/capi/entry_points_test.cc compares this list with the header.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "capi/c_model.h"
+#include "mapping/unique_fd.h"
+
+namespace fatctx::capi::testing {
+
+struct Handles {
+  fatctx_device device = {};
+  fatctx_container container = {};
+  fatctx_model model = {};
+  fatctx_session session = {};
+  fatctx_tensor_table table = {};
+  fatctx_view view = {};  // of a tensor
+  fatctx_packer packer = {};
+};
+
+// Closes whatever is still open; what a test has closed or never opened is no matter here.
+inline void close_all(const Handles& handles) {
+  (void)fatctx_device_close(handles.device, nullptr);
+  (void)fatctx_container_close(handles.container, nullptr);
+  (void)fatctx_model_close(handles.model, nullptr);
+  (void)fatctx_session_close(handles.session, nullptr);
+  (void)fatctx_tensor_table_close(handles.table, nullptr);
+  (void)fatctx_view_close(handles.view, nullptr);
+  (void)fatctx_packer_close(handles.packer, nullptr);
+}
+
+inline Handles open_all(const std::string& path) {
+  Handles handles;
+  auto error = fresh_error();
+  const auto ok = [&](std::int32_t code) { ASSERT_EQ(code, FATCTX_OK) << text_of(error); };
+  ok(fatctx_device_parse("x86-64-v3", &handles.device, &error));
+  ok(fatctx_container_open(path.c_str(), nullptr, &handles.container, &error));
+  auto options = sized<fatctx_model_options>();
+  options.device = handles.device;
+  ok(fatctx_model_choose(handles.container, &options, &handles.model, &error));
+  ok(fatctx_model_begin_session(handles.model, &handles.session, &error));
+  ok(fatctx_container_tensors(handles.container, 5, &handles.table, &error));
+  ok(fatctx_session_tensor(handles.session, "layer/0/w", &handles.view, &error));
+  auto pack = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&pack, sizeof pack);
+  pack.overwrite = 1;
+  ok(fatctx_packer_create(&pack, &handles.packer, &error));
+  auto record = sized<fatctx_pack_record>();
+  fatctx_pack_record_init(&record, sizeof record);
+  record.name = "first";
+  record.bytes = "bytes";
+  record.size = 5;
+  ok(fatctx_packer_add(handles.packer, &record, &error));
+  return handles;
+}
+
+// One call and what it may need. With `given` false every pointer is null.
+class Call {
+ public:
+  Call(Handles with, bool pointers_given, std::string file, const Bytes* memory_of_file, std::string out_file)
+      : h(with),
+        given(pointers_given),
+        path_(std::move(file)),
+        out_path_(std::move(out_file)),
+        memory_(memory_of_file) {
+    open_options_.device = h.device;
+  }
+  ~Call() {
+    close_all(made_);
+    (void)fatctx_container_close(reopened_, nullptr);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  [[nodiscard]] const char* text(const char* value) const { return given ? value : nullptr; }
+  [[nodiscard]] const char* path() const { return text(path_.c_str()); }
+  [[nodiscard]] const char* out_path() const { return text(out_path_.c_str()); }
+  [[nodiscard]] int descriptor() {
+    if (!descriptor_.valid()) descriptor_ = mapping::UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    return given ? descriptor_.get() : -1;
+  }
+  [[nodiscard]] const void* memory() const { return given ? memory_->data() : nullptr; }
+  [[nodiscard]] std::uint64_t memory_size() const { return memory_->size(); }
+  [[nodiscard]] const fatctx_model_options* options() const { return given ? &open_options_ : nullptr; }
+  template <typename T>
+  [[nodiscard]] T* out(T& value) const {
+    return given ? &value : nullptr;
+  }
+  template <typename T>
+  [[nodiscard]] T* plain() {
+    static thread_local T value;
+    value = {};
+    return given ? &value : nullptr;
+  }
+  template <typename T>
+  [[nodiscard]] T* structure() {
+    static thread_local T value;
+    value = sized<T>();
+    return given ? &value : nullptr;
+  }
+  [[nodiscard]] std::uint8_t* hash() { return given ? hash_ : nullptr; }
+  [[nodiscard]] char* buffer() const { return given ? buffer_ : nullptr; }
+
+  [[nodiscard]] fatctx_device* device() { return out(made_.device); }
+  [[nodiscard]] fatctx_container* container() { return out(made_.container); }
+  [[nodiscard]] fatctx_container* reopened() { return out(reopened_); }
+  [[nodiscard]] fatctx_model* model() { return out(made_.model); }
+  [[nodiscard]] fatctx_session* session() { return out(made_.session); }
+  [[nodiscard]] fatctx_tensor_table* table() { return out(made_.table); }
+  [[nodiscard]] fatctx_view* view() { return out(made_.view); }
+  [[nodiscard]] fatctx_packer* packer() { return out(made_.packer); }
+
+  const Handles h;
+  const bool given;
+  static constexpr std::size_t kCapacity = 1 << 16;
+  fatctx_error error = fresh_error();
+
+ private:
+  Handles made_ = {};
+  fatctx_container reopened_ = {};
+  std::string path_;
+  std::string out_path_;
+  const Bytes* memory_;
+  mapping::UniqueFd descriptor_;
+  std::uint8_t hash_[16] = {};
+  fatctx_model_options open_options_ = sized<fatctx_model_options>();
+  static inline thread_local char buffer_[kCapacity];
+};
+
+struct EntryPoint {
+  const char* name;
+  std::function<std::int32_t(Call&)> call;
+  bool takes_handle = true;
+  std::int32_t with_nulls = FATCTX_ERROR_INVALID_ARGUMENT;  // what null handles and null pointers give
+  std::int32_t with_good = FATCTX_OK;
+};
+
+inline const fatctx_pack_record* second_record() {
+  static const fatctx_pack_record record = [] {
+    auto made = sized<fatctx_pack_record>();
+    fatctx_pack_record_init(&made, sizeof made);
+    static const std::uint64_t shape[] = {2, 3};
+    static const std::int64_t port_shape[] = {1, -1};
+    static const fatctx_pack_tensor tensors[] = {{"t", shape, 2, 0, 6, FATCTX_DTYPE_I8, 0}};
+    static const fatctx_graph_tensor ports[] = {{"in", "float32", port_shape, 2}};
+    static const fatctx_graph graphs[] = {{"main", ports, 1, nullptr, 0}};
+    static const fatctx_option options[] = {{"level", "3", nullptr}};
+    made.type = FATCTX_RECORD_WEIGHT_BLOB;
+    made.name = "second";
+    made.bytes = "weight";
+    made.size = 6;
+    made.tensors = tensors;
+    made.tensor_count = 1;
+    made.graphs = graphs;
+    made.graph_count = 1;
+    made.options = options;
+    made.option_count = 1;
+    return made;
+  }();
+  return &record;
+}
+
+inline const std::vector<EntryPoint>& entry_points() {
+  static constexpr auto kSink = [](void*, const void*, std::uint64_t) -> std::int32_t { return 0; };
+  static const std::vector<EntryPoint> all = {
+      {"fatctx_error_text",
+       [](Call& c) { return fatctx_error_text(c.given ? &c.error : nullptr, c.buffer(), Call::kCapacity, nullptr); },
+       false},
+      {"fatctx_content_hash", [](Call& c) { return fatctx_content_hash(c.text("abc"), 3, c.hash(), &c.error); }, false},
+      {"fatctx_content_hash_of_file", [](Call& c) { return fatctx_content_hash_of_file(c.path(), c.hash(), &c.error); },
+       false},
+      {"fatctx_layout_json",
+       [](Call& c) { return fatctx_layout_json(c.buffer(), c.given ? Call::kCapacity : 0, nullptr, &c.error); }, false,
+       FATCTX_OK},
+      {"fatctx_device_detect", [](Call& c) { return fatctx_device_detect(c.device(), &c.error); }, false},
+      {"fatctx_device_parse",
+       [](Call& c) { return fatctx_device_parse(c.text("aarch64+dotprod"), c.device(), &c.error); }, false},
+      {"fatctx_device_json",
+       [](Call& c) { return fatctx_device_json(c.h.device, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
+      {"fatctx_device_close", [](Call& c) { return fatctx_device_close(c.h.device, &c.error); }, true, FATCTX_OK},
+      {"fatctx_device_source_count",
+       [](Call& c) { return fatctx_device_source_count(c.h.device, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_device_source_at",
+       [](Call& c) { return fatctx_device_source_at(c.h.device, 0, c.structure<fatctx_device_source>(), &c.error); },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_container_open",
+       [](Call& c) { return fatctx_container_open(c.path(), nullptr, c.container(), &c.error); }, false},
+      {"fatctx_container_open_descriptor",
+       [](Call& c) { return fatctx_container_open_descriptor(c.descriptor(), 0, 0, nullptr, c.container(), &c.error); },
+       false},
+      {"fatctx_container_open_memory",
+       [](Call& c) {
+         return fatctx_container_open_memory(c.memory(), c.memory_size(), nullptr, nullptr, nullptr, c.container(),
+                                             &c.error);
+       },
+       false},
+      {"fatctx_container_reopen",
+       [](Call& c) { return fatctx_container_reopen(c.h.container, c.reopened(), &c.error); }},
+      {"fatctx_container_close", [](Call& c) { return fatctx_container_close(c.h.container, &c.error); }, true,
+       FATCTX_OK},
+      {"fatctx_container_report",
+       [](Call& c) { return fatctx_container_report(c.h.container, c.structure<fatctx_open_report>(), &c.error); }},
+      {"fatctx_container_degraded",
+       [](Call& c) { return fatctx_container_degraded(c.h.container, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_container_record_count",
+       [](Call& c) { return fatctx_container_record_count(c.h.container, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_container_record_at",
+       [](Call& c) {
+         return fatctx_container_record_at(c.h.container, 0, c.structure<fatctx_record_info>(), &c.error);
+       }},
+      {"fatctx_container_record",
+       [](Call& c) { return fatctx_container_record(c.h.container, 1, c.structure<fatctx_record_info>(), &c.error); }},
+      {"fatctx_container_find",
+       [](Call& c) {
+         return fatctx_container_find(c.h.container, c.text("weights"), c.structure<fatctx_record_info>(), &c.error);
+       }},
+      {"fatctx_container_info_json",
+       [](Call& c) {
+         return fatctx_container_info_json(c.h.container, FATCTX_INFO_GRAPHS | FATCTX_INFO_OPTIONS, c.buffer(),
+                                           Call::kCapacity, nullptr, &c.error);
+       }},
+      {"fatctx_container_acquire",
+       [](Call& c) { return fatctx_container_acquire(c.h.container, 1, c.view(), &c.error); }},
+      {"fatctx_container_acquire_name",
+       [](Call& c) { return fatctx_container_acquire_name(c.h.container, c.text("weights"), c.view(), &c.error); }},
+      {"fatctx_container_tensors",
+       [](Call& c) { return fatctx_container_tensors(c.h.container, 5, c.table(), &c.error); }},
+      {"fatctx_container_stream",
+       [](Call& c) {
+         return fatctx_container_stream(c.h.container, 1, c.given ? static_cast<fatctx_sink>(kSink) : nullptr, nullptr,
+                                        &c.error);
+       }},
+      {"fatctx_container_extract",
+       [](Call& c) { return fatctx_container_extract(c.h.container, 1, c.out_path(), 1, nullptr, nullptr, &c.error); }},
+      {"fatctx_container_verify",
+       [](Call& c) {
+         return fatctx_container_verify(c.h.container, nullptr, c.structure<fatctx_verify_report>(), &c.error);
+       }},
+      {"fatctx_container_verify_record",
+       [](Call& c) {
+         return fatctx_container_verify_record(c.h.container, 1, nullptr, c.structure<fatctx_verify_report>(),
+                                               &c.error);
+       }},
+      {"fatctx_verify_file",
+       [](Call& c) { return fatctx_verify_file(c.path(), nullptr, c.structure<fatctx_verify_report>(), &c.error); },
+       false},
+      {"fatctx_model_open", [](Call& c) { return fatctx_model_open(c.path(), c.options(), c.model(), &c.error); },
+       false},
+      {"fatctx_model_choose",
+       [](Call& c) { return fatctx_model_choose(c.h.container, c.options(), c.model(), &c.error); }},
+      {"fatctx_model_close", [](Call& c) { return fatctx_model_close(c.h.model, &c.error); }, true, FATCTX_OK},
+      {"fatctx_model_container", [](Call& c) { return fatctx_model_container(c.h.model, c.container(), &c.error); }},
+      {"fatctx_model_device", [](Call& c) { return fatctx_model_device(c.h.model, c.device(), &c.error); }},
+      {"fatctx_model_selection",
+       [](Call& c) { return fatctx_model_selection(c.h.model, c.structure<fatctx_selection>(), &c.error); }},
+      {"fatctx_model_verdict",
+       [](Call& c) { return fatctx_model_verdict(c.h.model, 0, c.structure<fatctx_verdict>(), &c.error); }},
+      {"fatctx_model_warning",
+       [](Call& c) { return fatctx_model_warning(c.h.model, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_model_explain",
+       [](Call& c) {
+         return fatctx_model_explain(c.h.model, FATCTX_FORMAT_TEXT, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
+      {"fatctx_container_explain",
+       [](Call& c) {
+         return fatctx_container_explain(c.h.container, c.options(), FATCTX_FORMAT_TEXT, c.buffer(), Call::kCapacity,
+                                         nullptr, &c.error);
+       }},
+      {"fatctx_model_begin_session",
+       [](Call& c) { return fatctx_model_begin_session(c.h.model, c.session(), &c.error); }},
+      {"fatctx_session_close", [](Call& c) { return fatctx_session_close(c.h.session, &c.error); }, true, FATCTX_OK},
+      {"fatctx_session_binary",
+       [](Call& c) { return fatctx_session_binary(c.h.session, c.text("main"), c.view(), &c.error); }},
+      {"fatctx_session_weights_count",
+       [](Call& c) { return fatctx_session_weights_count(c.h.session, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_session_weights", [](Call& c) { return fatctx_session_weights(c.h.session, 0, c.view(), &c.error); }},
+      {"fatctx_session_tensor",
+       [](Call& c) { return fatctx_session_tensor(c.h.session, c.text("layer/0/b"), c.view(), &c.error); }},
+      {"fatctx_view_open", [](Call& c) { return fatctx_view_open(c.path(), c.options(), nullptr, c.view(), &c.error); },
+       false},
+      {"fatctx_view_open_memory",
+       [](Call& c) {
+         return fatctx_view_open_memory(c.memory(), c.memory_size(), c.options(), nullptr, nullptr, nullptr, c.view(),
+                                        &c.error);
+       },
+       false},
+      {"fatctx_view_close", [](Call& c) { return fatctx_view_close(c.h.view, &c.error); }, true, FATCTX_OK},
+      {"fatctx_view_copy", [](Call& c) { return fatctx_view_copy(c.h.view, c.view(), &c.error); }},
+      {"fatctx_view_describe",
+       [](Call& c) { return fatctx_view_describe(c.h.view, c.structure<fatctx_view_info>(), &c.error); }},
+      {"fatctx_view_tensor",
+       [](Call& c) { return fatctx_view_tensor(c.h.view, c.structure<fatctx_tensor_info>(), &c.error); }},
+      {"fatctx_tensor_table_size",
+       [](Call& c) { return fatctx_tensor_table_size(c.h.table, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_tensor_table_weights_id",
+       [](Call& c) { return fatctx_tensor_table_weights_id(c.h.table, c.plain<std::uint32_t>(), &c.error); }},
+      {"fatctx_tensor_table_at",
+       [](Call& c) { return fatctx_tensor_table_at(c.h.table, 0, c.structure<fatctx_tensor_info>(), &c.error); }},
+      {"fatctx_tensor_table_view",
+       [](Call& c) { return fatctx_tensor_table_view(c.h.table, c.text("layer/0/b"), c.view(), &c.error); }},
+      {"fatctx_tensor_table_view_at",
+       [](Call& c) { return fatctx_tensor_table_view_at(c.h.table, 1, c.view(), &c.error); }},
+      {"fatctx_tensor_table_close", [](Call& c) { return fatctx_tensor_table_close(c.h.table, &c.error); }, true,
+       FATCTX_OK},
+      {"fatctx_packer_create", [](Call& c) { return fatctx_packer_create(nullptr, c.packer(), &c.error); }, false},
+      {"fatctx_packer_add",
+       [](Call& c) { return fatctx_packer_add(c.h.packer, c.given ? second_record() : nullptr, &c.error); }},
+      {"fatctx_packer_publish",
+       [](Call& c) {
+         return fatctx_packer_publish(c.h.packer, c.out_path(), c.structure<fatctx_pack_report>(), &c.error);
+       }},
+      {"fatctx_packer_warning",
+       [](Call& c) { return fatctx_packer_warning(c.h.packer, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_packer_close", [](Call& c) { return fatctx_packer_close(c.h.packer, &c.error); }, true, FATCTX_OK},
+  };
+  return all;
+}
+
+}  // namespace fatctx::capi::testing

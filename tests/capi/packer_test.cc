@@ -1,0 +1,231 @@
+// Packing through C.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "capi/c_model.h"
+#include "support/irpa_file.h"
+
+namespace fatctx::capi::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+fatctx_packer create(const fatctx_pack_options* options = nullptr) {
+  auto error = fresh_error();
+  fatctx_packer packer = {};
+  EXPECT_EQ(fatctx_packer_create(options, &packer, &error), FATCTX_OK) << text_of(error);
+  return packer;
+}
+
+fatctx_pack_record opaque(const char* name) {
+  auto record = sized<fatctx_pack_record>();
+  fatctx_pack_record_init(&record, sizeof record);
+  record.name = name;
+  record.bytes = name;
+  record.size = std::strlen(name);
+  return record;
+}
+
+class CPacker : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(fatctx_packer_close(packer, &error), FATCTX_OK); }
+
+  TempDir folder;
+  std::string path = folder.file("model.fatctx");
+  fatctx_error error = fresh_error();
+  fatctx_packer packer = create();
+};
+
+// Shows S4.28.
+TEST_F(CPacker, TheFileIsTheOneThatTheCxxPackerWrites) {
+  for (const PackRecord& record : support::cpu_records()) {
+    auto given = opaque(record.name.c_str());
+    given.type = static_cast<std::uint32_t>(record.type);
+    given.bytes = record.source.bytes.data();
+    given.size = record.source.bytes.size();
+    given.group = record.key.group.c_str();
+    given.unit = record.key.unit.c_str();
+    given.backend = record.key.backend.c_str();
+    given.arch = record.key.arch.c_str();
+    if (!record.key.features.empty()) given.features = "i8mm,dotprod";
+    std::vector<const char*> weights;
+    for (const std::string& name : record.weights) weights.push_back(name.c_str());
+    given.weights = weights.data();
+    given.weight_count = weights.size();
+    std::vector<fatctx_pack_tensor> tensors;
+    for (const PackTensor& tensor : record.tensors) {
+      tensors.push_back({tensor.name.c_str(), tensor.shape.data(), tensor.shape.size(), tensor.offset_in_blob,
+                         tensor.size_bytes, static_cast<std::uint32_t>(tensor.dtype), 0});
+    }
+    given.tensors = tensors.data();
+    given.tensor_count = tensors.size();
+    given.producer = record.description.producer.c_str();
+    given.format = record.description.format.c_str();
+    std::vector<fatctx_graph> graphs;
+    const std::int64_t in_shape[] = {1, -1};
+    const std::int64_t out_shape[] = {1, 7};
+    const fatctx_graph_tensor in = {"in", "float32", in_shape, 2};
+    const fatctx_graph_tensor out = {"out", "float32", out_shape, 2};
+    if (!record.description.graphs.empty()) graphs.push_back({"main", &in, 1, &out, 1});
+    given.graphs = graphs.data();
+    given.graph_count = graphs.size();
+    ASSERT_EQ(fatctx_packer_add(packer, &given, &error), FATCTX_OK) << text_of(error);
+  }
+  auto report = sized<fatctx_pack_report>();
+  ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
+
+  EXPECT_EQ(support::read_file(path), support::packed_bytes(support::cpu_records()));
+  EXPECT_EQ(report.record_count, 7U);
+  EXPECT_EQ(report.file_size, support::read_file(path).size());
+  EXPECT_EQ(std::strlen(report.uuid), 36U);
+}
+
+TEST_F(CPacker, OptionsReachTheFile) {
+  const fatctx_option stored[] = {{"threads", "4", "cpu"}, {"model_path", "/somewhere/x", nullptr}};
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  options.seal = 1;
+  options.model_name = "named";
+  options.options = stored;
+  options.option_count = 2;
+  const fatctx_packer sealed = create(&options);
+  auto record = opaque("one");
+  ASSERT_EQ(fatctx_packer_add(sealed, &record, &error), FATCTX_OK);
+  auto report = sized<fatctx_pack_report>();
+  ASSERT_EQ(fatctx_packer_publish(sealed, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(report.warning_count, 1U);
+  fatctx_text warning = {};
+  ASSERT_EQ(fatctx_packer_warning(sealed, 0, &warning, &error), FATCTX_OK);
+
+  EXPECT_THAT(std::string(view_of(warning)), HasSubstr("model_path"));
+  EXPECT_EQ(report.sealed, 1U);
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container.ok());
+  EXPECT_EQ(container.value().describe().value().name, "named");
+  EXPECT_EQ(container.value().describe().value().options[0].owner, "cpu");
+  EXPECT_EQ(fatctx_packer_close(sealed, &error), FATCTX_OK);
+}
+
+TEST_F(CPacker, ProgressIsToldAndMayStopTheWork) {
+  struct Seen {
+    std::uint64_t calls = 0;
+    std::int32_t answer = 0;
+  } seen;
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  options.progress = [](void* user, std::uint64_t, std::uint64_t) -> std::int32_t {
+    ++static_cast<Seen*>(user)->calls;
+    return static_cast<Seen*>(user)->answer;
+  };
+  options.progress_user = &seen;
+  const fatctx_packer watched = create(&options);
+  auto record = opaque("one");
+  ASSERT_EQ(fatctx_packer_add(watched, &record, &error), FATCTX_OK);
+
+  seen.answer = 1;
+  EXPECT_EQ(fatctx_packer_publish(watched, path.c_str(), nullptr, &error), FATCTX_ERROR_CANCELLED);
+  EXPECT_TRUE(folder.names().empty());
+  seen.answer = 0;
+  EXPECT_EQ(fatctx_packer_publish(watched, path.c_str(), nullptr, &error), FATCTX_OK) << text_of(error);
+  EXPECT_THAT(folder.names(), ElementsAre("model.fatctx"));
+  EXPECT_GE(seen.calls, 2U);
+  EXPECT_EQ(fatctx_packer_close(watched, &error), FATCTX_OK);
+}
+
+TEST_F(CPacker, ACallOutOfItsOwnProgressIsNotPermitted) {
+  struct Nested {
+    fatctx_packer packer = {};
+    std::int32_t code = 0;
+  } nested;
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  options.progress = [](void* user, std::uint64_t, std::uint64_t) -> std::int32_t {
+    auto* self = static_cast<Nested*>(user);
+    const auto record = opaque("late");
+    self->code = fatctx_packer_add(self->packer, &record, nullptr);
+    return 0;
+  };
+  options.progress_user = &nested;
+  nested.packer = create(&options);
+  auto record = opaque("one");
+  ASSERT_EQ(fatctx_packer_add(nested.packer, &record, &error), FATCTX_OK);
+
+  EXPECT_EQ(fatctx_packer_publish(nested.packer, path.c_str(), nullptr, &error), FATCTX_OK);
+
+  EXPECT_EQ(nested.code, FATCTX_ERROR_OPERATION_NOT_PERMITTED);
+  EXPECT_EQ(fatctx_packer_close(nested.packer, &error), FATCTX_OK);
+}
+
+TEST_F(CPacker, BadRecordsAreRefusedAndChangeNothing) {
+  auto good = opaque("good");
+  ASSERT_EQ(fatctx_packer_add(packer, &good, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_packer_add(packer, &good, &error), FATCTX_ERROR_EXISTS);
+  const auto refused = [&](const char* why, auto change) {
+    auto record = opaque("bad");
+    change(record);
+    EXPECT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_ERROR_INVALID_ARGUMENT) << why;
+    EXPECT_THAT(error.message, HasSubstr(why));
+  };
+  refused("name of the record is null", [](fatctx_pack_record& r) { r.name = nullptr; });
+  refused("record name", [](fatctx_pack_record& r) { r.name = "a/b"; });
+  refused("bytes is null", [](fatctx_pack_record& r) { r.bytes = nullptr; });
+  refused("type is 99", [](fatctx_pack_record& r) { r.type = 99; });
+  refused("type is 65543", [](fatctx_pack_record& r) { r.type = 65'543; });  // 7 in sixteen bits
+  refused("weights is null", [](fatctx_pack_record& r) { r.weight_count = 1; });
+  refused("tensors is null", [](fatctx_pack_record& r) { r.tensor_count = 1; });
+  refused("graphs is null", [](fatctx_pack_record& r) { r.graph_count = 1; });
+  refused("options is null", [](fatctx_pack_record& r) { r.option_count = 1; });
+  refused("source_path is empty", [](fatctx_pack_record& r) { r.source_path = ""; });
+  refused("tensors_from_irpa", [](fatctx_pack_record& r) { r.tensors_from_irpa = 1; });
+  refused("feature word", [](fatctx_pack_record& r) { r.features = "a,,b"; });
+  refused("struct_size", [](fatctx_pack_record& r) { r.struct_size = 4; });
+  refused("name of a weight blob is null", [](fatctx_pack_record& r) {
+    static const char* const names[] = {nullptr};
+    r.weights = names;
+    r.weight_count = 1;
+  });
+
+  auto report = sized<fatctx_pack_report>();
+  ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), &report, &error), FATCTX_OK);
+  EXPECT_EQ(report.record_count, 2U);  // and the description
+  EXPECT_EQ(fatctx_packer_publish(packer, path.c_str(), &report, &error), FATCTX_ERROR_EXISTS);
+}
+
+TEST_F(CPacker, OptionsThatCannotBeAreRefused) {
+  fatctx_packer none = {};
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  options.sharing = 3;
+  EXPECT_EQ(fatctx_packer_create(&options, &none, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  fatctx_pack_options_init(&options, sizeof options);
+  options.extent_log2 = 272;  // 16 in eight bits
+  EXPECT_EQ(fatctx_packer_create(&options, &none, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(none.id, 0U);
+}
+
+TEST_F(CPacker, AFileIsReadWhenPublishingAndTensorsComeFromItsIndex) {
+  const std::string archive = folder.file("weights.irpa");
+  support::IrpaWriter writer;
+  writer.data("first", 0, 64);
+  writer.data("second", 64, 32);
+  support::write_file(archive, writer.write(96));
+  auto record = opaque("weights");
+  record.type = FATCTX_RECORD_WEIGHT_BLOB;
+  record.source_path = archive.c_str();
+  record.bytes = nullptr;
+  record.tensors_from_irpa = 1;
+  ASSERT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), nullptr, &error), FATCTX_OK) << text_of(error);
+
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container.ok());
+  const auto weights = container.value().find("weights");
+  ASSERT_TRUE(weights.ok());
+  EXPECT_EQ(container.value().tensors(weights.value().id).value().size(), 2U);
+}
+
+}  // namespace
+}  // namespace fatctx::capi::testing

@@ -1,0 +1,86 @@
+// Forks in the middle of opens: the child finds every table whole and opens for itself.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "fatctx/model.h"
+#include "runtime/small_model.h"
+
+namespace fatctx {
+namespace {
+
+using testing::Folder;
+
+int rounds() {
+  const char* asked = std::getenv("FATCTX_FORK_ROUNDS");
+  return asked == nullptr ? 400 : std::atoi(asked);
+}
+
+// A child does what a program may do after a fork; alarm() ends one that waits for a lock nobody will give back.
+int child_work(const std::string& path) {
+  ::alarm(20);
+  const auto container = Container::open(path);
+  if (!container.ok() || !container.value().acquire("weights").ok()) return 1;
+  OpenOptions copying;
+  copying.file_mapping = FileMapping::kDisabled;
+  const auto copy = Container::open(path, copying);
+  return copy.ok() && copy.value().acquire("weights").ok() ? 0 : 2;
+}
+
+TEST(Fork, ChildrenOfAnyMomentOpenForThemselves) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  testing::pack_small_model(path);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> openers;
+  for (int i = 0; i < 3; ++i) {
+    openers.emplace_back([&, i] {
+      OpenOptions options;
+      if (i == 2) options.file_mapping = FileMapping::kDisabled;
+      while (!stop) {
+        const auto container = Container::open(path, options);
+        if (container.ok()) (void)container.value().acquire("weights");
+      }
+    });
+  }
+  int bad = 0;
+  for (int round = 0; round < rounds() && bad == 0; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(child_work(path));
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (status != 0) bad = status;
+  }
+  stop = true;
+  for (std::thread& opener : openers) opener.join();
+
+  EXPECT_EQ(bad, 0) << "a child that was ended by its alarm waited for a lock that nobody held any more";
+}
+
+TEST(Fork, ExecInheritsNoDescriptorOfOurs) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  testing::pack_small_model(path);
+  const Container container = Container::open(path).value();
+  const RecordView view = container.acquire("weights").value();
+
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string script = "ls -l /proc/self/fd | grep -q m.fatctx && exit 1; exit 0";
+    ::execl("/bin/sh", "sh", "-c", script.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace fatctx

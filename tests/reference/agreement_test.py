@@ -1,0 +1,218 @@
+"""The library and the reference reader say the same of every file, whole or damaged.
+
+The reference reader knows docs/format.md only. Where it and the library differ, the document is unclear or one of the
+two is wrong; all three happened.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+
+import fatctx  # noqa: E402
+import fatctx_reference as reference  # noqa: E402
+from reference_mutations import grown, mutations  # noqa: E402
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v0"
+COUNT = 2000
+SEED = 20_260_101
+
+
+def pattern(size: int, seed: int) -> bytes:
+    return bytes((i * i * 31 + i * 7 + seed * 101) % 255 + 1 for i in range(size))
+
+
+def records(*names: str) -> list[fatctx.PackRecord]:
+    """Two groups of weights with tied and empty tensors, binaries of several targets, and large opaque records."""
+    tensors = [fatctx.PackTensor(*fields) for fields in (
+        ("layer/0", "float32", (25, 4), 64, 400), ("nothing", "int8", (0, 7), 0, 0), ("quarter", "uint4", (3, 5), 0, 8),
+        ("one", "bool", (), 999, 1))]
+    made = [fatctx.PackRecord("weight_blob", "weights", pattern(1000, 3), group="net", tensors=tensors),
+            fatctx.PackRecord("weight_blob", "plain", pattern(140_000, 4), group="bare")]
+    for seed, arch in enumerate(["x86-64-v3", "aarch64"]):
+        made.append(fatctx.PackRecord(
+            "context_binary", f"net.{arch}", pattern(66_000 + seed, seed), group="net", unit="main", backend="cpu",
+            arch=arch, features=["b", "c"][seed:], sdk="1.2.3", weights=["weights", "plain"], producer="made up",
+            options={"level": "3", "cache_dir": "/somewhere"},
+            graphs=[fatctx.DescribedGraph("main", [fatctx.DescribedTensor("x", "float32", [-1, 3])], [])]))
+    return made + [fatctx.PackRecord("opaque", name, pattern(66_000 + 300 * seed, seed + 9))
+                   for seed, name in enumerate(names)]
+
+
+@pytest.fixture(scope="session")
+def bases(tmp_path_factory) -> dict[str, bytes]:
+    return make_bases(tmp_path_factory.mktemp("bases"))
+
+
+def make_bases(folder: Path) -> dict[str, bytes]:
+    made = {path.stem: path.read_bytes() for path in sorted(GOLDEN.glob("*.fatctx"))}
+    fatctx.pack(folder / "packed", records("license"), model_name="packed")
+    made["packed"] = (folder / "packed").read_bytes()
+    names = ("dead", "pieces", "unknown", "recipe", "coded")
+    fatctx.pack(folder / "large", records(*names), model_name="grown")
+    made["grown"] = grown(reference.read((folder / "large").read_bytes()), *names)
+    return made
+
+
+def library_says(path: Path) -> dict:
+    """The answer of the library: a refusal, or everything that it hands out."""
+    try:
+        container = fatctx.open(path)
+    except fatctx.Error as error:
+        return {"refused": {(error.code.name.lower(), error.rule)}}
+    report = container.report
+    said = {"uuid": report.uuid, "generation": report.generation, "slot": report.slot, "sealed": report.sealed,
+            "file_size": report.file_size, "committed_end": report.committed_end, "tail_bytes": report.tail_bytes,
+            "toc_hash": report.toc_hash, "degraded": len(report.degraded),
+            "records": [library_record(container, record) for record in container.records]}
+    said["description"] = answer(lambda: library_description(container.describe()))
+    return said
+
+
+def library_record(container, record) -> dict:
+    key = record.key
+    tensors = None
+    if record.type == "weight_blob":
+        tensors = answer(lambda: [{"name": tensor.name, "dtype": tensor.dtype, "shape": list(tensor.shape),
+                                   "offset": tensor.offset_in_blob, "size": tensor.nbytes}
+                                  for tensor in container.tensors(record.id).values()])
+    return {"id": record.id, "type": record.type, "name": record.name, "size": record.size_bytes,
+            "stored": record.stored_bytes, "slices": record.slice_count, "offset": record.file_offset,
+            "must_map": record.must_map, "hash": record.hash, "weights": record.weights,
+            "key": {"group": key.group, "unit": key.unit, "backend": key.backend, "part": key.part, "arch": key.arch,
+                    "features": key.features, "variant": key.variant, "soc": key.qnn_soc, "vtcm": key.vtcm_mb,
+                    "generic": key.generic, "sdk": numbers(key.sdk), "api": numbers(key.api),
+                    "blob": numbers(key.blob)},
+            "tensors": tensors, "bytes": answer(lambda: bytes(container.acquire(record.id)))}
+
+
+def numbers(version: str | None) -> list[int] | None:
+    return None if version is None else ([int(part) for part in version.split(".")] + [0, 0, 0])[:4]
+
+
+def library_description(described) -> dict:
+    def options(of) -> list[dict]:
+        return [{"key": option.key, "value": option.value, "owner": option.owner} for option in of.options]
+
+    def tensors(of) -> list[dict]:
+        return [{"name": tensor.name, "dtype": tensor.dtype, "shape": tensor.shape} for tensor in of]
+
+    return {"name": described.name, "writer": described.writer, "options": options(described),
+            "records": [{"record_id": entry.record_id, "producer": entry.producer, "format": entry.format,
+                         "graphs": [{"name": graph.name, "inputs": tensors(graph.inputs),
+                                     "outputs": tensors(graph.outputs)} for graph in entry.graphs],
+                         "options": options(entry)} for entry in described.records]}
+
+
+def answer(ask):
+    """What a call returns, None where there is nothing, or what is wrong."""
+    try:
+        return ask()
+    except fatctx.NotFound:
+        return None
+    except fatctx.Error as error:
+        return {(error.code.name.lower(), error.rule)}
+    except reference.Refused as refused:
+        return refused.all
+
+
+def reference_says(data: bytes) -> dict:
+    container, findings = reference.examine(data)
+    if container is None:
+        return {"refused": findings.broken()}
+    said = reference.dump(container)
+    said["degraded"] = len(said["degraded"])
+    for shown, record in zip(said["records"], container.tables.records):
+        shown["bytes"] = answer(lambda: reference.acquire(container, record))
+        if isinstance(shown["tensors"], list):  # Python does not tell which tensors are aliases.
+            shown["tensors"] = [{key: tensor[key] for key in tensor if key != "alias"} for tensor in shown["tensors"]]
+        elif isinstance(shown["tensors"], str):
+            shown["tensors"] = answer(lambda: reference.tensors_of(container, record))
+        if shown["tensors"] is not None and isinstance(shown["bytes"], set):  # The library hands out both together.
+            shown["tensors"] = shown["bytes"] | (shown["tensors"] if isinstance(shown["tensors"], set) else set())
+    said["description"] = answer(lambda: reference.description_of(container))
+    return said
+
+
+def differences(library, other, path: str = "") -> list[str]:
+    """Where two answers differ. A refusal of the library is one of those that the reference reader allows."""
+    if isinstance(library, set) and isinstance(other, set):
+        return [] if library <= other else [f"{path}: library {library}, reference {other}"]
+    if isinstance(library, dict) and isinstance(other, dict) and library.keys() == other.keys():
+        return [found for key in library for found in differences(library[key], other[key], f"{path}/{key}")]
+    if isinstance(library, list) and isinstance(other, list) and len(library) == len(other):
+        return [found for number, pair in enumerate(zip(library, other))
+                for found in differences(*pair, f"{path}/{number}")]
+    return [] if library == other else [f"{path}: library {library!r:.200}, reference {other!r:.200}"]
+
+
+def compare(path: Path, data: bytes) -> tuple[dict, dict, list[str]]:
+    path.write_bytes(data)
+    library, other = library_says(path), reference_says(data)
+    path.unlink()
+    return library, other, differences(library, other)
+
+
+def test_both_say_the_same_of_whole_files(bases, tmp_path):
+    for name, data in bases.items():
+        library, _, found = compare(tmp_path / name, data)
+        assert found == [], name
+        assert "refused" not in library and len(library["records"]) >= 4, name
+        assert any(isinstance(record["bytes"], bytes) and record["bytes"] for record in library["records"]), name
+
+
+def test_both_say_the_same_of_two_thousand_damaged_files(bases, tmp_path):
+    counts: collections.Counter[str] = collections.Counter()
+    wrong, rules = [], set()
+    for mutation in mutations(bases, COUNT, SEED):
+        library, other, found = compare(tmp_path / mutation.what.partition(":")[0], mutation.data)
+        wrong += [f"{mutation.what}: {what}" for what in found]
+        counts["refused" if "refused" in library else "opened"] += 1
+        rules |= {rule for _, rule in library.get("refused", ())}
+        if "refused" in other:
+            counts["one rule broken" if len(other["refused"]) == 1 else "several rules broken"] += 1
+        else:
+            counts["opened, something refused"] += refuses_something(other)
+            counts["opened with a copy lost"] += other["degraded"] > 0
+
+    print(dict(counts), len(rules), "rules")
+    assert wrong == [], f"{len(wrong)} disagreements, seed {SEED}"
+    assert 0.4 * COUNT < counts["refused"] < 0.6 * COUNT
+    assert counts["one rule broken"] > 2 * counts["several rules broken"]
+    assert counts["opened, something refused"] > 0.1 * COUNT and counts["opened with a copy lost"] > 0.05 * COUNT
+    assert len(rules) >= 30, sorted(rules)
+
+
+def refuses_something(said: dict) -> bool:
+    answers = [said["description"], *(record[what] for record in said["records"] for what in ("bytes", "tensors"))]
+    return any(isinstance(one, set) and one != {("unsupported", None)} for one in answers)
+
+
+def test_a_difference_is_found(bases, tmp_path):
+    library, other, found = compare(tmp_path / "plain", bases["plain"])
+    assert found == []
+    for change in ({"generation": 2}, {"description": {("malformed", "F32")}}, {"records": other["records"][:-1]},
+                   {"records": [{**record, "weights": []} for record in other["records"]]}):
+        assert differences(library, {**other, **change}), change
+    assert differences({"refused": {("malformed", "F20")}}, {"refused": {("malformed", "F2")}})
+    assert differences(library, {"refused": {("malformed", "F2")}})
+
+
+def test_the_reader_runs_alone(tmp_path):
+    """Without the package of the library, and with its exit codes."""
+    program = Path(__file__).with_name("fatctx_reference.py")
+    golden = GOLDEN / "plain.fatctx"
+    whole = subprocess.run([sys.executable, program, golden], capture_output=True, text=True, check=True)
+    assert json.loads(whole.stdout)["description"]["name"] == "golden"
+    (tmp_path / "cut").write_bytes(golden.read_bytes()[:-1])
+    cut = subprocess.run([sys.executable, program, tmp_path / "cut"], capture_output=True, text=True)
+    assert cut.returncode == 3 and "(truncated, F10, at byte" in cut.stderr
+    sources = [path.read_text() for path in program.parent.glob("*reference*.py") if path != Path(__file__)]
+    assert len(sources) >= 5 and not any("import fatctx\n" in source for source in sources)

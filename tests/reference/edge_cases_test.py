@@ -1,0 +1,148 @@
+"""Cases that chance seldom draws: every statement of docs/format.md with two sides, from both of them.
+
+Each case changes the tables of a file and writes it with right hashes; the library and the reference reader must agree,
+and on what the case says.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+
+import fatctx  # noqa: E402
+import fatctx_reference as reference  # noqa: E402
+from agreement_test import compare, make_bases  # noqa: E402
+from reference_fields import NO_SEGMENT, SLOT  # noqa: E402
+from reference_mutations import Draft, Overlay  # noqa: E402
+from reference_toc import DEAD, LEAVES  # noqa: E402
+
+OPENS = None
+
+
+def record(name: str, **values):
+    """Changes a record of that name."""
+    return lambda draft: vars(next(one for one in draft.tables.records if one.text == name.encode())).update(values)
+
+
+def row(table: str, index: int, /, **values):
+    return lambda draft: vars(getattr(draft.tables, table)[index]).update(values)
+
+
+def segments(kind: int, **values):
+    return lambda draft: [vars(one).update(values) for one in draft.tables.segments if one.kind == kind]
+
+
+def emptied(name: str, **values):
+    """The record loses its slice and has 0 bytes; its segment becomes DEAD."""
+    def change(draft: Draft) -> None:
+        tables = draft.tables
+        one = next(one for one in tables.records if one.text == name.encode())
+        held = tables.segments[one.slices[0].segment]
+        vars(held).update(kind=DEAD, leaves_segment=NO_SEGMENT, first_leaf=0, leaves_hash=bytes(16))
+        del tables.slices[one.first_slice]
+        for other in tables.records:
+            other.first_slice -= other.first_slice > one.first_slice
+        vars(one).update(logical_size=0, stored_size=0, slice_count=0, **values)
+    return change
+
+
+def pairs(generation: int, other: int, **values):
+    """Pair A is live with one generation, pair B with another."""
+    def change(draft: Draft) -> None:
+        draft.generation, draft.previous = generation, Overlay(draft.base.header.slot, {"generation": other, **values})
+    return change
+
+
+def void_pair(generation: int, other: int):
+    def change(draft: Draft) -> None:
+        void = {"magic": b"CTXS", "uuid": draft.base.header.prologue.uuid, "flags": 2, "generation": other}
+        draft.generation, draft.previous = generation, Overlay(SLOT.parse(bytes(SLOT.size)), void)
+    return change
+
+
+def features(text: bytes):
+    return lambda draft: vars(next(key for key in draft.tables.keys if key.features)).update(features=text)
+
+
+BIG = 1 << 47
+CASES = [
+    ("grown", record("recipe", logical_size=BIG), OPENS), ("grown", record("recipe", logical_size=BIG + 1), "F22"),
+    ("grown", record("recipe", logical_size=0), "F22"), ("grown", record("recipe", flags=6), OPENS),
+    ("grown", record("coded", logical_size=(1 << 30) + 1), "F24"),
+    ("grown", record("coded", logical_size=0), "F22"), ("grown", record("coded", flags=2), "F23"),
+    ("grown", record("coded", flags=4), OPENS), ("grown", record("coded", codec=2), "F25"),
+    ("grown", record("coded", codec=2, flags=1), OPENS), ("grown", record("coded", codec=2, flags=3), "F23"),
+    ("grown", record("coded", codec=2, flags=1, logical_size=1 << 36), "F24"),
+    ("grown", record("unknown", flags=0), "F19"), ("grown", emptied("unknown"), "F22"),
+    ("grown", emptied("recipe", flags=0), OPENS), ("grown", emptied("recipe", flags=0, alignment_log2=47), OPENS),
+    ("grown", emptied("recipe", flags=0, alignment_log2=48), "F21"), ("grown", emptied("coded"), OPENS),
+    ("sealed", record("empty", first_slice=0), "F15"),
+    ("grown", segments(LEAVES, generation=3), OPENS), ("grown", segments(DEAD, generation=0), "F37"),
+    ("grown", segments(DEAD, generation=4), "F37"), ("grown", segments(DEAD, leaves_hash=b"1" * 16), "F20"),
+    ("grown", segments(DEAD, leaves_segment=5), "F26"), ("grown", segments(DEAD, first_leaf=5), "F26"),
+    ("plain", segments(LEAVES, first_leaf=5), "F26"), ("plain", segments(LEAVES, leaves_segment=3), "F26"),
+    ("plain", segments(1, sha_leaves_segment=3), "F20"), ("plain", segments(1, sha_first_leaf=3), "F20"),
+    ("plain", row("segments", 0, alignment_log2=17), "F21"), ("plain", row("segments", 0, alignment_log2=255), "F21"),
+    ("plain", row("segments", 0, kind=1), OPENS),
+    ("plain", features(b"a"), OPENS), ("plain", features(b"a,,b"), "F15"), ("plain", features(b",a"), "F15"),
+    ("plain", features(b"a,"), "F15"), ("plain", features(b"b,a"), "F15"), ("plain", features(b"a,a"), "F15"),
+    ("plain", row("keys", 0, variant=b"a/b"), "F29"), ("plain", row("keys", 0, variant=b""), OPENS),
+    ("plain", row("keys", 0, variant=b"x" * 255), OPENS), ("plain", row("keys", 0, variant=b"x" * 256), "F29"),
+    ("plain", row("keys", 0, variant=b"\xc2\x80"), "F29"), ("plain", row("keys", 0, variant=b"\xc2\xa0"), OPENS),
+    ("plain", row("keys", 0, variant=b"\xc0\xb1"), "F29"), ("plain", row("keys", 0, variant=b"\xed\xa0\x80"), "F29"),
+    ("plain", row("keys", 0, variant=b"\xf4\x90\x80\x80"), "F29"), ("plain", row("records", 0, name=b""), "F29"),
+    ("plain", row("records", 0, name=b"weights"), "F28"), ("plain", lambda draft: draft.tables.keys.pop(), "F31"),
+    ("plain", row("references", 0, kind=0), "F27"), ("plain", row("references", 0, kind=3), "F27"),
+    ("plain", row("references", 0, role=1), "F20"), ("plain", row("references", 0, from_record=0), "F27"),
+    ("packed", lambda draft: draft.tables.references.pop(), "F27"),
+    ("plain", pairs(5, 4, committed_end=1 << 60, toc_size=1 << 50, toc_offset0=3), OPENS),
+    ("plain", pairs(5, 4, flags=1), OPENS), ("plain", pairs(5, 3), "F9"), ("plain", pairs(5, 5), "F9"),
+    ("plain", pairs(5, 6), "F13"), ("plain", void_pair(5, 4), OPENS), ("plain", void_pair(5, 6), "F8"),
+    ("plain", lambda draft: vars(draft).update(flags=2), "F8"),
+    ("grown", lambda draft: vars(draft).update(flags=1), "F36"),
+    ("grown", row("generations", 0, number=0), "F15"), ("grown", row("generations", 1, number=3), "F15"),
+    ("grown", row("generations", 1, toc_offset=0), "F11"), ("grown", row("generations", 1, toc_offset=65_537), OPENS),
+    ("grown", row("generations", 1, toc_size=0), OPENS), ("grown", row("generations", 1, committed_end=0), "F11"),
+    ("grown", row("generations", 1, committed_end=1 << 40), "F11"),
+    ("grown", record("coded", flags=4, logical_size=1 << 33), OPENS), ("plain", features(b"a b"), "F15"),
+]
+# Where the library differs from the document; these fail as soon as it does not.
+@pytest.mark.parametrize("size,refused", [(1 << 20, None), ((1 << 20) + 1, {("limit_exceeded", "F32")})])
+def test_a_description_has_its_limit(tmp_path, size, refused):
+    """An opaque record of that size, full of one unknown field, changes places with the description."""
+    filler = size - 4
+    body = bytes([15 << 3 | 2, filler & 0x7F | 0x80, filler >> 7 & 0x7F | 0x80, filler >> 14]) + b"y" * filler
+    fatctx.pack(tmp_path / "large", [fatctx.PackRecord("opaque", "large", body)])
+    draft = Draft(reference.read((tmp_path / "large").read_bytes()))
+    one, other = sorted(draft.tables.records, key=lambda record: record.type)
+    for field in ("logical_size", "stored_size", "logical_hash", "alignment_log2"):
+        kept = getattr(one, field)
+        setattr(one, field, getattr(other, field))
+        setattr(other, field, kept)
+    draft.tables.slices.reverse()
+
+    library, other_says, found = compare(tmp_path / "case", draft.written())
+
+    assert found == [] and library.get("refused") == other_says.get("refused") == refused
+
+
+@pytest.fixture(scope="module")
+def containers(tmp_path_factory) -> dict[str, reference.Container]:
+    return {name: reference.read(data) for name, data in make_bases(tmp_path_factory.mktemp("bases")).items()}
+
+
+@pytest.mark.parametrize("number,case", [
+    pytest.param(number, case, id=f"{number}-{case[0]}-{case[2] or 'opens'}") for number, case in enumerate(CASES)])
+def test_both_say_what_the_document_says(containers, tmp_path, number, case):
+    base, change, rule = case
+    draft = Draft(containers[base])
+    change(draft)
+
+    library, _, found = compare(tmp_path / "case", draft.written())
+
+    assert found == []
+    assert {broken for _, broken in library.get("refused", ())} == (set() if rule is OPENS else {rule})

@@ -1,0 +1,130 @@
+"""A second reader of the container format, written from docs/format.md alone.
+
+It shares no line with the library: what both say alike is what the document says, and where they differ the document is
+unclear or one of them is wrong. It is made for reading, not for speed: it holds the whole file in memory, collects
+everything that is wrong instead of stopping at the first finding, and knows which rules a file breaks.
+
+    python tests/reference/fatctx_reference.py FILE
+
+prints what the file holds as JSON, or the error with its rule.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from reference_fields import RECORD_TYPES, VERSION, Findings, Refused
+from reference_header import read_header
+from reference_payload import acquire, description_of, tensors_of
+from reference_toc import MUST_MAP, NAME_FIELDS, WEIGHT_BLOB, read_toc_tables, version_numbers
+
+__all__ = ["Container", "Refused", "acquire", "description_of", "dump", "examine", "read", "tensors_of"]
+
+
+@dataclass
+class Container:
+    data: bytes
+    header: SimpleNamespace
+    tables: SimpleNamespace
+
+
+def examine(data: bytes) -> tuple[Container | None, Findings]:
+    """The container, or None, and every broken rule that could be found; one that hides others is the only one."""
+    findings = Findings()
+    try:
+        header = read_header(data, findings)
+        tables = read_toc_tables(header.toc, header, findings)
+    except Refused as refused:
+        return None, findings or Findings([refused])
+    return (None if findings else Container(data, header, tables)), findings
+
+
+def read(data: bytes) -> Container:
+    container, findings = examine(data)
+    findings.stop_if_any()
+    return container
+
+
+def dump(container: Container) -> dict:
+    """What open says; of payload it reads nothing but tensor tables."""
+    header = container.header
+    return {
+        "uuid": uuid_text(header.prologue.uuid),
+        "generation": header.slot.generation,
+        "slot": header.pair,
+        "sealed": header.sealed,
+        "file_size": len(container.data),
+        "committed_end": header.slot.committed_end,
+        "tail_bytes": header.tail,
+        "toc_hash": header.slot.toc_hash.hex(),
+        "degraded": header.degraded,
+        "records": [dump_record(container, record) for record in container.tables.records],
+    }
+
+
+def uuid_text(uuid: bytes) -> str:
+    text = uuid.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def dump_record(container: Container, record) -> dict:
+    tables = container.tables
+    key = next((key for key in tables.keys if key.record_id == record.record_id), None)
+    return {
+        "id": record.record_id,
+        "type": RECORD_TYPES.get(record.type, "unknown"),
+        "name": record.text.decode(),
+        "size": record.logical_size,
+        "stored": record.stored_size,
+        "slices": record.slice_count,
+        "offset": record.first_byte or 0,
+        "must_map": bool(record.flags & MUST_MAP),
+        "hash": record.logical_hash.hex(),
+        "key": dump_key(key or NO_KEY),
+        "weights": [reference.to_record for reference in tables.references
+                    if reference.kind == 1 and reference.from_record == record.record_id],
+        "tensors": dump_tensors(container, record) if record.type == WEIGHT_BLOB else None,
+    }
+
+
+NO_KEY = SimpleNamespace(texts=dict.fromkeys(NAME_FIELDS, b""), qnn_soc=0, vtcm_mb=0, flags=0, sdk=bytes(12),
+                         api=bytes(12), blob=bytes(12))
+
+
+def dump_key(key) -> dict:
+    texts = {name: text.decode() for name, text in key.texts.items()}
+    texts["features"] = texts["features"].split(",") if texts["features"] else []
+    versions = {name: version_numbers(VERSION.parse(getattr(key, name))) for name in ("sdk", "api", "blob")}
+    return {**texts, "soc": key.qnn_soc, "vtcm": key.vtcm_mb, "generic": bool(key.flags & 1),
+            **{name: list(numbers) if any(numbers) else None for name, numbers in versions.items()}}
+
+
+def dump_tensors(container: Container, blob) -> list[dict] | str | None:
+    try:
+        tensors = tensors_of(container, blob)
+    except Refused as refused:
+        return f"{refused}"
+    return tensors and [{"name": tensor.text.decode(), "dtype": tensor.dtype_name, "shape": tensor.shape,
+                         "offset": tensor.offset_in_blob, "size": tensor.size_bytes, "alias": bool(tensor.flags & 1)}
+                        for tensor in tensors]
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: fatctx_reference.py FILE", file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], "rb") as file:
+            container = read(file.read())
+        print(json.dumps({**dump(container), "description": description_of(container)}, indent=2))
+    except Refused as refused:
+        print(f"{arguments[0]}: {refused}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

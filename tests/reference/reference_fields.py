@@ -1,0 +1,117 @@
+"""The structs of docs/format.md as tables of fields, hashes as section 1 defines them, and how a refusal looks.
+
+A field is written `name:size`. Sizes 1, 2, 4 and 8 are integers, everything else and every magic is bytes; `!` marks a
+field that is zero in this version (rule F20).
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import xxhash
+
+
+class Refused(Exception):
+    """The file is not opened, or the record not handed out: the error's word, the rule, the byte if one is known."""
+
+    def __init__(self, code: str, rule: str | None, offset: int | None = None, what: str = "") -> None:
+        places = [code, rule, None if offset is None else f"at byte {offset:#x}"]
+        super().__init__(f"{what} ({', '.join(place for place in places if place)})")
+        self.code, self.rule, self.offset, self.what = code, rule, offset, what
+        self.all = {(code, rule)}  # with what else is wrong, where it was looked for
+
+
+class Findings(list):
+    """Everything that is wrong, in the order in which it is met."""
+
+    def add(self, rule: str, what: str, offset: int | None = None, code: str = "malformed") -> None:
+        self.append(Refused(code, rule, offset, what))
+
+    def stop_if_any(self) -> None:
+        """What follows cannot be looked at unless everything so far is right."""
+        if self:
+            self[0].all = self.broken()
+            raise self[0]
+
+    def broken(self) -> set[tuple[str, str | None]]:
+        return {(finding.code, finding.rule) for finding in self}
+
+
+class Struct:
+    def __init__(self, size: int, fields: str) -> None:
+        self.size, self.fields = size, []
+        at = 0
+        for field in fields.split():
+            name, _, width = field.partition(":")
+            zero = width.endswith("!")
+            self.fields.append((name, at, int(width.rstrip("!")), zero))
+            at += int(width.rstrip("!"))
+        assert at == size, f"fields of {at} bytes in a struct of {size}"
+
+    def parse(self, data: bytes, at: int = 0) -> SimpleNamespace:
+        values = SimpleNamespace(at=at)
+        for name, offset, size, _ in self.fields:
+            raw = data[at + offset:at + offset + size]
+            number = size in (1, 2, 4, 8) and name != "magic"
+            setattr(values, name, int.from_bytes(raw, "little") if number else bytes(raw))
+        return values
+
+    def check_zeros(self, values: SimpleNamespace, findings: Findings, what: str) -> None:
+        for name, _, _, zero in self.fields:
+            if zero and any_set(getattr(values, name)):
+                findings.add("F20", f"{what}: {name} is not zero")
+
+    def place(self, wanted: str) -> tuple[int, int]:
+        return next((offset, size) for name, offset, size, _ in self.fields if name == wanted)
+
+
+def any_set(value: int | bytes) -> bool:
+    return bool(value) if isinstance(value, int) else any(value)
+
+
+PROLOGUE = Struct(4096, """magic:8 major_version:2 minor_version:2 extent_log2:1 granule_log2:1 reserved0:2!
+    incompat_features:8 ro_compat_features:8 compat_features:8 uuid:16 reserved1:4024! page_hash:16""")
+SLOT = Struct(4096, """magic:4 slot_index:1 flags:1 reserved0:2! uuid:16 generation:8 committed_end:8 toc_offset0:8
+    toc_offset1:8 toc_size:8 toc_hash:16 toc_sha256:32! previous_toc_hash:16 previous_toc_sha256:32! key_id:32!
+    signature:64! reserved1:3824! page_hash:16""")
+TOC_HEADER = Struct(128, "magic:4 table_count:4 uuid:16 generation:8 toc_size:8 reserved:88!")
+DIRECTORY_ENTRY = Struct(24, "offset:8 count:8 entry_size:4 reserved:4!")
+SEGMENT = Struct(128, """kind:2 reserved0:2! alignment_log2:1 hash_algorithm:1 leaf_log2:1 reserved1:1! offset:8 size:8
+    generation:8 leaves_segment:4 sha_leaves_segment:4 first_leaf:8 sha_first_leaf:8! leaves_hash:16 leaves_sha256:32!
+    reserved2:24!""")
+RECORD = Struct(128, """record_id:4 type:2 flags:2 codec:1 alignment_log2:1 reserved0:2! name:4 first_slice:4
+    slice_count:4 logical_size:8 stored_size:8 logical_hash:16 logical_sha256:32! reserved1:40!""")
+SLICE = Struct(24, "segment:4 reserved:4! offset_in_segment:8 size:8")
+VERSION = Struct(12, "major_version:2 minor_version:2 patch_version:4 build_version:4")
+KEY = Struct(96, """record_id:4 type:2 flags:2 group:4 unit:4 backend:4 qnn_soc:4 part:4 arch:4 features:4 vtcm_mb:4
+    sdk:12 variant:4 api:12 blob:12 reserved:16!""")
+REFERENCE = Struct(64, "from_record:4 to_record:4 kind:2 role:2! reserved:4! bound_hash:16 bound_sha256:32!")
+GENERATION = Struct(80, "number:8 toc_offset:8 toc_size:8 committed_end:8 toc_hash:16 toc_sha256:32!")
+TENSOR_TABLE = Struct(64, "magic:4 version:2 entry_size:2 count:4 reserved0:4! blob_size:8 names_size:8 reserved1:32!")
+TENSOR = Struct(96, """name_offset:4 name_size:2 dtype:2 rank:1 flags:1 reserved0:2! reserved1:4! offset_in_blob:8
+    size_bytes:8 dims:64""")
+
+MAGIC = bytes.fromhex("894354580d0a1a0a")
+HEADER_SIZE = 65_536
+PROLOGUES = (0x0000, 0x8000)
+SLOTS = (0x1000, 0x4000, 0x9000, 0xC000)  # A0, B0, A1, B1
+SLOT_NAMES = ("A0", "B0", "A1", "B1")
+TABLES = ("segments", "records", "slices", "keys", "references", "generations", "names")
+NO_SEGMENT = 0xFFFFFFFF
+RECORD_TYPES = {1: "context_binary", 2: "weight_blob", 3: "tensor_table", 4: "source_model", 5: "wrapper_model",
+                6: "description", 7: "opaque"}
+DTYPES = {1: ("float32", 32), 2: ("float64", 64), 3: ("float16", 16), 4: ("bfloat16", 16), 5: ("int8", 8),
+          6: ("int16", 16), 7: ("int32", 32), 8: ("int64", 64), 9: ("uint8", 8), 10: ("uint16", 16), 11: ("uint32", 32),
+          12: ("uint64", 64), 13: ("bool", 8), 14: ("int4", 4), 15: ("uint4", 4)}
+
+
+def hash_of(data: bytes, seed: int = 0) -> bytes:
+    return xxhash.xxh3_128_digest(bytes(data), seed)
+
+
+def slot_seed(uuid: bytes, index: int) -> int:
+    return xxhash.xxh3_64_intdigest(uuid + bytes([index]))
+
+
+def align_up(number: int, log2: int) -> int:
+    return (number + (1 << log2) - 1) >> log2 << log2

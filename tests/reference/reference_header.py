@@ -1,0 +1,152 @@
+"""Sections 2 and 3 of docs/format.md: prologues, slots, and which generation is opened."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from reference_fields import (HEADER_SIZE, MAGIC, PROLOGUE, PROLOGUES, SLOT, SLOT_NAMES, SLOTS, Findings, Refused,
+                              any_set, hash_of, slot_seed)
+from reference_toc import MAX_FILE_SIZE
+
+MAX_TOC_SIZE = 8_388_608
+SMALLEST_TOC = 296
+SEALED, VOID = 1, 2
+
+
+def read_header(data: bytes, findings: Findings) -> SimpleNamespace:
+    """Steps 1 to 7 of section 3.3; raises as soon as the next step would stand on nothing."""
+    degraded: list[str] = []
+    prologue = read_prologue(data, findings, degraded)
+    findings.stop_if_any()
+    slot, pair = choose_slot(data, prologue, findings, degraded)
+    report_other_bytes(data, degraded)
+    if slot is None:
+        raise findings[0]
+    toc = read_toc(data, slot, findings, degraded)
+    if toc is None:
+        raise findings[0]
+    return SimpleNamespace(prologue=prologue, slot=slot, pair=pair, toc=toc, degraded=degraded,
+                           sealed=bool(slot.flags & SEALED), tail=len(data) - slot.committed_end)
+
+
+def read_prologue(data: bytes, findings: Findings, degraded: list[str]) -> SimpleNamespace:
+    if len(data) < HEADER_SIZE:
+        if data[:8] == MAGIC or not data:
+            raise Refused("truncated", "F1", len(data), "the file ends inside its header")
+        raise Refused("bad_magic", "F1", 0, "not a container")
+    pages = [data[at:at + 4096] for at in PROLOGUES]
+    if not any(page[:8] == MAGIC for page in pages):
+        raise Refused("bad_magic", "F1", 0, "no copy of the prologue has the magic")
+    good = [page for page in pages if page[:8] == MAGIC and hash_of(page[:4080]) == page[4080:]]
+    if not good:
+        raise Refused("checksum_mismatch", "F2", 0, "no copy of the prologue matches its hash")
+    if len(good) == 1:
+        degraded.append(f"prologue copy {0 if good[0] is pages[1] else 1}")
+    elif good[0] != good[1]:
+        findings.add("F2", "two good copies of the prologue differ", PROLOGUES[1])
+    for page in good:
+        check_prologue(PROLOGUE.parse(page), findings)
+    return PROLOGUE.parse(good[0])
+
+
+def check_prologue(prologue: SimpleNamespace, findings: Findings) -> None:
+    if (prologue.major_version, prologue.minor_version) != (0, 1):
+        findings.add("F1", "another version of the format", 8, code="unsupported")
+    if prologue.incompat_features:
+        findings.add("F3", "an unknown incompatible feature", 16, code="unsupported")
+    if prologue.extent_log2 not in (16, 21):
+        findings.add("F4", "extent_log2", 12)
+    if prologue.granule_log2 not in (12, 14, 16):
+        findings.add("F4", "granule_log2", 13)
+    if not any(prologue.uuid):
+        findings.add("F5", "the uuid is zero", 40)
+    PROLOGUE.check_zeros(prologue, findings, "prologue")
+
+
+def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
+    good: dict[int, SimpleNamespace] = {}
+    for index, at in enumerate(SLOTS):
+        page = data[at:at + 4096]
+        if page[:4] != b"CTXS" or hash_of(page[:4080], slot_seed(prologue.uuid, index)) != page[4080:]:
+            degraded.append(f"slot {SLOT_NAMES[index]}")
+            continue
+        good[index] = slot = SLOT.parse(page)
+        check_slot(slot, index, at, prologue, findings)
+    if not good:
+        findings.add("F6", "no slot is good", SLOTS[0], code="checksum_mismatch")
+        return None, None
+    pairs = {}
+    for name, first, second in (("A", 0, 2), ("B", 1, 3)):
+        if first in good and second in good and not mirrors_agree(good[first], good[second]):
+            findings.add("F8", f"the mirrors of pair {name} differ", SLOTS[second])
+        if first in good or second in good:
+            pairs[name] = good.get(first, good.get(second))
+    newest = max(pairs, key=lambda name: pairs[name].generation)
+    if len(pairs) == 2 and abs(pairs["A"].generation - pairs["B"].generation) != 1:
+        findings.add("F9", "the generations of the pairs do not follow each other")
+    if pairs[newest].flags & VOID:
+        if len(pairs) == 2:
+            findings.add("F8", "the newer pair is VOID")
+        else:  # The pair that was live is lost.
+            findings.add("F6", "the live pair is damaged", code="checksum_mismatch")
+        return None, None
+    return pairs[newest], newest
+
+
+def mirrors_agree(one: SimpleNamespace, other: SimpleNamespace) -> bool:
+    return all(getattr(one, name) == getattr(other, name)
+               for name, *_ in SLOT.fields if name not in ("slot_index", "page_hash"))
+
+
+def check_slot(slot, index: int, at: int, prologue, findings: Findings) -> None:
+    what = f"slot {SLOT_NAMES[index]}"
+    if slot.slot_index != index:
+        findings.add("F6", f"{what} says it is {slot.slot_index}", at + 4)
+    if slot.uuid != prologue.uuid:
+        findings.add("F7", f"{what} has another uuid", at + 8)
+    if slot.flags & ~(SEALED | VOID):
+        findings.add("F20", f"{what}: unknown flags", at + 5)
+    if slot.flags & VOID:
+        rest = [name for name, offset, _, _ in SLOT.fields if 32 <= offset < 4080 and any_set(getattr(slot, name))]
+        if slot.flags & SEALED or rest:
+            findings.add("F8", f"{what} is VOID and says {rest or 'sealed'}", at)
+    elif slot.generation < 1:
+        findings.add("F8", f"{what} is live with generation 0", at + 24)
+    SLOT.check_zeros(slot, findings, what)
+
+
+def report_other_bytes(data: bytes, degraded: list[str]) -> None:
+    taken = {*PROLOGUES, *SLOTS}
+    if any(any(data[at:at + 4096]) for at in range(0, HEADER_SIZE, 4096) if at not in taken):
+        degraded.append("header padding")
+
+
+def read_toc(data: bytes, slot, findings: Findings, degraded: list[str]) -> bytes | None:
+    if slot.committed_end > len(data):
+        findings.add("F10", "the file was cut", len(data), code="truncated")
+    elif slot.flags & SEALED and slot.committed_end < len(data):
+        findings.add("F10", "bytes behind a sealed file", slot.committed_end, code="trailing_data")
+    if slot.committed_end > MAX_FILE_SIZE:
+        findings.add("F22", "committed_end is above its limit", code="limit_exceeded")
+    if slot.toc_size > MAX_TOC_SIZE:
+        findings.add("F12", "the TOC is too large", code="limit_exceeded")
+    if slot.toc_size < SMALLEST_TOC:
+        findings.add("F12", "the TOC is smaller than its header and directory")
+    places = (slot.toc_offset0, slot.toc_offset1)
+    for place in places:
+        if place % 65_536 or place < HEADER_SIZE:
+            findings.add("F11", "a TOC copy is not on 64 KiB behind the header", place)
+        elif slot.toc_size > slot.committed_end or place > slot.committed_end - slot.toc_size:
+            findings.add("F11", "a TOC copy ends behind committed_end", place)
+    if abs(places[0] - places[1]) < slot.toc_size or places[0] == places[1]:
+        findings.add("F11", "the TOC copies overlap", places[1])
+    if findings:
+        return None
+    for number, place in enumerate(places):
+        toc = data[place:place + slot.toc_size]
+        if hash_of(toc) == slot.toc_hash:
+            if number:
+                degraded.append("TOC copy 0")
+            return toc
+    findings.add("F13", "neither copy of the TOC matches its hash", places[0], code="checksum_mismatch")
+    return None

@@ -1,0 +1,375 @@
+"""Makes files that are wrong in one place and right in every other: whatever stands above a change is computed anew.
+
+`Draft` takes a file apart into its tables and writes it again with the tables changed; `mutations` draws seeded changes
+of bytes, fields, entries and copies. Both know the format from the reference reader only.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fatctx_reference import Container, read
+from reference_fields import (DIRECTORY_ENTRY, PROLOGUE, PROLOGUES, RECORD, SLOT, SLOTS, TABLES, TENSOR,
+                              TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, slot_seed)
+from reference_toc import DEAD, ENTRIES
+
+NAMES_OF = {1: ("name",), 3: ("group", "unit", "backend", "part", "arch", "features", "variant")}
+LIVE, OTHER = (0, 2), (1, 3)  # the slots of pair A, and of pair B
+
+
+def put(data: bytearray, at: int, value: int | bytes, size: int) -> None:
+    if isinstance(value, int):
+        value = (value % (1 << 8 * size)).to_bytes(size, "little")
+    data[at:at + size] = value
+
+
+def packed(layout: Struct, values) -> bytes:
+    out = bytearray(layout.size)
+    for name, offset, size, _ in layout.fields:
+        put(out, offset, getattr(values, name), size)
+    return bytes(out)
+
+
+class Editable:
+    """A file with the places of its parts, and the hashes above each part renewed on demand."""
+
+    def __init__(self, base: Container) -> None:
+        self.data = bytearray(base.data)
+        self.base = base
+        slot = base.header.slot
+        self.tocs, self.toc_size = (slot.toc_offset0, slot.toc_offset1), slot.toc_size
+        self.uuid = base.header.prologue.uuid
+        self.live = LIVE if base.header.pair == "A" else OTHER
+
+    def rehash_prologues(self, *copies: int) -> None:
+        for at in (PROLOGUES[copy] for copy in copies):
+            self.data[at + 4080:at + 4096] = hash_of(self.data[at:at + 4080])
+
+    def rehash_slots(self, *indices: int) -> None:
+        for index in indices:
+            at = SLOTS[index]
+            self.data[at + 4080:at + 4096] = hash_of(self.data[at:at + 4080], slot_seed(self.uuid, index))
+
+    def rehash_toc(self) -> None:
+        """TOC copy 1 becomes copy 0, and the live slots know it."""
+        first, second = self.tocs
+        toc = bytes(self.data[first:first + self.toc_size])
+        self.data[second:second + self.toc_size] = toc
+        for index in self.live:
+            self.data[SLOTS[index] + 64:SLOTS[index] + 80] = hash_of(toc)
+        self.rehash_slots(*self.live)
+
+    def rehash_segment(self, number: int) -> None:
+        segments = self.base.tables.segments
+        segment = segments[number]
+        holder = segments[segment.leaves_segment]
+        begin = holder.offset + 16 * segment.first_leaf
+        leaves = b"".join(hash_of(self.data[at:min(at + 65_536, segment.offset + segment.size)])
+                          for at in range(segment.offset, segment.offset + segment.size, 65_536))
+        self.data[begin:begin + len(leaves)] = leaves
+        put(self.data, self.tocs[0] + segment.at + 56, hash_of(leaves), 16)
+        of_holder = hash_of(self.data[holder.offset:holder.offset + holder.size])
+        put(self.data, self.tocs[0] + holder.at + 56, of_holder, 16)
+        self.rehash_toc()
+
+
+class Draft:
+    """The tables of a file, names as texts, to be changed and written again behind the same payload."""
+
+    def __init__(self, base: Container) -> None:
+        base = read(base.data)  # tables of its own
+        self.base, self.tables = base, base.tables
+        self.generation, self.flags, self.previous = base.header.slot.generation, base.header.slot.flags, None
+        for number, fields in NAMES_OF.items():
+            for entry in self.rows(number):
+                for field in fields:
+                    setattr(entry, field, self.tables.texts[getattr(entry, field)])
+
+    def rows(self, number: int) -> list:
+        return getattr(self.tables, ("segments", "records", "slices", "keys", "references", "generations")[number])
+
+    def written(self) -> bytes:
+        texts = {b""} | {getattr(entry, field) for number, fields in NAMES_OF.items() for entry in self.rows(number)
+                         for field in fields}
+        offsets, region = {}, b""
+        for text in sorted(texts):
+            offsets[text] = len(region)
+            region += struct.pack("<H", len(text)) + text
+        bodies = []
+        for number, layout in enumerate(ENTRIES[:6]):
+            body = b""
+            for entry in self.rows(number):
+                named = {field: offsets[getattr(entry, field)] for field in NAMES_OF.get(number, ())}
+                body += packed(layout, Overlay(entry, named))
+            bodies.append(body)
+        bodies.append(region)
+        size = 296 + sum(map(len, bodies))
+        head = self.base.header
+        toc = toc_header(head.prologue.uuid, self.generation, size)
+        at = 296
+        for body, layout in zip(bodies, ENTRIES):
+            width = layout.size if layout else 1
+            toc += struct.pack("<QQII", at, len(body) // width, width, 0)
+            at += len(body)
+        toc += b"".join(bodies)
+        payload_end = max(segment.offset + segment.size for segment in self.rows(0))
+        second = align_up(payload_end, 16)
+        data = bytearray(self.base.data[:payload_end].ljust(second, b"\0")) + toc
+        data[0x10000:0x20000] = toc + bytes(0x10000 - len(toc))
+        live = Overlay(head.slot, {"generation": self.generation, "flags": self.flags, "committed_end": len(data),
+                                    "toc_offset0": 0x10000, "toc_offset1": second, "toc_size": size,
+                                    "toc_hash": hash_of(toc)})
+        void = Overlay(SLOT.parse(bytes(4096)), {"magic": b"CTXS", "uuid": head.prologue.uuid, "flags": 2,
+                                                  "generation": self.generation - 1})
+        for index, at in enumerate(SLOTS):
+            values = live if index in LIVE else self.previous or void
+            page = packed(SLOT, Overlay(values, {"slot_index": index}))[:4080]
+            data[at:at + 4096] = page + hash_of(page, slot_seed(head.prologue.uuid, index))
+        return bytes(data)
+
+
+class Overlay:
+    def __init__(self, below, values: dict) -> None:
+        self.__dict__.update(vars(below))
+        self.__dict__.update(values)
+
+
+def toc_header(uuid: bytes, generation: int, size: int) -> bytes:
+    return b"CTXT" + struct.pack("<I", 7) + uuid + struct.pack("<QQ", generation, size) + bytes(88)
+
+
+def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str) -> bytes:
+    """What later writers make: an appended file with a DEAD segment, an earlier generation, and records that this
+    version only lists. Each name is that of an opaque record of the base."""
+    draft = Draft(base)
+    tables, by_name = draft.tables, {record.name.decode(): record for record in draft.tables.records}
+    gone = by_name[dead]
+    segment = tables.segments[gone.slices[0].segment]
+    segment.kind, segment.leaves_segment, segment.first_leaf, segment.leaves_hash = DEAD, 0xFFFFFFFF, 0, bytes(16)
+    tables.records.remove(gone)
+    tables.keys = [key for key in tables.keys if key.record_id != gone.record_id]
+    granule = 1 << base.header.prologue.granule_log2
+    whole = by_name[pieces].slices[0]
+    by_name[pieces].slices = [Overlay(whole, {"size": granule}),
+                              Overlay(whole, {"offset_in_segment": granule, "size": whole.size - granule})]
+    by_name[unknown].type, by_name[unknown].flags = 99, 1
+    by_name[recipe].flags |= 4
+    by_name[recipe].logical_size *= 3
+    by_name[coded].codec, by_name[coded].logical_size = 1, by_name[coded].stored_size * 5
+    for key in tables.keys:
+        if key.record_id == by_name[unknown].record_id:
+            key.type = 99
+    tables.keys.sort(key=lambda key: key.type)  # stable, and only the type of one key is another
+    tables.slices = []
+    for record in tables.records:
+        record.first_slice, record.slice_count = len(tables.slices), len(record.slices)
+        tables.slices += record.slices
+    draft.generation = 3
+    tables.segments[-2].generation = 2
+    slot = base.header.slot
+    tables.generations = [Overlay(slot, {"number": number, "toc_offset": slot.toc_offset0, "committed_end": 0x50000})
+                          for number in (1, 2)]
+    draft.previous = Overlay(slot, {"generation": 2})
+    return draft.written()
+
+
+@dataclass
+class Mutation:
+    what: str
+    data: bytes
+
+
+def overwritten(rng: random.Random, value: int | bytes, size: int, others: list) -> int | bytes:
+    """Another value for a field: near, extreme, a neighbour's, or one bit of it."""
+    if not isinstance(value, int):
+        return rng.choice([bytes(size), rng.randbytes(size), flipped(rng, value), *others])
+    return rng.choice([0, 1, 2, 4, 6, value + 1, value - 1, value * 2, -1, -2, value ^ 1 << rng.randrange(8 * size),
+                       rng.randrange(1 << 8 * size), rng.randrange(16), *others])
+
+
+def flipped(rng: random.Random, value: bytes) -> bytes:
+    out = bytearray(value)
+    out[rng.randrange(len(out))] ^= 1 << rng.randrange(8)
+    return bytes(out)
+
+
+def change_field(rng: random.Random, data: bytearray, at: int, layout: Struct, siblings: list[int]) -> str:
+    name, offset, size, _ = rng.choice([field for field in layout.fields if field[0] != "page_hash"])
+    others = [getattr(layout.parse(data, sibling), name) for sibling in siblings[:8]]
+    value = getattr(layout.parse(data, at), name)
+    new = overwritten(rng, value, size, others)
+    put(data, at + offset, new, size)
+    before, after = (one if isinstance(one, int) else one[:16].hex() for one in (value, new))
+    return f"{name} {before} to {after}"
+
+
+def prologue_field(rng: random.Random, file: Editable) -> str:
+    copies = rng.choice([(0, 1), (0, 1), (0,), (1,)])
+    said = change_field(rng, file.data, PROLOGUES[copies[0]], PROLOGUE, [])
+    if len(copies) == 2:
+        file.data[PROLOGUES[1]:PROLOGUES[1] + 4096] = file.data[:4096]
+    file.rehash_prologues(*copies)
+    if rng.random() < 0.3:  # A changed uuid is then one that the slots are hashed for.
+        file.uuid = bytes(file.data[40:56])
+        file.rehash_slots(0, 1, 2, 3)
+        said += ", slots hashed for it"
+    return f"prologue copies {copies}: {said}"
+
+
+def slot_field(rng: random.Random, file: Editable) -> str:
+    slots = rng.choice([LIVE, LIVE, LIVE, OTHER, (0,), (1,), (2,), (3,)])
+    first = SLOTS[slots[0]]
+    said = change_field(rng, file.data, first, SLOT, list(SLOTS))
+    for index in slots[1:]:
+        file.data[SLOTS[index]:SLOTS[index] + 4096] = file.data[first:first + 4096]
+        if "slot_index" not in said:
+            file.data[SLOTS[index] + 4] = index
+    file.rehash_slots(*slots)
+    return f"slots {slots}: {said}"
+
+
+def toc_field(rng: random.Random, file: Editable) -> str:
+    toc = file.tocs[0]
+    part = rng.choice(["header", "directory", "segments", "segments", "records", "records", "slices", "keys", "keys",
+                       "references", "generations", "names"])
+    part = part if part in ("header", "directory") or getattr(file.base.tables, part) else "records"
+    if part == "header":
+        said = change_field(rng, file.data, toc, TOC_HEADER, [])
+    elif part == "directory":
+        said = change_field(rng, file.data, toc + 128 + 24 * rng.randrange(7), DIRECTORY_ENTRY, [])
+    elif part == "names":
+        at = toc + file.toc_size - 1 - rng.randrange(sum(2 + len(text) for text in file.base.tables.texts.values()))
+        said = f"byte {at:#x}"
+        file.data[at] = overwritten(rng, file.data[at], 1, [0x2F, 0x61, 0x7F, 0xC3]) % 256
+    else:
+        rows, layout = getattr(file.base.tables, part), ENTRIES[TABLES.index(part)]
+        number = rng.randrange(len(rows))
+        places = [toc + row.at for row in rows]
+        said = f"{number}: " + change_field(rng, file.data, places[number], layout, places)
+    file.rehash_toc()
+    return f"TOC {part} {said}"
+
+
+def toc_entries(rng: random.Random, file: Editable) -> str:
+    """Swaps, doubles or drops whole entries, with everything else in place."""
+    draft = Draft(file.base)
+    number = rng.choice([number for number in range(6) if len(draft.rows(number)) > 1])
+    rows = draft.rows(number)
+    one, other = rng.sample(range(len(rows)), 2)
+    how = rng.choice(["swap", "double", "drop"])
+    if how == "swap":
+        rows[one], rows[other] = rows[other], rows[one]
+    elif how == "double":
+        rows.insert(one, rows[one])
+    else:
+        del rows[one]
+    file.data = bytearray(draft.written())
+    return f"{how} entry {one} of table {number}"
+
+
+def payload_field(rng: random.Random, file: Editable) -> str:
+    """Tensor tables and descriptions with right leaves."""
+    records = [record for record in file.base.tables.records if record.type in (3, 6)]
+    record = rng.choice(records)
+    begin = record.first_byte
+    if record.type == 6 or rng.random() < 0.1:
+        at = begin + rng.randrange(record.logical_size)
+        file.data[at] = overwritten(rng, file.data[at], 1, []) % 256
+        said = f"byte {at - begin}"
+    elif rng.random() < 0.3:
+        said = change_field(rng, file.data, begin, TENSOR_TABLE, [])
+    else:
+        count = TENSOR_TABLE.parse(file.data, begin).count
+        entries = [begin + TENSOR_TABLE.size + TENSOR.size * number for number in range(count)]
+        said = change_field(rng, file.data, rng.choice(entries), TENSOR, entries)
+    hashed = file.data[begin:begin + record.logical_size]
+    put(file.data, file.tocs[0] + record.at + RECORD.place("logical_hash")[0], hash_of(hashed), 16)
+    file.rehash_segment(record.slices[0].segment)
+    return f"record {record.record_id} of type {record.type}: {said}"
+
+
+def raw_byte(rng: random.Random, file: Editable) -> str:
+    """A flipped bit or another byte, and no hash knows of it."""
+    segments, toc = file.base.tables.segments, file.toc_size
+    places = [(0, 128), (0x1000, 288), (0x4000, 288), (0x9000, 288), (0xC000, 288), (0x8000, 128), (0, 0x10000),
+              (file.tocs[0], toc), (file.tocs[1], toc), *((one.offset, one.size) for one in segments)]
+    changes = []
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        begin, size = rng.choice(places)
+        at = begin + rng.randrange(size)
+        file.data[at] = rng.choice([file.data[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
+        changes.append(f"{at:#x}")
+    return "bytes " + ", ".join(changes)
+
+
+def cut_or_longer(rng: random.Random, file: Editable) -> str:
+    size = len(file.data)
+    end = rng.choice([rng.randrange(16), rng.randrange(65_536), rng.randrange(size), size - 1,
+                      size - rng.randrange(1, 300), 65_536, 65_535, *file.tocs, size + 1,
+                      size + rng.randrange(1, 70_000), size + 4096])
+    file.data = file.data[:end] + bytearray(rng.randbytes(max(0, end - size)))
+    if end > 65_536 and rng.random() < 0.3:  # The header says so too.
+        for index in file.live:
+            put(file.data, SLOTS[index] + 32, end, 8)
+        file.rehash_slots(*file.live)
+        return f"{size} to {end} bytes, committed_end too"
+    return f"{size} to {end} bytes"
+
+
+def copies(rng: random.Random, file: Editable) -> str:
+    """Pages and TOC copies copied over each other, damaged together, or made to differ with right hashes."""
+    pages = [*PROLOGUES, *SLOTS]
+    how = rng.choice(["page over page", "several pages damaged", "pairs swapped", "mirror differs", "both TOCs damaged",
+                      "one TOC damaged", "page of zeros"])
+    if how == "page over page":
+        source, target = rng.sample(pages, 2)
+        file.data[target:target + 4096] = file.data[source:source + 4096]
+        if target in SLOTS and rng.random() < 0.5:
+            file.rehash_slots(SLOTS.index(target))
+            how += ", hashed"
+        how += f" {source:#x} {target:#x}"
+    elif how == "several pages damaged":
+        chosen = rng.sample(pages, rng.randrange(1, 6))
+        for page in chosen:
+            file.data[page + rng.choice([0, 9, 30, 100, 4090])] ^= 0x10
+        how += " " + " ".join(map(hex, sorted(chosen)))
+    elif how == "pairs swapped":
+        for one, other in zip(LIVE, OTHER):
+            first, second = SLOTS[one], SLOTS[other]
+            kept = bytes(file.data[first:first + 4096])
+            file.data[first:first + 4096] = file.data[second:second + 4096]
+            file.data[second:second + 4096] = kept
+            if rng.random() < 0.9:
+                file.data[first + 4], file.data[second + 4] = one, other
+        file.rehash_slots(0, 1, 2, 3)
+    elif how == "mirror differs":
+        index = rng.randrange(4)
+        how += " " + change_field(rng, file.data, SLOTS[index], SLOT, [])
+        file.rehash_slots(index)
+    elif how == "page of zeros":
+        page = rng.choice(pages)
+        file.data[page:page + 4096] = bytes(4096)
+    else:
+        for toc in file.tocs if how.startswith("both") else (rng.choice(file.tocs),):
+            file.data[toc + rng.randrange(file.toc_size)] ^= 1 << rng.randrange(8)
+    return how
+
+
+# What is drawn, and how often. All but the last three renew every hash.
+KINDS: dict[Callable[[random.Random, Editable], str], int] = {
+    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, raw_byte: 12, cut_or_longer: 6,
+    copies: 6}
+
+
+def mutations(bases: dict[str, bytes], count: int, seed: int) -> Iterator[Mutation]:
+    rng = random.Random(seed)
+    containers = {name: read(data) for name, data in bases.items()}
+    for number in range(count):
+        name = rng.choice(list(bases))
+        kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
+        file = Editable(containers[name])
+        said = kind(rng, file)
+        yield Mutation(f"{number}: {name}: {kind.__name__}: {said}", bytes(file.data))

@@ -1,0 +1,247 @@
+"""What is checked when bytes are asked for: leaves (5.1), tensor tables (6) and descriptions (7) of docs/format.md."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from reference_fields import DTYPES, TENSOR, TENSOR_TABLE, Findings, Refused, hash_of
+from reference_toc import RECIPE, WEIGHT_BLOB, check_text, leaf_count
+
+LEAF = 65_536
+MAX_TENSORS = 1_048_576
+MAX_TENSOR_TABLE = 268_435_456
+MAX_NESTING = 32
+PLACEHOLDER = "given at run time"
+
+
+def acquire(container, record) -> bytes:
+    """The bytes of a record, after every leaf under them was checked."""
+    if not 1 <= record.type <= 7 or record.codec or record.flags & RECIPE or len(record.slices) > 1:
+        raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
+    parts = []
+    for entry in record.slices:
+        segment = container.tables.segments[entry.segment]
+        check_leaves_under(container, segment, entry.offset_in_segment, entry.size)
+        begin = segment.offset + entry.offset_in_segment
+        parts.append(container.data[begin:begin + entry.size])
+    return b"".join(parts)
+
+
+def read_whole(container, record) -> bytes:
+    """The bytes of a tensor table or a description; their own hash is checked instead of leaves."""
+    if len(record.slices) > 1 or record.codec or record.flags & RECIPE:
+        raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
+    segment = container.tables.segments[record.slices[0].segment]
+    begin = segment.offset + record.slices[0].offset_in_segment
+    data = container.data[begin:begin + record.logical_size]
+    if hash_of(data) != record.logical_hash:
+        raise Refused("checksum_mismatch", "F37", begin, f"record {record.record_id} does not match its hash")
+    return data
+
+
+def check_leaves_under(container, segment, offset: int, size: int) -> None:
+    holder = container.tables.segments[segment.leaves_segment]
+    begin = holder.offset + 16 * segment.first_leaf
+    leaves = container.data[begin:begin + 16 * leaf_count(segment.size)]
+    if hash_of(leaves) != segment.leaves_hash:
+        raise Refused("checksum_mismatch", "F26", begin, "leaves do not match their hash")
+    for number in range(offset // LEAF, leaf_count(offset + size)):
+        at = segment.offset + number * LEAF
+        piece = container.data[at:min(at + LEAF, segment.offset + segment.size)]
+        if hash_of(piece) != leaves[16 * number:16 * number + 16]:
+            raise Refused("checksum_mismatch", "F26", at, "bytes do not match their leaf")
+
+
+def tensors_of(container, blob) -> list[SimpleNamespace] | None:
+    """The tensors of a weight blob, None if nothing describes it; the bytes of the blob itself are not looked at."""
+    by_id = {record.record_id: record for record in container.tables.records}
+    tables = [by_id[reference.from_record] for reference in container.tables.references
+              if reference.kind == 2 and reference.to_record == blob.record_id]
+    if blob.type != WEIGHT_BLOB or not tables:
+        return None
+    return read_tensor_table(read_whole(container, tables[0]), blob.logical_size)
+
+
+def read_tensor_table(data: bytes, blob_size: int) -> list[SimpleNamespace]:
+    findings = Findings()
+    if len(data) > MAX_TENSOR_TABLE:
+        raise Refused("limit_exceeded", "F33", None, "a tensor table above its limit")
+    if len(data) < TENSOR_TABLE.size:
+        raise Refused("truncated", "F33", None, "a tensor table without its header")
+    head = TENSOR_TABLE.parse(data)
+    if head.magic != b"CTXN":
+        findings.add("F33", "no tensor table", code="bad_magic")
+    if head.entry_size != TENSOR.size:
+        findings.add("F33", "entries of another size")
+    if head.version != 1:
+        findings.add("F33", "another version of tensor tables", code="unsupported")
+    if head.count > MAX_TENSORS:
+        findings.add("F33", "too many tensors", code="limit_exceeded")
+    if head.blob_size != blob_size:
+        findings.add("F37", "the tensor table is for a blob of another size")
+    TENSOR_TABLE.check_zeros(head, findings, "tensor table")
+    names_at = TENSOR_TABLE.size + head.count * TENSOR.size
+    if names_at + head.names_size > len(data):
+        findings.add("F33", "entries and names end behind the table", code="truncated")
+    if names_at + head.names_size < len(data):
+        findings.add("F33", "bytes behind the names", code="trailing_data")
+    findings.stop_if_any()
+    names = data[names_at:]
+    tensors = [TENSOR.parse(data, TENSOR_TABLE.size + number * TENSOR.size) for number in range(head.count)]
+    next_name, before = 0, None
+    for tensor in tensors:
+        check_tensor(tensor, blob_size, findings)
+        tensor.text = names[tensor.name_offset:tensor.name_offset + tensor.name_size]
+        if tensor.name_offset != next_name or len(tensor.text) != tensor.name_size:
+            findings.add("F30", "names of tensors do not follow each other")
+        if not 1 <= tensor.name_size <= 4096:
+            findings.add("F29", "a tensor's name of a size that no name has")
+        check_text(tensor.text, findings)
+        if before is not None and tensor.text <= before:
+            findings.add("F15", "tensors are out of order")
+        next_name, before = tensor.name_offset + tensor.name_size, tensor.text
+    if next_name != len(names):
+        findings.add("F30", "names of tensors do not fill their region")
+    reach, reached_by_alias = 0, True
+    for tensor in sorted((one for one in tensors if one.size_bytes), key=lambda one: one.offset_in_blob):
+        alias = bool(tensor.flags & 1)
+        if tensor.offset_in_blob < reach and not (alias and reached_by_alias):
+            findings.add("F33", "tensors overlap and do not say so")
+        end = tensor.offset_in_blob + tensor.size_bytes
+        reached_by_alias = alias and (reached_by_alias or tensor.offset_in_blob >= reach)
+        reach = max(reach, end)
+    findings.stop_if_any()
+    return tensors
+
+
+def check_tensor(tensor, blob_size: int, findings: Findings) -> None:
+    TENSOR.check_zeros(tensor, findings, "tensor")
+    if tensor.flags & ~1:
+        findings.add("F20", "unknown flags of a tensor")
+    dims = [int.from_bytes(tensor.dims[at:at + 8], "little") for at in range(0, 64, 8)]
+    if tensor.rank > 8:
+        findings.add("F33", "a tensor of too many dimensions", code="limit_exceeded")
+        return
+    tensor.shape = dims[:tensor.rank]
+    if any(dims[tensor.rank:]):
+        findings.add("F20", "dimensions beyond the rank")
+    if tensor.dtype not in DTYPES:
+        findings.add("F33", "an unknown element type")
+        return
+    tensor.dtype_name, bits = DTYPES[tensor.dtype]
+    elements = nonzero = 1
+    for dim in tensor.shape:
+        elements, nonzero = elements * dim, nonzero * (dim or 1)
+    if nonzero >= 1 << 64 or (elements * bits + 7) // 8 != tensor.size_bytes:
+        findings.add("F33", "a tensor's size is not that of its dimensions")
+    if tensor.size_bytes > blob_size or tensor.offset_in_blob > blob_size - tensor.size_bytes:
+        findings.add("F33", "a tensor lies outside of its blob")
+
+
+def malformed(what: str) -> Refused:
+    return Refused("malformed", "F32", None, what)
+
+
+class Message:
+    """One proto3 message as (field, wire type, value) triples; sub-messages stay bytes until they are asked for."""
+
+    def __init__(self, data: bytes, findings: Findings, depth: int = 0) -> None:
+        self.fields: list[tuple[int, int, int | bytes]] = []
+        self.findings, self.depth = findings, depth
+        at, groups = 0, []
+        while at < len(data):
+            tag, at = varint(data, at, 5)
+            number, wire = (tag & 0xFFFFFFFF) >> 3, tag & 7
+            if not number:
+                raise malformed("a field number that no field has")
+            value: int | bytes = 0
+            if wire == 0:
+                value, at = varint(data, at, 10)
+            elif wire in (1, 2, 5):
+                size, at = (8, at) if wire == 1 else (4, at) if wire == 5 else varint(data, at, 5)
+                if size > len(data) - at:
+                    raise malformed("a field ends behind its message")
+                value, at = data[at:at + size], at + size
+            elif wire == 3 and depth + len(groups) < MAX_NESTING:
+                groups.append(number)
+            elif wire == 4 and groups and groups[-1] == number:
+                groups.pop()
+            else:
+                raise malformed("a wire type out of place, or too deep")
+            if not groups and wire < 3:
+                self.fields.append((number, wire, value))
+        if groups:
+            raise malformed("a group without its end")
+
+    def text(self, number: int) -> str:
+        """The last one counts."""
+        value = next((value for field, wire, value in reversed(self.fields) if field == number and wire == 2), b"")
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            self.findings.add("F32", "a text is not UTF-8")
+            return ""
+
+    def messages(self, number: int) -> list[Message]:
+        return [Message(value, self.findings, self.depth + 1) for field, wire, value in self.fields
+                if field == number and wire == 2]
+
+    def number(self, number: int) -> int:
+        return next((value for field, wire, value in reversed(self.fields) if field == number and wire == 0), 0)
+
+    def signed(self, number: int) -> list[int]:
+        """Packed or not, in the order of the bytes."""
+        raw: list[int] = []
+        for field, wire, value in self.fields:
+            if field == number and wire == 0:
+                raw.append(value)
+            elif field == number and wire == 2:
+                at = 0
+                while at < len(value):
+                    one, at = varint(value, at, 10)
+                    raw.append(one)
+        return [(value >> 1) ^ -(value & 1) for value in raw]
+
+
+def varint(data: bytes, at: int, longest: int) -> tuple[int, int]:
+    value = 0
+    for step in range(longest):
+        if at + step >= len(data):
+            break
+        value |= (data[at + step] & 0x7F) << (7 * step)
+        if data[at + step] < 0x80:
+            return value & (1 << 64) - 1, at + step + 1
+    raise malformed("a number without its end")
+
+
+def description_of(container) -> dict:
+    record = next(record for record in container.tables.records if record.type == 6)
+    return read_description(read_whole(container, record))
+
+
+def read_description(data: bytes) -> dict:
+    findings = Findings()
+    whole = Message(data, findings)
+    records = [{"record_id": entry.number(1) & 0xFFFFFFFF, "producer": entry.text(2), "format": entry.text(3),
+                "graphs": [{"name": graph.text(1), "inputs": [read_tensor(tensor) for tensor in graph.messages(2)],
+                            "outputs": [read_tensor(tensor) for tensor in graph.messages(3)]}
+                           for graph in entry.messages(4)],
+                "options": [read_option(option) for option in entry.messages(5)]} for entry in whole.messages(4)]
+    ids = [0] + [entry["record_id"] for entry in records]
+    if ids != sorted(set(ids)) or len(ids) != len(records) + 1:
+        findings.add("F32", "described records do not ascend from 1")
+    said = {"name": whole.text(1), "writer": whole.text(2), "options": [read_option(one) for one in whole.messages(3)],
+            "records": records}
+    findings.stop_if_any()
+    return said
+
+
+def read_tensor(tensor: Message) -> dict:
+    return {"name": tensor.text(1), "dtype": tensor.text(2), "shape": tensor.signed(3)}
+
+
+def read_option(option: Message) -> dict:
+    key, value = option.text(1), option.text(2)
+    if key.rpartition(".")[2].endswith(("_path", "_dir")) and value != PLACEHOLDER:
+        option.findings.add("F34", f"the option {key} holds a path")
+    return {"key": key, "value": value, "owner": option.text(3)}

@@ -1,0 +1,130 @@
+#include "fatctx/range_access.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "runtime/small_model.h"
+
+namespace fatctx {
+namespace {
+
+using testing::Folder;
+
+class RangeAccessTest : public ::testing::Test {
+ protected:
+  RangeAccessTest() : path_(folder_ / "m.fatctx") { testing::pack_small_model(path_); }
+
+  [[nodiscard]] RecordView weights() const { return Container::open(path_).value().acquire("weights").value(); }
+
+  Folder folder_;
+  std::string path_;
+};
+
+TEST_F(RangeAccessTest, ARangeIsThePartOfTheViewAndItsWholePages) {
+  const RecordView view = weights();
+  const RangeAccess access(view);
+
+  const ProvidedRange range = access.provide(5000, 100).value();
+
+  EXPECT_EQ(range.data, view.data() + 5000);
+  EXPECT_EQ(range.size_bytes, 100U);
+  EXPECT_EQ(range.aligned.data(), view.data() + 4096);
+  EXPECT_EQ(range.aligned.size(), 4096U);
+  EXPECT_EQ(range.data_start, 904U);
+  const ProvidedRange last = access.provide(access.size_bytes() - 1, 1).value();
+  EXPECT_EQ(last.aligned.data() + last.aligned.size(), view.data() + view.size_bytes()) << "no byte behind the record";
+}
+
+TEST_F(RangeAccessTest, RangesThatCannotBeAreRefused) {
+  const RangeAccess access(weights());
+  const std::uint64_t size = access.size_bytes();
+  const std::pair<std::uint64_t, std::uint64_t> rows[] = {
+      {0, 0}, {0, size + 1}, {size, 1}, {size - 1, 2}, {UINT64_MAX, 2}, {1, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}};
+  for (const auto& [offset, bytes] : rows) {
+    const auto range = access.provide(offset, bytes);
+    ASSERT_FALSE(range.ok()) << offset << " " << bytes;
+    EXPECT_EQ(range.error().code, ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(access.outstanding(), 0U);
+}
+
+TEST_F(RangeAccessTest, RegisterAndReleaseComeInPairs) {
+  int registered = 0;
+  int released = 0;
+  {
+    const RangeAccess access(weights(), {.provided = [&](ByteView) -> Status {
+                                           ++registered;
+                                           return Done{};
+                                         },
+                                         .released = [&](ByteView) { ++released; }});
+    const ProvidedRange first = access.provide(0, 10).value();
+    const ProvidedRange second = access.provide(0, 10).value();
+    EXPECT_NE(first.id, second.id);
+    EXPECT_EQ(access.outstanding(), 2U);
+
+    EXPECT_TRUE(access.release(first.id).ok());
+    EXPECT_EQ(access.release(first.id).error().code, ErrorCode::kStaleHandle);
+    EXPECT_EQ(access.release(99).error().code, ErrorCode::kStaleHandle);
+    EXPECT_EQ(access.release(0).error().code, ErrorCode::kStaleHandle);
+    EXPECT_EQ(released, 1);
+    EXPECT_EQ(access.outstanding(), 1U);
+  }
+  EXPECT_EQ(registered, 2);
+  EXPECT_EQ(released, 2) << "what was not given back is undone with the last owner";
+}
+
+// Shows S5.15.
+TEST_F(RangeAccessTest, AFailedRegistrationProvidesNothing) {
+  int released = 0;
+  const RangeAccess access(weights(), {.provided = [](ByteView) -> Status {
+                                         return Error{ErrorCode::kNoResource, "the device is full"};
+                                       },
+                                       .released = [&](ByteView) { ++released; }});
+
+  EXPECT_EQ(access.provide(0, 10).error().code, ErrorCode::kNoResource);
+  EXPECT_EQ(access.outstanding(), 0U);
+  EXPECT_EQ(released, 0);
+}
+
+// Shows S5.18.
+TEST_F(RangeAccessTest, TheMappingLivesAsLongAsTheLastAccess) {
+  std::optional<RangeAccess> access(weights());
+  const ProvidedRange range = access->provide(0, 10).value();
+  EXPECT_EQ(testing::mappings_of(path_), 1);
+  std::optional<RangeAccess> copy(*access);
+  access.reset();
+
+  EXPECT_EQ(testing::mappings_of(path_), 1);
+  EXPECT_EQ(*range.data, testing::pattern(1, 1)[0]);
+  copy.reset();
+  EXPECT_EQ(testing::mappings_of(path_), 0);
+}
+
+// Shows S5.17.
+TEST_F(RangeAccessTest, ThreadsProvideAndReleaseAtOnce) {
+  std::atomic<int> balance{0};
+  const RangeAccess access(weights(), {.provided = [&](ByteView) -> Status {
+                                         ++balance;
+                                         return Done{};
+                                       },
+                                       .released = [&](ByteView) { --balance; }});
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 16; ++t) {
+    threads.emplace_back([&access, t] {
+      for (std::uint64_t i = 0; i < 200; ++i) {
+        const auto range = access.provide((t * 200 + i) * 50 % 190'000, 64);
+        ASSERT_TRUE(range.ok());
+        ASSERT_TRUE(access.release(range.value().id).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(balance, 0);
+  EXPECT_EQ(access.outstanding(), 0U);
+}
+
+}  // namespace
+}  // namespace fatctx

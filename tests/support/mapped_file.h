@@ -1,0 +1,64 @@
+// A mapped file of known bytes that no page of is in memory, and what the system says about it.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mapping/mapped_region.h"
+#include "mapping/page_lock.h"
+#include "mapping/page_range.h"
+#include "mapping/residency.h"
+#include "mapping/unique_fd.h"
+#include "support/temp_dir.h"
+
+namespace fatctx::support {
+
+// Bytes of `path` that the page cache holds, in whole pages. Asked by mincore through a map of its own, which touches
+// nothing; it tells the truth to the owner of the file only.
+[[nodiscard]] inline std::size_t cached_bytes(const std::string& path) {
+  const auto file = mapping::open_for_reading(path).value();
+  const auto region = mapping::map_file_raw(*file, file->identity().value().size).value();
+  const std::size_t page = mapping::page_size();
+  std::vector<unsigned char> present((region->bytes().size() + page - 1) / page);
+  void* start = const_cast<std::byte*>(region->bytes().data());
+  if (::mincore(start, region->bytes().size(), present.data()) != 0) throw std::runtime_error("mincore failed");
+  std::size_t bytes = 0;
+  for (const unsigned char one : present) bytes += (one & 1U) != 0 ? page : 0;
+  return bytes;
+}
+
+// Writes what is dirty and drops `path` from the page cache. Requires: nobody has pages of it mapped.
+inline void drop_from_cache(const std::string& path) {
+  const mapping::UniqueFd descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (::fsync(descriptor.get()) != 0) throw std::runtime_error("fsync failed");
+  (void)::posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+// Sanitizers make locking do nothing, so that their own memory is not locked; some systems refuse it.
+[[nodiscard]] inline bool locking_works() {
+  static const bool works = [] {
+    const TempDir folder;
+    write_file(folder.file("probe"), Bytes(mapping::page_size(), std::byte{1}));
+    const auto file = mapping::open_for_reading(folder.file("probe")).value();
+    const auto region = mapping::map_file_raw(*file, mapping::page_size()).value();
+    const auto lock = mapping::PageLock::of(region->bytes());
+    return lock.ok() && mapping::use_of_map(region->bytes()).value().locked != 0;
+  }();
+  return works;
+}
+
+// Reads one byte of every page, as a consumer would.
+inline unsigned touch(ByteView bytes) {
+  const auto* data = reinterpret_cast<const volatile unsigned char*>(bytes.data());
+  unsigned sum = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += mapping::page_size()) sum += data[at];
+  return sum;
+}
+
+}  // namespace fatctx::support

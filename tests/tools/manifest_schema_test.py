@@ -1,0 +1,281 @@
+"""docs/manifest.schema.json and the parser of the command say the same of every manifest.
+
+Shows that a manifest which an editor accepts with the schema is one that `fatctx pack` reads, and the other way round,
+and that the lists of keys and words in errors are those of the schema.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed; scripts/setup.sh does")
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
+
+# A manifest with everything in it; the changes below put one thing wrong, or right in another way.
+WHOLE = {
+    "schema": "fatctx.manifest/1", "name": "net", "group": "chat",
+    "options": {"team": "vision", "level": 3, "rate": 0.5, "fast": True, "note": "",
+                "ep": {"value": "qnn", "owner": "onnxruntime"}},
+    "records": [
+        {"type": "weight_blob", "name": "w", "file": "w.bin", "format": "raw",
+         "tensors": {"format": "ranges", "ranges": [
+             {"name": "a", "dtype": "int4", "shape": [3, 3], "offset": 64},
+             {"name": "b", "dtype": "float16", "shape": [], "offset": 0, "alias": True}]}},
+        {"type": "context_binary", "name": "c", "file": "sub/c.bin", "unit": "prefill", "weights": ["w"],
+         "target": {"backend": "htp", "arch": "v75", "features": ["x", "y"], "part": "SM8650", "qnn_soc": 57, "vtcm_mb": 8,
+                    "sdk": "2.48", "api": "1.2", "blob": "3.0.1", "variant": "fp16", "generic": True},
+         "graphs": [{"name": "g", "inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 3]}], "outputs": []}],
+         "producer": "tool 1"},
+        {"type": "weight_blob", "name": "p", "file": "p.irpa", "tensors": {"format": "irpa", "shapes_from": "m.onnx"}},
+        {"type": "context_binary", "name": "d", "file": "d.bin", "target": {"backend": "cpu"}, "graphs": {"from": "m.onnx"}},
+        {"type": "source_model", "name": "s", "file": "m.onnx", "codec": "none"},
+        {"type": "opaque", "name": "log", "file": "log.txt", "codec": "lz4", "options": {"a": {"value": 1}}},
+        {"type": "wrapper_model", "name": "wrap", "file": "ctx.onnx"},
+    ],
+}
+GONE = object()
+
+
+def changed(pointer: str, value) -> dict:
+    manifest = copy.deepcopy(WHOLE)
+    at = manifest
+    *steps, last = pointer.removeprefix("/").split("/")
+    for step in steps:
+        at = at[int(step)] if isinstance(at, list) else at[step]
+    if isinstance(at, list):
+        last = int(last)
+    if value is GONE:
+        del at[last]
+    else:
+        at[last] = value
+    return manifest
+
+
+# (JSON pointer, new value): one change of WHOLE each.
+GOOD = [
+    ("/group", GONE), ("/options", GONE), ("/options", {}), ("/name", "é/\t"), ("/records/2/name", "p 2\u00e9"),
+    ("/records/0/codec", "none"), ("/records/1/codec", "none"), ("/records/6/codec", "none"), ("/records/4/codec", GONE),
+    ("/records/4/codec", "lz4"), ("/records/5/codec", "none"), ("/records/6/target", {"backend": "cpu"}),
+    ("/records/1/weights", GONE), ("/records/1/weights", []), ("/records/1/weights", ["p", "w", "p"]),
+    ("/records/1/target/features", []), ("/records/1/target/qnn_soc", 4294967295), ("/records/1/target/vtcm_mb", 0),
+    ("/records/1/target/sdk", "v2"), ("/records/1/target/sdk", "65535.65535.4294967295.4294967295"),
+    ("/records/1/target/sdk", "0002.0048"), ("/records/1/target/sdk", "0"), ("/records/1/target/generic", False),
+    ("/records/1/graphs", []), ("/records/1/graphs/0/inputs", GONE), ("/records/1/graphs/0/inputs/0/shape", []),
+    ("/records/1/graphs/0/inputs/0/shape", [9223372036854775807, 0]), ("/records/1/graphs/0/inputs/0/dtype", "whatever"),
+    ("/records/0/tensors/ranges", []), ("/records/0/tensors/ranges/0/offset", 18446744073709551615),
+    ("/records/0/tensors/ranges/0/shape", [0, 1099511627776]), ("/records/0/tensors/ranges/1/alias", False),
+    ("/records/2/tensors/shapes_from", GONE), ("/options/level", -1.5e300), ("/options/ep/owner", GONE),
+    ("/options/ep/value", False), ("/options/ep/value", ""), ("/options/", "an empty key"), ("/records/5/options", {}),
+]
+
+BAD = [
+    ("/schema", GONE), ("/schema", "fatctx.manifest/2"), ("/schema", 1), ("/name", GONE), ("/name", ""), ("/name", 7),
+    ("/name", None), ("/gruop", "chat"), ("/group", ""), ("/group", []), ("/records", GONE), ("/records", []),
+    ("/records", {}), ("/records/0", "w"), ("/records/0", []), ("/options", []), ("/options", None),
+    ("/options/level", []), ("/options/level", None), ("/options/ep/ownr", "x"), ("/options/ep/owner", ""),
+    ("/options/ep/owner", 1), ("/options/ep/value", GONE), ("/options/ep/value", {"value": 1}), ("/options/ep/value", None),
+    ("/records/0/type", GONE), ("/records/0/type", "weights"), ("/records/0/type", "tensor_table"),
+    ("/records/0/type", "description"), ("/records/0/type", 2), ("/records/0/name", GONE), ("/records/0/name", ""),
+    ("/records/0/file", GONE), ("/records/0/file", ""), ("/records/0/file", ["w"]), ("/records/0/fiel", "w"),
+    ("/records/0/weights", ["p"]), ("/records/0/codec", "lz4"), ("/records/1/codec", "lz4"), ("/records/6/codec", "lz4"),
+    ("/records/4/codec", "zstd"), ("/records/4/codec", ""), ("/records/4/codec", None), ("/records/4/codec", True),
+    ("/records/4/weights", []), ("/records/4/tensors", {"format": "irpa"}), ("/records/3/target", GONE),
+    ("/records/3/target", {}), ("/records/3/target", "cpu"), ("/records/3/target", None),
+    ("/records/1/target/backend", ""), ("/records/1/target/arhc", "v75"), ("/records/1/target/arch", ""),
+    ("/records/1/target/features", "x"), ("/records/1/target/features", ["x", ""]), ("/records/1/target/features", ["x", 2]),
+    ("/records/1/target/qnn_soc", 4294967296), ("/records/1/target/qnn_soc", -1), ("/records/1/target/qnn_soc", 1.5),
+    ("/records/1/target/qnn_soc", True), ("/records/1/target/vtcm_mb", "8"), ("/records/1/target/sdk", 2.48),
+    ("/records/1/target/sdk", ""), ("/records/1/target/sdk", "v"), ("/records/1/target/sdk", "2."),
+    ("/records/1/target/sdk", ".2"), ("/records/1/target/sdk", "2.x"), ("/records/1/target/sdk", "-2"),
+    ("/records/1/target/sdk", "+2"), ("/records/1/target/sdk", " 2"), ("/records/1/target/sdk", "2 "),
+    ("/records/1/target/sdk", "1.2.3.4.5"), ("/records/1/target/sdk", "65536"), ("/records/1/target/sdk", "1.65536"),
+    ("/records/1/target/sdk", "1.1.4294967296"), ("/records/1/target/sdk", "1.1.1.99999999999"),
+    ("/records/1/target/api", "x"), ("/records/1/target/blob", "x"), ("/records/1/target/generic", 1),
+    ("/records/1/target/generic", "true"), ("/records/1/weights", "w"), ("/records/1/weights", [1]),
+    ("/records/1/weights", [""]), ("/records/1/unit", ""), ("/records/1/producer", 1), ("/records/0/format", ""),
+    ("/records/1/graphs", "m.onnx"), ("/records/1/graphs", {}), ("/records/1/graphs", {"from": ""}),
+    ("/records/1/graphs", {"from": "m.onnx", "name": "g"}), ("/records/1/graphs", ["g"]), ("/records/1/graphs", None),
+    ("/records/1/graphs/0/name", GONE), ("/records/1/graphs/0/input", []), ("/records/1/graphs/0/inputs", {}),
+    ("/records/1/graphs/0/inputs/0/name", GONE), ("/records/1/graphs/0/inputs/0/dtype", ""),
+    ("/records/1/graphs/0/inputs/0/shape", GONE), ("/records/1/graphs/0/inputs/0/shape", [-2]),
+    ("/records/1/graphs/0/inputs/0/shape", [9223372036854775808]), ("/records/1/graphs/0/inputs/0/shape", [1.5]),
+    ("/records/1/graphs/0/inputs/0/shape", ["?"]), ("/records/1/graphs/0/inputs/0/size", 1),
+    ("/records/0/tensors", []), ("/records/0/tensors/format", GONE), ("/records/0/tensors/format", "raw"),
+    ("/records/0/tensors/ranges", GONE), ("/records/0/tensors/ranges", {}), ("/records/0/tensors/shapes_from", "m.onnx"),
+    ("/records/2/tensors/ranges", []), ("/records/2/tensors/shapes_from", ""), ("/records/2/tensors/shape_from", "m"),
+    ("/records/0/tensors/ranges/0", 1), ("/records/0/tensors/ranges/0/name", ""), ("/records/0/tensors/ranges/0/dtype", "int3"),
+    ("/records/0/tensors/ranges/0/dtype", GONE), ("/records/0/tensors/ranges/0/shape", GONE),
+    ("/records/0/tensors/ranges/0/shape", 9), ("/records/0/tensors/ranges/0/shape", [3, -3]),
+    ("/records/0/tensors/ranges/0/shape", [18446744073709551616]), ("/records/0/tensors/ranges/0/offset", GONE),
+    ("/records/0/tensors/ranges/0/offset", -1), ("/records/0/tensors/ranges/0/offest", 1),
+    ("/records/0/tensors/ranges/0/alias", "yes"), ("/records/0/tensors/ranges/0/size", 5),
+]
+
+# Refused by the parser for what no schema can say; the schema's $comment names each kind.
+BEYOND = [
+    ("names of records are unique", changed("/records/2/name", "w")),
+    ("weights name weight blobs", changed("/records/1/weights", ["ww"])),
+    ("weights name weight blobs", changed("/records/1/weights", ["c"])),
+    ("without a fraction", changed("/records/1/target/qnn_soc", 57.0)),
+    ("fits 64 bits", changed("/records/0/tensors/ranges/0/shape", [4294967296, 4294967296])),
+]
+
+
+@pytest.fixture(scope="session")
+def verdicts(tmp_path_factory):
+    """A function from manifests (texts) to what the parser says: None or the error's words."""
+    program = BUILD / "tests" / "manifest_verdicts"
+    if not program.exists():
+        pytest.skip(f"{program} is not built; scripts/build.sh does")
+    folder = tmp_path_factory.mktemp("manifests")
+
+    def ask(texts: list[str]) -> list[str | None]:
+        names = []
+        for i, text in enumerate(texts):
+            names.append(folder / f"{i}.json")
+            names[-1].write_text(text, encoding="utf-8")
+        done = subprocess.run([str(program), *map(str, names)], capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return ask
+
+
+def without_comments(text: str) -> str:
+    token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+    return token.sub(lambda match: match.group() if match.group().startswith('"') else "", text)
+
+
+def manifests_of_the_project() -> list[tuple[str, str]]:
+    """Every manifest that stands whole in a page, a sample or the input of a case."""
+    found = []
+    block = re.compile(r"^```jsonc?\n(.*?)^```$|<<'JSON'\n(.*?)^JSON$", re.MULTILINE | re.DOTALL)
+    for name in sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("README.md"), *ROOT.glob("tests/cli/setup/*.sh"),
+                        *ROOT.glob("tests/cli/cases/*/setup"), *ROOT.glob("samples/**/*.md")]):
+        for match in block.finditer(name.read_text()):
+            text = match.group(1) or match.group(2)
+            if "fatctx.manifest/1" in text:
+                found.append((str(name.relative_to(ROOT)), text))
+    return found
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_both_accept_every_good_manifest(verdicts):
+    manifests = [WHOLE, *(changed(pointer, value) for pointer, value in GOOD)]
+    manifests += [{"schema": "fatctx.manifest/1", "name": "n", "records": [{"type": "opaque", "name": "a", "file": "a"}]}]
+
+    said = verdicts([json.dumps(manifest) for manifest in manifests])
+
+    assert len(manifests) >= 38
+    for (pointer, value), words, manifest in zip([("", None), *GOOD, ("small", None)], said, manifests):
+        errors = [error.message for error in VALIDATOR.iter_errors(manifest)]
+        assert errors == [], (pointer, value)
+        assert words is None, (pointer, value)
+
+
+@pytest.mark.parametrize("pointer,value", BAD, ids=lambda part: str(part)[:40])
+def test_the_schema_refuses_every_bad_manifest(pointer, value):
+    assert not VALIDATOR.is_valid(changed(pointer, value))
+
+
+def test_the_parser_refuses_every_bad_manifest_and_names_the_place(verdicts):
+    assert len(BAD) >= 40
+    said = verdicts([json.dumps(changed(pointer, value)) for pointer, value in BAD])
+    for (pointer, value), words in zip(BAD, said):
+        assert words is not None, (pointer, value)
+        assert "not JSON" not in words
+        place = words.removeprefix("m.json: ").split(": ")[0]
+        parent = pointer.rsplit("/", 1)[0] or "the whole file"
+        assert place.startswith((pointer, parent)), (pointer, value, words)
+
+
+def test_what_no_schema_can_say_the_parser_says(verdicts):
+    said = verdicts([json.dumps(manifest) for _, manifest in BEYOND])
+    for (kind, manifest), words in zip(BEYOND, said):
+        assert kind in SCHEMA["$comment"]
+        assert VALIDATOR.is_valid(manifest), kind
+        assert words is not None, kind
+    twice = json.dumps(WHOLE).replace('"name": "net"', '"name": "net", "name": "net"')
+    assert "no object says a key twice" in SCHEMA["$comment"]
+    assert VALIDATOR.is_valid(json.loads(twice))
+    assert "stands twice" in verdicts([twice])[0]
+
+
+def test_both_accept_every_manifest_of_the_project(verdicts):
+    found = manifests_of_the_project()
+    assert len(found) >= 4, [name for name, _ in found]
+    for (name, text), words in zip(found, verdicts([text for _, text in found])):
+        value = json.loads(without_comments(text))
+        assert [error.message for error in VALIDATOR.iter_errors(value)] == [], name
+        assert words is None, name
+
+
+def quoted(words: str) -> list[str]:
+    """The list behind "allowed: " of an error, without a suggestion before it."""
+    return re.findall(r'"([^"]*)"', words.rsplit("allowed: ", 1)[1])
+
+
+OBJECTS = [
+    ("", SCHEMA), ("/records/0", SCHEMA["$defs"]["record"]), ("/records/1/target", SCHEMA["$defs"]["target"]),
+    ("/records/0/tensors", SCHEMA["$defs"]["tensors"]), ("/records/0/tensors/ranges/0", SCHEMA["$defs"]["range"]),
+    ("/records/3/graphs", SCHEMA["$defs"]["graphs"]["anyOf"][0]), ("/records/1/graphs/0", SCHEMA["$defs"]["graph"]),
+    ("/records/1/graphs/0/inputs/0", SCHEMA["$defs"]["graph_tensor"]), ("/options/ep", SCHEMA["$defs"]["owned_option"]),
+]
+WORDS = [
+    ("/schema", SCHEMA["properties"]["schema"]), ("/records/0/type", SCHEMA["$defs"]["record"]["properties"]["type"]),
+    ("/records/4/codec", SCHEMA["$defs"]["record"]["properties"]["codec"]),
+    ("/records/0/tensors/format", SCHEMA["$defs"]["tensors"]["properties"]["format"]),
+    ("/records/0/tensors/ranges/0/dtype", SCHEMA["$defs"]["range"]["properties"]["dtype"]),
+]
+
+
+def test_the_keys_that_errors_list_are_those_of_the_schema(verdicts):
+    said = verdicts([json.dumps(changed(f"{pointer}/zzzzzz", 1)) for pointer, _ in OBJECTS])
+    for (pointer, schema), words in zip(OBJECTS, said):
+        assert words.startswith(f"m.json: {pointer}/zzzzzz: unknown key; "), words
+        assert quoted(words) == list(schema["properties"]), pointer
+
+
+def test_the_words_that_errors_list_are_those_of_the_schema(verdicts):
+    said = verdicts([json.dumps(changed(pointer, "zzzzzz")) for pointer, _ in WORDS])
+    for (pointer, schema), words in zip(WORDS, said):
+        assert words.startswith(f"m.json: {pointer}: found \"zzzzzz\"; "), words
+        assert quoted(words) == schema["enum"], pointer
+
+
+def test_every_object_and_every_enum_of_the_schema_is_looked_at():
+    def nodes(node):
+        if isinstance(node, dict):
+            yield node
+            for value in node.values():
+                yield from nodes(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from nodes(value)
+
+    strict = [node for node in nodes(SCHEMA) if node.get("additionalProperties") is False]
+    enums = [node for node in nodes(SCHEMA) if "enum" in node and node["enum"] != ["source_model", "opaque"]]
+    assert {id(node) for node in strict} == {id(node) for _, node in OBJECTS}
+    assert {id(node) for node in enums} == {id(node) for _, node in WORDS}
+
+
+def test_the_command_prints_the_schema():
+    program = BUILD / "tools" / "fatctx"
+    if not program.exists():
+        pytest.skip(f"{program} is not built; scripts/build.sh does")
+    done = subprocess.run([str(program), "pack", "--schema"], capture_output=True, check=True)
+    assert done.stdout == (ROOT / "docs" / "manifest.schema.json").read_bytes()
+    assert done.stderr == b""
