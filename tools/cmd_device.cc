@@ -32,9 +32,8 @@ std::string device_text(const Detection& detection) {
   if (device.api) block.add("api", to_text(*device.api));
   if (device.blob) block.add("blob", to_text(*device.blob));
   const MappingCapability mapping = file_mapping_capability();
-  block.add("mapping", mapping.available
-                           ? mapping.how + ", pages of " + std::to_string(mapping.page_bytes) + " bytes"
-                           : "not available: records are copied once per process");
+  block.add("mapping", mapping.available ? mapping.how + ", pages of " + std::to_string(mapping.page_bytes) + " bytes"
+                                         : "not available: records are copied once per process");
   Table table({{"source"}, {"state"}, {"value as read"}});
   for (const DetectionSource& source : detection.sources) table.add_row({source.id, source.state, source.raw});
   return block.text() + "\n" + table.text();

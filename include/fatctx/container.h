@@ -230,10 +230,10 @@ class Container {
   [[nodiscard]] Result<RecordView> acquire(std::uint32_t record_id) const;
   [[nodiscard]] Result<RecordView> acquire(std::string_view name) const;
 
-  // Brings the pages of exactly this record into memory, so that first touches do not wait for the disk. Checks nothing,
-  // and touches no page itself: a file that was cut or a disk that fails is an error, not a signal.
-  // Errors: not_found, unsupported (as acquire), changed, io (naming the first bad byte), no_resource.
-  // Cost:   reads what is not in the page cache, in steps of 4 MiB.
+  // Brings the pages of exactly this record into memory, so that first touches do not wait for the disk. Checks
+  // nothing, and touches no page itself: a file that was cut or a disk that fails is an error, not a signal. Errors:
+  // not_found, unsupported (as acquire), changed, io (naming the first bad byte), no_resource. Cost:   reads what is
+  // not in the page cache, in steps of 4 MiB.
   [[nodiscard]] Result<PrefetchReport> prefetch(std::uint32_t record_id, const PrefetchOptions& options = {}) const;
   // The same on a thread of its own. Errors: not_found, unsupported, no_resource (no thread); the others come from
   // PrefetchHandle::wait.

@@ -40,7 +40,6 @@ struct MappingCapability {
 // How often this process copied because somebody could not take mapped memory (kAuto only). Any thread.
 [[nodiscard]] std::uint64_t file_mapping_fallbacks() noexcept;
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Seams for embedders.
 
 // Maps files in place of the system's mmap: a runtime that has a mapping of its own, or a test.

@@ -10,7 +10,7 @@ namespace fatctx::python {
 namespace nb = nanobind;
 
 // The keywords as they stand in a signature.
-#define FATCTX_OPEN_KEYWORDS \
+#define FATCTX_OPEN_KEYWORDS                                                                         \
   "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
   "file_mapping: str = 'auto'"
 
