@@ -27,7 +27,12 @@ class Registry;
 enum class VerifyPolicy : std::uint8_t {
   kRecordOnAcquire,  // the leaves a view touches, once per mapping, before the view is handed out
   kNone,             // the caller vouches for the bytes
+  // Views are copies in sealed memory of this process, made once per record, verified after they were sealed: whoever
+  // can write to the file, or to the mapping of another process, cannot change them any more. Costs the bytes and the
+  // time to read and hash them. Linux; elsewhere acquire answers unsupported.
+  kPrivateCopy,
 };
+[[nodiscard]] std::string_view verify_policy_name(VerifyPolicy policy) noexcept;  // "record_on_acquire", "none", ...
 
 struct OpenOptions {
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
@@ -206,6 +211,11 @@ class Container {
   // Errors: those of open.
   [[nodiscard]] Result<Container> reopen() const;
 
+  // Is the file still what was opened, and were all mapped bytes there? What a user of a view asks before it trusts a
+  // result. acquire, prefetch, lock and the begin and end of a session ask by themselves.
+  // Errors: changed, mapping_lost (only with the guard of mapping_guard.h), io.
+  [[nodiscard]] Status check() const;
+
   [[nodiscard]] OpenReport report() const;
   // In ascending record id. Lifetime: borrows from this container, as do all strings in it.
   [[nodiscard]] std::span<const RecordInfo> records() const& noexcept;
@@ -222,7 +232,7 @@ class Container {
   [[nodiscard]] Result<Selection> select(const Device& device, const SelectPolicy& policy = {}) const;
 
   // Errors: not_found, unsupported (multi-slice, recipe or packed record), checksum_mismatch (naming record and file
-  //         offset), io, truncated (the file is shorter than it was).
+  //         offset), io, changed, mapping_lost.
   //         When views are copies: out_of_memory (naming the bytes), those of the allocator.
   // Cost: policy record_on_acquire reads the record once per mapping; afterwards and with `none`, no IO. A copy is read
   // and

@@ -71,6 +71,11 @@ class Session {
   // Other sessions may hold the same records: theirs come back from the file as well.
   [[nodiscard]] Result<ReleaseReport> release(const ReleaseOptions& options = {}) const;
 
+  // Gives all views of this session back and says whether what was computed from them can be trusted. Without it, the
+  // destructor gives them back and nobody is told. Copies of views that the caller made stay valid.
+  // Errors: those of Container::check. After it the session is empty; ending it again asks again.
+  [[nodiscard]] Status end();
+
  private:
   friend class Model;
   explicit Session(Container container) : container_(std::move(container)) {}

@@ -13,7 +13,7 @@ struct FilesystemKind {
 
 // From the magic number that statfs reports; pure, so that kinds which cannot be mounted in a test are tested too.
 [[nodiscard]] FilesystemKind filesystem_kind_of_magic(std::uint64_t magic) noexcept;
-// Never fails: a filesystem that cannot be asked is "unknown".
+// Never fails: a filesystem that cannot be asked is "unknown", and trusted no more than a remote one.
 [[nodiscard]] FilesystemKind filesystem_kind(int descriptor) noexcept;
 
 }  // namespace fatctx::mapping

@@ -1,6 +1,7 @@
 #include <sys/vfs.h>
 
 #include "mapping/filesystem_kind.h"
+#include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -38,7 +39,8 @@ FilesystemKind filesystem_kind_of_magic(std::uint64_t magic) noexcept {
 
 FilesystemKind filesystem_kind(int descriptor) noexcept {
   struct statfs fs = {};
-  if (::fstatfs(descriptor, &fs) != 0) return {};
+  // What cannot be asked is not trusted either.
+  if (uninterrupted([&] { return ::fstatfs(descriptor, &fs); }) != 0) return {.remote = true};
   // f_type is signed on some hosts; only 32 bits of it are the magic.
   return filesystem_kind_of_magic(static_cast<std::uint32_t>(fs.f_type));
 }

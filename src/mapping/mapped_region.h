@@ -15,13 +15,16 @@
 namespace fatctx::mapping {
 
 // Ownership: unmaps when destroyed. Threads: immutable.
-// The file:  may be replaced by rename; if it is truncated, touching the lost pages raises SIGBUS in whoever touches.
+// The file:  may be replaced by rename; if it is truncated, touching the lost pages raises SIGBUS in whoever touches,
+//            unless the guard of bus_guard.h is installed.
 class MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   [[nodiscard]] virtual ByteView bytes() const noexcept = 0;
   // True if pages that are given back come again from the file. Memory of any other kind would lose its content.
   [[nodiscard]] virtual bool backed_by_file() const noexcept { return false; }
+  // True once the guard has put zeros in place of bytes that went away. Sticky.
+  [[nodiscard]] virtual bool lost() const noexcept { return false; }
 };
 
 // Maps [0, size) shared and read-only, left out of core dumps. The size of the file is compared before and after

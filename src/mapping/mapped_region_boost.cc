@@ -8,6 +8,7 @@
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 
+#include "mapping/bus_guard.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_error.h"
 
@@ -29,15 +30,18 @@ class DescriptorAdapter {
 
 class BoostRegion final : public MappedRegion {
  public:
-  BoostRegion(bip::mapped_region region, std::size_t before) noexcept : region_(std::move(region)), before_(before) {}
+  BoostRegion(bip::mapped_region region, std::size_t before)
+      : region_(std::move(region)), before_(before), watch_(bytes()) {}
   [[nodiscard]] ByteView bytes() const noexcept override {
     return ByteView(static_cast<const std::byte*>(region_.get_address()), region_.get_size()).subspan(before_);
   }
   [[nodiscard]] bool backed_by_file() const noexcept override { return true; }
+  [[nodiscard]] bool lost() const noexcept override { return watch_.lost(); }
 
  private:
   bip::mapped_region region_;
   std::size_t before_;  // bytes of the page below that are not ours to hand out
+  BusWatch watch_;      // the last member: it ends before the bytes are unmapped
 };
 
 }  // namespace

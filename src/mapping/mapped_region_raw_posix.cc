@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "mapping/bus_guard.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_error.h"
 
@@ -18,16 +19,18 @@ struct Unmap {
 
 class RawRegion final : public MappedRegion {
  public:
-  RawRegion(std::unique_ptr<void, Unmap> address, std::size_t before) noexcept
-      : address_(std::move(address)), before_(before) {}
+  RawRegion(std::unique_ptr<void, Unmap> address, std::size_t before)
+      : address_(std::move(address)), before_(before), watch_(bytes()) {}
   [[nodiscard]] ByteView bytes() const noexcept override {
     return ByteView(static_cast<const std::byte*>(address_.get()), address_.get_deleter().size).subspan(before_);
   }
   [[nodiscard]] bool backed_by_file() const noexcept override { return true; }
+  [[nodiscard]] bool lost() const noexcept override { return watch_.lost(); }
 
  private:
   std::unique_ptr<void, Unmap> address_;
   std::size_t before_;  // bytes of the page below that are not ours to hand out
+  BusWatch watch_;      // the last member: it ends before the bytes are unmapped
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "mapping/os_error.h"
+#include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -37,10 +38,10 @@ int UniqueFd::reset() noexcept {
 
 Status PosixFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   while (!buffer.empty()) {
-    const ssize_t got =
-        ::pread(fd_.get(), buffer.data(), std::min(buffer.size(), kMaxTransfer), static_cast<off_t>(offset));
+    const ssize_t got = uninterrupted([&] {
+      return ::pread(fd_.get(), buffer.data(), std::min(buffer.size(), kMaxTransfer), static_cast<off_t>(offset));
+    });
     if (got < 0) {
-      if (errno == EINTR) continue;
       Error error = os_error(errno, fmt::format("cannot read {}", name_));
       error.where.file_offset = offset;
       return error;
@@ -58,10 +59,10 @@ Status PosixFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) con
 
 Status PosixFile::write_at(std::uint64_t offset, ByteView bytes) {
   while (!bytes.empty()) {
-    const ssize_t put =
-        ::pwrite(fd_.get(), bytes.data(), std::min(bytes.size(), kMaxTransfer), static_cast<off_t>(offset));
+    const ssize_t put = uninterrupted([&] {
+      return ::pwrite(fd_.get(), bytes.data(), std::min(bytes.size(), kMaxTransfer), static_cast<off_t>(offset));
+    });
     if (put < 0) {
-      if (errno == EINTR) continue;
       Error error = os_error(errno, fmt::format("cannot write {}", name_));
       error.where.file_offset = offset;
       return error;
@@ -76,7 +77,9 @@ Status PosixFile::write_at(std::uint64_t offset, ByteView bytes) {
 Status PosixFile::allocate(std::uint64_t size) {
   if (size == 0) return Done{};
   // Not posix_fallocate: glibc emulates it by writing where the filesystem cannot, which changes the size.
-  if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) == 0) return Done{};
+  if (uninterrupted([&] { return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)); }) == 0) {
+    return Done{};
+  }
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
     return os_error(errno, fmt::format("cannot reserve {} bytes for {}", size, name_));
   }
@@ -101,7 +104,8 @@ Result<std::unique_ptr<OsFile>> open_for_reading(const std::string& path, OpenFl
     return Error{ErrorCode::kInvalidArgument, "a path must not contain a NUL character"};
   }
   const int extra = flags.follow_symlinks ? 0 : O_NOFOLLOW;
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | extra));
+  UniqueFd fd(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | extra); }));
   if (!fd.valid()) {
     const int error_number = errno;
     // O_NONBLOCK never blocks here, but a socket does not open at all.

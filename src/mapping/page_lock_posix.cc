@@ -68,6 +68,8 @@ class Table {
 
 Error lock_error(int error_number, std::size_t size) {
   rlimit limit{};
+  const bool refused = error_number == ENOMEM || error_number == EPERM || error_number == EAGAIN;
+  if (!refused) return os_error(error_number, fmt::format("cannot lock {} bytes into memory", size));
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     Error error = os_error(error_number, fmt::format("cannot lock {} bytes into memory", size));
     error.code = ErrorCode::kNoResource;

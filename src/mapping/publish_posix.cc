@@ -15,6 +15,7 @@
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
 #include "mapping/publish.h"
+#include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -42,7 +43,7 @@ class PosixPendingFile final : public PendingFile {
   ~PosixPendingFile() override { remove_temporary(); }
 
   Status open() {
-    folder_fd_ = UniqueFd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    folder_fd_ = UniqueFd(uninterrupted([&] { return ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
     if (!folder_fd_.valid()) return os_error(errno, fmt::format("cannot open folder {}", folder_));
     struct stat st = {};
     if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -53,7 +54,7 @@ class PosixPendingFile final : public PendingFile {
     } else if (errno != ENOENT) {
       return os_error(errno, fmt::format("cannot look at {}", target_));
     }
-    UniqueFd fd(::openat(folder_fd_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, kMode));
+    UniqueFd fd(uninterrupted([&] { return ::openat(folder_fd_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, kMode); }));
     if (!fd.valid()) {
       if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) {
         return os_error(errno, fmt::format("cannot create a file in {}", folder_));
@@ -99,8 +100,10 @@ class PosixPendingFile final : public PendingFile {
   Status open_named(UniqueFd& fd) {
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
       temporary_ = random_name(base_);  // kept first: nothing may fail between the file and our knowing its name
-      fd = UniqueFd(
-          ::openat(folder_fd_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+      fd = UniqueFd(uninterrupted([&] {
+        return ::openat(folder_fd_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        kMode);
+      }));
       if (fd.valid()) return Done{};
       temporary_.clear();
       if (errno != EEXIST) return os_error(errno, fmt::format("cannot create a file in {}", folder_));

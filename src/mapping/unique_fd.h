@@ -20,6 +20,8 @@ class UniqueFd {
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
+  // The caller closes it from here on.
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
   // Closes now; returns errno of close, 0 if it went well. EINTR counts as closed, as Linux has it.
   int reset() noexcept;
 

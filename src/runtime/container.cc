@@ -13,6 +13,7 @@
 #include "runtime/observe.h"
 #include "runtime/record_copy.h"
 #include "runtime/registry.h"
+#include "runtime/sealed_copy.h"
 
 namespace fatctx {
 namespace {
@@ -40,6 +41,18 @@ std::string_view access_path_name(AccessPath path) noexcept {
       return "direct";
     case AccessPath::kCopied:
       return "copied";
+  }
+  return "unknown";
+}
+
+std::string_view verify_policy_name(VerifyPolicy policy) noexcept {
+  switch (policy) {
+    case VerifyPolicy::kRecordOnAcquire:
+      return "record_on_acquire";
+    case VerifyPolicy::kNone:
+      return "none";
+    case VerifyPolicy::kPrivateCopy:
+      return "private_copy";
   }
   return "unknown";
 }
@@ -91,6 +104,10 @@ Result<Container> Container::reopen() const {
   return Container(std::move(opened.container), origin_, opened.already_live, std::move(opened.copy_reason));
 }
 
+Status Container::check() const {
+  return copy_reason_.empty() ? mapped_->recheck() : Done{};  // a copy is what it is, whatever became of the file
+}
+
 OpenReport Container::report() const {
   const container::Header& header = mapped_->header();
   OpenReport report;
@@ -132,6 +149,7 @@ Result<RecordInfo> Container::record(std::uint32_t id) const& {
 }
 
 Result<ContainerDescription> Container::describe() const {
+  FATCTX_TRY(mapped_->check_not_lost());
   const auto all = records();
   const auto record =
       std::find_if(all.begin(), all.end(), [](const RecordInfo& r) { return r.type == RecordType::kDescription; });
@@ -161,7 +179,10 @@ Result<RecordView> Container::acquire_unobserved(std::uint32_t record_id) const 
   const container::RecordForm& form = toc.forms[toc.index_of(*record)];
   auto supported = container::check_supported(*record, form);
   if (!supported.ok()) return in_context(std::move(supported).error(), origin_.path);
-  if (!copy_reason_.empty()) return shared_copy(*this, *record, origin_.options.allocator);
+  if (!copy_reason_.empty()) {
+    const bool sealed = origin_.options.verify == VerifyPolicy::kPrivateCopy;
+    return shared_copy(*this, *record, sealed ? sealed_allocator() : origin_.options.allocator);
+  }
   FATCTX_TRY(mapped_->recheck());
   if (record->slice_count == 0) return RecordView(attach_view(mapped_, *record, nullptr), record_id, {});
   const container::Slice& slice = toc.slices[form.first_slice];
@@ -181,6 +202,7 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 }
 
 Result<VerifyReport> Container::verify(const Progress& progress) const {
+  FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   return ended(span, container::verify_container(mapped_->file(), progress));
 }
@@ -188,6 +210,7 @@ Result<VerifyReport> Container::verify(const Progress& progress) const {
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
   const RecordInfo* record = mapped_->toc().find(record_id);
   if (record == nullptr) return this->record(record_id).error();
+  FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   span.about(*record);
   return ended(span, container::verify_record(mapped_->file(), mapped_->toc(), *record, progress));

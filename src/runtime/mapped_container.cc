@@ -91,7 +91,22 @@ void MappedContainer::renew(const mapping::FileIdentity& identity) const {
   }
 }
 
+bool MappedContainer::lost() const noexcept {
+  const mapping::MappedRegion* region = this->region();
+  return region != nullptr && region->lost();
+}
+
+Status MappedContainer::check_not_lost() const {
+  if (!lost()) return Done{};
+  return Error{
+      ErrorCode::kMappingLost,
+      fmt::format("{}: bytes of the file went away while they were mapped, and zeros stand in their place; what "
+                  "was computed from them is not valid; open the file again, and replace files by rename",
+                  name_)};
+}
+
 Status MappedContainer::recheck() const {
+  FATCTX_TRY(check_not_lost());
   FATCTX_ASSIGN(const mapping::FileIdentity now, file_->identity());
   if (now == identity()) return Done{};
   const auto changed = [&](const std::string& how) {

@@ -77,8 +77,12 @@ class MappedContainer {
   [[nodiscard]] const mapping::MappedRegion* region() const noexcept { return region_.load(std::memory_order_acquire); }
   [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
 
+  // Were all mapped bytes there whenever somebody read them? Knows only what the guard of bus_guard.h has seen.
+  // Errors: mapping_lost, now and for ever.
+  [[nodiscard]] Status check_not_lost() const;
+  [[nodiscard]] bool lost() const noexcept;
   // Is it still the file that was opened? One fstat; only when that shows a difference, the header is read again.
-  // Errors: changed (truncated, or rewritten as something else), io.
+  // Errors: mapping_lost, changed (truncated, or rewritten as something else), io.
   [[nodiscard]] Status recheck() const;
   // Takes a new look of the file that somebody else has checked already.
   void renew(const mapping::FileIdentity& identity) const;

@@ -91,6 +91,15 @@ Result<Session> Model::begin_session() const {
   return session;
 }
 
+Status Session::end() {
+  binaries_.clear();
+  units_.clear();
+  weights_.clear();
+  record_ids_.clear();
+  attached_.reset();
+  return container_.check();
+}
+
 Result<RecordView> Session::binary(std::string_view unit) const {
   if (unit.empty() && binaries_.size() == 1) return binaries_.front();
   const auto found = std::find(units_.begin(), units_.end(), unit);

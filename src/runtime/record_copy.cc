@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "container/hash.h"
 #include "container/open.h"
 #include "fatctx/extract.h"
 #include "mapping/fork_hook.h"
@@ -12,6 +13,7 @@
 #include "runtime/live_table.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
+#include "runtime/sealed_copy.h"
 
 namespace fatctx {
 
@@ -98,6 +100,14 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
   }));
   auto filled = allocator->filled(block);
   if (!filled.ok()) return in_context(std::move(filled).error(), allocator->name());
+  // What nobody can change any more is looked at once more: what was verified before could be changed until then.
+  if (allocator == sealed_allocator() &&
+      container::hash128({block.data, static_cast<std::size_t>(record.size_bytes)}) != record.hash) {
+    return Error{ErrorCode::kChecksumMismatch,
+                 "the copy was changed while it was made; somebody writes to the memory "
+                 "of this process",
+                 {.rule = "F37"}};
+  }
   return copy;
 }
 

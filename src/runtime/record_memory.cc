@@ -21,6 +21,7 @@ Status give_back(const Container& container, std::uint32_t record_id, const Rele
   const MappedContainer& mapped = *RecordReader::of(container);
   const RecordInfo& record = *mapped.toc().find(record_id);
   report.asked_bytes += record.size_bytes;
+  FATCTX_TRY(mapped.check_not_lost());
   const mapping::MappedRegion* region = mapped.region();
   if (RecordReader::copies(container) || region == nullptr || !region->backed_by_file()) return Done{};
   observe::Span span(ProfileEventKind::kRelease, RecordReader::path(container));

@@ -57,6 +57,16 @@ std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::O
 // Maps if the caller wants that and it can be; else the reason why views are copies, empty if they are not.
 Result<std::string> settle_mapping(const MappedContainer& container, const std::string& name,
                                    const OpenOptions& options) {
+  if (options.verify == VerifyPolicy::kPrivateCopy) {
+    const std::string_view conflict = options.file_mapping == FileMapping::kRequire ? "mapping is required"
+                                      : options.allocator ? "memory of the caller cannot be sealed"
+                                                          : "";
+    if (!conflict.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: private copies were asked for, and {}; choose one", name, conflict)};
+    }
+    return std::string("private copies were asked for");
+  }
   if (options.allocator) {
     if (options.file_mapping == FileMapping::kRequire) {
       return Error{ErrorCode::kInvalidArgument,
@@ -99,7 +109,7 @@ std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::F
                                                                 const OpenOptions& options) const {
   auto live = table_.find({identity.device, identity.inode, window, options.mapping_provider.get()});
   // Times cannot be trusted where another machine writes them.
-  if (!live || live->filesystem().remote || !(live->identity() == identity)) return nullptr;
+  if (!live || live->filesystem().remote || live->lost() || !(live->identity() == identity)) return nullptr;
   return live;
 }
 
@@ -166,7 +176,9 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   if (!identity.regular) return not_regular(name);
   Table::Claim opening(table_, {identity.device, identity.inode, window, options.mapping_provider.get()});
-  if (const auto& live = opening.live()) {
+  std::shared_ptr<const MappedContainer> live = opening.live();
+  if (live && live->lost()) live = nullptr;  // nobody joins a mapping with zeros in it, whatever the file is by now
+  if (live) {
     // Somebody else has opened it while this thread waited, or its times have moved: asked again, because the file
     // may have been appended to while waiting.
     FATCTX_ASSIGN(identity, file->identity());
@@ -174,7 +186,7 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
   }
   auto opened = container::read_toc(*file, identity.size);
   if (!opened.ok()) return in_context(std::move(opened).error(), name);
-  if (const auto& live = opening.live(); live && live->same_container(opened.value().header)) {
+  if (live && live->same_container(opened.value().header)) {
     FATCTX_ASSIGN(Opened joined, join(live, name, options, true));
     live->renew(identity);
     return joined;

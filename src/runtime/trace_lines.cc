@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view verify_name(VerifyPolicy policy) {
-  return policy == VerifyPolicy::kNone ? "none" : "record_on_acquire";
-}
-
 Json names_of(const std::vector<std::uint32_t>& ids, const Container& container) {
   Json names = Json::array();
   for (const std::uint32_t id : ids) {
@@ -121,7 +117,7 @@ Json container_fields(const Container& container) {
 }
 
 Json to_json(const OpenOptions& options) {
-  Json json = {{"verify", verify_name(options.verify)},
+  Json json = {{"verify", verify_policy_name(options.verify)},
                {"follow_symlinks", options.follow_symlinks},
                {"require_local", options.require_local},
                {"file_mapping", file_mapping_name(options.file_mapping)}};
@@ -145,7 +141,7 @@ Json to_json(const SelectPolicy& policy) {
 
 Result<OpenOptions> open_options_from(const Json& json) {
   OpenOptions options;
-  std::string verify(verify_name(options.verify));
+  std::string verify(verify_policy_name(options.verify));
   std::string file_mapping(file_mapping_name(options.file_mapping));
   FATCTX_TRY(Members(json, "options")
                  .take("verify", verify)
@@ -154,10 +150,10 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("file_mapping", file_mapping)
                  .end());
   bool known = false;
-  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone}) {
-    if (verify == verify_name(policy)) options.verify = policy, known = true;
+  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone, VerifyPolicy::kPrivateCopy}) {
+    if (verify == verify_policy_name(policy)) options.verify = policy, known = true;
   }
-  if (!known) return unexpected("options/verify", verify, "\"record_on_acquire\" or \"none\"");
+  if (!known) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");
   known = false;
   for (const FileMapping mapping : {FileMapping::kAuto, FileMapping::kRequire, FileMapping::kDisabled}) {
     if (file_mapping == file_mapping_name(mapping)) options.file_mapping = mapping, known = true;

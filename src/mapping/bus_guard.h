@@ -1,0 +1,42 @@
+// The opt-in guard against SIGBUS: a map whose file was cut under it reads as zeros and says so, in place of ending the
+// process.
+//
+// A map is watched whether or not the guard is installed, so that it may be installed at any time.
+#pragma once
+
+#include <cstdint>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+
+namespace fatctx::mapping {
+
+struct WatchedRange;
+
+// One map of a file, known to the guard.
+//
+// Ownership: the bytes are the caller's; the watch must end before they are unmapped, or a map of somebody else that
+// comes to lie there would be taken for this one.
+class BusWatch {
+ public:
+  // Throws std::bad_alloc.
+  explicit BusWatch(ByteView mapped);
+  BusWatch(BusWatch&& other) noexcept : range_(other.range_) { other.range_ = nullptr; }
+  BusWatch& operator=(BusWatch&&) = delete;
+  ~BusWatch();
+
+  // True once bytes went away under a reader. Sticky. Any thread.
+  [[nodiscard]] bool lost() const noexcept;
+
+ private:
+  WatchedRange* range_;
+};
+
+// Process-wide, and for good: a handler that was installed later may call ours. Faults elsewhere go to the handler
+// that was there before. Errors: what sigaction says.
+[[nodiscard]] Status install_bus_guard();
+[[nodiscard]] bool bus_guard_installed() noexcept;
+// How many maps have lost bytes so far.
+[[nodiscard]] std::uint64_t bus_guard_losses() noexcept;
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,168 @@
+#include "faults/os_faults.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+
+namespace fatctx::faults {
+namespace {
+
+constexpr long kMostInterrupts = 50;
+
+// What a call can suffer beside an error of its own.
+enum Trait : unsigned { kNone = 0, kInterruptible = 1, kTransfers = 2, kMakesDescriptor = 4 };
+
+std::mutex mutex;
+bool armed = false;
+Fault fault;
+long calls_before = 0;
+long injected = 0;
+const char* injected_call = "";
+
+bool concerns(unsigned traits) {
+  if (fault.descriptors_only && (traits & kMakesDescriptor) == 0) return false;
+  switch (fault.kind) {
+    case Kind::kError:
+      return true;
+    case Kind::kInterrupt:
+      return (traits & kInterruptible) != 0;
+    case Kind::kShort:
+      return (traits & kTransfers) != 0;
+  }
+  return false;
+}
+
+bool strikes(const char* call, unsigned traits) {
+  const std::lock_guard lock(mutex);
+  if (!armed || !concerns(traits)) return false;
+  if (calls_before++ < fault.call) return false;
+  if (injected > 0 && !fault.for_ever) return false;
+  if (fault.kind == Kind::kInterrupt && injected >= kMostInterrupts) return false;
+  ++injected;
+  injected_call = call;
+  return true;
+}
+
+bool fails(const char* call, unsigned traits) {
+  if (!strikes(call, traits)) return false;
+  errno = fault.kind == Kind::kInterrupt ? EINTR : fault.error_number;
+  return true;
+}
+
+}  // namespace
+
+Injected::Injected(const Fault& wanted) {
+  const std::lock_guard lock(mutex);
+  fault = wanted;
+  calls_before = injected = 0;
+  injected_call = "";
+  armed = true;
+}
+Injected::~Injected() {
+  const std::lock_guard lock(mutex);
+  armed = false;
+}
+bool Injected::met() const {
+  const std::lock_guard lock(mutex);
+  return injected != 0;
+}
+std::string Injected::call() const {
+  const std::lock_guard lock(mutex);
+  return injected_call;
+}
+
+}  // namespace fatctx::faults
+
+using fatctx::faults::fails;
+using fatctx::faults::Kind;
+using fatctx::faults::strikes;
+
+// NOLINTBEGIN: names and signatures are the linker's and the system's.
+extern "C" {
+
+int __real_open(const char* path, int flags, mode_t mode);
+int __real_openat(int folder, const char* path, int flags, mode_t mode);
+int __real_fcntl(int descriptor, int command, long argument);
+
+int __wrap_open(const char* path, int flags, ...) {
+  std::va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(arguments, unsigned)) : 0;
+  va_end(arguments);
+  using namespace fatctx::faults;
+  return fails("open", kInterruptible | kMakesDescriptor) ? -1 : __real_open(path, flags, mode);
+}
+
+int __wrap_openat(int folder, const char* path, int flags, ...) {
+  std::va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(arguments, unsigned)) : 0;
+  va_end(arguments);
+  using namespace fatctx::faults;
+  return fails("openat", kInterruptible | kMakesDescriptor) ? -1 : __real_openat(folder, path, flags, mode);
+}
+
+int __wrap_fcntl(int descriptor, int command, ...) {
+  std::va_list arguments;
+  va_start(arguments, command);
+  const long argument = va_arg(arguments, long);
+  va_end(arguments);
+  using namespace fatctx::faults;
+  return fails("fcntl", command == F_DUPFD_CLOEXEC ? kMakesDescriptor : kNone)
+             ? -1
+             : __real_fcntl(descriptor, command, argument);
+}
+
+#define FAULTS_CALL(name, traits, failed, result, parameters, arguments) \
+  result __real_##name parameters;                                       \
+  result __wrap_##name parameters {                                      \
+    using namespace fatctx::faults;                                      \
+    return fails(#name, traits) ? failed : __real_##name arguments;      \
+  }
+
+FAULTS_CALL(stat, kNone, -1, int, (const char* path, struct stat* out), (path, out))
+FAULTS_CALL(lstat, kNone, -1, int, (const char* path, struct stat* out), (path, out))
+FAULTS_CALL(fstat, kNone, -1, int, (int descriptor, struct stat* out), (descriptor, out))
+FAULTS_CALL(fstatat, kNone, -1, int, (int folder, const char* path, struct stat* out, int flags),
+            (folder, path, out, flags))
+FAULTS_CALL(fstatfs, kInterruptible, -1, int, (int descriptor, struct statfs* out), (descriptor, out))
+FAULTS_CALL(mmap, kNone, MAP_FAILED, void*,
+            (void* address, size_t size, int protection, int flags, int descriptor, off_t offset),
+            (address, size, protection, flags, descriptor, offset))
+FAULTS_CALL(madvise, kNone, -1, int, (void* address, size_t size, int advice), (address, size, advice))
+FAULTS_CALL(mlock, kNone, -1, int, (const void* address, size_t size), (address, size))
+FAULTS_CALL(memfd_create, kMakesDescriptor, -1, int, (const char* name, unsigned flags), (name, flags))
+FAULTS_CALL(fallocate, kInterruptible, -1, int, (int descriptor, int mode, off_t offset, off_t size),
+            (descriptor, mode, offset, size))
+FAULTS_CALL(fsync, kNone, -1, int, (int descriptor), (descriptor))
+FAULTS_CALL(fchmod, kNone, -1, int, (int descriptor, mode_t mode), (descriptor, mode))
+FAULTS_CALL(linkat, kNone, -1, int, (int from, const char* old_path, int to, const char* new_path, int flags),
+            (from, old_path, to, new_path, flags))
+FAULTS_CALL(renameat2, kNone, -1, int, (int from, const char* old_path, int to, const char* new_path, unsigned flags),
+            (from, old_path, to, new_path, flags))
+
+#undef FAULTS_CALL
+#define FAULTS_TRANSFER(name, buffer)                                                                        \
+  ssize_t __real_##name(int descriptor, buffer data, size_t size, off_t offset);                             \
+  ssize_t __wrap_##name(int descriptor, buffer data, size_t size, off_t offset) {                            \
+    using namespace fatctx::faults;                                                                          \
+    if (fault.kind != Kind::kShort) {                                                                        \
+      return fails(#name, kInterruptible | kTransfers) ? -1 : __real_##name(descriptor, data, size, offset); \
+    }                                                                                                        \
+    const bool half = size > 1 && strikes(#name, kTransfers);                                                \
+    return __real_##name(descriptor, data, half ? size / 2 : size, offset);                                  \
+  }
+
+FAULTS_TRANSFER(pread, void*)
+FAULTS_TRANSFER(pwrite, const void*)
+
+}  // extern "C"
+// NOLINTEND
