@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -52,18 +53,21 @@ struct CopyKeyHash {
 // Holds the container, so that no other one can come to lie at the address in its key.
 class RecordCopy {
  public:
-  RecordCopy(std::shared_ptr<const MappedContainer> container, std::shared_ptr<ViewAllocator> allocator,
-             const ViewAllocator::Block& block) noexcept
-      : container_(std::move(container)), allocator_(std::move(allocator)), block_(block) {}
-  ~RecordCopy() { allocator_->release(block_); }
+  RecordCopy(std::shared_ptr<const MappedContainer> container, std::shared_ptr<ViewAllocator> allocator) noexcept
+      : container_(std::move(container)), allocator_(std::move(allocator)) {}
+  ~RecordCopy() {
+    if (block_) allocator_->release(*block_);
+  }
   RecordCopy(const RecordCopy&) = delete;
   RecordCopy& operator=(const RecordCopy&) = delete;
-  [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return block_; }
+  // Once. Released with this object.
+  void own(const ViewAllocator::Block& block) noexcept { block_ = block; }
+  [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return *block_; }
 
  private:
   std::shared_ptr<const MappedContainer> container_;
   std::shared_ptr<ViewAllocator> allocator_;
-  ViewAllocator::Block block_;
+  std::optional<ViewAllocator::Block> block_;
 };
 
 using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
@@ -80,11 +84,12 @@ CopyTable& copies() {
 
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {
+  // Before the block, so that nothing can fail between its allocation and its ownership.
+  auto copy = std::make_shared<RecordCopy>(RecordReader::of(container), allocator);
   auto allocated = allocator->allocate(record.size_bytes, kAlignment);
   if (!allocated.ok()) return in_context(std::move(allocated).error(), allocator->name());
   const ViewAllocator::Block block = allocated.value();
-  // Owned from here on: whatever fails releases the block.
-  auto copy = std::make_shared<const RecordCopy>(RecordReader::of(container), allocator, block);
+  copy->own(block);
   if (block.data == nullptr || block.size_bytes < record.size_bytes) {
     return Error{ErrorCode::kInternal, fmt::format("{}: gave {} bytes in place of {}", allocator->name(),
                                                    block.size_bytes, record.size_bytes)};
@@ -108,7 +113,7 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
                  "of this process",
                  {.rule = "F37"}};
   }
-  return copy;
+  return std::shared_ptr<const RecordCopy>(std::move(copy));
 }
 
 }  // namespace

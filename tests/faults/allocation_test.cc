@@ -1,15 +1,17 @@
-// The n-th allocation fails, for every n, on every way from a path to a tensor: an exception or an error, and nothing
-// stays. A program of its own, because it replaces operator new.
+// The n-th allocation fails, for every n, once and for ever, on every way into and out of a container: an exception or
+// an error, and nothing stays. A program of its own, because it replaces operator new.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <functional>
+#include <filesystem>
 #include <new>
+#include <string>
+#include <vector>
 
-#include "fatctx/extract.h"
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
+#include "faults/ways.h"
 #include "runtime/registry.h"
 #include "runtime/small_model.h"
 
@@ -17,12 +19,18 @@ namespace {
 
 constexpr long kNever = -1;
 thread_local long until_failure = kNever;  // allocations of this thread that still succeed
+thread_local bool for_ever = true;         // or only the one
+thread_local bool failed = false;
 
 bool may_allocate() noexcept {
   if (until_failure == kNever) return true;
-  if (until_failure == 0) return false;
-  --until_failure;
-  return true;
+  if (until_failure > 0) {
+    --until_failure;
+    return true;
+  }
+  failed = true;
+  if (!for_ever) until_failure = kNever;
+  return false;
 }
 
 void* checked_new(std::size_t size) {
@@ -52,139 +60,122 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace fatctx {
 namespace {
 
+using faults::Way;
 using testing::Folder;
 
-// Runs `work` again and again with a later allocation failing each time, until it gets through. Returns how often it
-// failed.
-int fail_each_allocation(const std::function<bool()>& work) {
-  constexpr int kMost = 20'000;
-  for (int n = 0; n < kMost; ++n) {
-    until_failure = n;
-    bool done = false;
-    try {
-      done = work();
-    } catch (const std::bad_alloc&) {
-    }
-    const bool got_through = until_failure > 0;
-    until_failure = kNever;
-    if (done && got_through) return n;
-  }
-  ADD_FAILURE() << "it never got through";
-  return kMost;
-}
-
-class AllocationFails : public ::testing::Test {
+class AllocationFails : public ::testing::TestWithParam<Way> {
  protected:
-  AllocationFails() : path_(folder_ / "m.fatctx") {
-    testing::pack_small_model(path_);
-    options_.device = Device{};
-    options_.device->arch = "aarch64";
-    // What is made once per process is made before anything is counted.
-    (void)Model::open(path_, options_).value().begin_session().value().weight("layer/1").value();
-    copying_ = options_;
-    copying_.open.file_mapping = FileMapping::kDisabled;
-    (void)Model::open(path_, copying_).value().begin_session().value();
-    descriptors_ = testing::open_descriptors();
-  }
+  AllocationFails() : path_(folder_ / "m.fatctx") { testing::pack_small_model(path_); }
 
-  void expect_nothing_left() {
-    EXPECT_EQ(testing::open_descriptors(), descriptors_);
-    EXPECT_EQ(testing::mappings_of(path_), 0);
-    EXPECT_EQ(Registry::process().live_count(), 0U);
-    const auto view = Container::open(path_).value().acquire("weights");
-    ASSERT_TRUE(view.ok()) << to_text(view.error());
-    EXPECT_TRUE(std::ranges::equal(view.value().bytes(), testing::pattern(testing::kWeightsSize, 1)));
+  [[nodiscard]] int temporaries() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path_).parent_path())) {
+      if (entry.path().filename().string().ends_with(".tmp")) ++count;
+    }
+    return count;
   }
 
   Folder folder_;
   std::string path_;
-  ModelOptions options_;
-  ModelOptions copying_;
-  int descriptors_ = 0;
 };
 
-TEST_F(AllocationFails, FromAPathToATensor) {
-  const int failures = fail_each_allocation([&] {
-    const auto model = Model::open(path_, options_);
-    if (!model.ok()) return false;
-    const auto session = model.value().begin_session();
-    return session.ok() && session.value().weight("layer/1").ok();
-  });
+TEST_P(AllocationFails, IsAnErrorOrAnExceptionAndLeavesNothing) {
+  const Way& way = GetParam();
+  // What is made once per process is made before anything is counted.
+  const auto good = way.work(path_);
+  ASSERT_TRUE(good.ok()) << to_text(good.error());
+  const int descriptors = testing::open_descriptors();
 
-  EXPECT_GT(failures, 50) << "there are that many allocations at least";
-  expect_nothing_left();
+  for (const bool all_further : {true, false}) {
+    constexpr int kMost = 50'000;
+    int failures = 0;
+    for (bool met = true; met; ++failures) {
+      ASSERT_LT(failures, kMost) << "it never got through";
+      Result<std::string> result = Error{ErrorCode::kOutOfMemory, "an exception"};
+      for_ever = all_further;
+      failed = false;
+      until_failure = failures;
+      try {
+        result = way.work(path_);
+      } catch (const std::bad_alloc&) {
+      }
+      until_failure = kNever;
+      met = failed;
+      SCOPED_TRACE("allocation " + std::to_string(failures) + (all_further ? " and all after it" : ""));
+      if (result.ok()) {
+        EXPECT_EQ(result.value(), good.value()) << "success has to mean the same as ever";
+      } else {
+        EXPECT_TRUE(result.error().code == ErrorCode::kOutOfMemory || result.error().code == ErrorCode::kNoResource)
+            << to_text(result.error());
+      }
+      EXPECT_EQ(testing::open_descriptors(), descriptors);
+      EXPECT_EQ(testing::mappings_of(path_), 0);
+      EXPECT_EQ(Registry::process().live_count(), 0U);
+      EXPECT_EQ(temporaries(), 0);
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(failures, 10) << "are allocations counted at all?";
+  }
+  const auto again = way.work(path_);
+  ASSERT_TRUE(again.ok()) << to_text(again.error());
+  EXPECT_EQ(again.value(), good.value());
 }
 
-TEST_F(AllocationFails, WithCopiesInPlaceOfTheMapping) {
-  const int failures = fail_each_allocation([&] {
-    const auto model = Model::open(path_, copying_);
-    return model.ok() && model.value().begin_session().ok();
-  });
-
-  EXPECT_GT(failures, 50);
-  expect_nothing_left();
+std::vector<Way> ways_without_json() {
+  std::vector<Way> ways = faults::ways();
+  std::erase_if(ways, [](const Way& way) { return way.makes_json; });
+  return ways;
 }
 
-TEST_F(AllocationFails, FurtherOpensOfALiveContainer) {
-  const Container held = Container::open(path_).value();
-  const int failures = fail_each_allocation([&] {
-    const auto container = Container::open(path_);
-    return container.ok() && container.value().reopen().ok() && container.value().acquire("weights").ok();
-  });
+INSTANTIATE_TEST_SUITE_P(Ways, AllocationFails, ::testing::ValuesIn(ways_without_json()), faults::name_of);
 
-  EXPECT_GT(failures, 0);
+TEST(AllocationFailsOnALiveContainer, AndItsHoldersNoticeNothing) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  testing::pack_small_model(path);
+  const Container held = Container::open(path).value();
+  failed = true;
+  for (int n = 0; failed; ++n) {
+    ASSERT_LT(n, 10'000);
+    for_ever = true;
+    failed = false;
+    until_failure = n;
+    try {
+      const auto container = Container::open(path);
+      (void)(container.ok() && container.value().reopen().ok() && container.value().acquire("weights").ok());
+    } catch (const std::bad_alloc&) {
+    }
+    until_failure = kNever;
+  }
   EXPECT_TRUE(held.acquire("weights").ok());
-  EXPECT_EQ(testing::mappings_of(path_), 1);
+  EXPECT_EQ(testing::mappings_of(path), 1);
 }
 
-TEST_F(AllocationFails, FromMemory) {
-  std::ifstream file(path_, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const ByteView bytes = std::as_bytes(std::span(text));
-  const int failures = fail_each_allocation([&] {
-    const auto container = Container::open_memory(bytes);
-    return container.ok() && container.value().acquire("weights").ok();
-  });
-
-  EXPECT_GT(failures, 20);
-}
-
-TEST_F(AllocationFails, RangesAndTheirHooks) {
-  const RecordView view = Container::open(path_).value().acquire("weights").value();
+TEST(AllocationFailsInRanges, AndHooksStayInPairs) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  testing::pack_small_model(path);
+  const RecordView view = Container::open(path).value().acquire("weights").value();
   int balance = 0;
-  const int failures = fail_each_allocation([&] {
-    const RangeAccess access(view, {.provided = [&](ByteView) -> Status {
-                                      ++balance;
-                                      return Done{};
-                                    },
-                                    .released = [&](ByteView) { --balance; }});
-    const auto range = access.provide(10, 20);
-    return range.ok() && access.release(range.value().id).ok();
-  });
-
-  EXPECT_GT(failures, 0);
-  EXPECT_EQ(balance, 0);
-}
-
-TEST_F(AllocationFails, VerifyDescribeAndExtract) {
-  const std::string out = folder_ / "out.bin";
-  const int failures = fail_each_allocation([&] {
-    const auto container = Container::open(path_);
-    if (!container.ok() || !container.value().describe().ok()) return false;
-    const auto report = container.value().verify();
-    if (!report.ok() || !report.value().findings.empty()) return false;
-    const auto weights = container.value().find("weights");
-    return weights.ok() && extract_record(container.value(), weights.value().id, out, true).ok();
-  });
-
-  EXPECT_GT(failures, 50);
-  EXPECT_EQ(std::filesystem::file_size(out), testing::kWeightsSize);
-  std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(out).parent_path()))
-    ++files;
-  EXPECT_EQ(files, 2U) << "the container and what was extracted: no temporary is left";
-  expect_nothing_left();
+  failed = true;
+  for (int n = 0; failed; ++n) {
+    ASSERT_LT(n, 10'000);
+    for_ever = true;
+    failed = false;
+    until_failure = n;
+    try {
+      const RangeAccess access(view, {.provided = [&](ByteView) -> Status {
+                                        ++balance;
+                                        return Done{};
+                                      },
+                                      .released = [&](ByteView) { --balance; }});
+      const auto range = access.provide(10, 20);
+      if (range.ok()) (void)access.release(range.value().id);
+    } catch (const std::bad_alloc&) {
+    }
+    until_failure = kNever;
+    EXPECT_EQ(balance, 0) << "at allocation " << n;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,276 @@
+#include "faults/ways.h"
+
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "container/hash.h"
+#include "fatctx/extract.h"
+#include "fatctx/metrics.h"
+#include "fatctx/model.h"
+#include "fatctx/packer.h"
+#include "fatctx/profile.h"
+#include "fatctx/range_access.h"
+#include "fatctx/trace.h"
+
+namespace fatctx::faults {
+namespace {
+
+std::string digest(ByteView bytes) {
+  return std::to_string(bytes.size()) + ":" + to_hex(container::hash128(bytes).bytes) + " ";
+}
+
+Result<std::string> all_views(const Container& container) {
+  std::string text;
+  for (const RecordInfo& record : container.records()) {
+    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
+    text += digest(view.bytes());
+  }
+  return text;
+}
+
+Result<std::string> report_text(const VerifyReport& report) {
+  // A finding about the system is an error of the check.
+  if (!report.findings.empty()) return report.findings.front().error;
+  return std::to_string(report.checked_bytes);
+}
+
+ModelOptions for_aarch64(OpenOptions open = {}) {
+  ModelOptions options;
+  options.device = Device{};
+  options.device->arch = "aarch64";
+  options.open = std::move(open);
+  return options;
+}
+
+Result<std::string> whole_model(const std::string& path, const OpenOptions& open) {
+  FATCTX_ASSIGN(const Model model, Model::open(path, for_aarch64(open)));
+  FATCTX_ASSIGN(Session session, model.begin_session());
+  FATCTX_ASSIGN(const WeightView tensor, session.weight("layer/1"));
+  FATCTX_ASSIGN(const RecordView binary, session.binary());
+  std::string text = digest(tensor.bytes()) + digest(binary.bytes());
+  FATCTX_TRY(session.end());
+  return text;
+}
+
+std::uint32_t weights_of(const Container& container) { return container.find("weights").value().id; }
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { (void)std::fclose(file); }
+};
+
+Result<std::string> by_descriptor(const std::string& path, const FileWindow& window) {
+  // By the C library itself: the caller's own calls do not fail here.
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
+  if (!file) return Error{ErrorCode::kInternal, "the test could not open its file"};
+  FATCTX_ASSIGN(const Container container, Container::open_descriptor(::fileno(file.get()), {}, window));
+  return all_views(container);
+}
+
+// The container in the middle of a larger file.
+Result<std::string> from_a_package(const std::string& path) {
+  constexpr std::uint64_t kOffset = 3 * 4096;
+  const std::string package = path + ".package";
+  std::ofstream(package, std::ios::binary)
+      << std::string(kOffset, '.') << std::ifstream(path, std::ios::binary).rdbuf() << "another asset";
+  return by_descriptor(package, {.offset = kOffset, .size = std::filesystem::file_size(path)});
+}
+
+Result<std::string> profiled(const std::string& path) {
+  struct Stop {
+    ~Stop() { start_profile({.level = ProfileLevel::kOff}); }  // stop_profile() would take memory for what it gives
+  } const stop;
+  int heard = 0;
+  start_profile({.level = ProfileLevel::kDetailed, .hook = [&](const ProfileEvent&) { ++heard; }});
+  FATCTX_ASSIGN(std::string text, whole_model(path, {}));
+  // Events are lost rather than calls when memory is short, so their number is not promised.
+  return current_profile().csv().empty() ? Result<std::string>(Error{ErrorCode::kIo, "no profile"}) : text;
+}
+
+Result<std::string> traced(const std::string& path) {
+  struct Stop {
+    ~Stop() { set_trace({}); }
+  } const stop;
+  std::string trace;
+  set_trace([&](std::string_view line) { trace.append(line).append("\n"); });
+  FATCTX_ASSIGN(std::string text, whole_model(path, {}));
+  set_trace({});
+  FATCTX_ASSIGN(const ReplayReport replay, replay_trace(trace));
+  (void)replay;  // what met the fault gives another answer
+  return text;
+}
+
+}  // namespace
+
+std::vector<Way> ways() {
+  const auto opened = [](const std::string& path, const std::function<Result<std::string>(const Container&)>& use) {
+    return [path, use]() -> Result<std::string> {
+      FATCTX_ASSIGN(const Container container, Container::open(path));
+      return use(container);
+    }();
+  };
+  std::vector<Way> all = {
+      {"a path and all views",
+       [=](const std::string& path) { return opened(path, [](const Container& c) { return all_views(c); }); }, 10},
+      {"a path, links not followed",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(path, {.follow_symlinks = false}));
+         return all_views(container);
+       },
+       10},
+      {"a descriptor", [](const std::string& path) { return by_descriptor(path, {}); }, 10},
+      {"a part of a larger file", from_a_package, 10},
+      {"memory",
+       [](const std::string& path) -> Result<std::string> {
+         std::ifstream file(path, std::ios::binary);
+         const std::string text((std::istreambuf_iterator<char>(file)), {});
+         FATCTX_ASSIGN(const Container container, Container::open_memory(std::as_bytes(std::span(text))));
+         return all_views(container);
+       },
+       0},
+      {"reopen",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const Container again, container.reopen());
+           return all_views(again);
+         });
+       },
+       10},
+      {"model, session, tensor, end", [](const std::string& path) { return whole_model(path, {}); }, 10},
+      {"the same with copies",
+       [](const std::string& path) { return whole_model(path, {.file_mapping = FileMapping::kDisabled}); }, 8},
+      {"the same with private copies",
+       [](const std::string& path) { return whole_model(path, {.verify = VerifyPolicy::kPrivateCopy}); }, 16},
+      {"prefetch",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const PrefetchReport report, container.prefetch(weights_of(container)));
+           return std::to_string(report.done_bytes);
+         });
+       },
+       8},
+      {"prefetch in the background",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(PrefetchHandle handle, container.prefetch_in_background(weights_of(container)));
+           FATCTX_ASSIGN(const PrefetchReport report, handle.wait());
+           return std::to_string(report.done_bytes);
+         });
+       },
+       8},
+      {"release",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const ReleaseReport report, container.release(weights_of(container)));
+           return std::to_string(report.asked_bytes);
+         });
+       },
+       8},
+      {"lock",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const RecordLock lock, container.lock(weights_of(container)));
+           return std::to_string(lock.size_bytes());
+         });
+       },
+       10},
+      {"ranges",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const RecordView view, container.acquire("weights"));
+           const RangeAccess access(view);
+           FATCTX_ASSIGN(const ProvidedRange range, access.provide(100, 5'000));
+           const std::string text = digest({range.data, static_cast<std::size_t>(range.size_bytes)});
+           FATCTX_TRY(access.release(range.id));
+           return text;
+         });
+       },
+       10},
+      {"metrics",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const RecordView view, container.acquire("weights"));
+           (void)view;
+           return std::to_string(container_metrics(container).mapped_bytes);
+         });
+       },
+       10},
+      {"profile", profiled, 10},
+      {.name = "trace and replay", .work = traced, .least_calls = 20, .makes_json = true},
+      {"describe",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+           return description.name;
+         });
+       },
+       9},
+      {"verify",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const VerifyReport report, container.verify());
+           return report_text(report);
+         });
+       },
+       10},
+      {"verify a record",
+       [=](const std::string& path) {
+         return opened(path, [](const Container& container) -> Result<std::string> {
+           FATCTX_ASSIGN(const VerifyReport report, container.verify_record(weights_of(container)));
+           return report_text(report);
+         });
+       },
+       9},
+      {"verify a file",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const VerifyReport report, verify_file(path));
+         return report_text(report);
+       },
+       8},
+      {"extract",
+       [=](const std::string& path) {
+         return opened(path, [path](const Container& container) -> Result<std::string> {
+           FATCTX_TRY(extract_record(container, weights_of(container), path + ".out", true));
+           std::ifstream file(path + ".out", std::ios::binary);
+           const std::string text((std::istreambuf_iterator<char>(file)), {});
+           return digest(std::as_bytes(std::span(text)));
+         });
+       },
+       15},
+      {"pack from a file",
+       [](const std::string& path) -> Result<std::string> {
+         PackOptions options;
+         options.overwrite = true;
+         Packer packer(options);
+         PackRecord record;
+         record.type = RecordType::kOpaque;
+         record.name = "all";
+         record.source.path = path;
+         FATCTX_TRY(packer.add(std::move(record)));
+         FATCTX_ASSIGN(const PackReport report, packer.publish(path + ".packed"));
+         (void)report;
+         return std::to_string(std::filesystem::file_size(path + ".packed"));
+       },
+       15},
+  };
+  return all;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Way>& way) {
+  std::string name;
+  bool upper = true;
+  for (const char* c = way.param.name; *c != '\0'; ++c) {
+    if (std::isalnum(static_cast<unsigned char>(*c)) == 0) {
+      upper = true;
+    } else {
+      name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(*c))) : *c;
+      upper = false;
+    }
+  }
+  return name;
+}
+
+}  // namespace fatctx::faults

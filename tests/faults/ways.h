@@ -1,0 +1,26 @@
+// Every way into a container, through it and out of it, for tests that make things fail on the way.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::faults {
+
+struct Way {
+  const char* name;
+  // What the way gave, so that two runs can be compared. The file is one of testing::pack_small_model().
+  std::function<Result<std::string>(const std::string& path)> work;
+  int least_calls;          // to the system, in a good run
+  bool makes_json = false;  // nlohmann-json takes memory in destructors, so that it ends the process when there is none
+};
+
+[[nodiscard]] std::vector<Way> ways();
+// "ThePathAndAllViews": for INSTANTIATE_TEST_SUITE_P.
+[[nodiscard]] std::string name_of(const ::testing::TestParamInfo<Way>& way);
+
+}  // namespace fatctx::faults
