@@ -26,6 +26,8 @@ Fault fault;
 long calls_before = 0;
 long injected = 0;
 const char* injected_call = "";
+bool counting = false;
+std::map<std::string, int> counts;
 
 bool concerns(unsigned traits) {
   if (fault.descriptors_only && (traits & kMakesDescriptor) == 0) return false;
@@ -42,6 +44,7 @@ bool concerns(unsigned traits) {
 
 bool strikes(const char* call, unsigned traits) {
   const std::lock_guard lock(mutex);
+  if (counting) ++counts[call];
   if (!armed || !concerns(traits)) return false;
   if (calls_before++ < fault.call) return false;
   if (injected > 0 && !fault.for_ever) return false;
@@ -77,6 +80,20 @@ bool Injected::met() const {
 std::string Injected::call() const {
   const std::lock_guard lock(mutex);
   return injected_call;
+}
+
+Counted::Counted() {
+  const std::lock_guard lock(mutex);
+  counts.clear();
+  counting = true;
+}
+Counted::~Counted() {
+  const std::lock_guard lock(mutex);
+  counting = false;
+}
+std::map<std::string, int> Counted::calls() const {
+  const std::lock_guard lock(mutex);
+  return counts;
 }
 
 }  // namespace fatctx::faults

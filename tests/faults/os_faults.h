@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace fatctx::faults {
@@ -33,6 +34,16 @@ class Injected {
   // True once a call was made to fail; `call` says which.
   [[nodiscard]] bool met() const;
   [[nodiscard]] std::string call() const;
+};
+
+// Counts calls of the library by name while it lives, on all threads; none of them fails.
+class Counted {
+ public:
+  Counted();
+  ~Counted();
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  [[nodiscard]] std::map<std::string, int> calls() const;
 };
 
 }  // namespace fatctx::faults

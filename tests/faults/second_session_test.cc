@@ -1,0 +1,46 @@
+// What a further open and a further session ask of the operating system.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "fatctx/model.h"
+#include "faults/os_faults.h"
+#include "runtime/small_model.h"
+
+namespace fatctx {
+namespace {
+
+using testing::Folder;
+
+// Shows S3.70.
+TEST(SecondSession, ReadsNothingAndMapsNothing) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  testing::pack_small_model(path);
+  ModelOptions options;
+  options.device = Device{};
+  options.device->arch = "aarch64";
+
+  std::vector<Session> held;
+  const auto calls_of_a_load = [&] {
+    const faults::Counted counted;
+    const Model model = Model::open(path, options).value();
+    held.push_back(model.begin_session().value());
+    return counted.calls();
+  };
+  auto calls = calls_of_a_load();
+  EXPECT_EQ(calls["mmap"], 1);
+  EXPECT_GT(calls["pread"], 2) << "header, table of contents, payload";
+
+  calls = calls_of_a_load();
+  EXPECT_GT(calls["fstat"], 0) << "is the file the same?";
+  calls.erase("stat");
+  calls.erase("fstat");
+  EXPECT_TRUE(calls.empty())
+      << "a further session asks whether the file is the same, and nothing else; first of what it "
+         "asked beside: "
+      << calls.begin()->first;
+}
+
+}  // namespace
+}  // namespace fatctx
