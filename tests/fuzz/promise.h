@@ -22,7 +22,8 @@ inline void require(bool kept, std::string_view promise, std::string_view found 
 // What every error of the library is, whatever the input was.
 inline void require_good(const Error& error) {
   require(!error.message.empty(), "an error has a message", error_code_name(error.code));
-  require(error.message.find_first_of("\r\n") == std::string::npos, "a message is one line", error.message);
+  const std::string line = to_text(error);
+  require(line.find_first_of("\r\n") == std::string::npos, "the text of an error is one line", line);
   require(error.code != ErrorCode::kInternal, "no input is an internal error", error.message);
   require(error_code_name(error.code) != "unknown", "a code is a listed one", error.message);
 }
