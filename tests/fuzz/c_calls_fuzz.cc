@@ -524,7 +524,7 @@ void Program::add_record() {
   Sized<fatctx_pack_record> record(input_.byte());
   fatctx_pack_record whole = {};
   fatctx_pack_record_init(&whole, sizeof whole);
-  static const std::uint64_t shape[] = {2, 3};
+  static const std::uint64_t shape[256] = {2, 3, 1, 1, 0, 7, 1, 1};  // as long as any rank that is given
   static const std::int64_t port_shape[] = {1, -1};
   static const fatctx_graph_tensor ports[] = {{"in", "float32", port_shape, 2}, {nullptr, nullptr, nullptr, 1}};
   static const fatctx_option options[] = {{"level", "3", nullptr}, {nullptr, "x", nullptr}};

@@ -51,15 +51,16 @@ inline void use_record(const Container& container, const RecordInfo& record, Byt
   } else {
     require(!whole || unsupported(view.error()), "verify finds what acquire refuses", view.error().message);
   }
-  std::uint64_t streamed = 0;
+  std::vector<std::byte> streamed;
   const auto stream = stream_record(container, record.id, [&](ByteView more) -> Status {
-    streamed += more.size();
-    require(streamed <= record.size_bytes, "a stream never yields more than the record has", record.name);
+    streamed.insert(streamed.end(), more.begin(), more.end());
+    require(streamed.size() <= record.size_bytes, "a stream never yields more than the record has", record.name);
     return Done{};
   });
   if (answered(stream)) {
-    require(streamed == record.size_bytes, "a stream that ends well is complete", record.name);
-    require(whole, "a stream that ends well is of a whole record", record.name);
+    require(streamed.size() == record.size_bytes, "a stream that ends well is complete", record.name);
+    require(container::hash128(streamed) == record.hash, "a stream that ends well gave what the hash says",
+            record.name);
   } else {
     require(!whole || unsupported(stream.error()), "verify finds what a stream refuses", stream.error().message);
   }
