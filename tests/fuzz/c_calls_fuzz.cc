@@ -53,9 +53,9 @@ const Model& model() {
 template <typename T>
 class Sized {
  public:
-  explicit Sized(std::uint8_t choice) : bytes_(sizeof(T), kUntouched) {
+  explicit Sized(std::uint8_t choice, std::uint32_t multiple = 1) : bytes_(sizeof(T), kUntouched) {
     static constexpr std::uint32_t kOdd[] = {0, 4, 7, 8, 9, 12, 16, sizeof(T) / 2, sizeof(T) - 1, sizeof(T) - 4};
-    size_ = choice < std::size(kOdd) ? kOdd[choice] : sizeof(T);
+    size_ = choice < std::size(kOdd) ? kOdd[choice] / multiple * multiple : sizeof(T);
     std::memcpy(bytes_.data(), &size_, sizeof size_);
     if (size_ > sizeof size_) std::memset(bytes_.data() + sizeof size_, 0, size_ - sizeof size_);
   }
@@ -521,7 +521,8 @@ void Program::use_views(std::uint8_t which) {
 }
 
 void Program::add_record() {
-  Sized<fatctx_pack_record> record(input_.byte());
+  // Whole pointers only: half of one is no pointer, in whatever version.
+  Sized<fatctx_pack_record> record(input_.byte(), sizeof(void*));
   fatctx_pack_record whole = {};
   fatctx_pack_record_init(&whole, sizeof whole);
   static const std::uint64_t shape[256] = {2, 3, 1, 1, 0, 7, 1, 1};  // as long as any rank that is given
