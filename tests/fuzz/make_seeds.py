@@ -80,7 +80,9 @@ def container_edits() -> Seeds:
         "record-logical-size": field(1, 3, 24, u64(1 << 29)),
         "record-becomes-coded": field(1, 0, 8, b"\x01"),
         "record-with-many-slices": field(1, 0, 20, u32(65536)),
-        "slice-beyond-segment": field(2, 0, 8, u64(0xFFFFFFFF)),
+        "slice-beyond-segment": b"".join(field(2, row, 8, u64(1 << 20)) for row in range(8)),
+        "slice-unaligned": field(2, 0, 8, u64(0xFFFFFFFF)),
+        "slice-wraps": field(2, 4, 8, u64(2**64 - 64)),
         "slice-in-leaves": field(2, 0, 0, u32(7)),
         "key-names-nowhere": field(3, 0, 8, u32(0xFFFFFFF0)),
         "reference-to-itself": field(4, 0, 4, u32(1)),
@@ -113,6 +115,7 @@ def toc() -> Seeds:
     plain, sealed = toc_of(golden("plain")), toc_of(golden("sealed"))
     header = lambda flags, extents: bytes([flags]) + struct.pack("<H", extents)
     directory = 128
+    slices, = struct.unpack_from("<Q", plain, directory + 48)
     return {
         "plain": header(0, 4) + plain,
         "sealed": header(2, 2) + sealed,
@@ -123,6 +126,8 @@ def toc() -> Seeds:
         "one-byte-more": header(0, 4) + plain + b"x",
         "two-byte-change-of-counts": header(0, 4) + with_bytes(plain, directory + 24 + 8, b"\x03"),
         "table-behind-the-end": header(0, 4) + with_bytes(plain, directory, b"\xff\xff\xff\xff\xff\xff\xff\x7f"),
+        "slice-leaves-its-segment": header(0, 4) + with_bytes(plain, slices + 8, struct.pack("<Q", 1 << 20)),
+        "slice-of-another-segment": header(0, 4) + with_bytes(plain, slices, b"\x02"),
         "records-swapped": header(0, 4) + with_bytes(plain, directory + 24, plain[directory + 48:directory + 72]),
     }
 
