@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -123,6 +124,9 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& file
     const auto last = why.find(": ");
     if (last != std::string::npos) why = why.substr(last + 2);
     return invalid(fmt::format("{}: {}: not JSON: {}", file, place_of(text, error.byte), why));
+  } catch (const nlohmann::json::out_of_range&) {  // says the number, but not where it stands
+    return invalid(fmt::format("{}: a number is too large for any machine; the largest whole one is {}", file,
+                               std::numeric_limits<std::uint64_t>::max()));
   }
 }
 

@@ -18,6 +18,21 @@ bool names_record(std::string_view message, std::string_view record) {
   return false;
 }
 
+// Words of a caller may stand in a message (a device, a name, a path); none of them may break the line.
+std::string in_one_line(std::string_view message) {
+  std::string line;
+  line.reserve(message.size());
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 // The word, or both spellings of the number of a code that a newer version may know.
 std::string code_text(ErrorCode code) {
   const std::string_view name = error_code_name(code);
@@ -107,7 +122,7 @@ std::string_view error_code_name(ErrorCode code) noexcept {
 }
 
 std::string to_text(const Error& error) {
-  std::string line = fmt::format("{} ({}", error.message, code_text(error.code));
+  std::string line = fmt::format("{} ({}", in_one_line(error.message), code_text(error.code));
   if (!error.where.rule.empty()) line += fmt::format(", {}", error.where.rule);
   if (error.where.record_id) {
     const std::string record = fmt::format("record {}", *error.where.record_id);

@@ -12,6 +12,33 @@ namespace {
 // No struct of this interface is smaller: the size itself and one more field.
 constexpr std::uint32_t kSmallestStruct = 8;
 
+bool continues_character(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// One line that fits, ended by NUL. Words of the caller may hold control characters, which become "\x0a". Without
+// memory of its own: it may be called because there is none.
+void put_line(std::span<char> field, std::string_view text) noexcept {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::size_t room = field.size() - 1;
+  std::size_t size = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool control = byte < 0x20 || byte == 0x7F;
+    if (room - size < (control ? 4U : 1U)) {
+      if (continues_character(c)) {  // what there is of the character goes, too
+        while (size > 0 && continues_character(field[size - 1])) --size;
+        if (size > 0) --size;
+      }
+      break;
+    }
+    if (!control) {
+      field[size++] = c;
+      continue;
+    }
+    for (const char digit : {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]}) field[size++] = digit;
+  }
+  field[size] = '\0';
+}
+
 std::int32_t write(fatctx_error* error, std::int32_t code, std::string_view message,
                    const ErrorContext& where) noexcept {
   if (error == nullptr || error->struct_size < kSmallestStruct) return code;
@@ -21,10 +48,7 @@ std::int32_t write(fatctx_error* error, std::int32_t code, std::string_view mess
     if (offset + sizeof field <= room) field = value;
   };
   const auto put_text_field = [room](std::size_t offset, std::span<char> field, std::string_view text) {
-    if (offset + field.size() > room) return;
-    const std::size_t size = cut_at_character(text, field.size() - 1);
-    text.copy(field.data(), size);
-    field[size] = '\0';
+    if (offset + field.size() <= room) put_line(field, text);
   };
   put(offsetof(fatctx_error, code), error->code, code);
   put(offsetof(fatctx_error, has_file_offset), error->has_file_offset, flag(where.file_offset.has_value()));
@@ -72,9 +96,8 @@ Result<ByteView> bytes_in(const void* bytes, std::uint64_t size, std::string_vie
 
 std::size_t cut_at_character(std::string_view text, std::size_t room) noexcept {
   if (text.size() <= room) return text.size();
-  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
   std::size_t size = room;
-  while (size > 0 && continues(size)) --size;
+  while (size > 0 && continues_character(text[size])) --size;
   return size;
 }
 

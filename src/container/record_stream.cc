@@ -25,11 +25,17 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
 Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
   const RecordForm& form = toc.forms[toc.index_of(record)];
   FATCTX_TRY(check_readable(record, form));
-  if (record.slice_count == 0) return Done{};
+  Hasher hasher;
+  const auto has_its_hash = [&]() -> Status {
+    if (hasher.digest() == record.hash) return Done{};
+    return Error{ErrorCode::kChecksumMismatch,
+                 "its bytes do not match its hash, although every leaf does",
+                 {.file_offset = record.file_offset, .rule = "F37"}};
+  };
+  if (record.slice_count == 0) return has_its_hash();
   const Slice& slice = toc.slices[form.first_slice];
   const Segment& segment = toc.segments[slice.segment];
   FATCTX_ASSIGN(const std::vector<Hash128> leaves, read_leaves(file, toc, segment));
-  Hasher hasher;
   const auto hashed = [&](ByteView bytes) -> Status {
     hasher.update(bytes);
     return sink(bytes);
@@ -61,12 +67,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   };
   FATCTX_TRY(walk_leaves(file, segment, leaves, leaves_touched(slice.range), visit));
   if (frame) FATCTX_TRY(in_file(frame->finish()));
-  if (hasher.digest() != record.hash) {
-    return Error{ErrorCode::kChecksumMismatch,
-                 "its bytes do not match its hash, although every leaf does",
-                 {.file_offset = record.file_offset, .rule = "F37"}};
-  }
-  return Done{};
+  return has_its_hash();
 }
 
 }  // namespace fatctx::container

@@ -101,6 +101,12 @@ TEST(ErrorText, ShowsOffsetZeroAndTheSystemsNumber) {
             "cannot write (no_space, at byte 0x0, system error 28)");
 }
 
+TEST(ErrorText, IsOneLineWhateverACallerNamed) {
+  EXPECT_EQ(to_text({ErrorCode::kNotFound, std::string("no record \"a\nb\t\0\x7f\"", 18)}),
+            "no record \"a\\x0ab\\x09\\x00\\x7f\" (not_found)");
+  EXPECT_EQ(to_text({ErrorCode::kNotFound, "no record \"\xC3\xA4\""}), "no record \"\xC3\xA4\" (not_found)");
+}
+
 TEST(ErrorContext, IsPutInFrontAndKeepsEverythingElse) {
   const Error inner{
       ErrorCode::kTruncated, "ends early", {.file_offset = 7, .record_id = 9, .rule = "F1", .os_error = 5}};

@@ -96,6 +96,27 @@ TEST(CErrors, AMessageIsCutAtTheBorderOfACharacter) {
   EXPECT_EQ(std::string(error.message), message.substr(0, std::strlen(error.message)));
 }
 
+TEST(CErrors, AMessageIsOneLineWhateverTheProgramNamed) {
+  auto error = fresh_error();
+
+  EXPECT_EQ(write_error(&error, Error{ErrorCode::kNotFound, "no \"a\nb\x7f\""}), FATCTX_ERROR_NOT_FOUND);
+
+  EXPECT_STREQ(error.message, "no \"a\\x0ab\\x7f\"");
+}
+
+TEST(CErrors, AnEscapeIsWrittenWholeOrNotAtAll) {
+  for (std::size_t before = 1016; before <= 1024; ++before) {
+    auto error = fresh_error();
+    const std::string message = std::string(before, 'x') + "\n";
+
+    EXPECT_EQ(write_error(&error, Error{ErrorCode::kIo, message}), FATCTX_ERROR_IO);
+
+    const bool fits = before + 4 <= 1023;
+    const std::string expected = std::string(std::min<std::size_t>(before, 1023), 'x') + (fits ? "\\x0a" : "");
+    EXPECT_EQ(std::string(error.message), expected) << before;
+  }
+}
+
 TEST(CErrors, EveryCutOfATextEndsAtACharacter) {
   const std::string text = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z";  // one, two, three, four bytes, one
   const std::array<std::size_t, 12> expected = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};

@@ -413,5 +413,18 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
   EXPECT_TRUE(verified(opened).findings.empty());
 }
 
+TEST(RecordStream, AnEmptyRecordHasTheHashOfNothing) {
+  const Opened good = open_bytes(support::packed_bytes(support::mixed_records()));
+  EXPECT_TRUE(is_ok(good.bytes_of("empty")));
+
+  HostileFile hostile(support::packed_bytes(support::mixed_records()));
+  for (RecordEntry& record : hostile.records) {
+    if (record.slice_count == 0) record.logical_hash[3] ^= std::byte{1};
+  }
+  const Opened opened = open_bytes(hostile.bytes());
+
+  EXPECT_TRUE(fails_with(opened.bytes_of("empty"), ErrorCode::kChecksumMismatch, "F37"));
+}
+
 }  // namespace
 }  // namespace fatctx::container

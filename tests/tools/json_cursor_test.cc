@@ -23,6 +23,14 @@ TEST(ParseJson, AnErrorNamesFileLineAndColumn) {
   EXPECT_EQ(document.error().message.rfind("m.json: line 3, column 1: not JSON: ", 0), 0U) << document.error().message;
 }
 
+TEST(ParseJson, ANumberBeyondAllLimitsIsAnErrorOfTheFile) {
+  for (const char* text : {"1e999", "[-222E22222]"}) {
+    const auto document = parse_json(text, "m.json");
+    ASSERT_TRUE(fails_with(document, ErrorCode::kInvalidArgument)) << text;
+    EXPECT_EQ(document.error().message.rfind("m.json: a number is too large", 0), 0U) << document.error().message;
+  }
+}
+
 TEST(ParseJson, AKeyThatStandsTwiceIsRefusedAtAnyDepth) {
   for (const char* text : {R"({"a": 1, "a": 1})", R"([{"b": {"a": 1, "c": [], "a": 2}}])"}) {
     const auto document = parse_json(text, "m.json");

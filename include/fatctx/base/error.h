@@ -65,7 +65,7 @@ struct Error {
   ErrorContext where = {};
 };
 
-// The line a user sees: "m.fatctx: record 3: extent overlaps record 2 (malformed, F16, at byte 0x30000)".
+// The line a user sees, control characters escaped: "m.fatctx: record 3: overlaps record 2 (malformed, F16)".
 [[nodiscard]] std::string to_text(const Error& error);
 
 // Puts `what` and a colon in front of the message, so that an outer caller can name the file or record it works on.

@@ -1,0 +1,9 @@
+// Any bytes as a container, as they are. Few get behind the checksums: container_edits_fuzz.cc is for those.
+#include "fuzz/input.h"
+#include "fuzz/whole_container.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fatctx::fuzz::Input input(data, size);
+  fatctx::fuzz::use_container(input.rest());
+  return 0;
+}

@@ -1,0 +1,425 @@
+#!/usr/bin/env python3
+"""Writes tests/fuzz/seeds: small inputs that lead each fuzz target to what it is about.
+
+The same program gives the same files; tests/fuzz/seeds_test.py compares them with what is committed. Needs only Python
+and the golden files.
+
+    python tests/fuzz/make_seeds.py
+"""
+
+import argparse
+import json
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden" / "v0"
+
+Seeds = dict[str, bytes]
+
+
+def golden(name: str) -> bytes:
+    return (GOLDEN / f"{name}.fatctx").read_bytes()
+
+
+def toc_of(file: bytes) -> bytes:
+    # Slot A0 at 0x1000: magic, index, flags, reserved, uuid, generation, committed end, two offsets, size.
+    offset, _, size = struct.unpack_from("<QQQ", file, 0x1000 + 40)
+    return file[offset:offset + size]
+
+
+def with_bytes(data: bytes, offset: int, new: bytes) -> bytes:
+    return data[:offset] + new + data[offset + len(new):]
+
+
+def container_bytes() -> Seeds:
+    plain = golden("plain")
+    prologue = plain[:0x200]
+    return {
+        "empty": b"",
+        "magic-only": prologue[:8],
+        "prologue-cut": prologue,
+        "carriage-return-lost": prologue.replace(b"\r\n", b"\n"),
+        "high-bit-lost": bytes(byte & 0x7F for byte in prologue[:64]),
+        "newer-major-version": with_bytes(prologue, 8, b"\x09"),
+        "zeros": bytes(512),
+        "zip": b"PK\x03\x04\x14\x00" + bytes(40),
+        "elf": b"\x7fELF\x02\x01\x01" + bytes(60),
+        "json": b'{"schema": "fatctx.manifest/1"}\n',
+        "slot-in-front": plain[0x1000:0x1200],
+        "toc-in-front": toc_of(plain)[:512],
+    }
+
+
+def edit(what: int, *parts: bytes) -> bytes:
+    return bytes([what]) + b"".join(parts)
+
+
+def field(table: int, row: int, place: int, value: bytes) -> bytes:
+    return edit(0, bytes([table, row, place, {1: 0, 2: 1, 4: 2, 8: 3}[len(value)]]), value)
+
+
+def at_place(what: int, place: int, data: bytes) -> bytes:
+    return edit(what, bytes([place, len(data)]), data)
+
+
+def container_edits() -> Seeds:
+    # Offsets are those of src/container/disk_format.h; tables: 0 segments, 1 records, 2 slices, 3 keys, 4 references,
+    # 6 names, 7 the header of the TOC, 8 the directory.
+    u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
+    edits = {
+        "good": b"",
+        "segment-far-away": field(0, 1, 8, u64(1 << 46)),
+        "segment-of-no-size": field(0, 1, 16, u64(0)),
+        "segments-overlap": field(0, 2, 8, u64(0x20000)),
+        "segment-size-wraps": field(0, 1, 16, u64(2**64 - 1)),
+        "leaves-of-another": field(0, 2, 32, u32(0)),
+        "first-leaf-beyond": field(0, 2, 40, u64(1 << 40)),
+        "record-type-unknown": field(1, 0, 4, b"\x63\x00"),
+        "record-codec-unknown": field(1, 3, 8, b"\x07"),
+        "record-logical-size": field(1, 3, 24, u64(1 << 29)),
+        "record-becomes-coded": field(1, 0, 8, b"\x01"),
+        "record-with-many-slices": field(1, 0, 20, u32(65536)),
+        "slice-beyond-segment": b"".join(field(2, row, 8, u64(1 << 20)) for row in range(8)),
+        "slice-unaligned": field(2, 0, 8, u64(0xFFFFFFFF)),
+        "slice-wraps": field(2, 4, 8, u64(2**64 - 64)),
+        "slice-in-leaves": field(2, 0, 0, u32(7)),
+        "key-names-nowhere": field(3, 0, 8, u32(0xFFFFFFF0)),
+        "reference-to-itself": field(4, 0, 4, u32(1)),
+        "reference-to-nobody": field(4, 0, 4, u32(4096)),
+        "name-not-utf8": field(6, 3, 0, b"\xff"),
+        "toc-count-of-tables": field(7, 0, 4, u32(6)),
+        "directory-count": field(8, 1, 8, u64(1 << 60)),
+        "directory-wraps": field(8, 2, 0, u64(2**64 - 8)),
+        "slot-toc-offset": at_place(2, 48, u64(0x20000)),
+        "slot-toc-size": at_place(2, 64, u64(1 << 23)),
+        "slot-committed-end": at_place(2, 40, u64(0x10000)),
+        "slot-generation": at_place(2, 32, u64(2**64 - 1)),
+        "slot-sealed": at_place(2, 5, b"\x01"),
+        "slot-b-alive": at_place(7, 5, b"\x00" * 3),
+        "prologue-features": at_place(3, 16, u64(1 << 63)),
+        "prologue-minor": at_place(3, 10, b"\xff\xff"),
+        "cut": edit(5, struct.pack("<h", -3)),
+        "tail": edit(5, struct.pack("<h", 3)),
+        "damaged-payload": edit(6, (0x30010).to_bytes(3, "little"), b"\xaa"),
+        "damaged-slot": edit(6, (0x1010).to_bytes(3, "little"), b"\xaa"),
+        "damaged-toc": edit(6, (0x10010).to_bytes(3, "little"), b"\xaa"),
+        "description-changed": b"".join(edit(4, bytes([0]), struct.pack("<H", at), b"\x04\xff\xff\xff\x0f")
+                                        for at in range(0, 900, 128)),
+    }
+    return ({f"plain-{name}": b"\0" + data for name, data in edits.items()} |
+            {f"sealed-{name}": b"\1" + edits[name] for name in ("good", "slice-beyond-segment", "tail", "damaged-toc")})
+
+
+def toc() -> Seeds:
+    plain, sealed = toc_of(golden("plain")), toc_of(golden("sealed"))
+    header = lambda flags, extents: bytes([flags]) + struct.pack("<H", extents)
+    directory = 128
+    slices, = struct.unpack_from("<Q", plain, directory + 48)
+    return {
+        "plain": header(0, 4) + plain,
+        "sealed": header(2, 2) + sealed,
+        "large-extents": header(4, 4) + plain,
+        "second-generation": header(1, 4) + plain,
+        "file-too-short": header(0, 0) + plain,
+        "one-byte-short": header(0, 4) + plain[:-1],
+        "one-byte-more": header(0, 4) + plain + b"x",
+        "two-byte-change-of-counts": header(0, 4) + with_bytes(plain, directory + 24 + 8, b"\x03"),
+        "table-behind-the-end": header(0, 4) + with_bytes(plain, directory, b"\xff\xff\xff\xff\xff\xff\xff\x7f"),
+        "slice-leaves-its-segment": header(0, 4) + with_bytes(plain, slices + 8, struct.pack("<Q", 1 << 20)),
+        "slice-of-another-segment": header(0, 4) + with_bytes(plain, slices, b"\x02"),
+        "records-swapped": header(0, 4) + with_bytes(plain, directory + 24, plain[directory + 48:directory + 72]),
+    }
+
+
+def varint(number: int) -> bytes:
+    number &= 2**64 - 1
+    out = b""
+    while number >= 0x80:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
+def message(number: int, data: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def number(tag: int, value: int) -> bytes:
+    return varint(tag << 3) + varint(value)
+
+
+def description() -> Seeds:
+    tensor = message(1, b"in") + message(2, b"float32") + message(3, varint(2) + varint(1))
+    graph = message(1, b"main") + message(2, tensor) + message(3, tensor)
+    option = message(1, b"level") + message(2, b"3") + message(3, b"tool")
+    record = number(1, 1) + message(2, b"compiler 1") + message(3, b"code") + message(4, graph) + message(5, option)
+    container = message(1, b"model") + message(2, b"fatctx 0.1.0") + message(3, option)
+    nested = b""
+    for _ in range(120):
+        nested = message(4, nested)
+    return {
+        "empty": b"",
+        "container": container + message(4, record),
+        "two-records": container + message(4, record) + message(4, number(1, 2) + message(2, b"x")),
+        "records-descend": message(4, number(1, 2) + message(2, b"x")) + message(4, record),
+        "record-twice": message(4, record) * 2,
+        "not-utf8": message(1, b"\xff\xfe"),
+        "field-unknown": container + message(99, b"from a newer writer") + number(77, 5),
+        "length-too-large": b"\x0a\xff\xff\xff\xff\x0f",
+        "varint-of-eleven-bytes": b"\x08" + b"\xff" * 11,
+        "nested": nested,
+        "groups": b"\x0b" * 200,
+        "path-valued-option": message(3, message(1, b"htp.backend_path") + message(2, b"given at run time")),
+        "dynamic-shape-unpacked": message(4, number(1, 1) + message(4, message(2, number(3, 1) + number(3, 2**63)))),
+    }
+
+
+def tensor_table() -> Seeds:
+    def table(rows: list[tuple], blob: int, version: int = 1) -> bytes:
+        names = b"".join(row[0] for row in rows)
+        out = b"CTXN" + struct.pack("<HHII", version, 96, len(rows), 0) + struct.pack("<QQ", blob, len(names)) + bytes(32)
+        at = 0
+        for name, dtype, shape, offset, size, flags in rows:
+            dims = list(shape) + [0] * (8 - len(shape))
+            out += struct.pack("<IHHBBHIQQ8Q", at, len(name), dtype, len(shape), flags, 0, 0, offset, size, *dims)
+            at += len(name)
+        return out + names
+
+    def seed(rows: list[tuple], blob: int = 4096, said: int | None = None, version: int = 1) -> bytes:
+        return blob.to_bytes(3, "little") + table(rows, blob if said is None else said, version)
+
+    matrix, bias = (b"a/w", 1, (10, 5), 64, 200, 0), (b"b", 14, (7,), 264, 4, 0)
+    good = seed([matrix, bias])
+    return {
+        "two-tensors": good,
+        "no-tensor": seed([]),
+        "scalar": seed([(b"s", 2, (), 8, 8, 0)]),
+        "aliases": seed([(b"a", 9, (9,), 320, 9, 1), (b"b", 14, (3, 3), 324, 5, 1)]),
+        "overlap-without-alias": seed([(b"a", 9, (9,), 320, 9, 0), (b"b", 9, (9,), 324, 9, 0)]),
+        "descending-names": seed([bias, matrix]),
+        "same-name": seed([matrix, matrix]),
+        "leaves-the-blob": seed([(b"a", 9, (9,), 4090, 9, 0)]),
+        "shape-wraps": seed([(b"a", 1, (2**63, 2**63), 0, 0, 0)]),
+        "empty-tensor": seed([(b"a", 1, (0, 7), 4096, 0, 0)]),
+        "rank-8": seed([(b"a", 9, (2,) * 8, 0, 256, 0)]),
+        "another-blob": seed([matrix], said=4095),
+        "newer-version": seed([matrix], version=2),
+        "cut": good[:-2],
+        "trailing": good + b"x",
+    }
+
+
+def xxh32_short(data: bytes) -> int:
+    """xxHash-32, seed 0, of less than 16 bytes: what lz4 frames check their own header with."""
+    mask = 0xFFFFFFFF
+    rotate = lambda value, by: (value << by | value >> (32 - by)) & mask
+    value = (374761393 + len(data)) & mask
+    while len(data) >= 4:
+        value = rotate((value + int.from_bytes(data[:4], "little") * 3266489917) & mask, 17) * 668265263 & mask
+        data = data[4:]
+    for byte in data:
+        value = rotate((value + byte * 374761393) & mask, 11) * 2654435761 & mask
+    value = (value ^ value >> 15) * 2246822519 & mask
+    value = (value ^ value >> 13) * 3266489917 & mask
+    return value ^ value >> 16
+
+
+def lz4() -> Seeds:
+    def frame(flags: int, block: int, content: int | None, blocks: bytes, tail: bytes = b"") -> bytes:
+        descriptor = bytes([flags, block]) + (b"" if content is None else struct.pack("<Q", content))
+        return (b"\x04\x22\x4d\x18" + descriptor + bytes([xxh32_short(descriptor) >> 8 & 0xFF]) + blocks + bytes(4) + tail)
+
+    plain = lambda data: struct.pack("<I", len(data) | 0x80000000) + data
+    seed = lambda kind, promised, pieces, data: bytes([kind]) + promised.to_bytes(3, "little") + bytes([pieces]) + data
+    text = b"node 1: MatMul, node 2: MatMul, node 3: "
+    hello = plain(b"hello, frame")
+    # A token, one literal, then a match of 255 x 20 bytes of it: small in, large out.
+    bomb = b"\x1f" + b"a" + b"\x01\x00" + b"\xff" * 20 + b"\x00" + b"\x50" + b"tail!"
+    packed = struct.pack("<I", len(bomb)) + bomb
+    size_known, independent = 0x08, 0x60
+    return {
+        "round-trip": seed(1, 3, 7, text),
+        "round-trip-whole": seed(1, 0, 0, text * 4),
+        "round-trip-by-bytes": seed(1, 1, 1, bytes(range(256))),
+        "edited": seed(2, 2, 0, bytes([4, 1, 0, 0, 0, 0, 0, 0]) + text),
+        "edited-content": seed(2, 2, 5, bytes([25, 8, 30, 1, 0, 0, 0, 0]) + text),
+        "stored-block": seed(0, 12, 0, frame(independent | size_known, 0x40, 12, hello)),
+        "stored-block-wrong-checksum": seed(0, 12, 3, frame(independent | size_known | 4, 0x40, 12, hello, b"\1\2\3\4")),
+        "size-not-stated": seed(0, 12, 0, frame(independent, 0x40, None, hello)),
+        "promised-less": seed(0, 5, 0, frame(independent | size_known, 0x40, 12, hello)),
+        "promised-more": seed(0, 4000, 0, frame(independent | size_known, 0x40, 12, hello)),
+        "bomb": seed(0, 100, 0, frame(independent | size_known, 0x40, 100, packed)),
+        "bomb-as-stated": seed(0, 5125, 0, frame(independent | size_known, 0x40, 5125, packed)),
+        "dictionary": seed(0, 12, 0, frame(independent | size_known | 1, 0x40, 12, hello)),
+        "block-too-large": seed(0, 12, 0, frame(independent | size_known, 0x40, 12, b"\xff\xff\xff\x7f")),
+        "skippable": seed(0, 12, 0, b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + frame(independent | size_known, 0x40, 12, hello)),
+        "trailing": seed(0, 12, 1, frame(independent | size_known, 0x40, 12, hello) + b"x"),
+        "empty-frame": seed(0, 0, 0, frame(independent, 0x40, None, b"")),
+    }
+
+
+def irpa() -> Seeds:
+    def archive(entries: list[bytes], names: bytes, storage: bytes, next_header: int = 0, major: int = 0) -> bytes:
+        table = b"".join(entry.ljust((len(entry) + 15) // 16 * 16, b"\0") for entry in entries)
+        entries_at = 96
+        names_at = entries_at + len(table)
+        storage_at = (names_at + len(names) + 63) // 64 * 64
+        header = b"IRPA" + struct.pack("<HHQQQQ", major, 0, 88, next_header, 0, len(entries))
+        header += struct.pack("<QQQQQQ", entries_at, len(table), names_at, len(names), storage_at, len(storage))
+        return (header.ljust(entries_at, b"\0") + table + names).ljust(storage_at, b"\0") + storage
+
+    def entry(kind: int, name: tuple[int, int], rest: bytes, size: int | None = None) -> bytes:
+        body = struct.pack("<IQQQQQQ", kind, 0, *name, 0, 0, 16) + rest
+        return struct.pack("<Q", len(body) + 8 if size is None else size) + body
+
+    data = lambda name, offset, size: entry(2, name, struct.pack("<QQ", offset, size))
+    splat = lambda name: entry(1, name, struct.pack("<Q", 64) + b"\x07" + bytes(15) + b"\x01")
+    one = archive([data((0, 1), 0, 16)], b"a", bytes(range(16)))
+    return {
+        "one": one,
+        "two": archive([data((0, 1), 0, 8), data((1, 1), 8, 8)], b"ab", bytes(range(16))),
+        "splat": archive([splat((0, 1))], b"s", b""),
+        "skip": archive([entry(0, (0, 0), b""), data((0, 1), 0, 8)], b"a", bytes(8)),
+        "none": archive([], b"", b""),
+        "same-name": archive([data((0, 1), 0, 8), data((0, 1), 8, 8)], b"a", bytes(16)),
+        "name-outside": archive([data((0, 99), 0, 8)], b"a", bytes(8)),
+        "data-outside": archive([data((0, 1), 8, 2**63)], b"a", bytes(8)),
+        "entry-of-no-size": archive([entry(2, (0, 1), bytes(16), 0)], b"a", bytes(8)),
+        "chain-to-itself": archive([data((0, 1), 0, 8)], b"a", bytes(8), next_header=2**64 - 1),
+        "two-headers": archive([data((0, 1), 0, 16)], b"a", bytes(range(16)), next_header=len(one)) +
+                       archive([data((0, 1), 0, 8)], b"b", bytes(8)),
+        "newer": archive([], b"", b"", major=1),
+        "cut": one[:100],
+    }
+
+
+def manifest() -> Seeds:
+    text = lambda value: json.dumps(value, indent=1).encode()
+    record = {"type": "opaque", "name": "log", "file": "a.txt"}
+    whole = lambda *records, **more: text({"schema": "fatctx.manifest/1", "name": "m", "records": list(records)} | more)
+    weights = {"type": "weight_blob", "name": "w", "file": "w.bin", "tensors": {
+        "format": "ranges", "ranges": [{"name": "a/b", "dtype": "float32", "shape": [4, 8], "offset": 0},
+                                       {"name": "c", "dtype": "int4", "shape": [7], "offset": 128, "size": 4}]}}
+    binary = {"type": "context_binary", "name": "b", "file": "b.bin", "weights": ["w"], "unit": "main", "group": "g",
+              "target": {"backend": "htp", "arch": "v75", "part": "SM8650", "qnn_soc": 57, "vtcm_mb": 8,
+                         "features": ["fp16"], "sdk": "2.31.0", "variant": "release"},
+              "producer": "compiler 1", "format": "code", "options": {"vector-width": 8, "x": {"value": "1", "owner": "o"}},
+              "graphs": [{"name": "main", "inputs": [{"name": "i", "dtype": "int64", "shape": [1, -1]}],
+                          "outputs": [{"name": "o", "dtype": "float32", "shape": [1, 8]}]}]}
+    cpu = {"type": "context_binary", "name": "c", "file": "c.bin", "target": {"backend": "cpu", "arch": "x86-64-v3"}}
+    return {
+        "small.json": whole(record),
+        "weights.json": whole(weights, binary),
+        "cpu.json": whole(cpu, name="other"),
+        "group-and-options.json": whole(record, group="main", options={"level": {"value": "3", "owner": "tool"}, "n": 7}),
+        "cold.json": whole({"type": "source_model", "name": "s", "file": "m.onnx", "codec": "lz4"},
+                           {"type": "source_model", "name": "t", "file": "m.onnx", "codec": "none"}),
+        "irpa.json": whole({"type": "weight_blob", "name": "w", "file": "w.irpa", "tensors": {"format": "irpa"}}),
+        "onnx.json": whole({"type": "weight_blob", "name": "w", "file": "w.irpa",
+                            "tensors": {"format": "irpa", "shapes_from": "m.onnx"}}),
+        "comments.json": b"// why\n{ /* here */ \"schema\": \"fatctx.manifest/1\", \"name\": \"m\", \"records\": [] }",
+        "unknown-key.json": whole(record | {"colour": "red"}),
+        "key-twice.json": b'{"schema": "fatctx.manifest/1", "schema": "fatctx.manifest/1"}',
+        "not-json.json": b'{"schema": ',
+        "not-utf8.json": b'{"schema": "\xff"}',
+        "large-numbers.json": whole(weights | {"tensors": {"format": "ranges", "ranges": [
+            {"name": "a", "dtype": "int8", "shape": [2**64 - 1, 2**63], "offset": 2**64 - 1}]}}),
+        "same-name.json": whole(record, record),
+        "deep.json": b"[" * 500,
+    }
+
+
+def words() -> Seeds:
+    device = {"schema": "fatctx.device/1", "backend": "htp", "arch": "v75", "part": "SM8650", "qnn_soc": 57,
+              "features": ["fp16"], "vtcm_mb": 8, "sdk": "2.44"}
+    target = {"backend": "cpu", "arch": "x86-64-v3"}
+    return {
+        "device.json": json.dumps(device).encode(),
+        "device-cpu.json": b'{"schema": "fatctx.device/1", "backend": "cpu", "arch": "x86-64-v4", "features": ["amx"]}',
+        "device-number.json": b'{"schema": "fatctx.device/1", "backend": "cpu", "vtcm_mb": 1e999}',
+        "device-deep.json": b'{"a":' * 12,
+        "targets.json": json.dumps({"schema": "fatctx.targets/1", "import_options": ["--x"], "targets": [target]}).encode(),
+        "targets-list.json": json.dumps([target, {"backend": "cpu", "arch": "aarch64", "features": ["dotprod"]}]).encode(),
+        "level": b"x86-64-v3",
+        "features": b"aarch64+dotprod+i8mm",
+        "features-twice": b"aarch64+i8mm+i8mm",
+        "backend": b"cpu:generic",
+        "hexagon": b"htp:v75",
+        "binary-flag": b"model.vmfb@cpu:x86-64-v3+amx,unit=main,group=g,name=n,sdk=2.31,soc=57,vtcm_mb=8",
+        "weights-flag": b"w.irpa,name=w,group=g",
+        "version": b"v2.31.0.250130",
+        "nothing": b"",
+        "signs": b"+++@@@,,,===",
+    }
+
+
+def c_calls() -> Seeds:
+    # A call: which (group + 8 * number in it), nulls; then arguments. Groups: 0 open, 1 container, 2 model and session,
+    # 3 view and table, 4 packer, 5 words and devices, 6 close.
+    newest, none, foreign, made_up = 0, 210, 225, 250
+    call = lambda group, which, *arguments: bytes([group + 8 * which, 0, *arguments])
+    nulls = lambda group, which, *arguments: bytes([group + 8 * which, 0xFF, *arguments])
+    full = 255  # struct_size
+    open_memory = call(0, 0, 0)
+    device = call(5, 0, 6)  # "x86-64-v4", which the model has a binary for
+    choose = call(2, 0, newest, 0, 0, newest)
+    session = call(2, 8, newest)
+    close = lambda kind, handle=newest: call(6, kind, handle)
+    view = call(1, 7, newest, 1)
+    packer = call(4, 0, 0, 10)
+    record = call(4, 3, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest)
+    return {
+        "open-and-close": open_memory + close(1),
+        "close-twice": open_memory + close(1) + close(1),
+        "open-a-part": call(0, 1, 0, 200) + call(0, 1, 0, 1),
+        "open-a-path": call(0, 2, 1, 0) + call(1, 0, newest, full) + call(0, 3, newest) + close(1),
+        "records": open_memory + call(1, 2, newest) + call(1, 3, newest, full, 0) + call(1, 4, newest, full, 1) +
+                   call(1, 5, newest, full, 0) + call(1, 6, newest, 3, 200),
+        "small-structs": open_memory + b"".join(call(1, 4, newest, size, 1) for size in range(10)) +
+                         b"".join(call(1, 0, newest, size) for size in range(10)),
+        "views-outlive-their-container": open_memory + view + close(1) + call(3, 0, newest) + close(5) +
+                                         call(3, 1, newest, full) + close(5),
+        "tensors": open_memory + call(1, 9, newest, 3) + call(3, 3, newest) + call(3, 5, newest, full, 0) +
+                   call(3, 6, newest, 2) + call(3, 7, newest, 1) + call(3, 2, newest, full) + close(4),
+        "stream-and-verify": open_memory + call(1, 10, newest, 1) + call(1, 10, newest, 6) + call(1, 10, newest, 250) +
+                             call(1, 11, newest, 3) + call(1, 12, newest, full) + call(1, 13, newest, full, 1),
+        "model-and-sessions": device + open_memory + choose + session + session + call(2, 9, newest, 3) +
+                              call(2, 10, newest) + call(2, 11, newest, 0) + call(2, 12, newest, 2) + close(2) + close(3),
+        "explain": device + open_memory + choose + call(2, 7, newest, 1, 255) + call(2, 4, newest, full) +
+                   call(2, 5, newest, full, 0) + call(2, 2, newest) + call(2, 3, newest),
+        "pack": packer + record + call(4, 1, full, newest) + call(4, 2, newest, 0) + close(6),
+        "pack-odd-records": packer + b"".join(call(4, 3, size, size * 17 % 256, size, 200, size, size, 0, 1, 2, 3, newest)
+                                              for size in range(12)),
+        "stale-everywhere": open_memory + device + close(1) + close(0) + b"".join(
+            call(1, which, newest, full, 1, 1) for which in range(15)) + choose,
+        "foreign-everywhere": open_memory + device + b"".join(call(group, which, foreign, full, 1, 1)
+                                                              for group in (1, 2, 3) for which in range(4)),
+        "made-up": b"".join(call(6, kind, made_up + kind % 5) for kind in range(7)),
+        "none": b"".join(call(6, kind, none) for kind in range(7)),
+        "null-pointers": open_memory + b"".join(nulls(group, which, newest, 1, 1, 1, 1)
+                                                for group in (0, 1, 2) for which in range(8)),
+        "null-pointers-of-packers": packer + b"".join(nulls(group, which, newest, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+                                                      for group in (3, 4, 5) for which in range(6)),
+        "words": call(5, 0, 11) + call(5, 0, 9) + call(5, 0, 12) + call(5, 3, newest, 60) + call(5, 2) +
+                 call(5, 4, newest) + call(5, 5, full, newest, 0) + call(5, 6, 9) + call(5, 7, 1, full) + call(5, 8, 9, 9),
+    }
+
+
+TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, irpa, lz4, manifest,
+                                            tensor_table, toc, words)}
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    for target, make in TARGETS.items():
+        folder = HERE / "seeds" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+        for name, data in make().items():
+            (folder / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+// Every checksum of a file made right again, whatever its tables say: leaves, record hashes, bound hashes, the table of
+// contents, the header. Unlike support::HostileFile it believes nothing: what leaves the file is left alone.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "container/codec.h"
+#include "container/copy_out.h"
+#include "support/rehash.h"
+
+namespace fatctx::fuzz {
+
+class FileRehash {
+ public:
+  // Works on the table of contents that slot A0 names, and puts the same into the place of copy 1.
+  explicit FileRehash(support::Bytes& file) : file_(file) {}
+
+  void run() {
+    if (file_.size() < container::kHeaderSize) return;
+    const auto slot = support::struct_at<container::Slot>(file_, container::kSlotOffsets[0]);
+    const ByteRange toc = {slot.toc_offset[0], slot.toc_size};
+    if (within(toc, file_.size()) && toc.size >= container::kTablesStart && toc.size <= container::kMaxTocSize) {
+      hash_tables(toc);
+      hash_toc(slot, toc);
+    }
+    support::rehash_header(file_);
+  }
+
+ private:
+  // What one input may make us hash; overlapping tables could ask for more than the file holds many times over.
+  static constexpr std::uint64_t kBudget = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t kMostEntries = 256;
+
+  template <typename T>
+  struct Row {
+    std::uint64_t at = 0;
+    T entry;
+  };
+  template <typename T>
+  [[nodiscard]] std::vector<Row<T>> rows(ByteRange toc, container::Table which) const {
+    std::vector<Row<T>> found;
+    const auto table = support::struct_at<container::DirectoryEntry>(
+        file_, toc.offset + sizeof(container::TocHeader) +
+                   static_cast<std::size_t>(which) * sizeof(container::DirectoryEntry));
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(table.count, kMostEntries); ++i) {
+      const ByteRange place = {table.offset + i * sizeof(T), sizeof(T)};
+      if (!within(place, toc.size)) break;
+      found.push_back({toc.offset + place.offset, support::struct_at<T>(file_, toc.offset + place.offset)});
+    }
+    return found;
+  }
+  [[nodiscard]] bool affordable(ByteRange range) {
+    if (!within(range, file_.size()) || range.size > budget_) return false;
+    budget_ -= range.size;
+    return true;
+  }
+  [[nodiscard]] ByteView view(ByteRange range) const {
+    return ByteView(file_).subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
+  }
+
+  void hash_tables(ByteRange toc) {
+    auto segments = rows<container::SegmentEntry>(toc, container::Table::kSegments);
+    for (auto& segment : segments) hash_leaves(segment.entry, segments);
+    for (auto& segment : segments) {
+      const bool leaves = segment.entry.kind == static_cast<std::uint16_t>(container::SegmentKind::kLeaves);
+      const ByteRange range = {segment.entry.offset, segment.entry.size};
+      if (leaves && affordable(range)) segment.entry.leaves_hash = container::hash128(view(range)).bytes;
+      support::put_struct(file_, segment.at, segment.entry);
+    }
+    auto records = rows<container::RecordEntry>(toc, container::Table::kRecords);
+    const auto slices = rows<container::SliceEntry>(toc, container::Table::kSlices);
+    for (auto& record : records) {
+      hash_record(record.entry, segments, slices);
+      support::put_struct(file_, record.at, record.entry);
+    }
+    for (auto& reference : rows<container::ReferenceEntry>(toc, container::Table::kReferences)) {
+      for (const auto& record : records) {
+        if (record.entry.record_id == reference.entry.to_record) reference.entry.bound_hash = record.entry.logical_hash;
+      }
+      support::put_struct(file_, reference.at, reference.entry);
+    }
+  }
+
+  void hash_leaves(container::SegmentEntry& segment, const std::vector<Row<container::SegmentEntry>>& segments) {
+    if (segment.leaves_segment >= segments.size() || !affordable({segment.offset, segment.size})) return;
+    const container::SegmentEntry& home = segments[segment.leaves_segment].entry;
+    support::Bytes leaves;
+    for (std::uint64_t at = 0; at < segment.size; at += container::kLeafSize) {
+      const std::uint64_t size = std::min<std::uint64_t>(container::kLeafSize, segment.size - at);
+      container::append_struct(leaves, container::hash128(view({segment.offset + at, size})).bytes);
+    }
+    segment.leaves_hash = container::hash128(leaves).bytes;
+    const std::uint64_t first = segment.first_leaf;
+    if (first > home.size || !within({home.offset, home.size}, file_.size())) return;
+    const ByteRange place = {first * sizeof(container::DiskHash), leaves.size()};
+    if (within(place, home.size))
+      std::copy(leaves.begin(), leaves.end(), file_.begin() + at_byte(home.offset + place.offset));
+  }
+  static std::ptrdiff_t at_byte(std::uint64_t offset) { return static_cast<std::ptrdiff_t>(offset); }
+
+  void hash_record(container::RecordEntry& record, const std::vector<Row<container::SegmentEntry>>& segments,
+                   const std::vector<Row<container::SliceEntry>>& slices) {
+    if (record.slice_count != 1 || record.first_slice >= slices.size()) return;
+    const container::SliceEntry& slice = slices[record.first_slice].entry;
+    if (slice.segment >= segments.size()) return;
+    const container::SegmentEntry& segment = segments[slice.segment].entry;
+    const ByteRange range = {slice.offset_in_segment, slice.size};
+    if (!within(range, segment.size) || !within({segment.offset, segment.size}, file_.size())) return;
+    const ByteRange stored = {segment.offset + range.offset, range.size};
+    if (!affordable(stored)) return;
+    if (record.codec == container::kCodecNone) {
+      record.logical_hash = container::hash128(view(stored)).bytes;
+    } else if (record.codec == container::kCodecLz4Frame && record.logical_size <= budget_) {
+      hash_frame(record, view(stored));
+    }
+  }
+  static void hash_frame(container::RecordEntry& record, ByteView frame) {
+    support::Bytes plain;
+    container::FrameReader reader(record.logical_size);
+    const Status fed = reader.feed(frame, [&](ByteView more) -> Status {
+      plain.insert(plain.end(), more.begin(), more.end());
+      return Done{};
+    });
+    if (fed.ok() && reader.finish().ok()) record.logical_hash = container::hash128(plain).bytes;
+  }
+
+  void hash_toc(container::Slot slot, ByteRange toc) {
+    const ByteRange copy = {slot.toc_offset[1], toc.size};
+    const auto from = file_.begin() + at_byte(toc.offset);
+    const support::Bytes bytes(from, from + at_byte(toc.size));
+    if (within(copy, file_.size())) std::copy(bytes.begin(), bytes.end(), file_.begin() + at_byte(copy.offset));
+    const Hash128 hash = container::hash128(bytes);
+    for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
+      slot = support::struct_at<container::Slot>(file_, container::kSlotOffsets[index]);
+      slot.toc_hash = hash.bytes;
+      support::put_struct(file_, container::kSlotOffsets[index], slot);
+    }
+  }
+
+  support::Bytes& file_;
+  std::uint64_t budget_ = kBudget;
+};
+
+}  // namespace fatctx::fuzz

@@ -1,0 +1,78 @@
+// Runs a fuzz target over files instead of a fuzzer: seeds and old crashes in every build, with any compiler.
+//
+//   replay [--at-least N] FOLDER [--if-there FOLDER]...
+//
+// Says which file it runs before it does, so that the last line names the input of a crash. A folder that is missing
+// (unless it need not be there), or fewer than N inputs in the first one, is a failure: a corpus that nobody runs looks
+// like one that passes.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+std::vector<std::string> inputs_of(const char* folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const bool text = entry.path().extension() == ".md";  // says why an input is here
+    if (entry.is_regular_file() && !text) found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void run(const std::string& path) {
+  std::printf("%s\n", path.c_str());
+  std::fflush(stdout);
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // A copy of exactly this size, so that the address sanitizer sees one byte too many; null if there is none.
+  std::uint8_t* copy = bytes.empty() ? nullptr : new std::uint8_t[bytes.size()];
+  if (copy != nullptr) std::memcpy(copy, bytes.data(), bytes.size());
+  (void)LLVMFuzzerTestOneInput(copy, bytes.size());
+  delete[] copy;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t at_least = 1;
+  std::size_t total = 0;
+  bool first = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--at-least" && i + 1 < argc) {
+      at_least = std::stoul(argv[++i]);
+      continue;
+    }
+    const bool if_there = word == "--if-there" && i + 1 < argc;
+    const char* const folder = if_there ? argv[++i] : argv[i];
+    if (!std::filesystem::is_directory(folder)) {
+      if (if_there) continue;
+      std::fprintf(stderr, "replay: there is no folder %s\n", folder);
+      return 2;
+    }
+    const std::vector<std::string> inputs = inputs_of(folder);
+    if (first && inputs.size() < at_least) {
+      std::fprintf(stderr, "replay: %zu inputs in %s; at least %zu belong there\n", inputs.size(), folder, at_least);
+      return 1;
+    }
+    first = false;
+    for (const std::string& input : inputs) run(input);
+    total += inputs.size();
+  }
+  if (total == 0) {
+    std::fprintf(stderr, "replay: no inputs; give folders that hold some\n");
+    return 2;
+  }
+  std::printf("%zu inputs\n", total);
+  return 0;
+}

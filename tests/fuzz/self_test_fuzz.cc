@@ -1,0 +1,18 @@
+// A target that breaks a promise on purpose, for tests/fuzz/replay_can_fail.py: what starts with "break" does.
+#include "fuzz/input.h"
+#include "fuzz/promise.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fatctx::fuzz::Input input(data, size);
+  const std::string_view text = fatctx::fuzz::text_of(input.rest());
+  fatctx::fuzz::require(!text.starts_with("break"), "no input starts with that word", text);
+  if (text.starts_with("error")) {
+    const std::string_view message = text.substr(5);
+    fatctx::fuzz::require_good({fatctx::ErrorCode::kMalformed, std::string(message)});
+  }
+  if (text.starts_with("outside")) {
+    const auto whole = std::as_bytes(std::span(text));
+    fatctx::fuzz::require(fatctx::fuzz::lies_in(whole, whole.first(3)), "a part lies in the whole");
+  }
+  return 0;
+}

@@ -1,0 +1,57 @@
+// Any bytes as a table of contents whose hash is right, below header and file: it is refused, or every segment lies in
+// the file and apart from the others, and every slice in its segment.
+//
+// Input: 1 byte flags of the header, 2 bytes the file's size in extents, the rest is the table of contents.
+#include <algorithm>
+
+#include "container/hash.h"
+#include "container/parse.h"
+#include "fuzz/input.h"
+#include "fuzz/promise.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fatctx;
+  using namespace fatctx::container;
+  fuzz::Input input(data, size);
+  const std::uint8_t flags = input.byte();
+  const std::uint64_t extents = input.number(2);
+  const ByteView bytes = input.rest();
+  if (bytes.size() < kTablesStart) return 0;  // the header refuses such a size
+  Header header;
+  // The uuid and the generation that the table of contents names itself, or all of its checks would end there.
+  std::copy_n(bytes.begin() + 8, header.uuid.size(), header.uuid.begin());
+  header.generation = (flags & 1) != 0 ? 2 : 1;
+  header.sealed = (flags & 2) != 0;
+  header.extent_log2 = (flags & 4) != 0 ? kLargeExtentLog2 : kExtentLog2;
+  header.granule_log2 = 12;
+  header.toc_size = bytes.size();
+  header.toc_hash = hash128(bytes);
+  header.toc_offset = {kHeaderSize, kHeaderSize + ((extents + 1) << kExtentLog2)};
+  header.committed_end = header.toc_offset[1] + bytes.size();
+
+  const auto toc = parse_toc({bytes.begin(), bytes.end()}, header, 0);
+
+  if (!toc.ok()) {
+    fuzz::require_good(toc.error());
+    return 0;
+  }
+  std::uint64_t end = kHeaderSize + bytes.size();
+  for (const Segment& segment : toc.value().segments) {
+    fuzz::require(within({segment.offset, segment.size}, header.committed_end), "a segment lies in the file");
+    fuzz::require(segment.offset >= end || segment.size == 0, "segments are apart");
+    end = segment.offset + segment.size;
+  }
+  for (const Slice& slice : toc.value().slices) {
+    fuzz::require(slice.segment < toc.value().segments.size(), "a slice has a segment");
+    fuzz::require(within(slice.range, toc.value().segments[slice.segment].size), "a slice lies in its segment");
+  }
+  std::uint32_t before = 0;
+  for (const RecordInfo& record : toc.value().records) {
+    fuzz::require(record.id > before, "records ascend", record.name);
+    before = record.id;
+    for (const std::uint32_t weights : record.weights) {
+      fuzz::require(toc.value().find(weights) != nullptr, "a weight blob is there", record.name);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,114 @@
+// Everything a reader can do with bytes that may be a container, and what must hold of the answers.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "container/hash.h"
+#include "container/verify.h"
+#include "fatctx/container.h"
+#include "fatctx/extract.h"
+#include "fatctx/info.h"
+#include "fuzz/promise.h"
+#include "mapping/buffer_file.h"
+
+namespace fatctx::fuzz {
+
+// True if a value came; an error must be a good one.
+template <typename T>
+[[nodiscard]] bool answered(const Result<T>& result) {
+  if (!result.ok()) require_good(result.error());
+  return result.ok();
+}
+
+[[nodiscard]] inline bool unsupported(const Error& error) { return error.code == ErrorCode::kUnsupported; }
+
+inline void use_tensors(const Container& container, const RecordInfo& record, ByteView blob) {
+  const auto tensors = container.tensors(record.id);
+  if (!answered(tensors)) return;
+  for (std::size_t i = 0; i < tensors.value().size(); ++i) {
+    const WeightView view = tensors.value().view_at(i);
+    require(lies_in(view.bytes(), blob), "a tensor lies in its blob", view.name());
+    require(tensors.value().view(view.name()).ok(), "a tensor is found by its name", view.name());
+    (void)view.strides_bytes();
+  }
+}
+
+// Acquires, streams and verifies one record, and lets the three agree.
+inline void use_record(const Container& container, const RecordInfo& record, ByteView file) {
+  const auto view = container.acquire(record.id);
+  const auto report = container.verify_record(record.id);
+  require(answered(report), "a check of a buffer comes to an end", record.name);
+  const bool whole = report.value().findings.empty();
+  for (const VerifyFinding& finding : report.value().findings) require_good(finding.error);
+  if (answered(view)) {
+    const ByteView bytes = view.value().bytes();
+    require(lies_in(bytes, file), "a view lies in the buffer", record.name);
+    require(bytes.size() == record.size_bytes, "a view has the size of the record", record.name);
+    if (whole) require(container::hash128(bytes) == record.hash, "a whole record has its hash", record.name);
+    if (record.type == RecordType::kWeightBlob) use_tensors(container, record, bytes);
+  } else {
+    require(!whole || unsupported(view.error()), "verify finds what acquire refuses", view.error().message);
+  }
+  std::vector<std::byte> streamed;
+  const auto stream = stream_record(container, record.id, [&](ByteView more) -> Status {
+    streamed.insert(streamed.end(), more.begin(), more.end());
+    require(streamed.size() <= record.size_bytes, "a stream never yields more than the record has", record.name);
+    return Done{};
+  });
+  if (answered(stream)) {
+    require(streamed.size() == record.size_bytes, "a stream that ends well is complete", record.name);
+    require(container::hash128(streamed) == record.hash, "a stream that ends well gave what the hash says",
+            record.name);
+  } else {
+    require(!whole || unsupported(stream.error()), "verify finds what a stream refuses", stream.error().message);
+  }
+}
+
+inline void use_selection(const Container& container) {
+  for (const char* text : {"x86-64-v3", "aarch64+dotprod", "v75"}) {
+    const auto device = device_from_text(text);
+    const auto selection = container.select(device.value());
+    if (!answered(selection)) continue;
+    const std::vector<Candidate> candidates = container.candidates();
+    for (const std::uint32_t id : selection.value().chosen) {
+      require(container.record(id).ok(), "a chosen record is there", text);
+    }
+    const std::string json = explain_json(selection.value(), candidates, device.value());
+    require(nlohmann::json::accept(json), "an explanation is JSON", json);
+    (void)explain_text(selection.value(), candidates, device.value());
+  }
+}
+
+// Opens `file` and uses all of it.
+inline void use_container(ByteView file) {
+  const auto report = container::verify_container(mapping::BufferFile(file, nullptr), {});
+  require(answered(report), "a check of a buffer comes to an end");
+  for (const VerifyFinding& finding : report.value().findings) require_good(finding.error);
+  const bool whole = report.value().findings.empty();
+
+  const auto opened = Container::open_memory(file);
+  if (!answered(opened)) {
+    require(!whole, "verify finds what open refuses", opened.error().message);
+    return;
+  }
+  const Container& container = opened.value();
+  if (whole) require(container.report().degraded.empty(), "a degraded file is not whole");
+  for (const RecordInfo& record : container.records()) {
+    require(container.record(record.id).ok() && container.find(record.name).ok(), "a record is found", record.name);
+    if (whole) {
+      const auto alone = container.verify_record(record.id);
+      require(alone.ok() && alone.value().findings.empty(), "a record of a whole file is whole", record.name);
+    }
+    use_record(container, record, file);
+  }
+  const auto description = container.describe();
+  if (!answered(description)) require(!whole, "verify finds a bad description", description.error().message);
+  const auto info = info_json(container, description.ok() ? description.value() : ContainerDescription{},
+                              {.graphs = true, .options = true});
+  if (answered(info)) require(nlohmann::json::accept(info.value()), "info is JSON", info.value());
+  use_selection(container);
+}
+
+}  // namespace fatctx::fuzz

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Makes eight containers of different kinds with the built `fatctx pack`, for the sweep over their metadata.
+#
+#   tests/sweep/make_files.sh FATCTX FOLDER
+set -euo pipefail
+
+fatctx_program=$(realpath "$1")
+SETUP=$(realpath "$(dirname "$0")/../cli/setup")
+export SETUP
+cd "$2"
+
+fatctx() { "$fatctx_program" "$@"; }
+
+# One record and nothing else.
+echo 'program' > one.bin
+fatctx pack -o one-record.fatctx --name one --binary one.bin@cpu:generic > /dev/null
+
+# Five CPU targets that share weights, with tensors, graphs, options and a license; and the same sealed.
+# shellcheck source=tests/cli/setup/inputs.sh
+. "$SETUP/inputs.sh"
+fatctx pack manifest.json -o cpu-targets.fatctx > /dev/null
+fatctx pack manifest.json --seal -o sealed.fatctx > /dev/null
+
+# Records as lz4 frames: a source model and evidence, and one source model that is not compressed.
+# shellcheck source=tests/cli/setup/cold.sh
+. "$SETUP/cold.sh"
+mv cold.fatctx cold-records.fatctx
+
+# Several SoCs: every axis of the key, two units, weights of more than one leaf.
+for soc in SM8550 SM8650 SM8750; do
+  for unit in prefill decode; do echo "$unit of $soc" > "${soc}_$unit.bin"; done
+done
+awk 'BEGIN { for (i = 0; i < 9000; i++) printf "row %05d of weights\n", i }' > soc.weights
+{
+  printf '{"schema": "fatctx.manifest/1", "name": "socs", "records": [\n'
+  printf '{"type": "weight_blob", "name": "weights", "file": "soc.weights", "tensors": {"format": "ranges", "ranges": ['
+  printf '{"name": "a", "dtype": "uint8", "shape": [70, 1000], "offset": 64},'
+  printf '{"name": "b", "dtype": "int4", "shape": [3, 3], "offset": 90000}]}}'
+  level=73
+  number=43
+  for soc in SM8550 SM8650 SM8750; do
+    for unit in prefill decode; do
+      printf ',\n{"type": "context_binary", "name": "%s-%s", "file": "%s_%s.bin", "unit": "%s", "weights": ["weights"], ' \
+        "$soc" "$unit" "$soc" "$unit" "$unit"
+      printf '"target": {"backend": "htp", "part": "%s", "qnn_soc": %d, "arch": "v%d", "vtcm_mb": 8, "sdk": "2.31.0"}}' \
+        "$soc" "$number" "$level"
+    done
+    level=$((level + 2))
+    number=$((number + 14))
+  done
+  printf ']}\n'
+} > socs.json
+fatctx pack socs.json -o several-socs.fatctx > /dev/null
+
+# Many small records.
+{
+  printf '{"schema": "fatctx.manifest/1", "name": "many", "records": ['
+  for number in $(seq 1 30); do
+    echo "record number $number" > "many-$number.txt"
+    [[ $number == 1 ]] || printf ','
+    printf '\n{"type": "opaque", "name": "note %02d \u00e4", "file": "many-%d.txt"}' "$number" "$number"
+  done
+  printf ']}\n'
+} > many.json
+fatctx pack many.json -o many-records.fatctx > /dev/null
+
+# Empty records, and records that are equal.
+: > empty.bin
+cat > empty.json <<'JSON'
+{"schema": "fatctx.manifest/1", "name": "empty", "records": [
+  {"type": "opaque", "name": "nothing", "file": "empty.bin"},
+  {"type": "opaque", "name": "nothing either", "file": "empty.bin"},
+  {"type": "opaque", "name": "once", "file": "one.bin"},
+  {"type": "opaque", "name": "again", "file": "one.bin"}
+]}
+JSON
+fatctx pack empty.json -o empty-records.fatctx > /dev/null
+
+# Evidence and a wrapper model beside a binary with graphs.
+awk 'BEGIN { for (i = 0; i < 5000; i++) printf "pass %d: ok\n", i * i % 997 }' > evidence.log
+cat > evidence.json <<'JSON'
+{"schema": "fatctx.manifest/1", "name": "evidence", "options": {"level": {"value": "3", "owner": "tool"}}, "records": [
+  {"type": "context_binary", "name": "binary", "file": "one.bin", "target": {"backend": "cpu", "arch": "aarch64"},
+   "producer": "compiler 1.0", "graphs": [{"name": "main",
+     "inputs": [{"name": "x", "dtype": "float32", "shape": [1, -1]}],
+     "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 7]}]}]},
+  {"type": "wrapper_model", "name": "wrapper", "file": "one.bin"},
+  {"type": "opaque", "name": "log", "file": "evidence.log", "codec": "lz4"},
+  {"type": "opaque", "name": "plain log", "file": "evidence.log"}
+]}
+JSON
+fatctx pack evidence.json -o evidence.fatctx > /dev/null

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Sweeps over eight files made for it, after showing that the sweep can fail.
+#
+#   tests/sweep/run.sh FATCTX METADATA_SWEEP STRIDE
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+fatctx_program=$(realpath "$1") sweep_program=$(realpath "$2") stride=$3
+folder=$(mktemp -d)
+trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
+
+"$here/make_files.sh" "$fatctx_program" "$folder"
+cd "$folder"
+
+# The content of another file must be told from the right one; few places are enough for that.
+if "$sweep_program" --stride 997 --as cpu-targets.fatctx sealed.fatctx >differs.log; then
+  echo 'the sweep takes one file for another'
+  exit 1
+fi
+grep -q 'opens as something else' differs.log || { cat differs.log; exit 1; }
+
+files=(*.fatctx)
+[[ ${#files[@]} -eq 8 ]] || { echo "there are ${#files[@]} files, expected 8"; exit 1; }
+"$sweep_program" --stride "$stride" "${files[@]}"
