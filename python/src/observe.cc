@@ -36,9 +36,9 @@ class HeldFunction {
     if (Py_IsInitialized() == 0) return;
     const nb::gil_scoped_acquire acquired;
     try {
-      nb::handle(function_)(make_argument());
+      nb::borrow(function_)(make_argument());
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable(nb::handle(function_));
+      error.discard_as_unraisable(nb::borrow(function_));
     }
   }
 
