@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, 
 import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
 from agreement_test import compare, make_bases  # noqa: E402
-from reference_fields import NO_SEGMENT, SLOT, hash_of  # noqa: E402
+from reference_fields import NO_SEGMENT, SLOT, VERSION, hash_of  # noqa: E402
 from reference_frame import frame  # noqa: E402
 from reference_mutations import Draft, Overlay  # noqa: E402
-from reference_toc import DEAD, LEAVES  # noqa: E402
+from reference_toc import DEAD, LEAVES, version_numbers  # noqa: E402
 
 OPENS = None
 
@@ -35,7 +35,9 @@ def retyped(name: str, kind: int, **values):
         one = next(one for one in draft.tables.records if one.text == name.encode())
         vars(one).update(type=kind, **values)
         next(key for key in draft.tables.keys if key.record_id == one.record_id).type = kind
-        draft.tables.keys.sort(key=lambda key: key.type)  # stable, and only one type is another
+        draft.tables.keys.sort(key=lambda key: (
+            key.type, key.group, key.unit, key.backend, key.qnn_soc, key.part, key.arch, key.features, key.vtcm_mb,
+            version_numbers(VERSION.parse(key.sdk)), key.variant))
     return change
 
 
