@@ -148,15 +148,16 @@ void bind_release_and_lock(nb::module_& module) {
 
 }  // namespace
 
-struct BoundPrefetch::Waiting {
-  std::mutex one_at_a_time;
-};
-
 BoundPrefetch::BoundPrefetch(PrefetchHandle handle)
-    : waiting_(std::make_shared<Waiting>()), handle_(std::make_unique<PrefetchHandle>(std::move(handle))) {}
+    : waiting_(std::make_unique<std::mutex>()), handle_(std::make_unique<PrefetchHandle>(std::move(handle))) {}
+
+BoundPrefetch::~BoundPrefetch() {
+  if (!handle_) return;  // moved from
+  without_gil([&] { handle_.reset(); });
+}
 
 Result<PrefetchReport> BoundPrefetch::wait() {
-  const std::lock_guard lock(waiting_->one_at_a_time);
+  const std::lock_guard lock(*waiting_);
   return handle_->wait();
 }
 

@@ -3,6 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
 #include "fatctx/container.h"
 #include "fatctx/model.h"
 
@@ -16,11 +20,14 @@ namespace nb = nanobind;
                                              nb::object progress);
 [[nodiscard]] PrefetchReport prefetch_session(const Session& session, nb::object max_bytes, nb::object progress);
 
-// A prefetch on a thread of its own. wait() is one at a time; the destructor cancels and waits for the step going on,
-// which never needs the GIL.
+// A prefetch on a thread of its own. wait() is one at a time. The destructor cancels and waits, without the GIL: when
+// its thread ends, it may call a profile hook of Python.
 class BoundPrefetch {
  public:
   explicit BoundPrefetch(PrefetchHandle handle);
+  BoundPrefetch(BoundPrefetch&&) noexcept = default;
+  BoundPrefetch& operator=(BoundPrefetch&&) = delete;
+  ~BoundPrefetch();
   void cancel() noexcept { handle_->cancel(); }
   [[nodiscard]] bool done() const noexcept { return handle_->done(); }
   [[nodiscard]] std::uint64_t done_bytes() const noexcept { return handle_->done_bytes(); }
@@ -28,8 +35,7 @@ class BoundPrefetch {
   [[nodiscard]] Result<PrefetchReport> wait();
 
  private:
-  struct Waiting;
-  std::shared_ptr<Waiting> waiting_;
+  std::unique_ptr<std::mutex> waiting_;
   std::unique_ptr<PrefetchHandle> handle_;
 };
 

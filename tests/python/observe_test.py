@@ -133,6 +133,19 @@ def test_a_line_that_cannot_be_read_is_named():
         fatctx.replay_trace("nonsense")
 
 
+def test_a_prefetch_that_is_forgotten_under_a_hook_does_not_wait_for_itself(run_python, small):
+    program = """
+import faulthandler, sys, fatctx
+faulthandler.dump_traceback_later(60, exit=True)
+fatctx.start_profile(hook=lambda event: None)
+container = fatctx.open(sys.argv[1])
+for _ in range(50):
+    container.prefetch_in_background("net.weights")
+print(fatctx.stop_profile().totals[-1].kind)
+"""
+    assert run_python(program, small).strip() == "prefetch"
+
+
 def test_functions_held_at_exit_do_no_harm(run_python, small):
     program = """
 import sys, fatctx
