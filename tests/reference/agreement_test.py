@@ -195,7 +195,8 @@ def test_both_say_the_same_of_two_thousand_damaged_files(bases, tmp_path):
 
 
 def refuses_something(said: dict) -> bool:
-    answers = [said["description"], *(record[what] for record in said["records"] for what in ("bytes", "tensors", "yields"))]
+    answers = [said["description"],
+               *(record[what] for record in said["records"] for what in ("bytes", "tensors", "yields"))]
     return any(isinstance(one, set) and one != {("unsupported", None)} for one in answers)
 
 

@@ -1,6 +1,6 @@
 """lz4 frames: what section 5.2 of docs/format.md asks of a record with codec 1, on top of lz4's own frame format.
 
-Both directions, in plain Python: `yielded` takes a frame apart for the reader, `frame` makes one for files to test with.
+In plain Python and in both directions: `yielded` takes a frame apart for the reader, `frame` makes one for tests.
 """
 
 from __future__ import annotations

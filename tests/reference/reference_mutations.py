@@ -403,8 +403,8 @@ def copies(rng: random.Random, file: Editable) -> str:
 
 # What is drawn, and how often. All but the last three renew every hash.
 KINDS: dict[Callable[[random.Random, Editable], str], int] = {
-    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, raw_byte: 12, cut_or_longer: 6,
-    copies: 6}
+    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, raw_byte: 12,
+    cut_or_longer: 6, copies: 6}
 
 
 def mutations(bases: dict[str, bytes], count: int, seed: int) -> Iterator[Mutation]:
