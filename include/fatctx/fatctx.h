@@ -22,7 +22,9 @@
 //             capacity = 0 only asks for the size; `size` may be null.
 // Threads:    every function from any number of threads. A handle that one thread closes while another calls with it
 //             answers stale_handle or completes the call. A thread must not be cancelled (pthread_cancel) in a call.
-// Callbacks:  run on the calling thread during the call, and must return (no longjmp). They may call the library.
+// Callbacks:  run on the calling thread during the call, and must return (no longjmp), without an exception. They may
+//             call the library. Where another thread calls, or a callback is held, it is said. A callback that can fail
+//             returns 0 or a code as the functions here do; it may put a line into `error->message`, and need not.
 // Exceptions: none leaves a function: out_of_memory and internal take their place.
 // The file:   must not be truncated while it is mapped; replacing it by rename is safe.
 #pragma once
@@ -143,6 +145,27 @@ typedef struct fatctx_tensor_table {
 typedef struct fatctx_packer {
   uint64_t id;
 } fatctx_packer;
+typedef struct fatctx_mapping_provider {
+  uint64_t id;
+} fatctx_mapping_provider;
+typedef struct fatctx_view_allocator {
+  uint64_t id;
+} fatctx_view_allocator;
+typedef struct fatctx_range_access {
+  uint64_t id;
+} fatctx_range_access;
+typedef struct fatctx_prefetch {
+  uint64_t id;
+} fatctx_prefetch;
+typedef struct fatctx_record_lock {
+  uint64_t id;
+} fatctx_record_lock;
+typedef struct fatctx_metrics {
+  uint64_t id;
+} fatctx_metrics;
+typedef struct fatctx_profile {
+  uint64_t id;
+} fatctx_profile;
 
 // Read-only bytes of a record or of a tensor. `data` is valid until the handle is closed; copies of this struct are the
 // same handle. `data` is null for an empty record.
@@ -158,7 +181,9 @@ typedef int32_t (*fatctx_progress)(void* user, uint64_t done_bytes, uint64_t tot
 typedef int32_t (*fatctx_sink)(void* user, const void* bytes, uint64_t size);
 // Takes one finding of a check, valid during the call only.
 typedef void (*fatctx_finding)(void* user, const fatctx_error* finding);
-// Says that the library needs a caller's memory no longer; on whatever thread gives up the last share. Must not throw.
+// Says that the library needs a caller's memory, or the `user` of callbacks that it holds, no longer; on whatever
+// thread gives up the last share. Null where the caller does not want to know. Not called if the call it was given to
+// fails.
 typedef void (*fatctx_release)(void* user);
 
 // Kinds of text that explain functions write.
@@ -192,6 +217,8 @@ enum {
   FATCTX_DTYPE_I4 = 14,
   FATCTX_DTYPE_U4 = 15
 };
+// How the bytes of a record are stored. The numbers stand in the file (docs/format.md, section 5.2).
+enum { FATCTX_CODEC_NONE = 0, FATCTX_CODEC_LZ4 = 1 };
 // How well a record fits the device.
 enum {
   FATCTX_LEVEL_OPTIMAL = 1,
@@ -207,6 +234,11 @@ FATCTX_API const char* fatctx_dtype_name(uint32_t dtype);
 FATCTX_API const char* fatctx_level_name(uint32_t level);
 FATCTX_API const char* fatctx_axis_id(uint32_t axis);
 FATCTX_API const char* fatctx_access_path_name(uint32_t access_path);
+FATCTX_API const char* fatctx_codec_name(uint32_t codec);
+FATCTX_API const char* fatctx_file_mapping_name(uint32_t file_mapping);
+FATCTX_API const char* fatctx_prefetch_method_name(uint32_t method);
+FATCTX_API const char* fatctx_profile_level_name(uint32_t level);
+FATCTX_API const char* fatctx_profile_event_name(uint32_t kind);
 // Numbers for words; 0 for a word that is not known, and for null.
 FATCTX_API uint32_t fatctx_record_type_from_name(const char* name);
 FATCTX_API uint32_t fatctx_dtype_from_name(const char* name);
@@ -252,6 +284,68 @@ enum { FATCTX_VERIFY_RECORD_ON_ACQUIRE = 0, FATCTX_VERIFY_NONE = 1 };
 // Whether views lie in the mapping: map and copy only if that cannot be; never copy; always copy.
 enum { FATCTX_FILE_MAPPING_AUTO = 0, FATCTX_FILE_MAPPING_REQUIRE = 1, FATCTX_FILE_MAPPING_DISABLED = 2 };
 
+typedef struct fatctx_file_mapping_info {
+  uint32_t struct_size;
+  uint32_t available;  // 0: this build cannot map files on this system
+  fatctx_text how;     // "Boost.Interprocess", "mmap"; static storage
+  uint64_t page_bytes;
+  uint64_t fallbacks;  // how often this process copied because somebody could not take mapped memory
+} fatctx_file_mapping_info;
+FATCTX_API int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error);
+
+// Seams for embedders: who maps files, and where views are placed. Each is a handle made of callbacks, so that two
+// opens with one handle meet in one mapping. Containers, models, sessions and views hold it: the handle may be closed
+// before them, and `release` is called when the last of them is gone.
+// Threads: callbacks are called from any number of threads at once.
+
+// Maps files in place of the system's mmap: a runtime that has a mapping of its own.
+typedef struct fatctx_mapping_callbacks {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name;  // for reports: "hexagon fastrpc"; copied; needed
+  // Makes `size` bytes of the file behind `descriptor` readable from its byte `offset` on (a multiple of 4096), and
+  // keeps them so until unmap. `descriptor` is borrowed for the call. Needed. Answer unsupported where mapping is not
+  // available: with FATCTX_FILE_MAPPING_AUTO the library copies then. Any other code is the answer of the open.
+  int32_t (*map)(void* user, int descriptor, uint64_t offset, uint64_t size, const void** mapped, fatctx_error* error);
+  // Exactly once for each run of bytes that map gave, after the last use of it. Needed.
+  void (*unmap)(void* user, const void* mapped, uint64_t size);
+  fatctx_release release;
+  void* user;  // for all of them
+} fatctx_mapping_callbacks;
+// Errors: invalid_argument.
+FATCTX_API int32_t fatctx_mapping_provider_create(const fatctx_mapping_callbacks* callbacks,
+                                                  fatctx_mapping_provider* provider, fatctx_error* error);
+FATCTX_API int32_t fatctx_mapping_provider_close(fatctx_mapping_provider provider, fatctx_error* error);
+
+// Memory that a consumer shares with a device. This struct never changes.
+typedef struct fatctx_block {
+  void* data;          // at least as aligned as asked for
+  uint64_t size;       // bytes, at least as many as asked for
+  int32_t descriptor;  // what a device imports it by; -1 if there is none
+  uint32_t reserved;
+} fatctx_block;
+// Gives memory that a device can share (rpcmem, a memfd, a DMA buffer). A record is read into it once per process, and
+// all sessions see the same bytes.
+typedef struct fatctx_allocator_callbacks {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name;  // for reports; copied; needed
+  // `block` comes with data = null and descriptor = -1. Needed. Codes: backend_library_missing, no_resource,
+  // out_of_memory.
+  int32_t (*allocate)(void* user, uint64_t size, uint64_t alignment, fatctx_block* block, fatctx_error* error);
+  // The block holds the record's bytes, and no view of it was handed out yet: here it is registered with a device. An
+  // error gives the block back. May be null.
+  int32_t (*filled)(void* user, const fatctx_block* block, fatctx_error* error);
+  // Exactly once for each block that allocate gave, after the last view of it. Needed.
+  void (*give_back)(void* user, const fatctx_block* block);
+  fatctx_release release;
+  void* user;  // for all of them
+} fatctx_allocator_callbacks;
+// Errors: invalid_argument.
+FATCTX_API int32_t fatctx_view_allocator_create(const fatctx_allocator_callbacks* callbacks,
+                                                fatctx_view_allocator* allocator, fatctx_error* error);
+FATCTX_API int32_t fatctx_view_allocator_close(fatctx_view_allocator allocator, fatctx_error* error);
+
 typedef struct fatctx_open_options {
   uint32_t struct_size;
   uint32_t verify;           // FATCTX_VERIFY_...; FATCTX_VERIFY_RECORD_ON_ACQUIRE
@@ -259,6 +353,8 @@ typedef struct fatctx_open_options {
   uint32_t require_local;    // refuse network and FUSE file systems with remote_filesystem; 0
   uint32_t file_mapping;     // FATCTX_FILE_MAPPING_...; FATCTX_FILE_MAPPING_AUTO
   uint32_t reserved;
+  fatctx_mapping_provider mapping_provider;  // {0}: the system
+  fatctx_view_allocator allocator;           // not {0}: views are placed in its memory
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -267,7 +363,8 @@ FATCTX_API void fatctx_open_options_init(fatctx_open_options* options, size_t st
 // Opens `path`, or joins the mapping that this process already has of the same file. Reads the header and the table of
 // contents, never payload. `options`: null for the defaults, in all functions that take options.
 // Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
-//         checksum_mismatch, limit_exceeded, bad_reference, changed, remote_filesystem, no_resource, out_of_memory.
+//         checksum_mismatch, limit_exceeded, bad_reference, changed, remote_filesystem, copy_not_allowed, no_resource,
+//         out_of_memory.
 FATCTX_API int32_t fatctx_container_open(const char* path, const fatctx_open_options* options,
                                          fatctx_container* container, fatctx_error* error);
 // The same for `size` bytes from `offset` of an open file, such as an asset in an application's package; size = 0 is
@@ -341,6 +438,8 @@ typedef struct fatctx_record_info {
   fatctx_version sdk;
   fatctx_version api;
   fatctx_version blob;
+  uint32_t codec;  // FATCTX_CODEC_...; with any but NONE it has no view: stream and extract give its bytes
+  uint32_t reserved;
 } fatctx_record_info;
 FATCTX_API int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error);
 // By index in ascending record id, by id, by name. Lifetime: texts and weights borrow from `container`.
@@ -352,6 +451,11 @@ FATCTX_API int32_t fatctx_container_record(fatctx_container container, uint32_t 
 FATCTX_API int32_t fatctx_container_find(fatctx_container container, const char* name, fatctx_record_info* record,
                                          fatctx_error* error);
 
+// Ids of the records that lie on the same bytes as this one, without itself, ascending: the first `capacity` of them
+// into `ids`, and how many there are into `count`. `ids` may be null if `capacity` is 0. Errors: not_found.
+FATCTX_API int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_id, uint32_t* ids,
+                                               uint64_t capacity, uint64_t* count, fatctx_error* error);
+
 // Parts of fatctx_container_info_json() besides file and records.
 enum { FATCTX_INFO_GRAPHS = 1, FATCTX_INFO_OPTIONS = 2 };
 // File, records and their description as JSON, schema "fatctx.info/1". `parts`: a sum of FATCTX_INFO_...
@@ -360,7 +464,7 @@ FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, uint32
                                               size_t* size, fatctx_error* error);
 
 // Views of a record's bytes, checked by the open policy before they are handed out.
-// Errors: not_found, unsupported, checksum_mismatch, io, truncated, changed.
+// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.
 FATCTX_API int32_t fatctx_container_acquire(fatctx_container container, uint32_t record_id, fatctx_view* view,
                                             fatctx_error* error);
 FATCTX_API int32_t fatctx_container_acquire_name(fatctx_container container, const char* name, fatctx_view* view,
@@ -369,10 +473,11 @@ FATCTX_API int32_t fatctx_container_acquire_name(fatctx_container container, con
 FATCTX_API int32_t fatctx_container_tensors(fatctx_container container, uint32_t weights_id, fatctx_tensor_table* table,
                                             fatctx_error* error);
 
-// The bytes of a record as a stream, or as a file that appears whole or not at all. Read with pread, never through the
-// map, and checked before they are handed on. `progress` may be null.
-// Errors: not_found, unsupported, checksum_mismatch, truncated, changed, io, cancelled; for a file also exists (without
-//         `overwrite`), no_space, commit_unknown.
+// The bytes of a record as a stream, or as a file that appears whole or not at all; of a record with a codec the bytes
+// that it yields. Read with pread, never through the map, and checked before they are handed on. `progress` may be
+// null. Errors: not_found, unsupported, checksum_mismatch, codec, truncated, changed, io, cancelled; for a file also
+// exists
+//         (without `overwrite`), no_space, commit_unknown.
 FATCTX_API int32_t fatctx_container_stream(fatctx_container container, uint32_t record_id, fatctx_sink sink, void* user,
                                            fatctx_error* error);
 FATCTX_API int32_t fatctx_container_extract(fatctx_container container, uint32_t record_id, const char* path,
@@ -406,6 +511,11 @@ FATCTX_API int32_t fatctx_verify_file(const char* path, const fatctx_verify_opti
 
 // Models: a container with the target chosen for a device.
 
+// Says whether the consumer takes mapped memory: 1, or 0 and why not, ended by NUL, in the `capacity` bytes at `reason`
+// ("librpcmem is missing"), which come as an empty text. Asked once per model, before any view is handed out. Must not
+// open the same file (it would wait for itself).
+typedef uint32_t (*fatctx_mapping_probe)(void* user, char* reason, size_t capacity);
+
 typedef struct fatctx_model_options {
   uint32_t struct_size;
   uint32_t strict;                  // only records that fully use the device; 0
@@ -419,10 +529,14 @@ typedef struct fatctx_model_options {
   uint32_t mix_targets;             // units of different targets when no target has them all; 0
   const uint32_t* boundaries;       // Hexagon generation boundaries; null: {73}
   uint64_t boundary_count;
+  // A consumer that says 0 gets copies that all its sessions share, and the report of the model's container says why;
+  // with FATCTX_FILE_MAPPING_REQUIRE it gets copy_not_allowed instead. Null: it takes mapped memory.
+  fatctx_mapping_probe consumer;
+  void* consumer_user;
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 
-// Opens and chooses. Errors: those of open, and no_match with the reason for every record in the message.
+// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed.
 FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
                                      fatctx_error* error);
 // Chooses from a container that is open; `options->open` is not used.
@@ -534,6 +648,276 @@ FATCTX_API int32_t fatctx_tensor_table_view_at(fatctx_tensor_table table, uint64
                                                fatctx_error* error);
 FATCTX_API int32_t fatctx_tensor_table_close(fatctx_tensor_table table, fatctx_error* error);
 
+// Ranges: parts of a record on request, for backends that call back for them.
+
+typedef struct fatctx_range_hooks {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Registers the pages with a device; called on the thread that asks. An error refuses the range, and `released` is
+  // then not called for it. May be null.
+  int32_t (*provided)(void* user, const void* aligned, uint64_t aligned_size, fatctx_error* error);
+  // Undoes it: once for each range that was provided, when it is released or when the last owner goes. May be null.
+  void (*released)(void* user, const void* aligned, uint64_t aligned_size);
+  fatctx_release release;
+  void* user;  // for all of them
+} fatctx_range_hooks;
+typedef struct fatctx_range {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t id;  // for fatctx_range_access_release(); never 0, never used again
+  const void* data;
+  uint64_t size;
+  const void* aligned;  // whole pages of 4 KiB around them, as far as the record goes
+  uint64_t aligned_size;
+  uint64_t data_start;  // of `data` in `aligned`
+} fatctx_range;
+// Over a view of a whole record, which it shares: it holds the mapping until it is closed, and may outlive the view.
+// `hooks` may be null. Errors: invalid_argument (a view of a tensor).
+FATCTX_API int32_t fatctx_range_access_create(fatctx_view view, const fatctx_range_hooks* hooks,
+                                              fatctx_range_access* access, fatctx_error* error);
+// `offset` and `size` count from the first byte of the record. Errors: invalid_argument (an empty range, or one that
+// leaves the record), those of the hook.
+FATCTX_API int32_t fatctx_range_access_provide(fatctx_range_access access, uint64_t offset, uint64_t size,
+                                               fatctx_range* range, fatctx_error* error);
+// Errors: stale_handle (never provided, or released already).
+FATCTX_API int32_t fatctx_range_access_release(fatctx_range_access access, uint64_t range_id, fatctx_error* error);
+// Ranges that were provided and not released.
+FATCTX_API int32_t fatctx_range_access_outstanding(fatctx_range_access access, uint64_t* count, fatctx_error* error);
+// What is outstanding is released by it, if no other call is using it.
+FATCTX_API int32_t fatctx_range_access_close(fatctx_range_access access, fatctx_error* error);
+
+// Memory: which pages of a record are in memory. docs/loading.md says when each call pays.
+
+// How a prefetch worked: there was nothing to do; the first touch costs nothing; the first touch costs a small fault.
+enum { FATCTX_PREFETCH_NONE = 0, FATCTX_PREFETCH_POPULATE = 1, FATCTX_PREFETCH_READ_AHEAD = 2 };
+
+typedef struct fatctx_prefetch_options {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t max_bytes;        // budget; what is beyond it stays on the disk; UINT64_MAX
+  fatctx_progress progress;  // after each step of at most 4 MiB, on the thread that does the work
+  void* user;
+} fatctx_prefetch_options;
+FATCTX_API void fatctx_prefetch_options_init(fatctx_prefetch_options* options, size_t struct_size);
+typedef struct fatctx_prefetch_report {
+  uint32_t struct_size;
+  uint32_t method;       // FATCTX_PREFETCH_...
+  uint64_t asked_bytes;  // size of the records
+  uint64_t done_bytes;   // less than asked: the budget was used up, or it was cancelled
+  uint32_t cancelled;
+  uint32_t reserved;
+} fatctx_prefetch_report;
+// Brings the pages of exactly one record into memory, or of all that a session holds: binaries first, then weights,
+// each once. Checks nothing and touches no page itself. A prefetch that was stopped answers cancelled, and `report`,
+// which is needed, says how far it came.
+// Errors: not_found, unsupported (as acquire), changed, io (naming the first bad byte), no_resource, cancelled.
+FATCTX_API int32_t fatctx_container_prefetch(fatctx_container container, uint32_t record_id,
+                                             const fatctx_prefetch_options* options, fatctx_prefetch_report* report,
+                                             fatctx_error* error);
+FATCTX_API int32_t fatctx_session_prefetch(fatctx_session session, const fatctx_prefetch_options* options,
+                                           fatctx_prefetch_report* report, fatctx_error* error);
+// The same on a thread of the library, which calls `progress`; options and `user` are used until the wait or the close
+// has ended. In a forked child there is no such thread. Errors: not_found, unsupported, no_resource (no thread).
+FATCTX_API int32_t fatctx_container_prefetch_in_background(fatctx_container container, uint32_t record_id,
+                                                           const fatctx_prefetch_options* options,
+                                                           fatctx_prefetch* prefetch, fatctx_error* error);
+FATCTX_API int32_t fatctx_session_prefetch_in_background(fatctx_session session, const fatctx_prefetch_options* options,
+                                                         fatctx_prefetch* prefetch, fatctx_error* error);
+// Asks it to stop after the present step; does not wait.
+FATCTX_API int32_t fatctx_prefetch_cancel(fatctx_prefetch prefetch, fatctx_error* error);
+// How far it is: `done` is 1 when it has ended.
+FATCTX_API int32_t fatctx_prefetch_state(fatctx_prefetch prefetch, uint32_t* done, uint64_t* done_bytes,
+                                         fatctx_error* error);
+// Waits for the end; may be called again. Errors: those of fatctx_container_prefetch(); operation_not_permitted from
+// its own `progress`, which would wait for itself.
+FATCTX_API int32_t fatctx_prefetch_wait(fatctx_prefetch prefetch, fatctx_prefetch_report* report, fatctx_error* error);
+// Cancels and waits for the step that is going on. Errors: operation_not_permitted from its own `progress`.
+FATCTX_API int32_t fatctx_prefetch_close(fatctx_prefetch prefetch, fatctx_error* error);
+
+typedef struct fatctx_release_options {
+  uint32_t struct_size;
+  uint32_t keep_cached;  // only this process gives the pages back, the system's page cache may keep them; 0
+} fatctx_release_options;
+FATCTX_API void fatctx_release_options_init(fatctx_release_options* options, size_t struct_size);
+typedef struct fatctx_release_report {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t asked_bytes;     // size of the records
+  uint64_t released_bytes;  // whole pages that hold nothing else; 0 if the bytes are not pages of a file
+} fatctx_release_report;
+// Gives back the memory of a record, or of all that a session holds. Views stay valid and come back from the file when
+// they are touched. Errors: not_found, unsupported (as acquire), operation_not_permitted (it is locked).
+FATCTX_API int32_t fatctx_container_release(fatctx_container container, uint32_t record_id,
+                                            const fatctx_release_options* options, fatctx_release_report* report,
+                                            fatctx_error* error);
+FATCTX_API int32_t fatctx_session_release(fatctx_session session, const fatctx_release_options* options,
+                                          fatctx_release_report* report, fatctx_error* error);
+// Acquires the record and keeps its pages in memory until the lock is closed. Errors: those of acquire, no_resource
+// (naming RLIMIT_MEMLOCK and the bytes).
+FATCTX_API int32_t fatctx_container_lock(fatctx_container container, uint32_t record_id, fatctx_record_lock* lock,
+                                         fatctx_error* error);
+FATCTX_API int32_t fatctx_record_lock_close(fatctx_record_lock lock, fatctx_error* error);
+
+// Metrics: what loading costs and sharing saves, as numbers of the moment in which the handle was made. Touches no
+// page; costs some 20 ms for each GiB that is in memory.
+
+FATCTX_API int32_t fatctx_metrics_of_container(fatctx_container container, fatctx_metrics* metrics,
+                                               fatctx_error* error);
+// Of every file that this process has open; buffers in memory are not among them.
+FATCTX_API int32_t fatctx_metrics_of_runtime(fatctx_metrics* metrics, fatctx_error* error);
+typedef struct fatctx_runtime_metrics {
+  uint32_t struct_size;
+  uint32_t sessions;       // copies count as one
+  uint64_t live_mappings;  // files that are mapped
+  uint64_t mapped_bytes;
+  uint64_t saved_bytes;  // what every further session would hold if each had a copy of its records
+  uint64_t container_count;
+} fatctx_runtime_metrics;
+// The sums over the containers of `metrics`.
+FATCTX_API int32_t fatctx_metrics_runtime(fatctx_metrics metrics, fatctx_runtime_metrics* runtime, fatctx_error* error);
+typedef struct fatctx_container_metrics {
+  uint32_t struct_size;
+  uint32_t sessions;
+  fatctx_text path;  // it was first opened by
+  fatctx_text uuid;
+  uint64_t generation;
+  uint64_t mapped_bytes;  // address space; 0 if nothing is mapped
+  uint64_t resident_bytes;
+  uint64_t proportional_bytes;  // pages that other processes map too count in parts
+  uint64_t locked_bytes;
+  uint32_t has_resident_bytes;  // 0: the system does not say; so for all has_... fields
+  uint32_t has_proportional_bytes;
+  uint32_t has_locked_bytes;
+  uint32_t views;
+  uint64_t saved_bytes;
+  uint64_t record_count;
+} fatctx_container_metrics;
+// By index. Lifetime: texts borrow from `metrics`. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_metrics_container(fatctx_metrics metrics, uint64_t index, fatctx_container_metrics* container,
+                                            fatctx_error* error);
+// What is known of a record's bytes since the file last changed.
+enum { FATCTX_VERIFICATION_UNKNOWN = 0, FATCTX_VERIFICATION_OK = 1, FATCTX_VERIFICATION_BAD = 2 };
+typedef struct fatctx_record_metrics {
+  uint32_t struct_size;
+  uint32_t id;
+  fatctx_text name;
+  uint64_t size_bytes;
+  uint64_t resident_bytes;
+  uint32_t has_resident_bytes;
+  uint32_t verification;  // FATCTX_VERIFICATION_...
+  uint32_t views;         // acquired and not gone; copies of a view count as one
+  uint32_t sessions;      // that hold it
+} fatctx_record_metrics;
+// By index of the container and of the record in it. Lifetime, Errors: as above.
+FATCTX_API int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t container_index, uint64_t index,
+                                         fatctx_record_metrics* record, fatctx_error* error);
+// All of it as JSON, schema "fatctx.metrics/1".
+FATCTX_API int32_t fatctx_metrics_json(fatctx_metrics metrics, char* buffer, size_t capacity, size_t* size,
+                                       fatctx_error* error);
+FATCTX_API int32_t fatctx_metrics_close(fatctx_metrics metrics, fatctx_error* error);
+
+// Profile: how long loading takes, and where. One recorder per process, off until somebody starts it; off, a call costs
+// one relaxed atomic load.
+
+enum { FATCTX_PROFILE_OFF = 0, FATCTX_PROFILE_BASIC = 1, FATCTX_PROFILE_DETAILED = 2 };
+enum {
+  FATCTX_EVENT_OPEN = 0,
+  FATCTX_EVENT_MAP = 1,
+  FATCTX_EVENT_VERIFY = 2,
+  FATCTX_EVENT_SELECT = 3,
+  FATCTX_EVENT_ACQUIRE = 4,
+  FATCTX_EVENT_PREFETCH = 5,
+  FATCTX_EVENT_RELEASE = 6,
+  FATCTX_EVENT_UNMAP = 7
+};
+typedef struct fatctx_profile_event {
+  uint32_t struct_size;
+  uint32_t kind;      // FATCTX_EVENT_...
+  uint64_t start_ns;  // of the steady clock
+  uint64_t duration_ns;
+  uint64_t bytes;
+  uint32_t thread;     // 1, 2, ... in the order in which threads were first seen
+  uint32_t ok;         // 0: the call gave an error
+  uint32_t record_id;  // 0: the event is about no single record
+  uint32_t reserved;
+  fatctx_text path;
+  fatctx_text record;  // its name
+} fatctx_profile_event;
+// Takes one event, valid during the call only, when the outermost call of this library ends; on its thread, from
+// several threads at once. Calls of this library from inside it are not recorded.
+typedef void (*fatctx_profile_hook)(void* user, const fatctx_profile_event* event);
+typedef struct fatctx_profile_options {
+  uint32_t struct_size;
+  uint32_t level;            // FATCTX_PROFILE_...; FATCTX_PROFILE_BASIC; OFF stops
+  uint64_t max_events;       // DETAILED keeps that many, the totals go on; 1,000,000
+  fatctx_profile_hook hook;  // held until another profile is started or this one is stopped, and by calls in it
+  fatctx_release release;    // `user` is needed no longer
+  void* user;                // for both
+} fatctx_profile_options;
+FATCTX_API void fatctx_profile_options_init(fatctx_profile_options* options, size_t struct_size);
+// Forgets what was recorded and starts anew. Errors: invalid_argument.
+FATCTX_API int32_t fatctx_profile_start(const fatctx_profile_options* options, fatctx_error* error);
+// What was recorded so far, as it is now; the second also stops the recorder.
+FATCTX_API int32_t fatctx_profile_current(fatctx_profile* profile, fatctx_error* error);
+FATCTX_API int32_t fatctx_profile_stop(fatctx_profile* profile, fatctx_error* error);
+typedef struct fatctx_profile_info {
+  uint32_t struct_size;
+  uint32_t level;           // FATCTX_PROFILE_...
+  uint64_t total_count;     // kinds that happened
+  uint64_t event_count;     // DETAILED only
+  uint64_t dropped_events;  // beyond max_events
+} fatctx_profile_info;
+FATCTX_API int32_t fatctx_profile_describe(fatctx_profile profile, fatctx_profile_info* info, fatctx_error* error);
+typedef struct fatctx_profile_total {
+  uint32_t struct_size;
+  uint32_t kind;  // FATCTX_EVENT_...
+  uint64_t count;
+  uint64_t failed;
+  uint64_t total_ns;
+  uint64_t longest_ns;
+  uint64_t bytes;
+} fatctx_profile_total;
+// By index. Lifetime: texts borrow from `profile`. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_profile_total_at(fatctx_profile profile, uint64_t index, fatctx_profile_total* total,
+                                           fatctx_error* error);
+FATCTX_API int32_t fatctx_profile_event_at(fatctx_profile profile, uint64_t index, fatctx_profile_event* event,
+                                           fatctx_error* error);
+// Comma-separated values with a title line: an event a line if detailed, else a total a line.
+FATCTX_API int32_t fatctx_profile_csv(fatctx_profile profile, char* buffer, size_t capacity, size_t* size,
+                                      fatctx_error* error);
+FATCTX_API int32_t fatctx_profile_close(fatctx_profile profile, fatctx_error* error);
+
+// Traces: opens, selections and acquired views with what they gave, as JSON lines, to be read and to be replayed.
+
+// Takes one line, without line feed and not ended by NUL, valid during the call only; on the thread of the call, from
+// several threads at once. Calls of this library from inside it are not recorded.
+typedef void (*fatctx_trace_sink)(void* user, const char* line, uint64_t size);
+// The first line names the schema. The sink is held until the trace is stopped or another is started.
+FATCTX_API int32_t fatctx_trace_start(fatctx_trace_sink sink, fatctx_release release, void* user, fatctx_error* error);
+FATCTX_API int32_t fatctx_trace_stop(fatctx_error* error);
+
+typedef struct fatctx_replay_difference {  // a call that gives something else now
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t line;      // counted from 1
+  fatctx_text call;   // "view m.fatctx record 3"
+  fatctx_text gave;   // then
+  fatctx_text gives;  // now
+} fatctx_replay_difference;
+typedef struct fatctx_replay_report {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t calls;    // repeated
+  uint64_t skipped;  // cannot be repeated: descriptors and buffers of the process that wrote the trace
+  uint64_t difference_count;
+} fatctx_replay_report;
+// Takes one difference, valid during the call only.
+typedef void (*fatctx_difference)(void* user, const fatctx_replay_difference* difference);
+// Repeats the calls of a trace of `size` bytes one after the other and compares what they give. `difference` may be
+// null; `report` is needed. Errors: invalid_argument (naming the line, what was found and what is allowed).
+FATCTX_API int32_t fatctx_trace_replay(const char* trace, uint64_t size, fatctx_difference difference, void* user,
+                                       fatctx_replay_report* report, fatctx_error* error);
+
 // Packers: write a container.
 
 // Elements of arrays have no struct_size: these three structs never change.
@@ -605,7 +989,7 @@ typedef struct fatctx_pack_record {
   fatctx_version sdk;
   fatctx_version api;
   fatctx_version blob;
-  uint32_t reserved;
+  uint32_t codec;              // FATCTX_CODEC_...; LZ4 is for source models and opaque records, which nobody maps; NONE
   const char* const* weights;  // names of the weight blobs it refers to
   uint64_t weight_count;
   const fatctx_pack_tensor* tensors;  // weight blobs only

@@ -10,6 +10,7 @@
 
 #include "errors.h"
 #include "keywords.h"
+#include "memory.h"
 #include "model.h"
 #include "progress.h"
 #include "records.h"
@@ -236,7 +237,76 @@ void bind_container_class(nb::module_& module) {
           [](const Container& self, nb::handle record) { return acquire_record(self, find_record(self, record)); },
           nb::arg("record"), nb::sig("def acquire(self, record: int | str) -> RecordView"),
           "A view of one record's bytes, by id or name, verified by the open policy (once per mapping). No copy.\n\n"
-          "Raises NotFound, Unsupported, ChecksumMismatch (with record_id and file_offset), Io, Truncated.")
+          "Raises NotFound, Unsupported (also for a record with a codec: see read()), ChecksumMismatch (with "
+          "record_id\n"
+          "and file_offset), Io, Truncated.")
+      .def(
+          "read", [](const Container& self, nb::handle record) { return read_record(self, find_record(self, record)); },
+          nb::arg("record"), nb::sig("def read(self, record: int | str) -> bytes"),
+          "All bytes of a record as a copy; for one with a codec, which has no view, the bytes that it yields.\n\n"
+          "Read with pread and checked whatever the open policy: every leaf, and the record's hash. Releases the GIL.\n"
+          "Raises NotFound, Unsupported, ChecksumMismatch, Codec, Truncated, Changed, Io.")
+      .def(
+          "stream",
+          [](const Container& self, nb::handle record, nb::object sink, nb::object progress) {
+            stream_to(self, find_record(self, record).id, sink, std::move(progress));
+          },
+          nb::arg("record"), nb::arg("sink"), nb::kw_only(), nb::arg("progress") = nb::none(),
+          nb::sig("def stream(self, record: int | str, sink: typing.Callable[[bytes], object], *, "
+                  "progress: typing.Callable[[int, int], object] | None = None) -> None"),
+          "The same in pieces of at most 1 MiB: `sink(piece)` on this thread, in order. What it raises ends the "
+          "stream\n"
+          "and is raised here; what `progress` raises is raised at the end. The last error may come after the last\n"
+          "piece. Raises what read() raises.")
+      .def(
+          "extract",
+          [](const Container& self, nb::handle record, nb::handle path, bool overwrite, nb::object progress) {
+            extract_to(self, find_record(self, record).id, path, overwrite, std::move(progress));
+          },
+          nb::arg("record"), nb::arg("path"), nb::kw_only(), nb::arg("overwrite") = false,
+          nb::arg("progress") = nb::none(),
+          nb::sig("def extract(self, record: int | str, path: str | bytes | os.PathLike, *, overwrite: bool = False, "
+                  "progress: typing.Callable[[int, int], object] | None = None) -> None"),
+          "The same into a file that appears whole or not at all. Raises also Exists (without `overwrite`), NoSpace,\n"
+          "CommitUnknown.")
+      .def(
+          "prefetch",
+          [](const Container& self, nb::handle record, nb::object max_bytes, nb::object progress) {
+            return prefetch_record(self, find_record(self, record).id, std::move(max_bytes), std::move(progress));
+          },
+          nb::arg("record"), nb::kw_only(), nb::arg("max_bytes") = nb::none(), nb::arg("progress") = nb::none(),
+          nb::sig("def prefetch(self, record: int | str, *, max_bytes: int | None = None, "
+                  "progress: typing.Callable[[int, int], object] | None = None) -> PrefetchReport"),
+          "Brings the pages of one record into memory, so that first touches do not wait for the disk.\n\n"
+          "Checks nothing and touches no page itself. `progress(done_bytes, asked_bytes)` is called after each step "
+          "of\n"
+          "at most 4 MiB; what it raises stops the work and is raised here. Releases the GIL.\n"
+          "Raises NotFound, Unsupported, Changed, Io, NoResource.")
+      .def(
+          "prefetch_in_background",
+          [](const Container& self, nb::handle record, nb::object max_bytes) {
+            return prefetch_in_background(self, find_record(self, record).id, std::move(max_bytes));
+          },
+          nb::arg("record"), nb::kw_only(), nb::arg("max_bytes") = nb::none(),
+          nb::sig("def prefetch_in_background(self, record: int | str, *, max_bytes: int | None = None) -> Prefetch"),
+          "The same on a thread of its own. Raises NotFound, Unsupported, NoResource; the others come from wait().")
+      .def(
+          "release",
+          [](const Container& self, nb::handle record, bool keep_cached) {
+            const std::uint32_t id = find_record(self, record).id;
+            return take(without_gil([&] { return self.release(id, {.keep_cached = keep_cached}); }));
+          },
+          nb::arg("record"), nb::kw_only(), nb::arg("keep_cached") = false,
+          nb::sig("def release(self, record: int | str, *, keep_cached: bool = False) -> ReleaseReport"),
+          "Gives back the memory of one record: whole pages that hold nothing else. Views stay valid and come back\n"
+          "from the file when they are touched. keep_cached: only this process gives them back.\n\n"
+          "Raises NotFound, Unsupported, OperationNotPermitted (it is locked).")
+      .def(
+          "lock",
+          [](const Container& self, nb::handle record) { return lock_record(self, find_record(self, record).id); },
+          nb::arg("record"), nb::sig("def lock(self, record: int | str) -> RecordLock"),
+          "Acquires the record and keeps its pages in memory while the lock is held.\n\n"
+          "Raises what acquire raises, and NoResource naming RLIMIT_MEMLOCK and the bytes.")
       .def(
           "tensors",
           [](const Container& self, nb::handle weights) {

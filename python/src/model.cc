@@ -8,6 +8,7 @@
 
 #include "container.h"
 #include "errors.h"
+#include "memory.h"
 #include "records.h"
 #include "views.h"
 
@@ -54,6 +55,33 @@ void bind_session(nb::module_& module) {
             return BoundWeightView(take(without_gil([&] { return self.session.weight(name); })));
           },
           nb::arg("name"), "A tensor of any of these blobs. Raises NotFound and what Container.tensors raises.")
+      .def(
+          "prefetch",
+          [](const BoundSession& self, nb::object max_bytes, nb::object progress) {
+            return prefetch_session(self.session, std::move(max_bytes), std::move(progress));
+          },
+          nb::kw_only(), nb::arg("max_bytes") = nb::none(), nb::arg("progress") = nb::none(),
+          nb::sig("def prefetch(self, *, max_bytes: int | None = None, "
+                  "progress: typing.Callable[[int, int], object] | None = None) -> PrefetchReport"),
+          "Container.prefetch() for all that this session holds: binaries first, then weights, each once. Budget and\n"
+          "report are for all of them together; the first error ends it.")
+      .def(
+          "prefetch_in_background",
+          [](const BoundSession& self, nb::object max_bytes) {
+            return prefetch_in_background(self.session, std::move(max_bytes));
+          },
+          nb::kw_only(), nb::arg("max_bytes") = nb::none(),
+          nb::sig("def prefetch_in_background(self, *, max_bytes: int | None = None) -> Prefetch"),
+          "The same on a thread of its own.")
+      .def(
+          "release",
+          [](const BoundSession& self, bool keep_cached) {
+            return take(without_gil([&] { return self.session.release({.keep_cached = keep_cached}); }));
+          },
+          nb::kw_only(), nb::arg("keep_cached") = false,
+          nb::sig("def release(self, *, keep_cached: bool = False) -> ReleaseReport"),
+          "Container.release() for all that this session holds. Other sessions may hold the same records: theirs come\n"
+          "back from the file as well.")
       .def_prop_ro(
           "container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
       .def("__repr__", [](const BoundSession& self) {

@@ -5,7 +5,9 @@
 #include "errors.h"
 #include "fatctx/layout.h"
 #include "fatctx/version.h"
+#include "memory.h"
 #include "model.h"
+#include "observe.h"
 #include "pack.h"
 #include "records.h"
 #include "select.h"
@@ -21,7 +23,9 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_records(module);
   fatctx::python::bind_views(module);
   fatctx::python::bind_select(module);
+  fatctx::python::bind_memory(module);
   fatctx::python::bind_model(module);
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
+  fatctx::python::bind_observe(module);
 }

@@ -34,6 +34,9 @@ class ProgressCall {
     };
   }
 
+  // Whether a call raised something. Only from the thread that calls back, or after the work.
+  [[nodiscard]] bool raised() const noexcept { return raised_.has_value(); }
+
   // Requires: the GIL.
   void finish() {
     if (raised_) throw std::move(*raised_);

@@ -99,6 +99,9 @@ void bind_record(nb::module_& module) {
           "supported", [](const BoundRecord& self) { return self.info.supported; },
           "False if this version lists the record but cannot hand it out.")
       .def_prop_ro(
+          "codec", [](const BoundRecord& self) { return to_str(codec_name(self.info.codec)); },
+          "\"none\", or \"lz4\": the record has no view, Container.read(), stream() and extract() give its bytes.")
+      .def_prop_ro(
           "ignorable", [](const BoundRecord& self) { return self.info.ignorable; },
           "True if a reader that does not know the type may skip it.")
       .def_prop_ro(

@@ -1,6 +1,7 @@
 // The line between C++ and C: the one place where exceptions end, and where errors, texts and sized structs cross.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -62,6 +63,12 @@ template <typename T>
   return {version.major, version.minor, version.patch, version.build};
 }
 [[nodiscard]] inline std::uint32_t flag(bool value) noexcept { return value ? 1 : 0; }
+
+// The part of a fixed array before its NUL; all of it if the caller's array has none.
+template <std::size_t Size>
+[[nodiscard]] std::string_view until_nul(const char (&field)[Size]) noexcept {
+  return {field, static_cast<std::size_t>(std::find(field, field + Size, '\0') - field)};
+}
 
 // The protocol of `buffer`, `capacity` and `size`.
 [[nodiscard]] Status put_text(std::string_view text, char* buffer, std::size_t capacity, std::size_t* size);

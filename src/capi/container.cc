@@ -40,6 +40,7 @@ fatctx_record_info record_out(const RecordInfo& record) noexcept {
   out.sdk = version_out(key.sdk);
   out.api = version_out(key.api);
   out.blob = version_out(key.blob);
+  out.codec = static_cast<std::uint32_t>(record.codec);
   return out;
 }
 
@@ -165,6 +166,19 @@ int32_t fatctx_container_find(fatctx_container container, const char* name, fatc
     FATCTX_TRY(not_null(name, "name"));
     FATCTX_ASSIGN(const fatctx::RecordInfo found, object.container.find(name));
     return write_sized(record_out(stored(object.container, found.id)), record, "record");
+  });
+}
+
+int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_id, uint32_t* ids, uint64_t capacity,
+                                    uint64_t* count, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(count, "count"));
+    if (capacity != 0) FATCTX_TRY(not_null(ids, "ids"));
+    FATCTX_ASSIGN(const fatctx::RecordInfo record, object.container.record(record_id));
+    const std::vector<std::uint32_t> same = fatctx::same_bytes_as(record, object.container.records());
+    std::copy_n(same.begin(), std::min<std::uint64_t>(capacity, same.size()), ids);
+    *count = same.size();
+    return fatctx::Done{};
   });
 }
 

@@ -47,6 +47,20 @@ std::string_view kind_name(Kind kind) noexcept {
       return "view";
     case Kind::kPacker:
       return "packer";
+    case Kind::kMappingProvider:
+      return "mapping provider";
+    case Kind::kViewAllocator:
+      return "view allocator";
+    case Kind::kRangeAccess:
+      return "range access";
+    case Kind::kPrefetch:
+      return "prefetch";
+    case Kind::kRecordLock:
+      return "record lock";
+    case Kind::kMetrics:
+      return "metrics";
+    case Kind::kProfile:
+      return "profile";
   }
   return "unknown";
 }

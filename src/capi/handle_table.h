@@ -15,7 +15,22 @@
 
 namespace fatctx::capi {
 
-enum class Kind : std::uint8_t { kDevice = 1, kContainer, kModel, kSession, kTensorTable, kView, kPacker };
+enum class Kind : std::uint8_t {
+  kDevice = 1,
+  kContainer,
+  kModel,
+  kSession,
+  kTensorTable,
+  kView,
+  kPacker,
+  kMappingProvider,
+  kViewAllocator,
+  kRangeAccess,
+  kPrefetch,
+  kRecordLock,
+  kMetrics,
+  kProfile,
+};
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 
 // Threads: every member function from any number of threads. No object is destroyed and nothing is called under the

@@ -115,7 +115,7 @@ int32_t fatctx_container_explain(fatctx_container container, const fatctx_model_
     FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
     const fatctx::Device device = chosen.device ? *chosen.device : fatctx::detect_device().device;
     const auto candidates = object.container.candidates();
-    FATCTX_ASSIGN(const fatctx::Selection selection, fatctx::select(candidates, device, chosen.policy));
+    FATCTX_ASSIGN(const fatctx::Selection selection, object.container.select(device, chosen.policy));
     return put_text(json ? fatctx::explain_json(selection, candidates, device, chosen.policy)
                          : fatctx::explain_text(selection, candidates, device, chosen.policy),
                     buffer, capacity, size);

@@ -5,8 +5,11 @@
 #include "capi/boundary.h"
 #include "fatctx/container.h"
 #include "fatctx/content_hash.h"
+#include "fatctx/file_mapping.h"
 #include "fatctx/info.h"
 #include "fatctx/layout.h"
+#include "fatctx/memory.h"
+#include "fatctx/profile.h"
 #include "fatctx/select.h"
 #include "fatctx/version.h"
 
@@ -25,12 +28,6 @@ std::uint32_t number_of(std::optional<Enum> (*from_name)(std::string_view) noexc
   if (name == nullptr) return 0;
   const std::optional<Enum> found = from_name(name);
   return found ? static_cast<std::uint32_t>(*found) : 0;
-}
-
-// The part of a fixed array before its NUL; all of it if the caller's array has none.
-template <std::size_t Size>
-std::string_view until_nul(const char (&field)[Size]) {
-  return {field, static_cast<std::size_t>(std::find(field, field + Size, '\0') - field)};
 }
 
 void hash_out(const Hash128& hash, std::uint8_t* out) noexcept {
@@ -76,6 +73,11 @@ const char* fatctx_dtype_name(uint32_t dtype) { return word_of(&fatctx::dtype_na
 const char* fatctx_level_name(uint32_t level) { return word_of(&fatctx::level_name, level); }
 const char* fatctx_axis_id(uint32_t axis) { return word_of(&fatctx::axis_id, axis); }
 const char* fatctx_access_path_name(uint32_t access_path) { return word_of(&fatctx::access_path_name, access_path); }
+const char* fatctx_codec_name(uint32_t codec) { return word_of(&fatctx::codec_name, codec); }
+const char* fatctx_file_mapping_name(uint32_t mapping) { return word_of(&fatctx::file_mapping_name, mapping); }
+const char* fatctx_prefetch_method_name(uint32_t method) { return word_of(&fatctx::prefetch_method_name, method); }
+const char* fatctx_profile_level_name(uint32_t level) { return word_of(&fatctx::profile_level_name, level); }
+const char* fatctx_profile_event_name(uint32_t kind) { return word_of(&fatctx::profile_event_name, kind); }
 
 uint32_t fatctx_record_type_from_name(const char* name) { return number_of(&fatctx::record_type_from_name, name); }
 uint32_t fatctx_dtype_from_name(const char* name) { return number_of(&fatctx::dtype_from_name, name); }

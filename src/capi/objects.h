@@ -13,8 +13,13 @@
 #include "capi/handle_table.h"
 #include "fatctx/container.h"
 #include "fatctx/device.h"
+#include "fatctx/file_mapping.h"
+#include "fatctx/memory.h"
+#include "fatctx/metrics.h"
 #include "fatctx/model.h"
 #include "fatctx/packer.h"
+#include "fatctx/profile.h"
+#include "fatctx/range_access.h"
 
 namespace fatctx::capi {
 
@@ -40,6 +45,14 @@ struct PackerObject {
   Packer packer;
   std::vector<std::string> warnings;
 };
+
+// What a metrics handle stands for: everything, or one container as if it were everything.
+struct MetricsObject {
+  RuntimeMetrics numbers;
+  bool of_runtime = false;
+};
+
+class PrefetchObject;  // src/capi/memory.cc
 
 // The object of a handle type and its kind.
 template <typename Handle>
@@ -80,6 +93,42 @@ struct Behind<fatctx_packer> {
   static constexpr Kind kKind = Kind::kPacker;
 };
 
+template <>
+struct Behind<fatctx_mapping_provider> {
+  using Object = MappingProvider;
+  static constexpr Kind kKind = Kind::kMappingProvider;
+};
+template <>
+struct Behind<fatctx_view_allocator> {
+  using Object = ViewAllocator;
+  static constexpr Kind kKind = Kind::kViewAllocator;
+};
+template <>
+struct Behind<fatctx_range_access> {
+  using Object = const RangeAccess;
+  static constexpr Kind kKind = Kind::kRangeAccess;
+};
+template <>
+struct Behind<fatctx_prefetch> {
+  using Object = PrefetchObject;
+  static constexpr Kind kKind = Kind::kPrefetch;
+};
+template <>
+struct Behind<fatctx_record_lock> {
+  using Object = const RecordLock;
+  static constexpr Kind kKind = Kind::kRecordLock;
+};
+template <>
+struct Behind<fatctx_metrics> {
+  using Object = const MetricsObject;
+  static constexpr Kind kKind = Kind::kMetrics;
+};
+template <>
+struct Behind<fatctx_profile> {
+  using Object = const Profile;
+  static constexpr Kind kKind = Kind::kProfile;
+};
+
 // A share in the object: a close on another thread does not take it away during the call.
 template <typename Handle>
 [[nodiscard]] Result<std::shared_ptr<typename Behind<Handle>::Object>> find(Handle handle) {
@@ -87,7 +136,8 @@ template <typename Handle>
   return std::static_pointer_cast<typename Behind<Handle>::Object>(object);
 }
 
-// Makes a handle for what `make` returns, a Result of something the object can be constructed from.
+// Makes a handle for what `make` returns: a Result of something the object can be constructed from, or of a share in
+// the object.
 template <typename Handle, typename Make>
 std::int32_t make_handle(Handle* out, std::string_view name, fatctx_error* error, const Make& make) noexcept {
   if (out != nullptr) *out = Handle{};
@@ -95,7 +145,12 @@ std::int32_t make_handle(Handle* out, std::string_view name, fatctx_error* error
     using Object = std::remove_const_t<typename Behind<Handle>::Object>;
     FATCTX_TRY(not_null(out, name));
     FATCTX_ASSIGN(auto made, make());
-    auto object = std::make_shared<Object>(std::move(made));
+    std::shared_ptr<Object> object;
+    if constexpr (std::is_convertible_v<decltype(made), std::shared_ptr<Object>>) {
+      object = std::move(made);
+    } else {
+      object = std::make_shared<Object>(std::move(made));
+    }
     Handle handle = {};
     if constexpr (std::is_same_v<Handle, fatctx_view>) {
       handle.data = object->bytes().data();

@@ -35,6 +35,12 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   result.follow_symlinks = given.refuse_symlinks == 0;
   result.require_local = given.require_local != 0;
   result.file_mapping = static_cast<FileMapping>(given.file_mapping);
+  if (given.mapping_provider.id != 0) {
+    FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
+  }
+  if (given.allocator.id != 0) {
+    FATCTX_ASSIGN(result.allocator, find(given.allocator));
+  }
   return result;
 }
 
@@ -57,6 +63,14 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
   if (given.device.id != 0) {
     FATCTX_ASSIGN(const auto detection, find(given.device));
     result.device = detection->device;
+  }
+  if (given.consumer != nullptr) {
+    result.consumer = [ask = given.consumer, user = given.consumer_user]() -> MappingSupport {
+      char reason[256] = {};
+      if (ask(user, reason, sizeof reason) != 0) return {};
+      const std::string_view why = until_nul(reason);
+      return {.takes_mapped_memory = false, .reason = std::string(why.empty() ? "the consumer does not say why" : why)};
+    };
   }
   return result;
 }

@@ -114,6 +114,11 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("type is {}; docs/format.md, section 5.2 lists them", type)};
   }
   result.name = given.name;
+  if (given.codec > FATCTX_CODEC_LZ4) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("codec is {}; allowed are FATCTX_CODEC_NONE (0) and FATCTX_CODEC_LZ4 (1)", given.codec)};
+  }
+  result.codec = static_cast<Codec>(given.codec);
   if (given.source_path != nullptr) {
     result.source.path = given.source_path;
     if (result.source.path.empty()) return Error{ErrorCode::kInvalidArgument, "source_path is empty"};

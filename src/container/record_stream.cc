@@ -26,16 +26,6 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   const RecordForm& form = toc.forms[toc.index_of(record)];
   FATCTX_TRY(check_readable(record, form));
   Hasher hasher;
-  const auto has_its_hash = [&]() -> Status {
-    if (hasher.digest() == record.hash) return Done{};
-    return Error{ErrorCode::kChecksumMismatch,
-                 "its bytes do not match its hash, although every leaf does",
-                 {.file_offset = record.file_offset, .rule = "F37"}};
-  };
-  if (record.slice_count == 0) return has_its_hash();
-  const Slice& slice = toc.slices[form.first_slice];
-  const Segment& segment = toc.segments[slice.segment];
-  FATCTX_ASSIGN(const std::vector<Hash128> leaves, read_leaves(file, toc, segment));
   const auto hashed = [&](ByteView bytes) -> Status {
     hasher.update(bytes);
     return sink(bytes);
@@ -51,7 +41,8 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
                                 record.file_offset + record.stored_bytes, error.message);
     return error;
   };
-  const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+  const auto visit = [&](const Segment& segment, const Slice& slice, std::uint64_t leaf, ByteView bytes,
+                         bool good) -> Status {
     const std::uint64_t start = leaf << kLeafLog2;  // in the segment
     if (!good) {
       const std::uint64_t at = segment.offset + start;
@@ -65,9 +56,21 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     const ByteView own = bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from));
     return frame ? in_file(frame->feed(own, hashed)) : hashed(own);
   };
-  FATCTX_TRY(walk_leaves(file, segment, leaves, leaves_touched(slice.range), visit));
+  if (record.slice_count != 0) {  // an empty record has no bytes, which are no frame
+    const Slice& slice = toc.slices[form.first_slice];
+    const Segment& segment = toc.segments[slice.segment];
+    FATCTX_ASSIGN(const std::vector<Hash128> leaves, read_leaves(file, toc, segment));
+    FATCTX_TRY(walk_leaves(
+        file, segment, leaves, leaves_touched(slice.range),
+        [&](std::uint64_t leaf, ByteView bytes, bool good) { return visit(segment, slice, leaf, bytes, good); }));
+  }
   if (frame) FATCTX_TRY(in_file(frame->finish()));
-  return has_its_hash();
+  if (hasher.digest() != record.hash) {
+    return Error{ErrorCode::kChecksumMismatch,
+                 "its bytes do not match its hash, although every leaf does",
+                 {.file_offset = record.file_offset, .rule = "F37"}};
+  }
+  return Done{};
 }
 
 }  // namespace fatctx::container

@@ -63,6 +63,60 @@ static const char* pack(const char* path, fatctx_error* error) {
   return NULL;
 }
 
+static int32_t no_mapping(void* user, int descriptor, uint64_t offset, uint64_t size, const void** mapped,
+                          fatctx_error* error) {
+  (void)user, (void)descriptor, (void)offset, (void)size, (void)mapped, (void)error;
+  return FATCTX_ERROR_UNSUPPORTED;
+}
+
+static void no_unmap(void* user, const void* mapped, uint64_t size) { (void)user, (void)mapped, (void)size; }
+
+static void count_event(void* user, const fatctx_profile_event* event) { *(uint64_t*)user += event->ok; }
+
+/* What lies around a view: who maps it, its pages, its ranges, and what all of it costs. */
+static const char* observe(const char* path, fatctx_error* error) {
+  fatctx_mapping_callbacks callbacks = {.struct_size = sizeof callbacks, .name = "none"};
+  fatctx_open_options options;
+  fatctx_profile_options profile_options;
+  fatctx_container container;
+  fatctx_view view;
+  fatctx_range_access access;
+  fatctx_range range = {.struct_size = sizeof range};
+  fatctx_prefetch_report prefetched = {.struct_size = sizeof prefetched};
+  fatctx_metrics metrics;
+  fatctx_container_metrics numbers = {.struct_size = sizeof numbers};
+  fatctx_profile profile;
+  uint64_t events = 0;
+
+  fatctx_profile_options_init(&profile_options, sizeof profile_options);
+  profile_options.hook = count_event;
+  profile_options.user = &events;
+  if (fatctx_profile_start(&profile_options, error) != FATCTX_OK) return failed("profile_start", error);
+  callbacks.map = no_mapping;
+  callbacks.unmap = no_unmap;
+  fatctx_open_options_init(&options, sizeof options);
+  if (fatctx_mapping_provider_create(&callbacks, &options.mapping_provider, error) != FATCTX_OK) {
+    return failed("provider", error);
+  }
+  if (fatctx_container_open(path, &options, &container, error) != FATCTX_OK) return failed("open", error);
+  if (fatctx_mapping_provider_close(options.mapping_provider, error) != FATCTX_OK) return failed("close", error);
+  if (fatctx_container_acquire_name(container, "weights", &view, error) != FATCTX_OK) return failed("acquire", error);
+  if (fatctx_container_prefetch(container, 1, NULL, &prefetched, error) != FATCTX_OK) return failed("prefetch", error);
+  if (fatctx_range_access_create(view, NULL, &access, error) != FATCTX_OK) return failed("range access", error);
+  if (fatctx_view_close(view, error) != FATCTX_OK) return failed("close view", error);
+  if (fatctx_range_access_provide(access, 2, 3, &range, error) != FATCTX_OK) return failed("provide", error);
+  if (range.size != 3 || memcmp(range.data, "345", 3) != 0) return "the range is wrong";
+  if (fatctx_range_access_close(access, error) != FATCTX_OK) return failed("close access", error);
+  if (fatctx_metrics_of_container(container, &metrics, error) != FATCTX_OK) return failed("metrics", error);
+  if (fatctx_metrics_container(metrics, 0, &numbers, error) != FATCTX_OK) return failed("numbers", error);
+  if (numbers.mapped_bytes != 0 || numbers.record_count != 4) return "the numbers are wrong: nothing was mapped";
+  if (fatctx_metrics_close(metrics, error) != FATCTX_OK) return failed("close metrics", error);
+  if (fatctx_container_close(container, error) != FATCTX_OK) return failed("close container", error);
+  if (fatctx_profile_stop(&profile, error) != FATCTX_OK) return failed("profile_stop", error);
+  if (fatctx_profile_close(profile, error) != FATCTX_OK) return failed("close profile", error);
+  return events >= 3 ? NULL : "the hook was not called";
+}
+
 const char* c99_walk(const char* path) {
   fatctx_error error;
   fatctx_view binary;
@@ -91,5 +145,5 @@ const char* c99_walk(const char* path) {
   if (memcmp(tensor.data, "12345678", 8) != 0) return "the bytes of the tensor are wrong";
   if (fatctx_view_close(tensor, &error) != FATCTX_OK) return failed("close tensor", &error);
   if (fatctx_view_close(tensor, &error) != FATCTX_ERROR_STALE_HANDLE) return "closing twice is no error";
-  return NULL;
+  return observe(path, &error);
 }

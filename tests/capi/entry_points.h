@@ -22,7 +22,40 @@ struct Handles {
   fatctx_tensor_table table = {};
   fatctx_view view = {};  // of a tensor
   fatctx_packer packer = {};
+  fatctx_mapping_provider provider = {};
+  fatctx_view_allocator allocator = {};
+  fatctx_range_access access = {};
+  fatctx_prefetch prefetch = {};
+  fatctx_record_lock lock = {};
+  fatctx_metrics metrics = {};
+  fatctx_profile profile = {};
 };
+
+// Callbacks of embedders that say yes and do nothing; no test opens anything with them.
+inline const fatctx_mapping_callbacks* idle_provider() {
+  static const fatctx_mapping_callbacks callbacks = [] {
+    auto made = sized<fatctx_mapping_callbacks>();
+    made.name = "idle";
+    made.map = [](void*, int, std::uint64_t, std::uint64_t, const void**, fatctx_error*) -> std::int32_t {
+      return FATCTX_ERROR_UNSUPPORTED;
+    };
+    made.unmap = [](void*, const void*, std::uint64_t) {};
+    return made;
+  }();
+  return &callbacks;
+}
+inline const fatctx_allocator_callbacks* idle_allocator() {
+  static const fatctx_allocator_callbacks callbacks = [] {
+    auto made = sized<fatctx_allocator_callbacks>();
+    made.name = "idle";
+    made.allocate = [](void*, std::uint64_t, std::uint64_t, fatctx_block*, fatctx_error*) -> std::int32_t {
+      return FATCTX_ERROR_NO_RESOURCE;
+    };
+    made.give_back = [](void*, const fatctx_block*) {};
+    return made;
+  }();
+  return &callbacks;
+}
 
 // Closes whatever is still open; what a test has closed or never opened is no matter here.
 inline void close_all(const Handles& handles) {
@@ -33,6 +66,13 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_tensor_table_close(handles.table, nullptr);
   (void)fatctx_view_close(handles.view, nullptr);
   (void)fatctx_packer_close(handles.packer, nullptr);
+  (void)fatctx_mapping_provider_close(handles.provider, nullptr);
+  (void)fatctx_view_allocator_close(handles.allocator, nullptr);
+  (void)fatctx_range_access_close(handles.access, nullptr);
+  (void)fatctx_prefetch_close(handles.prefetch, nullptr);
+  (void)fatctx_record_lock_close(handles.lock, nullptr);
+  (void)fatctx_metrics_close(handles.metrics, nullptr);
+  (void)fatctx_profile_close(handles.profile, nullptr);
 }
 
 inline Handles open_all(const std::string& path) {
@@ -57,6 +97,24 @@ inline Handles open_all(const std::string& path) {
   record.bytes = "bytes";
   record.size = 5;
   ok(fatctx_packer_add(handles.packer, &record, &error));
+  ok(fatctx_mapping_provider_create(idle_provider(), &handles.provider, &error));
+  ok(fatctx_view_allocator_create(idle_allocator(), &handles.allocator, &error));
+  fatctx_view weights = {};
+  ok(fatctx_container_acquire(handles.container, 5, &weights, &error));
+  ok(fatctx_range_access_create(weights, nullptr, &handles.access, &error));
+  ok(fatctx_view_close(weights, &error));
+  ok(fatctx_container_prefetch_in_background(handles.container, 5, nullptr, &handles.prefetch, &error));
+  ok(fatctx_container_lock(handles.container, 1, &handles.lock, &error));
+  ok(fatctx_metrics_of_runtime(&handles.metrics, &error));
+  // One event, so that the snapshot has an entry; the recorder is off again afterwards.
+  auto profile = sized<fatctx_profile_options>();
+  fatctx_profile_options_init(&profile, sizeof profile);
+  profile.level = FATCTX_PROFILE_DETAILED;
+  ok(fatctx_profile_start(&profile, &error));
+  fatctx_view seen = {};
+  ok(fatctx_container_acquire(handles.container, 2, &seen, &error));
+  ok(fatctx_view_close(seen, &error));
+  ok(fatctx_profile_stop(&handles.profile, &error));
   return handles;
 }
 
@@ -74,6 +132,9 @@ class Call {
   ~Call() {
     close_all(made_);
     (void)fatctx_container_close(reopened_, nullptr);
+    (void)fatctx_trace_stop(nullptr);
+    auto off = sized<fatctx_profile_options>();  // level OFF
+    (void)fatctx_profile_start(&off, nullptr);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -115,6 +176,13 @@ class Call {
   [[nodiscard]] fatctx_tensor_table* table() { return out(made_.table); }
   [[nodiscard]] fatctx_view* view() { return out(made_.view); }
   [[nodiscard]] fatctx_packer* packer() { return out(made_.packer); }
+  [[nodiscard]] fatctx_mapping_provider* provider() { return out(made_.provider); }
+  [[nodiscard]] fatctx_view_allocator* allocator() { return out(made_.allocator); }
+  [[nodiscard]] fatctx_range_access* access() { return out(made_.access); }
+  [[nodiscard]] fatctx_prefetch* prefetch() { return out(made_.prefetch); }
+  [[nodiscard]] fatctx_record_lock* lock() { return out(made_.lock); }
+  [[nodiscard]] fatctx_metrics* metrics() { return out(made_.metrics); }
+  [[nodiscard]] fatctx_profile* profile() { return out(made_.profile); }
 
   const Handles h;
   const bool given;
@@ -139,6 +207,7 @@ struct EntryPoint {
   bool takes_handle = true;
   std::int32_t with_nulls = FATCTX_ERROR_INVALID_ARGUMENT;  // what null handles and null pointers give
   std::int32_t with_good = FATCTX_OK;
+  std::int32_t with_null_pointers = with_nulls;  // what good handles and null pointers give
 };
 
 inline const fatctx_pack_record* second_record() {
@@ -166,7 +235,22 @@ inline const fatctx_pack_record* second_record() {
   return &record;
 }
 
+// A line that a trace begins with; written once, by the library itself.
+inline const std::string& first_line_of_a_trace() {
+  static const std::string line = [] {
+    std::string seen;
+    const fatctx_trace_sink sink = [](void* user, const char* text, std::uint64_t size) {
+      static_cast<std::string*>(user)->assign(text, static_cast<std::size_t>(size));
+    };
+    EXPECT_EQ(fatctx_trace_start(sink, nullptr, &seen, nullptr), FATCTX_OK);
+    EXPECT_EQ(fatctx_trace_stop(nullptr), FATCTX_OK);
+    return seen;
+  }();
+  return line;
+}
+
 inline const std::vector<EntryPoint>& entry_points() {
+  static constexpr auto kTraceSink = [](void*, const char*, std::uint64_t) {};
   static constexpr auto kSink = [](void*, const void*, std::uint64_t) -> std::int32_t { return 0; };
   static const std::vector<EntryPoint> all = {
       {"fatctx_error_text",
@@ -310,6 +394,120 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_tensor_table_view_at(c.h.table, 1, c.view(), &c.error); }},
       {"fatctx_tensor_table_close", [](Call& c) { return fatctx_tensor_table_close(c.h.table, &c.error); }, true,
        FATCTX_OK},
+      {"fatctx_container_same_bytes",
+       [](Call& c) {
+         return fatctx_container_same_bytes(c.h.container, 1, nullptr, 0, c.plain<std::uint64_t>(), &c.error);
+       }},
+      {"fatctx_file_mapping_describe",
+       [](Call& c) { return fatctx_file_mapping_describe(c.structure<fatctx_file_mapping_info>(), &c.error); }, false},
+      {"fatctx_mapping_provider_create",
+       [](Call& c) {
+         return fatctx_mapping_provider_create(c.given ? idle_provider() : nullptr, c.provider(), &c.error);
+       },
+       false},
+      {"fatctx_mapping_provider_close", [](Call& c) { return fatctx_mapping_provider_close(c.h.provider, &c.error); },
+       true, FATCTX_OK},
+      {"fatctx_view_allocator_create",
+       [](Call& c) {
+         return fatctx_view_allocator_create(c.given ? idle_allocator() : nullptr, c.allocator(), &c.error);
+       },
+       false},
+      {"fatctx_view_allocator_close", [](Call& c) { return fatctx_view_allocator_close(c.h.allocator, &c.error); },
+       true, FATCTX_OK},
+      {"fatctx_range_access_create",
+       [](Call& c) { return fatctx_range_access_create(c.h.view, nullptr, c.access(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_INVALID_ARGUMENT},  // the view is of a tensor
+      {"fatctx_range_access_provide",
+       [](Call& c) { return fatctx_range_access_provide(c.h.access, 64, 100, c.structure<fatctx_range>(), &c.error); }},
+      {"fatctx_range_access_release",
+       [](Call& c) {
+         auto range = sized<fatctx_range>();
+         const std::int32_t provided =
+             c.given ? fatctx_range_access_provide(c.h.access, 0, 1, &range, &c.error) : FATCTX_OK;
+         if (provided != FATCTX_OK) return provided;
+         return fatctx_range_access_release(c.h.access, range.id, &c.error);
+       },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_ERROR_STALE_HANDLE},
+      {"fatctx_range_access_outstanding",
+       [](Call& c) { return fatctx_range_access_outstanding(c.h.access, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_range_access_close", [](Call& c) { return fatctx_range_access_close(c.h.access, &c.error); }, true,
+       FATCTX_OK},
+      {"fatctx_container_prefetch",
+       [](Call& c) {
+         return fatctx_container_prefetch(c.h.container, 1, nullptr, c.structure<fatctx_prefetch_report>(), &c.error);
+       }},
+      {"fatctx_session_prefetch",
+       [](Call& c) {
+         return fatctx_session_prefetch(c.h.session, nullptr, c.structure<fatctx_prefetch_report>(), &c.error);
+       }},
+      {"fatctx_container_prefetch_in_background",
+       [](Call& c) {
+         return fatctx_container_prefetch_in_background(c.h.container, 1, nullptr, c.prefetch(), &c.error);
+       }},
+      {"fatctx_session_prefetch_in_background",
+       [](Call& c) { return fatctx_session_prefetch_in_background(c.h.session, nullptr, c.prefetch(), &c.error); }},
+      {"fatctx_prefetch_cancel", [](Call& c) { return fatctx_prefetch_cancel(c.h.prefetch, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_prefetch_state",
+       [](Call& c) {
+         return fatctx_prefetch_state(c.h.prefetch, c.plain<std::uint32_t>(), c.plain<std::uint64_t>(), &c.error);
+       }},
+      {"fatctx_prefetch_wait",
+       [](Call& c) { return fatctx_prefetch_wait(c.h.prefetch, c.structure<fatctx_prefetch_report>(), &c.error); }},
+      {"fatctx_prefetch_close", [](Call& c) { return fatctx_prefetch_close(c.h.prefetch, &c.error); }, true, FATCTX_OK},
+      {"fatctx_container_release",
+       [](Call& c) {
+         return fatctx_container_release(c.h.container, 5, nullptr, c.structure<fatctx_release_report>(), &c.error);
+       }},
+      {"fatctx_session_release",
+       [](Call& c) {
+         return fatctx_session_release(c.h.session, nullptr, c.structure<fatctx_release_report>(), &c.error);
+       }},
+      {"fatctx_container_lock", [](Call& c) { return fatctx_container_lock(c.h.container, 2, c.lock(), &c.error); }},
+      {"fatctx_record_lock_close", [](Call& c) { return fatctx_record_lock_close(c.h.lock, &c.error); }, true,
+       FATCTX_OK},
+      {"fatctx_metrics_of_container",
+       [](Call& c) { return fatctx_metrics_of_container(c.h.container, c.metrics(), &c.error); }},
+      {"fatctx_metrics_of_runtime", [](Call& c) { return fatctx_metrics_of_runtime(c.metrics(), &c.error); }, false},
+      {"fatctx_metrics_runtime",
+       [](Call& c) { return fatctx_metrics_runtime(c.h.metrics, c.structure<fatctx_runtime_metrics>(), &c.error); }},
+      {"fatctx_metrics_container",
+       [](Call& c) {
+         return fatctx_metrics_container(c.h.metrics, 0, c.structure<fatctx_container_metrics>(), &c.error);
+       }},
+      {"fatctx_metrics_record",
+       [](Call& c) {
+         return fatctx_metrics_record(c.h.metrics, 0, 0, c.structure<fatctx_record_metrics>(), &c.error);
+       }},
+      {"fatctx_metrics_json",
+       [](Call& c) { return fatctx_metrics_json(c.h.metrics, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
+      {"fatctx_metrics_close", [](Call& c) { return fatctx_metrics_close(c.h.metrics, &c.error); }, true, FATCTX_OK},
+      {"fatctx_profile_start", [](Call& c) { return fatctx_profile_start(nullptr, &c.error); }, false, FATCTX_OK},
+      {"fatctx_profile_current", [](Call& c) { return fatctx_profile_current(c.profile(), &c.error); }, false},
+      {"fatctx_profile_stop", [](Call& c) { return fatctx_profile_stop(c.profile(), &c.error); }, false},
+      {"fatctx_profile_describe",
+       [](Call& c) { return fatctx_profile_describe(c.h.profile, c.structure<fatctx_profile_info>(), &c.error); }},
+      {"fatctx_profile_total_at",
+       [](Call& c) { return fatctx_profile_total_at(c.h.profile, 0, c.structure<fatctx_profile_total>(), &c.error); }},
+      {"fatctx_profile_event_at",
+       [](Call& c) { return fatctx_profile_event_at(c.h.profile, 0, c.structure<fatctx_profile_event>(), &c.error); }},
+      {"fatctx_profile_csv",
+       [](Call& c) { return fatctx_profile_csv(c.h.profile, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
+      {"fatctx_profile_close", [](Call& c) { return fatctx_profile_close(c.h.profile, &c.error); }, true, FATCTX_OK},
+      {"fatctx_trace_start",
+       [](Call& c) {
+         return fatctx_trace_start(c.given ? static_cast<fatctx_trace_sink>(kTraceSink) : nullptr, nullptr, nullptr,
+                                   &c.error);
+       },
+       false},
+      {"fatctx_trace_stop", [](Call& c) { return fatctx_trace_stop(&c.error); }, false, FATCTX_OK},
+      {"fatctx_trace_replay",
+       [](Call& c) {
+         const std::string& line = first_line_of_a_trace();
+         return fatctx_trace_replay(c.text(line.c_str()), line.size(), nullptr, nullptr,
+                                    c.structure<fatctx_replay_report>(), &c.error);
+       },
+       false},
       {"fatctx_packer_create", [](Call& c) { return fatctx_packer_create(nullptr, c.packer(), &c.error); }, false},
       {"fatctx_packer_add",
        [](Call& c) { return fatctx_packer_add(c.h.packer, c.given ? second_record() : nullptr, &c.error); }},

@@ -357,6 +357,24 @@ TEST(ColdRecord, EveryLieInAFrameWithRightChecksumsIsFoundByStreamAndByVerify) {
   }
 }
 
+TEST(ColdRecord, AnEmptyRecordThatClaimsACodecOrAnotherHashIsFoundByStreamAndByVerify) {
+  const Bytes good = support::packed_bytes({support::plain_record(RecordType::kOpaque, "empty", {})});
+  for (const bool coded : {true, false}) {
+    HostileFile hostile(good);
+    auto& record = hostile.record(RecordType::kOpaque);
+    if (coded) record.codec = kCodecLz4Frame;
+    if (!coded) record.logical_hash[0] ^= std::byte{1};
+    const Opened opened = open_bytes(hostile.bytes());
+    const ErrorCode code = coded ? ErrorCode::kCodec : ErrorCode::kChecksumMismatch;
+    const std::string_view rule = coded ? "F41" : "F37";
+
+    EXPECT_TRUE(fails_with(opened.bytes_of("empty"), code, rule));
+    const VerifyReport whole = verified(opened);
+    ASSERT_EQ(whole.findings.size(), 1U);
+    EXPECT_TRUE(support::is_error(whole.findings[0].error, code, rule));
+  }
+}
+
 TEST(ColdRecord, AClaimOfAGibibyteIsRefusedBeforeMemoryIsTaken) {
   const Sample sample;
   HostileFile hostile(sample.file);

@@ -42,6 +42,8 @@ def records(*names: str) -> list[fatctx.PackRecord]:
             arch=arch, features=["b", "c"][seed:], sdk="1.2.3", weights=["weights", "plain"], producer="made up",
             options={"level": "3", "cache_dir": "/somewhere"},
             graphs=[fatctx.DescribedGraph("main", [fatctx.DescribedTensor("x", "float32", [-1, 3])], [])]))
+    made.append(fatctx.PackRecord("source_model", "source", b"".join(b"node %d\n" % one for one in range(9000)),
+                                  codec="lz4"))
     return made + [fatctx.PackRecord("opaque", name, pattern(66_000 + 300 * seed, seed + 9))
                    for seed, name in enumerate(names)]
 
@@ -90,7 +92,8 @@ def library_record(container, record) -> dict:
                     "features": key.features, "variant": key.variant, "soc": key.qnn_soc, "vtcm": key.vtcm_mb,
                     "generic": key.generic, "sdk": numbers(key.sdk), "api": numbers(key.api),
                     "blob": numbers(key.blob)},
-            "tensors": tensors, "bytes": answer(lambda: bytes(container.acquire(record.id)))}
+            "codec": record.codec, "tensors": tensors, "bytes": answer(lambda: bytes(container.acquire(record.id))),
+            "yields": answer(lambda: container.read(record.id)) if record.codec != "none" else None}
 
 
 def numbers(version: str | None) -> list[int] | None:
@@ -131,6 +134,7 @@ def reference_says(data: bytes) -> dict:
     said["degraded"] = len(said["degraded"])
     for shown, record in zip(said["records"], container.tables.records):
         shown["bytes"] = answer(lambda: reference.acquire(container, record))
+        shown["yields"] = answer(lambda: reference.read_record(container, record)) if record.codec else None
         if isinstance(shown["tensors"], list):  # Python does not tell which tensors are aliases.
             shown["tensors"] = [{key: tensor[key] for key in tensor if key != "alias"} for tensor in shown["tensors"]]
         elif isinstance(shown["tensors"], str):
@@ -191,7 +195,8 @@ def test_both_say_the_same_of_two_thousand_damaged_files(bases, tmp_path):
 
 
 def refuses_something(said: dict) -> bool:
-    answers = [said["description"], *(record[what] for record in said["records"] for what in ("bytes", "tensors"))]
+    answers = [said["description"],
+               *(record[what] for record in said["records"] for what in ("bytes", "tensors", "yields"))]
     return any(isinstance(one, set) and one != {("unsupported", None)} for one in answers)
 
 

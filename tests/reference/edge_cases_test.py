@@ -16,9 +16,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, 
 import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
 from agreement_test import compare, make_bases  # noqa: E402
-from reference_fields import NO_SEGMENT, SLOT  # noqa: E402
+from reference_fields import NO_SEGMENT, SLOT, VERSION, hash_of  # noqa: E402
+from reference_frame import frame  # noqa: E402
 from reference_mutations import Draft, Overlay  # noqa: E402
-from reference_toc import DEAD, LEAVES  # noqa: E402
+from reference_toc import DEAD, LEAVES, version_numbers  # noqa: E402
 
 OPENS = None
 
@@ -26,6 +27,18 @@ OPENS = None
 def record(name: str, **values):
     """Changes a record of that name."""
     return lambda draft: vars(next(one for one in draft.tables.records if one.text == name.encode())).update(values)
+
+
+def retyped(name: str, kind: int, **values):
+    """A record of another type, and its key with it."""
+    def change(draft: Draft) -> None:
+        one = next(one for one in draft.tables.records if one.text == name.encode())
+        vars(one).update(type=kind, **values)
+        next(key for key in draft.tables.keys if key.record_id == one.record_id).type = kind
+        draft.tables.keys.sort(key=lambda key: (
+            key.type, key.group, key.unit, key.backend, key.qnn_soc, key.part, key.arch, key.features, key.vtcm_mb,
+            version_numbers(VERSION.parse(key.sdk)), key.variant))
+    return change
 
 
 def row(table: str, index: int, /, **values):
@@ -77,6 +90,11 @@ CASES = [
     ("grown", record("coded", flags=4), OPENS), ("grown", record("coded", codec=2), "F25"),
     ("grown", record("coded", codec=2, flags=1), OPENS), ("grown", record("coded", codec=2, flags=3), "F23"),
     ("grown", record("coded", codec=2, flags=1, logical_size=1 << 36), "F24"),
+    *[("grown", retyped("coded", kind), "F23") for kind in (1, 2, 5)], ("grown", retyped("coded", 4), OPENS),
+    ("grown", retyped("coded", 1, flags=4), OPENS), ("grown", retyped("coded", 1, flags=5), OPENS),
+    ("grown", retyped("coded", 2, codec=2, flags=1), OPENS), ("grown", retyped("coded", 5, codec=2), "F25"),
+    ("packed", retyped("source", 7), OPENS), ("packed", record("source", flags=2), "F23"),
+    ("grown", row("records", 0, codec=1), "F23"), ("plain", retyped("weights.tensors", 3, codec=1), "F23"),
     ("grown", record("unknown", flags=0), "F19"), ("grown", emptied("unknown"), "F22"),
     ("grown", emptied("recipe", flags=0), OPENS), ("grown", emptied("recipe", flags=0, alignment_log2=47), OPENS),
     ("grown", emptied("recipe", flags=0, alignment_log2=48), "F21"), ("grown", emptied("coded"), OPENS),
@@ -128,6 +146,25 @@ def test_a_description_has_its_limit(tmp_path, size, refused):
     library, other_says, found = compare(tmp_path / "case", draft.written())
 
     assert found == [] and library.get("refused") == other_says.get("refused") == refused
+
+
+def test_a_description_may_be_a_frame(tmp_path):
+    """An opaque record full of a frame changes places with the description: the answer is what the frame holds."""
+    text = b"\n\x05coded" + b"".join(b"\x7a\x40" + b"%064d" % one for one in range(300))  # a name, then unknown fields
+    body = frame(b"", text)
+    fatctx.pack(tmp_path / "large", [fatctx.PackRecord("opaque", "large", body)])
+    draft = Draft(reference.read((tmp_path / "large").read_bytes()))
+    one, other = sorted(draft.tables.records, key=lambda record: record.type)
+    for field in ("logical_size", "stored_size", "logical_hash", "alignment_log2"):
+        kept = getattr(one, field)
+        setattr(one, field, getattr(other, field))
+        setattr(other, field, kept)
+    draft.tables.slices.reverse()
+    vars(one).update(codec=1, logical_size=len(text), logical_hash=hash_of(text))
+
+    library, _, found = compare(tmp_path / "case", draft.written())
+
+    assert found == [] and library["description"]["name"] == "coded"
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,10 @@ from types import SimpleNamespace
 from reference_fields import RECORD_TYPES, VERSION, Findings, Refused
 from reference_header import read_header
 from reference_payload import acquire, description_of, tensors_of
+from reference_payload import read as read_record
 from reference_toc import MUST_MAP, NAME_FIELDS, WEIGHT_BLOB, read_toc_tables, version_numbers
 
-__all__ = ["Container", "Refused", "acquire", "description_of", "dump", "examine", "read", "tensors_of"]
+__all__ = ["Container", "Refused", "acquire", "description_of", "dump", "examine", "read", "read_record", "tensors_of"]
 
 
 @dataclass
@@ -65,6 +66,9 @@ def dump(container: Container) -> dict:
     }
 
 
+CODECS = {0: "none", 1: "lz4"}
+
+
 def uuid_text(uuid: bytes) -> str:
     text = uuid.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -81,6 +85,7 @@ def dump_record(container: Container, record) -> dict:
         "stored": record.stored_size,
         "slices": record.slice_count,
         "offset": record.first_byte or 0,
+        "codec": CODECS.get(record.codec, "unknown"),
         "must_map": bool(record.flags & MUST_MAP),
         "hash": record.logical_hash.hex(),
         "key": dump_key(key or NO_KEY),

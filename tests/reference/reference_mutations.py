@@ -11,10 +11,13 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import xxhash
+
 from fatctx_reference import Container, read
 from reference_fields import (DIRECTORY_ENTRY, PROLOGUE, PROLOGUES, RECORD, SLOT, SLOTS, TABLES, TENSOR,
                               TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, slot_seed)
-from reference_toc import DEAD, ENTRIES
+from reference_frame import frame_of_size
+from reference_toc import DEAD, ENTRIES, LZ4, RECIPE
 
 NAMES_OF = {1: ("name",), 3: ("group", "unit", "backend", "part", "arch", "features", "variant")}
 LIVE, OTHER = (0, 2), (1, 3)  # the slots of pair A, and of pair B
@@ -141,9 +144,22 @@ def toc_header(uuid: bytes, generation: int, size: int) -> bytes:
     return b"CTXT" + struct.pack("<I", 7) + uuid + struct.pack("<QQ", generation, size) + bytes(88)
 
 
+def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
+    """The file with a frame in place of the bytes of that record, and what the frame yields."""
+    file = Editable(base)
+    place = next(record for record in base.tables.records if record.text == name).slices[0]
+    begin = base.tables.segments[place.segment].offset + place.offset_in_segment
+    text = b"".join(b"line %d of a text that says little anew\n" % number for number in range(3000))
+    made, frame_yields = frame_of_size(place.size, base.data[begin:begin + place.size], text)
+    file.data[begin:begin + place.size] = made
+    file.rehash_segment(place.segment)
+    return read(bytes(file.data)), frame_yields
+
+
 def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str) -> bytes:
     """What later writers make: an appended file with a DEAD segment, an earlier generation, and records that this
     version only lists. Each name is that of an opaque record of the base."""
+    base, frame_yields = with_frame(base, coded.encode())
     draft = Draft(base)
     tables, by_name = draft.tables, {record.name.decode(): record for record in draft.tables.records}
     gone = by_name[dead]
@@ -158,7 +174,8 @@ def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, co
     by_name[unknown].type, by_name[unknown].flags = 99, 1
     by_name[recipe].flags |= 4
     by_name[recipe].logical_size *= 3
-    by_name[coded].codec, by_name[coded].logical_size = 1, by_name[coded].stored_size * 5
+    by_name[coded].codec = LZ4
+    by_name[coded].logical_size, by_name[coded].logical_hash = len(frame_yields), hash_of(frame_yields)
     for key in tables.keys:
         if key.record_id == by_name[unknown].record_id:
             key.type = 99
@@ -291,6 +308,32 @@ def payload_field(rng: random.Random, file: Editable) -> str:
     return f"record {record.record_id} of type {record.type}: {said}"
 
 
+def frame_field(rng: random.Random, file: Editable) -> str:
+    """A frame with right leaves: another header, block or content."""
+    records = [record for record in file.base.tables.records if record.codec == LZ4 and not record.flags & RECIPE]
+    if not records:
+        return payload_field(rng, file)
+    record = rng.choice(records)
+    begin, size = record.first_byte, record.stored_size
+    part, at = rng.choice([("magic", rng.randrange(4)), ("flags", 4), ("block size", 5),
+                           ("content size", 6 + rng.randrange(8)), ("header checksum", 14),
+                           ("size of the first block", 15 + rng.randrange(4)), ("first block", 19 + rng.randrange(64)),
+                           ("any byte", rng.randrange(size)), ("end mark", size - 8 + rng.randrange(4)),
+                           ("content checksum", size - 4 + rng.randrange(4)), ("record's hash", None)])
+    said = f"record {record.record_id}: {part}"
+    if at is None:
+        place = file.tocs[0] + record.at + RECORD.place("logical_hash")[0]
+        file.data[place + rng.randrange(16)] ^= 1
+    else:
+        file.data[begin + at] = overwritten(rng, file.data[begin + at], 1, []) % 256
+    if part in ("flags", "block size", "content size") and rng.random() < 0.8:
+        head = bytes(file.data[begin + 4:begin + 14])
+        file.data[begin + 14] = xxhash.xxh32_intdigest(head) >> 8 & 0xFF
+        said += ", header hashed"
+    file.rehash_segment(record.slices[0].segment)
+    return said
+
+
 def raw_byte(rng: random.Random, file: Editable) -> str:
     """A flipped bit or another byte, and no hash knows of it."""
     segments, toc = file.base.tables.segments, file.toc_size
@@ -360,8 +403,8 @@ def copies(rng: random.Random, file: Editable) -> str:
 
 # What is drawn, and how often. All but the last three renew every hash.
 KINDS: dict[Callable[[random.Random, Editable], str], int] = {
-    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, raw_byte: 12, cut_or_longer: 6,
-    copies: 6}
+    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, raw_byte: 12,
+    cut_or_longer: 6, copies: 6}
 
 
 def mutations(bases: dict[str, bytes], count: int, seed: int) -> Iterator[Mutation]:

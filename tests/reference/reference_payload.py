@@ -5,32 +5,63 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from reference_fields import DTYPES, TENSOR, TENSOR_TABLE, Findings, Refused, hash_of
-from reference_toc import RECIPE, WEIGHT_BLOB, check_text, leaf_count
+from reference_frame import Broken, RanOut, yielded
+from reference_toc import LZ4, RECIPE, WEIGHT_BLOB, check_text, leaf_count
 
 LEAF = 65_536
 MAX_TENSORS = 1_048_576
 MAX_TENSOR_TABLE = 268_435_456
 MAX_NESTING = 32
 PLACEHOLDER = "given at run time"
+BAD_LEAF = "bytes do not match their leaf"
+
+
+def only_listed(record) -> bool:
+    return not 1 <= record.type <= 7 or record.codec > LZ4 or bool(record.flags & RECIPE) or len(record.slices) > 1
 
 
 def acquire(container, record) -> bytes:
-    """The bytes of a record, after every leaf under them was checked."""
-    if not 1 <= record.type <= 7 or record.codec or record.flags & RECIPE or len(record.slices) > 1:
+    """The bytes of a record as a range of the file, after every leaf under them was checked."""
+    if only_listed(record) or record.codec:
+        raise Refused("unsupported", None, None, f"record {record.record_id} has no view")
+    return b"".join(checked_slice(container, entry) for entry in record.slices)
+
+
+def read(container, record) -> bytes:
+    """The bytes that a coded record yields (F41). It is read leaf by leaf, so that a frame may turn out to be broken
+    before a later leaf does; either may be named then, and both are in `all`."""
+    if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
-    parts = []
+    findings = Findings()
+    stored = b""
     for entry in record.slices:
-        segment = container.tables.segments[entry.segment]
-        check_leaves_under(container, segment, entry.offset_in_segment, entry.size)
-        begin = segment.offset + entry.offset_in_segment
-        parts.append(container.data[begin:begin + entry.size])
-    return b"".join(parts)
+        try:
+            stored = checked_slice(container, entry)
+        except Refused as refused:
+            findings.append(refused)
+            segment = container.tables.segments[entry.segment]
+            begin = segment.offset + entry.offset_in_segment
+            stored = container.data[begin:max(begin, refused.offset)] if refused.what == BAD_LEAF else b""
+    try:
+        data = yielded(stored, record.logical_size)
+        if hash_of(data) != record.logical_hash:
+            findings.add("F37", f"record {record.record_id} does not match its hash", code="checksum_mismatch")
+        findings.stop_if_any()
+        return data
+    except Broken as broken:
+        if not findings or not isinstance(broken, RanOut):
+            findings.add("F41", f"record {record.record_id}: {broken}", code="codec")
+    findings.stop_if_any()
+    raise AssertionError("a broken frame is a finding")
 
 
 def read_whole(container, record) -> bytes:
-    """The bytes of a tensor table or a description; their own hash is checked instead of leaves."""
-    if len(record.slices) > 1 or record.codec or record.flags & RECIPE:
+    """The bytes of a tensor table or a description; their own hash is checked instead of leaves, unless they have a
+    codec."""
+    if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
+    if record.codec:
+        return read(container, record)
     segment = container.tables.segments[record.slices[0].segment]
     begin = segment.offset + record.slices[0].offset_in_segment
     data = container.data[begin:begin + record.logical_size]
@@ -39,17 +70,20 @@ def read_whole(container, record) -> bytes:
     return data
 
 
-def check_leaves_under(container, segment, offset: int, size: int) -> None:
+def checked_slice(container, entry) -> bytes:
+    segment = container.tables.segments[entry.segment]
     holder = container.tables.segments[segment.leaves_segment]
     begin = holder.offset + 16 * segment.first_leaf
     leaves = container.data[begin:begin + 16 * leaf_count(segment.size)]
     if hash_of(leaves) != segment.leaves_hash:
         raise Refused("checksum_mismatch", "F26", begin, "leaves do not match their hash")
-    for number in range(offset // LEAF, leaf_count(offset + size)):
+    for number in range(entry.offset_in_segment // LEAF, leaf_count(entry.offset_in_segment + entry.size)):
         at = segment.offset + number * LEAF
         piece = container.data[at:min(at + LEAF, segment.offset + segment.size)]
         if hash_of(piece) != leaves[16 * number:16 * number + 16]:
-            raise Refused("checksum_mismatch", "F26", at, "bytes do not match their leaf")
+            raise Refused("checksum_mismatch", "F26", at, BAD_LEAF)
+    begin = segment.offset + entry.offset_in_segment
+    return container.data[begin:begin + entry.size]
 
 
 def tensors_of(container, blob) -> list[SimpleNamespace] | None:

@@ -13,7 +13,9 @@ LIMITS = (8192, 4096, 65_536, 8192, 8192, 1024, 8_388_608)
 MAX_FILE_SIZE = 140_737_488_355_328
 MAX_DESCRIPTION = 1_048_576
 PAYLOAD, PACKED, LEAVES, DEAD = 1, 2, 3, 4
-CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, DESCRIPTION, OPAQUE = 1, 2, 3, 6, 7
+CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, WRAPPER_MODEL, DESCRIPTION, OPAQUE = 1, 2, 3, 5, 6, 7
+READ_IN_PLACE = (CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, WRAPPER_MODEL)
+LZ4 = 1
 IGNORABLE, MUST_MAP, RECIPE = 1, 2, 4
 NAME_FIELDS = ("group", "unit", "backend", "part", "arch", "features", "variant")
 
@@ -244,7 +246,7 @@ def check_record(record, what: str, findings: Findings) -> None:
         findings.add("F19", f"{what}: unknown type", code="unsupported")
     if record.flags & ~7:
         findings.add("F20", f"{what}: unknown flags")
-    if record.codec > 1 and not ignorable:
+    if record.codec > LZ4 and not ignorable:
         findings.add("F25", f"{what}: unknown codec", code="unsupported")
     if record.alignment_log2 >= 48:
         findings.add("F21", f"{what}: alignment above its limit")
@@ -260,6 +262,8 @@ def check_record(record, what: str, findings: Findings) -> None:
         findings.add("F22", f"{what}: bytes without slices or slices without bytes")
     if record.flags & MUST_MAP and record.codec:
         findings.add("F23", f"{what}: it must map and has a codec")
+    if record.type in READ_IN_PLACE and record.codec == LZ4 and not recipe:
+        findings.add("F23", f"{what}: it is read in place and has a codec")
     if record.codec and not recipe and record.logical_size > min(1 << 30, 255 * record.stored_size + 64):
         findings.add("F24", f"{what}: it expands too much", code="limit_exceeded")
 

@@ -1,0 +1,234 @@
+#include "memory.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "errors.h"
+#include "fatctx/extract.h"
+#include "progress.h"
+#include "records.h"
+
+namespace fatctx::python {
+namespace {
+
+PrefetchOptions budget_from(nb::handle max_bytes) {
+  PrefetchOptions options;
+  if (!max_bytes.is_none() && !nb::try_cast(max_bytes, options.max_bytes)) {
+    throw nb::type_error("max_bytes: expected an int that is not negative, or None for no limit");
+  }
+  return options;
+}
+
+// `work` takes the options. What `progress` raises cancels the work and is raised when it has ended.
+template <typename Work>
+PrefetchReport prefetched(nb::handle max_bytes, nb::object progress, const Work& work) {
+  PrefetchOptions options = budget_from(max_bytes);
+  ProgressCall call(std::move(progress));
+  std::atomic<bool> cancel = false;
+  if (Progress callback = call.callback()) {
+    options.cancel = &cancel;
+    options.progress = [&call, &cancel, callback = std::move(callback)](std::uint64_t done, std::uint64_t asked) {
+      callback(done, asked);
+      if (call.raised()) cancel = true;
+    };
+  }
+  Result<PrefetchReport> report = without_gil([&] { return work(options); });
+  call.finish();
+  return take(std::move(report));
+}
+
+Error stopped_by_callback() { return {ErrorCode::kCancelled, "a function of the caller raised an exception", {}}; }
+
+// `sink(bytes)` as the library's sink; an exception of it ends the stream.
+class SinkCall {
+ public:
+  explicit SinkCall(nb::object function) : function_(std::move(function)) {}
+  SinkCall(const SinkCall&) = delete;
+  SinkCall& operator=(const SinkCall&) = delete;
+
+  // Lifetime: the result borrows from this object. It takes the GIL for each call.
+  [[nodiscard]] ByteSink callback() {
+    return [this](ByteView bytes) -> Status {
+      const nb::gil_scoped_acquire acquired;
+      try {
+        function_(nb::bytes(bytes.data(), bytes.size()));
+      } catch (nb::python_error& error) {
+        raised_.emplace(std::move(error));
+        return stopped_by_callback();
+      }
+      return Done{};
+    };
+  }
+  // Requires: the GIL.
+  void finish() {
+    if (raised_) throw std::move(*raised_);
+  }
+
+ private:
+  nb::object function_;
+  std::optional<nb::python_error> raised_;
+};
+
+void take_status(Status status) {
+  if (!status.ok()) raise_error(status.error());
+}
+
+void bind_prefetch(nb::module_& module) {
+  nb::class_<PrefetchReport>(module, "PrefetchReport", "What a prefetch did. Immutable; usable from any thread.")
+      .def_ro("asked_bytes", &PrefetchReport::asked_bytes, "Size of the records.")
+      .def_ro("done_bytes", &PrefetchReport::done_bytes,
+              "Bytes brought in; less than asked: the budget was used up, or it was cancelled.")
+      .def_prop_ro(
+          "method", [](const PrefetchReport& self) { return to_str(prefetch_method_name(self.method)); },
+          "\"populate\": the first touch costs nothing; \"read_ahead\": a small fault a page; \"none\": nothing to do.")
+      .def_ro("cancelled", &PrefetchReport::cancelled)
+      .def("__repr__", [](const PrefetchReport& self) {
+        return fmt::format("<fatctx.PrefetchReport {} of {} bytes, {}{}>", self.done_bytes, self.asked_bytes,
+                           prefetch_method_name(self.method), self.cancelled ? ", cancelled" : "");
+      });
+  nb::class_<BoundPrefetch>(
+      module, "Prefetch",
+      "A prefetch on a thread of its own.\n\n"
+      "Ownership: keeps the mapping alive. When the object goes, the prefetch is cancelled and the step that is going\n"
+      "on (at most 4 MiB) is waited for. Threads: every method from any number of threads. A child of a fork has no\n"
+      "such thread.")
+      .def(
+          "cancel", [](BoundPrefetch& self) { self.cancel(); }, "Asks it to stop after the present step. Never waits.")
+      .def_prop_ro(
+          "done", [](const BoundPrefetch& self) { return self.done(); }, "True if it has ended, well or not.")
+      .def_prop_ro(
+          "done_bytes", [](const BoundPrefetch& self) { return self.done_bytes(); }, "Bytes brought in so far.")
+      .def(
+          "wait", [](BoundPrefetch& self) { return take(without_gil([&] { return self.wait(); })); },
+          "Waits for the end, without the GIL, and may be called again. A cancelled prefetch is no error: see the\n"
+          "report. Raises Changed, Io (naming the first bad byte), NoResource; Cancelled in a forked child.")
+      .def("__repr__", [](const BoundPrefetch& self) {
+        return fmt::format("<fatctx.Prefetch {}, {} bytes>", self.done() ? "ended" : "going on", self.done_bytes());
+      });
+}
+
+void bind_release_and_lock(nb::module_& module) {
+  nb::class_<ReleaseReport>(module, "ReleaseReport", "What was given back. Immutable; usable from any thread.")
+      .def_ro("asked_bytes", &ReleaseReport::asked_bytes, "Size of the records.")
+      .def_ro("released_bytes", &ReleaseReport::released_bytes,
+              "Whole pages that hold nothing else; 0 if the bytes are not pages of a file.")
+      .def("__repr__", [](const ReleaseReport& self) {
+        return fmt::format("<fatctx.ReleaseReport {} of {} bytes>", self.released_bytes, self.asked_bytes);
+      });
+  nb::class_<BoundLock>(
+      module, "RecordLock", nb::is_weak_referenceable(),
+      "Keeps a record in memory: never paged out until unlock(), the end of a `with` block, or the end of the "
+      "object.\n\n"
+      "    with container.lock(\"net.weights\"):\n"
+      "        ...\n\n"
+      "Locks of one record, or of records that share a page, count. Ownership: keeps the mapping alive while held.\n"
+      "Threads: one at a time. A child of a fork has no locks, as the system has it.")
+      .def_ro("record_id", &BoundLock::record_id)
+      .def_ro("size_bytes", &BoundLock::size_bytes)
+      .def_prop_ro("held", [](const BoundLock& self) { return self.held != nullptr; })
+      .def(
+          "unlock", [](BoundLock& self) { self.held = nullptr; }, "Gives the lock up; a second time does nothing.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __enter__(self) -> RecordLock"))
+      .def(
+          "__exit__", [](BoundLock& self, nb::handle, nb::handle, nb::handle) { self.held = nullptr; },
+          nb::arg("kind").none(), nb::arg("error").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, kind: object, error: object, traceback: object) -> None"))
+      .def("__repr__", [](const BoundLock& self) {
+        return fmt::format("<fatctx.RecordLock of record {}, {} bytes, {}>", self.record_id, self.size_bytes,
+                           self.held ? "held" : "given up");
+      });
+}
+
+}  // namespace
+
+BoundPrefetch::BoundPrefetch(PrefetchHandle handle)
+    : waiting_(std::make_unique<std::mutex>()), handle_(std::make_unique<PrefetchHandle>(std::move(handle))) {}
+
+BoundPrefetch::~BoundPrefetch() {
+  if (!handle_) return;  // moved from
+  without_gil([&] { handle_.reset(); });
+}
+
+Result<PrefetchReport> BoundPrefetch::wait() {
+  const std::lock_guard lock(*waiting_);
+  return handle_->wait();
+}
+
+PrefetchReport prefetch_record(const Container& container, std::uint32_t record_id, nb::object max_bytes,
+                               nb::object progress) {
+  return prefetched(max_bytes, std::move(progress),
+                    [&](const PrefetchOptions& options) { return container.prefetch(record_id, options); });
+}
+
+PrefetchReport prefetch_session(const Session& session, nb::object max_bytes, nb::object progress) {
+  return prefetched(max_bytes, std::move(progress),
+                    [&](const PrefetchOptions& options) { return session.prefetch(options); });
+}
+
+BoundPrefetch prefetch_in_background(const Container& container, std::uint32_t record_id, nb::object max_bytes) {
+  const PrefetchOptions options = budget_from(max_bytes);
+  return BoundPrefetch(take(without_gil([&] { return container.prefetch_in_background(record_id, options); })));
+}
+
+BoundPrefetch prefetch_in_background(const Session& session, nb::object max_bytes) {
+  const PrefetchOptions options = budget_from(max_bytes);
+  return BoundPrefetch(take(without_gil([&] { return session.prefetch_in_background(options); })));
+}
+
+BoundLock lock_record(const Container& container, std::uint32_t record_id) {
+  RecordLock lock = take(without_gil([&] { return container.lock(record_id); }));
+  const std::uint64_t size = lock.size_bytes();
+  return {std::make_shared<const RecordLock>(std::move(lock)), record_id, size};
+}
+
+nb::bytes read_record(const Container& container, const RecordInfo& info) {
+  // The object's own memory is filled without the GIL: nobody else knows of the object yet.
+  const auto size = static_cast<std::size_t>(info.size_bytes);
+  if (info.size_bytes > static_cast<std::uint64_t>(PY_SSIZE_T_MAX)) throw std::bad_alloc();
+  auto bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!bytes.is_valid()) throw nb::python_error();
+  char* const target = PyBytes_AS_STRING(bytes.ptr());
+  std::size_t filled = 0;
+  const ByteSink sink = [&](ByteView piece) -> Status {
+    std::memcpy(target + filled, piece.data(), piece.size());
+    filled += piece.size();
+    return Done{};
+  };
+  take_status(without_gil([&] { return stream_record(container, info.id, sink); }));
+  return bytes;
+}
+
+void stream_to(const Container& container, std::uint32_t record_id, const nb::object& sink, nb::object progress) {
+  SinkCall sink_call(sink);
+  ProgressCall progress_call(std::move(progress));
+  const ByteSink pass_on = sink_call.callback();
+  const Progress callback = progress_call.callback();
+  Status status = without_gil([&] { return stream_record(container, record_id, pass_on, callback); });
+  sink_call.finish();
+  progress_call.finish();
+  take_status(std::move(status));
+}
+
+void extract_to(const Container& container, std::uint32_t record_id, nb::handle path, bool overwrite,
+                nb::object progress) {
+  const std::string target = path_from(path);
+  ProgressCall call(std::move(progress));
+  const Progress callback = call.callback();
+  Status status = without_gil([&] { return extract_record(container, record_id, target, overwrite, callback); });
+  call.finish();
+  take_status(std::move(status));
+}
+
+void bind_memory(nb::module_& module) {
+  bind_prefetch(module);
+  bind_release_and_lock(module);
+}
+
+}  // namespace fatctx::python
