@@ -280,7 +280,8 @@ FATCTX_API int32_t fatctx_device_source_at(fatctx_device device, uint64_t index,
 // Containers: a file and its records.
 
 // When payload is checked. Metadata is always checked.
-enum { FATCTX_VERIFY_RECORD_ON_ACQUIRE = 0, FATCTX_VERIFY_NONE = 1 };
+// PRIVATE_COPY: views are copies in sealed memory of this process, which nobody can change after they were checked.
+enum { FATCTX_VERIFY_RECORD_ON_ACQUIRE = 0, FATCTX_VERIFY_NONE = 1, FATCTX_VERIFY_PRIVATE_COPY = 2 };
 // Whether views lie in the mapping: map and copy only if that cannot be; never copy; always copy.
 enum { FATCTX_FILE_MAPPING_AUTO = 0, FATCTX_FILE_MAPPING_REQUIRE = 1, FATCTX_FILE_MAPPING_DISABLED = 2 };
 
@@ -292,6 +293,13 @@ typedef struct fatctx_file_mapping_info {
   uint64_t fallbacks;  // how often this process copied because somebody could not take mapped memory
 } fatctx_file_mapping_info;
 FATCTX_API int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error);
+
+// The guard against SIGBUS: bytes of a file that was cut while it was mapped read as zeros, in place of ending the
+// process, and everything that is asked of that container, and fatctx_session_end(), answers mapping_lost. Process-wide
+// and for good; faults at other addresses go to the handler that was there before. Errors: unsupported, io.
+FATCTX_API int32_t fatctx_mapping_guard_install(fatctx_error* error);
+FATCTX_API uint32_t fatctx_mapping_guard_installed(void);  // 0 or 1
+FATCTX_API uint64_t fatctx_lost_mappings(void);            // mappings of this process that have lost bytes so far
 
 // Seams for embedders: who maps files, and where views are placed. Each is a handle made of callbacks, so that two
 // opens with one handle meet in one mapping. Containers, models, sessions and views hold it: the handle may be closed
@@ -381,6 +389,9 @@ FATCTX_API int32_t fatctx_container_open_memory(const void* bytes, uint64_t size
 // descriptor holds now. `container`, its sessions and views stay as they are, with the old bytes. Errors: as open.
 FATCTX_API int32_t fatctx_container_reopen(fatctx_container container, fatctx_container* reopened, fatctx_error* error);
 FATCTX_API int32_t fatctx_container_close(fatctx_container container, fatctx_error* error);
+// Is the file still what was opened, and were all mapped bytes there? Errors: changed, io, and with the guard installed
+// mapping_lost.
+FATCTX_API int32_t fatctx_container_check(fatctx_container container, fatctx_error* error);
 
 typedef struct fatctx_open_report {  // what an open found out
   uint32_t struct_size;
@@ -586,6 +597,9 @@ FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fa
 // Any number of sessions; the second and later cost no IO. Errors: those of acquire.
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
 FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
+// Closes the session and says whether what was computed from its views can be trusted. The handle is closed in any case
+// but stale_handle. Errors: those of fatctx_container_check().
+FATCTX_API int32_t fatctx_session_end(fatctx_session session, fatctx_error* error);
 // The context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,
                                          fatctx_error* error);

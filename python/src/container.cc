@@ -26,22 +26,12 @@ struct BoundTensorTable {
   TensorTable table;
 };
 
-const char* verify_word(VerifyPolicy policy) {
-  switch (policy) {
-    case VerifyPolicy::kRecordOnAcquire:
-      return "record_on_acquire";
-    case VerifyPolicy::kNone:
-      return "none";
-  }
-  return "unknown";
-}
-
 VerifyPolicy verify_from(const std::string& word) {
-  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone}) {
-    if (word == verify_word(policy)) return policy;
+  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone, VerifyPolicy::kPrivateCopy}) {
+    if (word == verify_policy_name(policy)) return policy;
   }
   raise_error(Error{ErrorCode::kInvalidArgument,
-                    fmt::format("verify is {}; allowed are 'record_on_acquire' and 'none'", quoted(word)),
+                    fmt::format("verify is {}; allowed are 'record_on_acquire', 'none' and 'private_copy'", quoted(word)),
                     {}});
 }
 
@@ -116,8 +106,8 @@ void bind_report(nb::module_& module) {
       .def_ro("already_live", &OpenReport::already_live,
               "True if another open of this process had mapped the file; nothing was read then.")
       .def_prop_ro(
-          "verify", [](const OpenReport& self) { return std::string(verify_word(self.verify)); },
-          "\"record_on_acquire\" or \"none\".")
+          "verify", [](const OpenReport& self) { return to_str(verify_policy_name(self.verify)); },
+          "\"record_on_acquire\", \"none\" or \"private_copy\".")
       .def_ro("mapped", &OpenReport::mapped, "False: views are copies, one per record and process.")
       .def_ro("copy_reason", &OpenReport::copy_reason, "Why views are copies; empty if they are mapped.")
       .def("__repr__", [](const OpenReport& self) {
@@ -214,6 +204,11 @@ void bind_container_class(nb::module_& module) {
           "Opens again what this one was opened from, with the same options: the newest generation, or the file that\n"
           "took the place of the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
           "they are. Raises what open() raises.")
+      .def(
+          "check", [](const Container& self) { take(without_gil([&] { return self.check(); })); },
+          nb::sig("def check(self) -> None"),
+          "Is the file still what was opened, and were all mapped bytes there? What a user of views asks before it\n"
+          "trusts a result. Raises Changed, MappingLost (only with the guard installed) or Io.")
       .def_prop_ro(
           "records",
           [](const Container& self) {
@@ -363,7 +358,7 @@ void bind_container_class(nb::module_& module) {
 
 OpenOptions take_open_options(nb::dict& keywords) {
   OpenOptions options;
-  options.verify = verify_from(take_keyword<std::string>(keywords, "verify", verify_word(options.verify), "a str"));
+  options.verify = verify_from(take_keyword<std::string>(keywords, "verify", std::string(verify_policy_name(options.verify)), "a str"));
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
   options.file_mapping = file_mapping_from(take_keyword<std::string>(
       keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));
@@ -441,7 +436,8 @@ void bind_container(nb::module_& module) {
       "    offset, size: the part of a descriptor's file that is the container, in bytes; offset is a multiple of "
       "4096,\n"
       "        size 0 means to the end.\n"
-      "    verify: \"record_on_acquire\" checks the payload a view touches, once per mapping; \"none\" never.\n"
+      "    verify: \"record_on_acquire\" checks the payload a view touches, once per mapping; \"none\" never;\n"
+      "        \"private_copy\" hands out checked copies in sealed memory, which nobody can change any more.\n"
       "    require_local: refuse network and FUSE filesystems.\n"
       "    follow_symlinks: False refuses a path whose last part is a symbolic link.\n"
       "    file_mapping: \"auto\" maps; \"require\" makes CopyNotAllowed of whatever would lead to a copy; "

@@ -11,6 +11,7 @@
 
 #include "errors.h"
 #include "fatctx/extract.h"
+#include "fatctx/mapping_guard.h"
 #include "progress.h"
 #include "records.h"
 
@@ -146,6 +147,21 @@ void bind_release_and_lock(nb::module_& module) {
       });
 }
 
+void bind_mapping_guard(nb::module_& module) {
+  module.def(
+      "install_mapping_guard", [] { take(install_mapping_guard()); }, nb::sig("def install_mapping_guard() -> None"),
+      "Installs a handler of SIGBUS for the whole process, for good: bytes of a file that was cut while it was mapped\n"
+      "read as zeros, and Container.check(), Session.end() and whatever else is asked of that container raise\n"
+      "MappingLost. Faults at other addresses go to the handler that was there before, such as faulthandler's.\n"
+      "Off unless called. Raises Unsupported where there is no such thing.");
+  module.def(
+      "mapping_guard_installed", [] { return mapping_guard_installed(); },
+      nb::sig("def mapping_guard_installed() -> bool"));
+  module.def(
+      "lost_mappings", [] { return lost_mappings(); }, nb::sig("def lost_mappings() -> int"),
+      "How many mappings of this process have lost bytes so far.");
+}
+
 }  // namespace
 
 BoundPrefetch::BoundPrefetch(PrefetchHandle handle)
@@ -227,6 +243,7 @@ void extract_to(const Container& container, std::uint32_t record_id, nb::handle 
 }
 
 void bind_memory(nb::module_& module) {
+  bind_mapping_guard(module);
   bind_prefetch(module);
   bind_release_and_lock(module);
 }

@@ -82,6 +82,15 @@ void bind_session(nb::module_& module) {
           nb::sig("def release(self, *, keep_cached: bool = False) -> ReleaseReport"),
           "Container.release() for all that this session holds. Other sessions may hold the same records: theirs come\n"
           "back from the file as well.")
+      .def(
+          "end",
+          [](const BoundSession& self) {
+            Session ended = self.session;
+            take(without_gil([&] { return ended.end(); }));
+          },
+          nb::sig("def end(self) -> None"),
+          "Says whether what was computed from the views of this session can be trusted. Views that Python holds stay\n"
+          "valid: they go with their last reference. Raises what Container.check() raises.")
       .def_prop_ro(
           "container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
       .def("__repr__", [](const BoundSession& self) {

@@ -119,6 +119,10 @@ int32_t fatctx_container_close(fatctx_container container, fatctx_error* error) 
   return close_handle(container, error);
 }
 
+int32_t fatctx_container_check(fatctx_container container, fatctx_error* error) {
+  return with_object(container, error, [](const ContainerObject& object) { return object.container.check(); });
+}
+
 int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
     return write_sized(report_out(object.report), report, "report");

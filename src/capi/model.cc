@@ -131,6 +131,16 @@ int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, 
 
 int32_t fatctx_session_close(fatctx_session session, fatctx_error* error) { return close_handle(session, error); }
 
+int32_t fatctx_session_end(fatctx_session session, fatctx_error* error) {
+  return guarded(error, [&]() -> fatctx::Status {
+    if (session.id == 0) return fatctx::Done{};
+    FATCTX_ASSIGN(const std::shared_ptr<void> object,
+                  HandleTable::process().take(Behind<fatctx_session>::kKind, session.id));
+    fatctx::Session ended = *static_cast<const fatctx::Session*>(object.get());
+    return ended.end();
+  });
+}
+
 int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view, fatctx_error* error) {
   return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
     FATCTX_ASSIGN(const auto object, find(session));

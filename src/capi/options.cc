@@ -19,9 +19,10 @@ Progress progress_in(fatctx_progress callback, void* user) {
 Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   fatctx_open_options given = {};
   if (options != nullptr) FATCTX_TRY(read_sized(options, given));
-  if (given.verify > FATCTX_VERIFY_NONE) {
+  if (given.verify > FATCTX_VERIFY_PRIVATE_COPY) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("verify is {}; allowed are FATCTX_VERIFY_RECORD_ON_ACQUIRE (0) and FATCTX_VERIFY_NONE (1)",
+                 fmt::format("verify is {}; allowed are FATCTX_VERIFY_RECORD_ON_ACQUIRE (0), _NONE (1) and "
+                             "_PRIVATE_COPY (2)",
                              given.verify)};
   }
   if (given.file_mapping > FATCTX_FILE_MAPPING_DISABLED) {
@@ -31,7 +32,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
                              given.file_mapping)};
   }
   OpenOptions result;
-  result.verify = given.verify == FATCTX_VERIFY_NONE ? VerifyPolicy::kNone : VerifyPolicy::kRecordOnAcquire;
+  result.verify = static_cast<VerifyPolicy>(given.verify);
   result.follow_symlinks = given.refuse_symlinks == 0;
   result.require_local = given.require_local != 0;
   result.file_mapping = static_cast<FileMapping>(given.file_mapping);

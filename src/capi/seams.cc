@@ -5,6 +5,7 @@
 
 #include "capi/callbacks.h"
 #include "capi/objects.h"
+#include "fatctx/mapping_guard.h"
 
 namespace fatctx::capi {
 
@@ -105,6 +106,12 @@ std::int32_t make_seam(const Callbacks* callbacks, Handle* out, std::string_view
 using namespace fatctx::capi;
 
 extern "C" {
+
+int32_t fatctx_mapping_guard_install(fatctx_error* error) {
+  return guarded(error, [] { return fatctx::install_mapping_guard(); });
+}
+uint32_t fatctx_mapping_guard_installed(void) { return fatctx::mapping_guard_installed() ? 1 : 0; }
+uint64_t fatctx_lost_mappings(void) { return fatctx::lost_mappings(); }
 
 int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {

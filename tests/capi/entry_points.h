@@ -288,6 +288,7 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_container_reopen(c.h.container, c.reopened(), &c.error); }},
       {"fatctx_container_close", [](Call& c) { return fatctx_container_close(c.h.container, &c.error); }, true,
        FATCTX_OK},
+      {"fatctx_container_check", [](Call& c) { return fatctx_container_check(c.h.container, &c.error); }},
       {"fatctx_container_report",
        [](Call& c) { return fatctx_container_report(c.h.container, c.structure<fatctx_open_report>(), &c.error); }},
       {"fatctx_container_degraded",
@@ -361,6 +362,7 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_model_begin_session",
        [](Call& c) { return fatctx_model_begin_session(c.h.model, c.session(), &c.error); }},
       {"fatctx_session_close", [](Call& c) { return fatctx_session_close(c.h.session, &c.error); }, true, FATCTX_OK},
+      {"fatctx_session_end", [](Call& c) { return fatctx_session_end(c.h.session, &c.error); }, true, FATCTX_OK},
       {"fatctx_session_binary",
        [](Call& c) { return fatctx_session_binary(c.h.session, c.text("main"), c.view(), &c.error); }},
       {"fatctx_session_weights_count",
@@ -398,6 +400,8 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) {
          return fatctx_container_same_bytes(c.h.container, 1, nullptr, 0, c.plain<std::uint64_t>(), &c.error);
        }},
+      {"fatctx_mapping_guard_install", [](Call& c) { return fatctx_mapping_guard_install(&c.error); }, false,
+       FATCTX_OK},
       {"fatctx_file_mapping_describe",
        [](Call& c) { return fatctx_file_mapping_describe(c.structure<fatctx_file_mapping_info>(), &c.error); }, false},
       {"fatctx_mapping_provider_create",
