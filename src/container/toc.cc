@@ -563,6 +563,7 @@ class Parser {
   Status parse_references() {
     const std::uint64_t count = table(Table::kReferences).count;
     toc_.references.reserve(static_cast<std::size_t>(count));
+    toc_.weight_ids.reserve(static_cast<std::size_t>(count));     // spans into it are handed out while it fills
     std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables that have their blob
     std::optional<ReferenceEntry> previous;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -591,7 +592,7 @@ class Parser {
         return complaint(ErrorCode::kBadReference, "F27", row,
                          fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
       }
-      if (weights) toc_.records[toc_.index_of(*from)].weights.push_back(to->id);
+      if (weights) add_weights(toc_.records[toc_.index_of(*from)], to->id);
       if (tensors && described[toc_.index_of(*from)]++ != 0) {
         return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
       }
@@ -605,6 +606,13 @@ class Parser {
       }
     }
     return Done{};
+  }
+
+  // References are in ascending order (F15), so that those of one record are neighbours.
+  void add_weights(RecordInfo& record, std::uint32_t id) {
+    toc_.weight_ids.push_back(id);
+    const std::size_t count = record.weights.size() + 1;
+    record.weights = std::span(toc_.weight_ids).last(count);
   }
 
   static bool before(const ReferenceEntry& a, const ReferenceEntry& b) {
@@ -653,6 +661,9 @@ class Parser {
 }  // namespace
 
 const RecordInfo* Toc::find(std::uint32_t id) const noexcept {
+  // A packed file counts its records from 1 without gaps.
+  const std::size_t guess = std::size_t{id} - 1;
+  if (guess < records.size() && records[guess].id == id) return &records[guess];
   const auto found =
       std::lower_bound(records.begin(), records.end(), id,
                        [](const RecordInfo& record, std::uint32_t wanted) { return record.id < wanted; });

@@ -36,7 +36,7 @@ TEST_F(OnSmallModel, RecordsAreListedInCanonicalOrderWithTheirFacts) {
   EXPECT_EQ(v3.id, 3U);
   EXPECT_EQ(v3.key.arch, "x86-64-v3");
   EXPECT_EQ(v3.size_bytes, testing::kBinarySize);
-  EXPECT_EQ(v3.weights, std::vector<std::uint32_t>{5});
+  EXPECT_THAT(v3.weights, ::testing::ElementsAre(5U));
   EXPECT_EQ(v3.file_offset % 65'536, 0U);
 }
 

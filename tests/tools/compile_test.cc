@@ -79,7 +79,7 @@ TEST_F(Compile, PacksOneBinaryPerTargetAndTheWeightsOnce) {
   for (const char* name : {"net.x86-64-v2", "net.x86-64-v3", "net.aarch64"}) {
     const auto record = container.value().find(name);
     ASSERT_TRUE(is_ok(record)) << name;
-    EXPECT_EQ(record.value().weights, std::vector<std::uint32_t>{container.value().find("net.weights").value().id});
+    EXPECT_THAT(record.value().weights, ::testing::ElementsAre(container.value().find("net.weights").value().id));
     EXPECT_EQ(record.value().key.group, "net");
     EXPECT_EQ(record.value().key.backend, "cpu");
   }
