@@ -160,14 +160,18 @@ class Parser {
     return Done{};
   }
 
-  Result<std::string_view> name_at(std::uint32_t offset, const Row& row) {
-    if (offset >= name_state_.size() || name_state_[offset] == kNoName) {
-      return malformed("F30", row, fmt::format("no name starts at {}", offset));
-    }
+  // False if no name starts there. The result is written in place: handed through a Result it would cost more than the
+  // looking up, several times for each record.
+  bool take_name(std::uint32_t offset, std::string_view& name) {
+    if (offset >= name_state_.size() || name_state_[offset] == kNoName) return false;
     if (name_state_[offset] == kFreeName) name_state_[offset] = kUsedName;
     le16 size;
     std::memcpy(&size, names_.data() + offset, sizeof(size));
-    return std::string_view(reinterpret_cast<const char*>(names_.data()) + offset + sizeof(size), size);
+    name = {reinterpret_cast<const char*>(names_.data()) + offset + sizeof(size), size};
+    return true;
+  }
+  Error no_name(std::uint32_t offset, const Row& row) const {
+    return malformed("F30", row, fmt::format("no name starts at {}", offset));
   }
 
   Status parse_segments() {
@@ -375,8 +379,8 @@ class Parser {
         !all_zero(disk.logical_sha256)) {
       return malformed("F20", row, "reserved bits or bytes are not zero");
     }
-    RecordInfo info;
-    RecordForm form;
+    RecordInfo& info = toc_.records.emplace_back();  // with an error the whole table is thrown away
+    RecordForm& form = toc_.forms.emplace_back();
     info.id = disk.record_id;
     info.ignorable = (disk.flags & kRecordIgnorable) != 0;
     info.must_map = (disk.flags & kRecordMustMap) != 0;
@@ -388,7 +392,7 @@ class Parser {
                        fmt::format("unknown type {} that must not be ignored: update the library",
                                    static_cast<std::uint16_t>(disk.type)));
     }
-    FATCTX_ASSIGN(info.name, name_at(disk.name, row));
+    if (!take_name(disk.name, info.name)) return no_name(disk.name, row);
     if (info.name.empty()) return malformed("F29", row, "has no name");
     form.codec = disk.codec;
     form.recipe = (disk.flags & kRecordRecipe) != 0;
@@ -410,8 +414,6 @@ class Parser {
     info.supported =
         known && info.slice_count <= 1 && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
-    toc_.records.push_back(std::move(info));
-    toc_.forms.push_back(form);
     return Done{};
   }
 
@@ -479,7 +481,7 @@ class Parser {
     const std::uint64_t count = table(Table::kKeys).count;
     std::vector<std::uint8_t> keyed(toc_.records.size(), 0);
     std::uint64_t keyed_descriptions = 0;
-    SelectionKey previous;
+    const SelectionKey* previous = nullptr;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<KeyEntry>(Table::kKeys, i, row, "key");
@@ -493,13 +495,13 @@ class Parser {
       }
       RecordInfo& record = toc_.records[toc_.index_of(*found)];
       if (keyed[toc_.index_of(record)]++ != 0) return malformed("F28", row, "a second key for one record");
-      FATCTX_ASSIGN(record.key, read_key(disk, row));
-      if (i != 0) {
-        const auto order = compare_keys(previous, record.key);
+      FATCTX_TRY(read_key(disk, row, record.key));
+      if (previous != nullptr) {
+        const auto order = compare_keys(*previous, record.key);
         if (order == 0) return malformed("F28", row, "the full selection key is there twice");
         if (order > 0) return malformed("F15", row, "keys are not in ascending order");
       }
-      previous = record.key;
+      previous = &record.key;
       const auto name_offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(record.name.data()) -
                                                         names_.data() - std::ptrdiff_t{sizeof(le16)});
       if (name_state_[name_offset] == kRecordName) {
@@ -523,19 +525,21 @@ class Parser {
     return {disk.major_version, disk.minor_version, disk.patch_version, disk.build_version};
   }
 
-  Result<SelectionKey> read_key(const KeyEntry& disk, const Row& row) {
-    SelectionKey key;
+  Status read_key(const KeyEntry& disk, const Row& row, SelectionKey& key) {
+    struct Text {
+      std::uint32_t offset;
+      std::string_view& into;
+    };
+    const Text texts[] = {{disk.group, key.group},    {disk.unit, key.unit}, {disk.backend, key.backend},
+                          {disk.part, key.part},      {disk.arch, key.arch}, {disk.features, key.features},
+                          {disk.variant, key.variant}};
+    for (const Text& text : texts) {
+      if (!take_name(text.offset, text.into)) return no_name(text.offset, row);
+    }
     key.type = static_cast<RecordType>(static_cast<std::uint16_t>(disk.type));
-    FATCTX_ASSIGN(key.group, name_at(disk.group, row));
-    FATCTX_ASSIGN(key.unit, name_at(disk.unit, row));
-    FATCTX_ASSIGN(key.backend, name_at(disk.backend, row));
     key.qnn_soc = disk.qnn_soc;
-    FATCTX_ASSIGN(key.part, name_at(disk.part, row));
-    FATCTX_ASSIGN(key.arch, name_at(disk.arch, row));
-    FATCTX_ASSIGN(key.features, name_at(disk.features, row));
     key.vtcm_mb = disk.vtcm_mb;
     key.sdk = version(disk.sdk);
-    FATCTX_ASSIGN(key.variant, name_at(disk.variant, row));
     key.api = version(disk.api);
     key.blob = version(disk.blob);
     key.generic = (disk.flags & kKeyGeneric) != 0;
@@ -543,7 +547,7 @@ class Parser {
       return malformed("F15", row,
                        fmt::format("features \"{}\" are not sorted, unique and without blanks", key.features));
     }
-    return key;
+    return Done{};
   }
 
   static bool features_canonical(std::string_view features) {
