@@ -184,7 +184,7 @@ class Parser {
       if (!toc_.segments.empty() && disk.offset <= toc_.segments.back().offset) {
         return malformed("F15", row, "segments are not in ascending order");
       }
-      Segment segment;
+      Segment& segment = toc_.segments.emplace_back();
       segment.kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
       segment.alignment_log2 = disk.alignment_log2;
       segment.offset = disk.offset;
@@ -192,7 +192,6 @@ class Parser {
       segment.leaves_segment = disk.leaves_segment;
       segment.first_leaf = disk.first_leaf;
       segment.leaves_hash.bytes = disk.leaves_hash;
-      toc_.segments.push_back(segment);
     }
     return Done{};
   }
@@ -348,13 +347,13 @@ class Parser {
 
   Status parse_records() {
     const std::uint64_t count = table(Table::kRecords).count;
-    toc_.records.reserve(static_cast<std::size_t>(count));
-    toc_.forms.reserve(static_cast<std::size_t>(count));
+    toc_.records.resize(static_cast<std::size_t>(count), RecordInfo{});  // by copying one, not by making each
+    toc_.forms.resize(static_cast<std::size_t>(count));
     std::uint64_t next_slice = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<RecordEntry>(Table::kRecords, i, row, "record");
-      auto status = parse_record(disk, row, next_slice);
+      auto status = parse_record(disk, row, static_cast<std::size_t>(i), next_slice);
       if (!status.ok()) {
         Error error = std::move(status).error();
         error.where.record_id = disk.record_id;
@@ -369,18 +368,18 @@ class Parser {
     return Done{};
   }
 
-  Status parse_record(const RecordEntry& disk, const Row& row, std::uint64_t next_slice) {
+  Status parse_record(const RecordEntry& disk, const Row& row, std::size_t index, std::uint64_t next_slice) {
     if (disk.record_id == 0) return malformed("F18", row, "record id 0");
-    if (!toc_.records.empty() && disk.record_id <= toc_.records.back().id) {
-      const bool same = disk.record_id == toc_.records.back().id;
+    if (index != 0 && disk.record_id <= toc_.records[index - 1].id) {
+      const bool same = disk.record_id == toc_.records[index - 1].id;
       return malformed(same ? "F18" : "F15", row, same ? "record id used twice" : "records are not in ascending order");
     }
     if ((disk.flags & ~kKnownRecordFlags) != 0 || !all_zero(disk.reserved0) || !all_zero(disk.reserved1) ||
         !all_zero(disk.logical_sha256)) {
       return malformed("F20", row, "reserved bits or bytes are not zero");
     }
-    RecordInfo& info = toc_.records.emplace_back();  // with an error the whole table is thrown away
-    RecordForm& form = toc_.forms.emplace_back();
+    RecordInfo& info = toc_.records[index];  // with an error the whole table is thrown away
+    RecordForm& form = toc_.forms[index];
     info.id = disk.record_id;
     info.ignorable = (disk.flags & kRecordIgnorable) != 0;
     info.must_map = (disk.flags & kRecordMustMap) != 0;
@@ -414,6 +413,8 @@ class Parser {
     info.supported =
         known && info.slice_count <= 1 && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
+    if (info.type == RecordType::kDescription) ++descriptions_;
+    if (info.type == RecordType::kTensorTable) ++tensor_tables_;
     return Done{};
   }
 
@@ -497,7 +498,7 @@ class Parser {
       if (keyed[toc_.index_of(record)]++ != 0) return malformed("F28", row, "a second key for one record");
       FATCTX_TRY(read_key(disk, row, record.key));
       if (previous != nullptr) {
-        const auto order = compare_keys(*previous, record.key);
+        const auto order = compare_stored_keys(*previous, record.key);
         if (order == 0) return malformed("F28", row, "the full selection key is there twice");
         if (order > 0) return malformed("F15", row, "keys are not in ascending order");
       }
@@ -510,13 +511,10 @@ class Parser {
       name_state_[name_offset] = kRecordName;
       if (record.type == RecordType::kDescription) ++keyed_descriptions;
     }
-    const auto descriptions = std::count_if(toc_.records.begin(), toc_.records.end(), [](const RecordInfo& record) {
-      return record.type == RecordType::kDescription;
-    });
-    if (descriptions != 1 || keyed_descriptions != 1) {
+    if (descriptions_ != 1 || keyed_descriptions != 1) {
       return malformed_toc("F31", table(Table::kKeys).offset,
                            fmt::format("{} description records, {} of them with a key, instead of one with a key",
-                                       descriptions, keyed_descriptions));
+                                       descriptions_, keyed_descriptions));
     }
     return Done{};
   }
@@ -550,6 +548,22 @@ class Parser {
     return Done{};
   }
 
+  // As compare_keys(), of keys whose strings lie in one names region: that is sorted and has each name once (F30), so
+  // that names compare as the places where they stand.
+  static std::strong_ordering compare_stored_keys(const SelectionKey& a, const SelectionKey& b) {
+    if (const auto order = a.type <=> b.type; order != 0) return order;
+    if (const auto order = a.group.data() <=> b.group.data(); order != 0) return order;
+    if (const auto order = a.unit.data() <=> b.unit.data(); order != 0) return order;
+    if (const auto order = a.backend.data() <=> b.backend.data(); order != 0) return order;
+    if (const auto order = a.qnn_soc <=> b.qnn_soc; order != 0) return order;
+    if (const auto order = a.part.data() <=> b.part.data(); order != 0) return order;
+    if (const auto order = a.arch.data() <=> b.arch.data(); order != 0) return order;
+    if (const auto order = a.features.data() <=> b.features.data(); order != 0) return order;
+    if (const auto order = a.vtcm_mb <=> b.vtcm_mb; order != 0) return order;
+    if (const auto order = a.sdk <=> b.sdk; order != 0) return order;
+    return a.variant.data() <=> b.variant.data();
+  }
+
   static bool features_canonical(std::string_view features) {
     std::string_view previous;
     while (!features.empty()) {
@@ -569,6 +583,7 @@ class Parser {
     toc_.references.reserve(static_cast<std::size_t>(count));
     toc_.weight_ids.reserve(static_cast<std::size_t>(count));     // spans into it are handed out while it fills
     std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables that have their blob
+    std::uint64_t described_tables = 0;
     std::optional<ReferenceEntry> previous;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
@@ -597,11 +612,15 @@ class Parser {
                          fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
       }
       if (weights) add_weights(toc_.records[toc_.index_of(*from)], to->id);
-      if (tensors && described[toc_.index_of(*from)]++ != 0) {
-        return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
+      if (tensors) {
+        if (described[toc_.index_of(*from)]++ != 0) {
+          return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
+        }
+        ++described_tables;
       }
       toc_.references.push_back({disk.from_record, disk.to_record, kind});
     }
+    if (described_tables == tensor_tables_) return Done{};
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
       if (toc_.records[i].type == RecordType::kTensorTable && described[i] == 0) {
         return complaint(ErrorCode::kBadReference, "F27",
@@ -660,6 +679,8 @@ class Parser {
   ByteView names_;
   std::vector<std::uint8_t> name_state_;  // one per byte of the names region: what starts there
   std::vector<std::uint8_t> segment_used_;
+  std::uint64_t descriptions_ = 0;  // records of these types
+  std::uint64_t tensor_tables_ = 0;
 };
 
 }  // namespace
