@@ -67,9 +67,6 @@ struct Child {
 
 [[noreturn]] void work(const Child& self, const Way& way) {
   using Clock = std::chrono::steady_clock;
-  // As in a process of its own: an allocator that has seen the parent's large blocks would keep what is freed.
-  constexpr int kUsualThreshold = 128 * 1024;
-  (void)::mallopt(M_MMAP_THRESHOLD, kUsualThreshold);
   (void)self.to.receive<char>();
   const ProcessMemory before = process_memory();
   const auto start = Clock::now();
@@ -77,6 +74,7 @@ struct Child {
   const std::chrono::duration<double, std::micro> took = Clock::now() - start;
   self.from.send('r');
   (void)self.to.receive<char>();  // all have their bytes now
+  (void)::malloc_trim(0);         // a process of its own would not keep what it frees in blocks that were its parent's
   self.from.send(Grown{took.count(), process_memory() - before});
   (void)self.to.receive<char>();  // all have looked
   ::_exit(0);

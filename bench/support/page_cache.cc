@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "support/or_stop.h"
@@ -14,6 +16,9 @@
 namespace fatctx::bench {
 
 void drop_from_cache(const std::string& path) {
+  // What was read ahead of an earlier call may still be on its way, and would make this one wait.
+  constexpr auto kArrived = std::chrono::milliseconds(20);
+  std::this_thread::sleep_for(kArrived);
   const mapping::UniqueFd file = open_raw(path);
   // Only clean pages can be dropped.
   if (::fdatasync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) {

@@ -7,7 +7,7 @@
 namespace fatctx::bench {
 
 // Writes the file's dirty pages and drops its pages from the cache. The path to it (directory entries, inode) stays in
-// memory. Nobody may have it mapped.
+// memory. Nobody may have it mapped. Waits first until the disk is quiet.
 void drop_from_cache(const std::string& path);
 
 // Bytes of the file that are in the page cache. Not 0 right after a drop: this filesystem keeps its files in memory,

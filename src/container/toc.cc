@@ -347,12 +347,15 @@ class Parser {
 
   Status parse_records() {
     const std::uint64_t count = table(Table::kRecords).count;
-    toc_.records.resize(static_cast<std::size_t>(count), RecordInfo{});  // by copying one, not by making each
-    toc_.forms.resize(static_cast<std::size_t>(count));
+    toc_.records.reserve(static_cast<std::size_t>(count));
+    toc_.forms.reserve(static_cast<std::size_t>(count));
+    const RecordInfo blank;
     std::uint64_t next_slice = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<RecordEntry>(Table::kRecords, i, row, "record");
+      toc_.records.push_back(blank);  // a copy takes less than making one, and is filled while it is in the cache
+      toc_.forms.emplace_back();
       auto status = parse_record(disk, row, static_cast<std::size_t>(i), next_slice);
       if (!status.ok()) {
         Error error = std::move(status).error();
