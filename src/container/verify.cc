@@ -83,7 +83,8 @@ class Verifier {
     const RecordForm& form = toc.forms[toc.index_of(record)];
     total_ = record.stored_bytes;
     if (record.slice_count == 1 && is_whole_segment(toc, record, toc.slices[form.first_slice].segment)) {
-      FATCTX_TRY(check_whole_segment(toc, toc.slices[form.first_slice].segment, std::span(&record, 1)));
+      const RecordInfo* const one = &record;
+      FATCTX_TRY(check_whole_segment(toc, toc.slices[form.first_slice].segment, std::span(&one, 1), true));
       return check_meaning(toc, record);
     }
     for (std::uint32_t i = 0; i < record.slice_count; ++i) {
@@ -226,21 +227,29 @@ class Verifier {
     if (segment.kind == SegmentKind::kDead) return Done{};
     const auto [first, last] = std::equal_range(whole_segments_.begin(), whole_segments_.end(), WholeSegment{index, {}},
                                                 [](const auto& a, const auto& b) { return a.segment < b.segment; });
-    std::vector<RecordInfo> records;
-    for (auto at = first; at != last; ++at) records.push_back(toc.records[at->record]);
-    return check_whole_segment(toc, index, records);
+    std::vector<const RecordInfo*> records;
+    for (auto at = first; at != last; ++at) records.push_back(&toc.records[at->record]);
+    return check_whole_segment(toc, index, records, false);
   }
 
-  // Leaves, and records that are this segment, no more and no less, so that they need not be read again.
-  Status check_whole_segment(const Toc& toc, std::uint32_t index, std::span<const RecordInfo> records) {
+  // Leaves, and records that are this segment, no more and no less, so that they need not be read again. A check of one
+  // record reports its hash beside damaged leaves; a check of the file leaves it at the leaves.
+  Status check_whole_segment(const Toc& toc, std::uint32_t index, std::span<const RecordInfo* const> records,
+                             bool also_after_damage) {
     Hasher whole;
     const std::size_t before = report_.findings.size();
+    const std::uint64_t read_before = report_.checked_bytes;
     FATCTX_TRY(check_leaves(toc, index, {0, toc.segments[index].leaf_count()}, records.empty() ? nullptr : &whole));
     findings_.flush();
-    if (records.empty() || report_.findings.size() != before) return Done{};
+    if (records.empty() || (!also_after_damage && report_.findings.size() != before)) return Done{};
+    if (report_.checked_bytes - read_before != toc.segments[index].size) {
+      // The leaf hashes are damaged, so that no payload was read, which may be whole.
+      for (const RecordInfo* record : records) FATCTX_TRY(check_record_hash(toc, *record));
+      return Done{};
+    }
     const Hash128 hash = whole.digest();
-    for (const RecordInfo& record : records) {
-      if (hash != record.hash) hash_finding(record);
+    for (const RecordInfo* record : records) {
+      if (hash != record->hash) hash_finding(*record);
     }
     return Done{};
   }

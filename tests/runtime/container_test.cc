@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "container/open.h"
 #include "fatctx/extract.h"
 #include "fatctx/model.h"
 #include "fatctx/packer.h"
@@ -136,6 +137,24 @@ TEST_F(OnSmallModel, VerifyOfOneRecordLooksAtThatRecordOnly) {
   EXPECT_EQ(damaged.value().findings[0].error.where.record_id, weights.id);
   EXPECT_TRUE(whole.value().findings.empty());
   EXPECT_EQ(whole.value().checked_bytes, testing::kBinarySize);
+}
+
+TEST_F(OnSmallModel, VerifyOfOneRecordDoesNotBlameItForItsLeafHashes) {
+  const Container container = Container::open(path).value();
+  const RecordInfo weights = container.find("weights").value();
+  const auto file = mapping::open_for_reading(path);
+  const auto opened = container::read_toc(*file.value(), container.report().file_size);
+  const auto of_weights =
+      std::ranges::find(opened.value().toc.segments, weights.file_offset, &container::Segment::offset);
+  ASSERT_NE(of_weights, opened.value().toc.segments.end());
+  const container::Segment& leaves = opened.value().toc.segments[of_weights->leaves_segment];
+  testing::flip_byte(path, leaves.offset + of_weights->first_leaf * sizeof(container::DiskHash));
+
+  const auto report = container.verify_record(weights.id);
+
+  ASSERT_TRUE(report.ok()) << to_text(report.error());
+  ASSERT_EQ(report.value().findings.size(), 1U);
+  EXPECT_NE(report.value().findings[0].error.message.find("the leaf hashes are damaged"), std::string::npos);
 }
 
 TEST_F(OnSmallModel, AModelChoosesForTheDeviceAndSessionsShareItsViews) {
