@@ -1,10 +1,5 @@
 // What does it cost to get from a path to the first byte of the right record, beside mapping the file without asking
 // anything about it? Closing and unmapping are part of every side.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <memory>
 
 #include <benchmark/benchmark.h>
@@ -16,40 +11,16 @@
 #include "fatctx/select.h"
 #include "support/bench_main.h"
 #include "support/or_stop.h"
+#include "support/raw_file.h"
 
 namespace fatctx::bench {
 namespace {
 
-void touch(const std::byte* bytes) { benchmark::DoNotOptimize(*static_cast<const volatile std::byte*>(bytes)); }
-
-int open_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) stop("cannot open " + path);
-  return descriptor;
-}
-
-// The least that any loader has to ask of the system.
-void map_and_touch(const std::string& path, std::uint64_t offset) {
-  const int descriptor = open_file(path);
-  struct stat st = {};
-  if (::fstat(descriptor, &st) != 0) stop("cannot stat " + path);
-  const auto size = static_cast<std::size_t>(st.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
-  if (address == MAP_FAILED) stop("cannot map " + path);
-  touch(static_cast<const std::byte*>(address) + offset);
-  (void)::munmap(address, size);
-  (void)::close(descriptor);
-}
-
 void read_into_heap(const std::string& path, std::uint64_t offset, std::uint64_t size) {
-  const int descriptor = open_file(path);
+  const mapping::UniqueFd file = open_raw(path);
   const auto heap = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
-  if (::pread(descriptor, heap.get(), static_cast<std::size_t>(size), static_cast<off_t>(offset)) !=
-      static_cast<ssize_t>(size)) {
-    stop("cannot read " + path);
-  }
+  read_raw(file, offset, {heap.get(), static_cast<std::size_t>(size)});
   touch(heap.get());
-  (void)::close(descriptor);
 }
 
 RecordView choose_and_view(const Container& container, const Device& device) {

@@ -16,6 +16,7 @@
 #include "support/bench_main.h"
 #include "support/or_stop.h"
 #include "support/process_memory.h"
+#include "support/raw_file.h"
 
 namespace fatctx::bench {
 namespace {
@@ -71,13 +72,6 @@ Held read_plain_file(const std::string& path) {
   }
   (void)::close(descriptor);
   return {heap, {heap.get(), size}};
-}
-
-void touch_every_page(ByteView bytes) {
-  constexpr std::size_t kPage = 4096;
-  for (std::size_t at = 0; at < bytes.size(); at += kPage) {
-    benchmark::DoNotOptimize(*static_cast<const volatile std::byte*>(bytes.data() + at));
-  }
 }
 
 struct Way {

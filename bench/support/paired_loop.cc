@@ -8,6 +8,7 @@ namespace {
 
 // Microseconds per call.
 double time_block(const Side& side, int calls) {
+  if (side.before) side.before();
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < calls; ++i) side.once();
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
@@ -16,6 +17,7 @@ double time_block(const Side& side, int calls) {
 
 int calls_for(const Side& side, const Effort& effort) {
   side.once();
+  if (side.before) return 1;
   const double once_us = std::min(time_block(side, 3), time_block(side, 3));
   const double calls = 1000.0 * effort.block_ms / std::max(once_us, 0.001);
   return static_cast<int>(std::clamp(calls, 1.0, static_cast<double>(effort.most_calls)));

@@ -12,6 +12,7 @@ namespace fatctx::bench {
 struct Side {
   std::string name;
   std::function<void()> once;
+  std::function<void()> before = {};  // not timed, before each call; a block is then a single call
 };
 
 struct Effort {
@@ -28,7 +29,8 @@ struct Timing {
   double median_ratio = 1;
 };
 
-// One Timing per side, in their order. Everything is warm: each side runs before it is timed.
+// One Timing per side, in their order. Everything is warm: each side runs before it is timed. What `before` undoes,
+// such as pages in the cache, is cold.
 [[nodiscard]] std::vector<Timing> alternate(std::span<const Side> sides, const Effort& effort);
 
 [[nodiscard]] double minimum_of(std::span<const double> values);

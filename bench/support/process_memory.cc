@@ -32,6 +32,14 @@ ProcessMemory operator-(const ProcessMemory& after, const ProcessMemory& before)
           .page_tables = after.page_tables - before.page_tables};
 }
 
+void reset_peak_memory() {
+  std::ofstream out("/proc/self/clear_refs");
+  out << '5';
+  if (!out.flush()) stop("the peak of the memory cannot be reset here");
+}
+
+std::int64_t peak_memory() { return read_kb_line("/proc/self/status", "VmHWM"); }
+
 int count_mappings(const std::string& path) {
   std::ifstream in("/proc/self/maps");
   int count = 0;

@@ -15,6 +15,10 @@ struct ProcessMemory {
 [[nodiscard]] ProcessMemory process_memory();
 [[nodiscard]] ProcessMemory operator-(const ProcessMemory& after, const ProcessMemory& before);
 
+// The most that was resident at once since the last reset, pages of program files included.
+void reset_peak_memory();
+[[nodiscard]] std::int64_t peak_memory();
+
 // Lines of /proc/self/maps that name this file.
 [[nodiscard]] int count_mappings(const std::string& path);
 // MemAvailable of the machine, in bytes.

@@ -58,6 +58,10 @@ Target at_most(const std::string& what, double found, double limit) {
   return {fmt::format("{} <= {:g}", what, limit), found <= limit};
 }
 
+Target at_least(const std::string& what, double found, double limit) {
+  return {fmt::format("{} >= {:g}", what, limit), found >= limit};
+}
+
 std::string as_table(const Report& report, const Machine& machine) {
   std::vector<Cells> lines = {
       {"what", "verified", "cache", "size", "unit", "min", "median", "min ratio", "med ratio", "target", "reached"}};

@@ -30,6 +30,7 @@ struct Row {
 
 [[nodiscard]] Row timed_row(std::string what, std::string policy, std::uint64_t size_bytes, const Timing& timing);
 [[nodiscard]] Target at_most(const std::string& what, double found, double limit);
+[[nodiscard]] Target at_least(const std::string& what, double found, double limit);
 
 struct Report {
   std::string question;  // one sentence

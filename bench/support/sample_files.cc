@@ -89,6 +89,50 @@ void make_cpu_container(const std::string& path, std::uint64_t record_size, std:
   (void)or_stop(packer.publish(path));
 }
 
+ManyNames make_many_records(const std::string& path, std::size_t record_count, std::uint64_t record_size,
+                            std::size_t tensor_count, std::uint64_t tensor_size) {
+  constexpr std::size_t kOthers = 3;  // description, weights, tensor table
+  if (record_count <= kOthers) stop("a container of many records has more than three");
+  ManyNames names;
+  PackOptions options;
+  options.seal = true;
+  options.overwrite = true;
+  options.model_name = "bench";
+  Packer packer(options);
+  std::uint64_t seed = 1;
+  PackRecord weights;
+  weights.type = RecordType::kWeightBlob;
+  weights.name = "weights";
+  weights.key.group = "bench";
+  weights.source.bytes = weights_bytes(tensor_count * tensor_size, seed++);
+  for (std::size_t i = 0; i < tensor_count; ++i) {
+    names.tensors.push_back(fmt::format("model.layers.{}.block.weight", i));
+    weights.tensors.push_back({.name = names.tensors.back(),
+                               .shape = {tensor_size},
+                               .offset_in_blob = i * tensor_size,
+                               .size_bytes = tensor_size});
+  }
+  or_stop(packer.add(std::move(weights)));
+  for (std::size_t i = 0; i + kOthers < record_count; ++i) {
+    const Target& target = kTargets[i % std::size(kTargets)];
+    PackRecord record;
+    record.type = RecordType::kContextBinary;
+    record.key.group = "bench";
+    record.key.unit = fmt::format("unit-{:04}", i / std::size(kTargets));
+    record.key.backend = "cpu";
+    record.key.arch = target.arch;
+    if (target.feature != nullptr) record.key.features = {target.feature};
+    record.name =
+        fmt::format("{}-{}-{}", record.key.unit, target.arch, target.feature == nullptr ? "" : target.feature);
+    record.source.bytes = weights_bytes(record_size, seed++);
+    record.weights = {"weights"};
+    names.records.push_back(record.name);
+    or_stop(packer.add(std::move(record)));
+  }
+  (void)or_stop(packer.publish(path));
+  return names;
+}
+
 Device bench_device() {
   Device device;
   device.arch = "x86-64-v3";

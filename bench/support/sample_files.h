@@ -30,6 +30,17 @@ class BenchFolder {
 // required features (G-file). With `weights_size` all of them refer to one weight blob, called "weights".
 void make_cpu_container(const std::string& path, std::uint64_t record_size, std::uint64_t weights_size = 0);
 
+// The names of the records and of the tensors of a container of many.
+struct ManyNames {
+  std::vector<std::string> records;
+  std::vector<std::string> tensors;
+};
+// A sealed container of `record_count` records, the description among them: one weight blob with `tensor_count` tensors
+// of `tensor_size` bytes (and their table), and CPU context binaries of `record_size` bytes that refer to it: for every
+// unit of one group one binary a target, over the targets of make_cpu_container.
+ManyNames make_many_records(const std::string& path, std::size_t record_count, std::uint64_t record_size,
+                            std::size_t tensor_count, std::uint64_t tensor_size);
+
 // The device that the records above are chosen for, so that every host makes the same choice: "x86-64-v3".
 [[nodiscard]] Device bench_device();
 

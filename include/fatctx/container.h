@@ -64,7 +64,8 @@ struct RecordInfo {
   std::uint64_t file_offset = 0;  // of the first slice; 0 for an empty record
   Hash128 hash;                   // of the logical bytes
   SelectionKey key;
-  std::vector<std::uint32_t> weights;  // ids of the weight blobs it refers to
+  // Ids of the weight blobs it refers to. Lifetime: borrows from the container, as the strings do.
+  std::span<const std::uint32_t> weights;
 };
 
 // What an open found out. "Degraded" is a file that lost redundancy but nothing else.
@@ -219,7 +220,8 @@ class Container {
   [[nodiscard]] OpenReport report() const;
   // In ascending record id. Lifetime: borrows from this container, as do all strings in it.
   [[nodiscard]] std::span<const RecordInfo> records() const& noexcept;
-  // Errors: not_found, listing the names that exist.
+  // Errors: not_found, listing the names that exist. Cost: a binary search over names where they lie; the first call
+  // for a container of many records puts their order together.
   [[nodiscard]] Result<RecordInfo> find(std::string_view name) const&;
   [[nodiscard]] Result<RecordInfo> record(std::uint32_t id) const&;
 

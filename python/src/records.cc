@@ -117,7 +117,11 @@ void bind_record(nb::module_& module) {
           },
           "What the record was built for.")
       .def_prop_ro(
-          "weights", [](const BoundRecord& self) { return self.info.weights; }, "Ids of the weight blobs it refers to.")
+          "weights",
+          [](const BoundRecord& self) {
+            return std::vector<std::uint32_t>(self.info.weights.begin(), self.info.weights.end());
+          },
+          "Ids of the weight blobs it refers to.")
       .def("__repr__", [](const BoundRecord& self) {
         const bool has_target = self.info.type == RecordType::kContextBinary;
         const std::string target = has_target ? target_text(self.info.key) : std::string{};

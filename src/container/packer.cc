@@ -262,11 +262,24 @@ struct Packer::Impl {
     return Done{};
   }
 
+  // The tensors can be what takes the most memory.
+  static PackRecord without_tensors(const PackRecord& record) {
+    PackRecord copy;
+    copy.type = record.type;
+    copy.name = record.name;
+    copy.key = record.key;
+    copy.source = record.source;
+    copy.weights = record.weights;
+    copy.description = record.description;
+    copy.codec = record.codec;
+    return copy;
+  }
+
   // Tensor tables become records of their own, now that the size of their blob can be asked; `blob_sizes` are what was
   // answered, by name of the blob.
   Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes) const {
     std::vector<PackRecord> all;
-    for (PackRecord record : records) {
+    for (const PackRecord& record : records) {
       if (!record.tensors.empty()) {
         PackRecord table;
         table.type = RecordType::kTensorTable;
@@ -285,9 +298,8 @@ struct Packer::Impl {
           return Error{ErrorCode::kExists, fmt::format("the name \"{}\" is needed for the tensor table", table.name)};
         }
         all.push_back(std::move(table));
-        record.tensors.clear();
       }
-      all.push_back(std::move(record));
+      all.push_back(without_tensors(record));
     }
     return all;
   }

@@ -76,7 +76,8 @@ struct RecordForm {  // what RecordInfo does not show
   bool recipe = false;
 };
 
-// The table of contents. Strings in it borrow from `bytes`, which moves with it.
+// The table of contents. Strings in it borrow from `bytes`, and lists of weights from `weight_ids`; both move with it.
+// The number of its allocations does not depend on the number of records.
 struct Toc {
   std::vector<std::byte> bytes;
   std::vector<Segment> segments;
@@ -84,6 +85,7 @@ struct Toc {
   std::vector<RecordForm> forms;    // one per record
   std::vector<Slice> slices;
   std::vector<Reference> references;
+  std::vector<std::uint32_t> weight_ids;  // of all records, one behind the other
 
   // Null if there is no such record.
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;

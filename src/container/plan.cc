@@ -313,7 +313,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
     if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
     PlannedRecord planned;
     planned.record = std::move(records[i]);
-    planned.record.source.bytes.clear();  // the input holds them now
+    planned.record.source.bytes = std::vector<std::byte>();  // the input holds them now; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.id = static_cast<std::uint32_t>(i + 1);
     if (planned.input.size() == 0 && planned.record.type != RecordType::kOpaque) {

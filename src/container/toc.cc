@@ -160,14 +160,18 @@ class Parser {
     return Done{};
   }
 
-  Result<std::string_view> name_at(std::uint32_t offset, const Row& row) {
-    if (offset >= name_state_.size() || name_state_[offset] == kNoName) {
-      return malformed("F30", row, fmt::format("no name starts at {}", offset));
-    }
+  // False if no name starts there. The result is written in place: handed through a Result it would cost more than the
+  // looking up, several times for each record.
+  bool take_name(std::uint32_t offset, std::string_view& name) {
+    if (offset >= name_state_.size() || name_state_[offset] == kNoName) return false;
     if (name_state_[offset] == kFreeName) name_state_[offset] = kUsedName;
     le16 size;
     std::memcpy(&size, names_.data() + offset, sizeof(size));
-    return std::string_view(reinterpret_cast<const char*>(names_.data()) + offset + sizeof(size), size);
+    name = {reinterpret_cast<const char*>(names_.data()) + offset + sizeof(size), size};
+    return true;
+  }
+  Error no_name(std::uint32_t offset, const Row& row) const {
+    return malformed("F30", row, fmt::format("no name starts at {}", offset));
   }
 
   Status parse_segments() {
@@ -180,7 +184,7 @@ class Parser {
       if (!toc_.segments.empty() && disk.offset <= toc_.segments.back().offset) {
         return malformed("F15", row, "segments are not in ascending order");
       }
-      Segment segment;
+      Segment& segment = toc_.segments.emplace_back();
       segment.kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
       segment.alignment_log2 = disk.alignment_log2;
       segment.offset = disk.offset;
@@ -188,7 +192,6 @@ class Parser {
       segment.leaves_segment = disk.leaves_segment;
       segment.first_leaf = disk.first_leaf;
       segment.leaves_hash.bytes = disk.leaves_hash;
-      toc_.segments.push_back(segment);
     }
     return Done{};
   }
@@ -346,11 +349,14 @@ class Parser {
     const std::uint64_t count = table(Table::kRecords).count;
     toc_.records.reserve(static_cast<std::size_t>(count));
     toc_.forms.reserve(static_cast<std::size_t>(count));
+    const RecordInfo blank;
     std::uint64_t next_slice = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<RecordEntry>(Table::kRecords, i, row, "record");
-      auto status = parse_record(disk, row, next_slice);
+      toc_.records.push_back(blank);  // a copy takes less than making one, and is filled while it is in the cache
+      toc_.forms.emplace_back();
+      auto status = parse_record(disk, row, static_cast<std::size_t>(i), next_slice);
       if (!status.ok()) {
         Error error = std::move(status).error();
         error.where.record_id = disk.record_id;
@@ -365,18 +371,18 @@ class Parser {
     return Done{};
   }
 
-  Status parse_record(const RecordEntry& disk, const Row& row, std::uint64_t next_slice) {
+  Status parse_record(const RecordEntry& disk, const Row& row, std::size_t index, std::uint64_t next_slice) {
     if (disk.record_id == 0) return malformed("F18", row, "record id 0");
-    if (!toc_.records.empty() && disk.record_id <= toc_.records.back().id) {
-      const bool same = disk.record_id == toc_.records.back().id;
+    if (index != 0 && disk.record_id <= toc_.records[index - 1].id) {
+      const bool same = disk.record_id == toc_.records[index - 1].id;
       return malformed(same ? "F18" : "F15", row, same ? "record id used twice" : "records are not in ascending order");
     }
     if ((disk.flags & ~kKnownRecordFlags) != 0 || !all_zero(disk.reserved0) || !all_zero(disk.reserved1) ||
         !all_zero(disk.logical_sha256)) {
       return malformed("F20", row, "reserved bits or bytes are not zero");
     }
-    RecordInfo info;
-    RecordForm form;
+    RecordInfo& info = toc_.records[index];  // with an error the whole table is thrown away
+    RecordForm& form = toc_.forms[index];
     info.id = disk.record_id;
     info.ignorable = (disk.flags & kRecordIgnorable) != 0;
     info.must_map = (disk.flags & kRecordMustMap) != 0;
@@ -388,7 +394,7 @@ class Parser {
                        fmt::format("unknown type {} that must not be ignored: update the library",
                                    static_cast<std::uint16_t>(disk.type)));
     }
-    FATCTX_ASSIGN(info.name, name_at(disk.name, row));
+    if (!take_name(disk.name, info.name)) return no_name(disk.name, row);
     if (info.name.empty()) return malformed("F29", row, "has no name");
     form.codec = disk.codec;
     form.recipe = (disk.flags & kRecordRecipe) != 0;
@@ -410,8 +416,8 @@ class Parser {
     info.supported =
         known && info.slice_count <= 1 && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
-    toc_.records.push_back(std::move(info));
-    toc_.forms.push_back(form);
+    if (info.type == RecordType::kDescription) ++descriptions_;
+    if (info.type == RecordType::kTensorTable) ++tensor_tables_;
     return Done{};
   }
 
@@ -479,7 +485,7 @@ class Parser {
     const std::uint64_t count = table(Table::kKeys).count;
     std::vector<std::uint8_t> keyed(toc_.records.size(), 0);
     std::uint64_t keyed_descriptions = 0;
-    SelectionKey previous;
+    const SelectionKey* previous = nullptr;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<KeyEntry>(Table::kKeys, i, row, "key");
@@ -493,13 +499,13 @@ class Parser {
       }
       RecordInfo& record = toc_.records[toc_.index_of(*found)];
       if (keyed[toc_.index_of(record)]++ != 0) return malformed("F28", row, "a second key for one record");
-      FATCTX_ASSIGN(record.key, read_key(disk, row));
-      if (i != 0) {
-        const auto order = compare_keys(previous, record.key);
+      FATCTX_TRY(read_key(disk, row, record.key));
+      if (previous != nullptr) {
+        const auto order = compare_stored_keys(*previous, record.key);
         if (order == 0) return malformed("F28", row, "the full selection key is there twice");
         if (order > 0) return malformed("F15", row, "keys are not in ascending order");
       }
-      previous = record.key;
+      previous = &record.key;
       const auto name_offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(record.name.data()) -
                                                         names_.data() - std::ptrdiff_t{sizeof(le16)});
       if (name_state_[name_offset] == kRecordName) {
@@ -508,13 +514,10 @@ class Parser {
       name_state_[name_offset] = kRecordName;
       if (record.type == RecordType::kDescription) ++keyed_descriptions;
     }
-    const auto descriptions = std::count_if(toc_.records.begin(), toc_.records.end(), [](const RecordInfo& record) {
-      return record.type == RecordType::kDescription;
-    });
-    if (descriptions != 1 || keyed_descriptions != 1) {
+    if (descriptions_ != 1 || keyed_descriptions != 1) {
       return malformed_toc("F31", table(Table::kKeys).offset,
                            fmt::format("{} description records, {} of them with a key, instead of one with a key",
-                                       descriptions, keyed_descriptions));
+                                       descriptions_, keyed_descriptions));
     }
     return Done{};
   }
@@ -523,19 +526,21 @@ class Parser {
     return {disk.major_version, disk.minor_version, disk.patch_version, disk.build_version};
   }
 
-  Result<SelectionKey> read_key(const KeyEntry& disk, const Row& row) {
-    SelectionKey key;
+  Status read_key(const KeyEntry& disk, const Row& row, SelectionKey& key) {
+    struct Text {
+      std::uint32_t offset;
+      std::string_view& into;
+    };
+    const Text texts[] = {{disk.group, key.group},    {disk.unit, key.unit}, {disk.backend, key.backend},
+                          {disk.part, key.part},      {disk.arch, key.arch}, {disk.features, key.features},
+                          {disk.variant, key.variant}};
+    for (const Text& text : texts) {
+      if (!take_name(text.offset, text.into)) return no_name(text.offset, row);
+    }
     key.type = static_cast<RecordType>(static_cast<std::uint16_t>(disk.type));
-    FATCTX_ASSIGN(key.group, name_at(disk.group, row));
-    FATCTX_ASSIGN(key.unit, name_at(disk.unit, row));
-    FATCTX_ASSIGN(key.backend, name_at(disk.backend, row));
     key.qnn_soc = disk.qnn_soc;
-    FATCTX_ASSIGN(key.part, name_at(disk.part, row));
-    FATCTX_ASSIGN(key.arch, name_at(disk.arch, row));
-    FATCTX_ASSIGN(key.features, name_at(disk.features, row));
     key.vtcm_mb = disk.vtcm_mb;
     key.sdk = version(disk.sdk);
-    FATCTX_ASSIGN(key.variant, name_at(disk.variant, row));
     key.api = version(disk.api);
     key.blob = version(disk.blob);
     key.generic = (disk.flags & kKeyGeneric) != 0;
@@ -543,7 +548,23 @@ class Parser {
       return malformed("F15", row,
                        fmt::format("features \"{}\" are not sorted, unique and without blanks", key.features));
     }
-    return key;
+    return Done{};
+  }
+
+  // As compare_keys(), of keys whose strings lie in one names region: that is sorted and has each name once (F30), so
+  // that names compare as the places where they stand.
+  static std::strong_ordering compare_stored_keys(const SelectionKey& a, const SelectionKey& b) {
+    if (const auto order = a.type <=> b.type; order != 0) return order;
+    if (const auto order = a.group.data() <=> b.group.data(); order != 0) return order;
+    if (const auto order = a.unit.data() <=> b.unit.data(); order != 0) return order;
+    if (const auto order = a.backend.data() <=> b.backend.data(); order != 0) return order;
+    if (const auto order = a.qnn_soc <=> b.qnn_soc; order != 0) return order;
+    if (const auto order = a.part.data() <=> b.part.data(); order != 0) return order;
+    if (const auto order = a.arch.data() <=> b.arch.data(); order != 0) return order;
+    if (const auto order = a.features.data() <=> b.features.data(); order != 0) return order;
+    if (const auto order = a.vtcm_mb <=> b.vtcm_mb; order != 0) return order;
+    if (const auto order = a.sdk <=> b.sdk; order != 0) return order;
+    return a.variant.data() <=> b.variant.data();
   }
 
   static bool features_canonical(std::string_view features) {
@@ -563,7 +584,9 @@ class Parser {
   Status parse_references() {
     const std::uint64_t count = table(Table::kReferences).count;
     toc_.references.reserve(static_cast<std::size_t>(count));
+    toc_.weight_ids.reserve(static_cast<std::size_t>(count));     // spans into it are handed out while it fills
     std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables that have their blob
+    std::uint64_t described_tables = 0;
     std::optional<ReferenceEntry> previous;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
@@ -591,12 +614,16 @@ class Parser {
         return complaint(ErrorCode::kBadReference, "F27", row,
                          fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
       }
-      if (weights) toc_.records[toc_.index_of(*from)].weights.push_back(to->id);
-      if (tensors && described[toc_.index_of(*from)]++ != 0) {
-        return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
+      if (weights) add_weights(toc_.records[toc_.index_of(*from)], to->id);
+      if (tensors) {
+        if (described[toc_.index_of(*from)]++ != 0) {
+          return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
+        }
+        ++described_tables;
       }
       toc_.references.push_back({disk.from_record, disk.to_record, kind});
     }
+    if (described_tables == tensor_tables_) return Done{};
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
       if (toc_.records[i].type == RecordType::kTensorTable && described[i] == 0) {
         return complaint(ErrorCode::kBadReference, "F27",
@@ -605,6 +632,13 @@ class Parser {
       }
     }
     return Done{};
+  }
+
+  // References are in ascending order (F15), so that those of one record are neighbours.
+  void add_weights(RecordInfo& record, std::uint32_t id) {
+    toc_.weight_ids.push_back(id);
+    const std::size_t count = record.weights.size() + 1;
+    record.weights = std::span(toc_.weight_ids).last(count);
   }
 
   static bool before(const ReferenceEntry& a, const ReferenceEntry& b) {
@@ -648,11 +682,16 @@ class Parser {
   ByteView names_;
   std::vector<std::uint8_t> name_state_;  // one per byte of the names region: what starts there
   std::vector<std::uint8_t> segment_used_;
+  std::uint64_t descriptions_ = 0;  // records of these types
+  std::uint64_t tensor_tables_ = 0;
 };
 
 }  // namespace
 
 const RecordInfo* Toc::find(std::uint32_t id) const noexcept {
+  // A packed file counts its records from 1 without gaps.
+  const std::size_t guess = std::size_t{id} - 1;
+  if (guess < records.size() && records[guess].id == id) return &records[guess];
   const auto found =
       std::lower_bound(records.begin(), records.end(), id,
                        [](const RecordInfo& record, std::uint32_t wanted) { return record.id < wanted; });

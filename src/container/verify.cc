@@ -73,6 +73,7 @@ class Verifier {
     }
     FATCTX_TRY(check_redundancy(container));
     FATCTX_TRY(check_padding(container));
+    find_whole_segments(container.toc);
     for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) FATCTX_TRY(check_segment(container.toc, i));
     FATCTX_TRY(check_records(container.toc));
     return Done{};
@@ -81,6 +82,11 @@ class Verifier {
   Status one_record(const Toc& toc, const RecordInfo& record) {
     const RecordForm& form = toc.forms[toc.index_of(record)];
     total_ = record.stored_bytes;
+    if (record.slice_count == 1 && is_whole_segment(toc, record, toc.slices[form.first_slice].segment)) {
+      const RecordInfo* const one = &record;
+      FATCTX_TRY(check_whole_segment(toc, toc.slices[form.first_slice].segment, std::span(&one, 1), true));
+      return check_meaning(toc, record);
+    }
     for (std::uint32_t i = 0; i < record.slice_count; ++i) {
       const Slice& slice = toc.slices[form.first_slice + i];
       FATCTX_TRY(check_leaves(toc, slice.segment, leaves_touched(slice.range), nullptr));
@@ -196,15 +202,18 @@ class Verifier {
   Status check_leaves(const Toc& toc, std::uint32_t index, LeafRange range, Hasher* whole) {
     const Segment& segment = toc.segments[index];
     auto leaves = read_leaves(file_, toc, segment);
-    std::optional<std::uint32_t> record_id;
-    const std::string what = owners(toc, index, record_id);
     if (!leaves.ok()) {
-      Error error = in_context(std::move(leaves).error(), what);
+      std::optional<std::uint32_t> record_id;
+      Error error = in_context(std::move(leaves).error(), owners(toc, index, record_id));
       error.where.record_id = record_id;
       return finding_or_failure(std::move(error));
     }
     const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
-      if (!good) findings_.damaged({segment.offset + (leaf << kLeafLog2), bytes.size()}, what, record_id);
+      if (!good) {  // only now is the name looked for: it takes a walk through all records
+        std::optional<std::uint32_t> record_id;
+        const std::string what = owners(toc, index, record_id);
+        findings_.damaged({segment.offset + (leaf << kLeafLog2), bytes.size()}, what, record_id);
+      }
       if (whole != nullptr) whole->update(bytes);
       progress(bytes.size());
       return Done{};
@@ -216,17 +225,44 @@ class Verifier {
     const Segment& segment = toc.segments[index];
     if (segment.kind == SegmentKind::kLeaves) return check_leaves_segment(segment);
     if (segment.kind == SegmentKind::kDead) return Done{};
+    const auto [first, last] = std::equal_range(whole_segments_.begin(), whole_segments_.end(), WholeSegment{index, {}},
+                                                [](const auto& a, const auto& b) { return a.segment < b.segment; });
+    std::vector<const RecordInfo*> records;
+    for (auto at = first; at != last; ++at) records.push_back(&toc.records[at->record]);
+    return check_whole_segment(toc, index, records, false);
+  }
+
+  // Leaves, and records that are this segment, no more and no less, so that they need not be read again. A check of one
+  // record reports its hash beside damaged leaves; a check of the file leaves it at the leaves.
+  Status check_whole_segment(const Toc& toc, std::uint32_t index, std::span<const RecordInfo* const> records,
+                             bool also_after_damage) {
     Hasher whole;
     const std::size_t before = report_.findings.size();
-    FATCTX_TRY(check_leaves(toc, index, {0, segment.leaf_count()}, &whole));
+    const std::uint64_t read_before = report_.checked_bytes;
+    FATCTX_TRY(check_leaves(toc, index, {0, toc.segments[index].leaf_count()}, records.empty() ? nullptr : &whole));
     findings_.flush();
-    if (report_.findings.size() != before) return Done{};
-    // Records that are this segment, no more and no less, need not be read again.
-    for (const RecordInfo& record : toc.records) {
-      if (!is_whole_segment(toc, record, index)) continue;
-      if (whole.digest() != record.hash) hash_finding(record);
+    if (records.empty() || (!also_after_damage && report_.findings.size() != before)) return Done{};
+    if (report_.checked_bytes - read_before != toc.segments[index].size) {
+      // The leaf hashes are damaged, so that no payload was read, which may be whole.
+      for (const RecordInfo* record : records) FATCTX_TRY(check_record_hash(toc, *record));
+      return Done{};
+    }
+    const Hash128 hash = whole.digest();
+    for (const RecordInfo* record : records) {
+      if (hash != record->hash) hash_finding(*record);
     }
     return Done{};
+  }
+
+  void find_whole_segments(const Toc& toc) {
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      if (toc.records[i].slice_count != 1) continue;
+      const std::uint32_t segment = toc.slices[toc.forms[i].first_slice].segment;
+      if (is_whole_segment(toc, toc.records[i], segment)) whole_segments_.push_back({segment, i});
+    }
+    std::sort(whole_segments_.begin(), whole_segments_.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.segment, a.record) < std::pair(b.segment, b.record);
+    });
   }
 
   static bool is_whole_segment(const Toc& toc, const RecordInfo& record, std::uint32_t index) {
@@ -336,6 +372,11 @@ class Verifier {
   VerifyReport& report_;
   Findings findings_;
   std::uint64_t total_ = 0;
+  struct WholeSegment {
+    std::uint32_t segment = 0;
+    std::size_t record = 0;  // index
+  };
+  std::vector<WholeSegment> whole_segments_;  // records that are a segment, no more and no less; by segment
 };
 
 }  // namespace

@@ -133,12 +133,9 @@ OpenReport Container::report() const {
 std::span<const RecordInfo> Container::records() const& noexcept { return mapped_->toc().records; }
 
 Result<RecordInfo> Container::find(std::string_view name) const& {
-  const auto all = records();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const RecordInfo& record) { return record.name == name; });
-  if (found != all.end()) return *found;
+  if (const RecordInfo* found = mapped_->find(name)) return *found;
   return Error{ErrorCode::kNotFound,
-               fmt::format("{}: no record is named \"{}\"; there are {}", origin_.path, name, names_of(all))};
+               fmt::format("{}: no record is named \"{}\"; there are {}", origin_.path, name, names_of(records()))};
 }
 
 Result<RecordInfo> Container::record(std::uint32_t id) const& {

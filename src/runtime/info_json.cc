@@ -62,7 +62,7 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"supported", record.supported},
           {"ignorable", record.ignorable},
           {"key", key_json(record.key)},
-          {"weights", record.weights},
+          {"weights", std::vector<std::uint32_t>(record.weights.begin(), record.weights.end())},
           {"same_bytes_as", same_bytes_as(record, container.records())}};
 }
 

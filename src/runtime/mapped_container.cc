@@ -1,5 +1,8 @@
 #include "runtime/mapped_container.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "container/open.h"
@@ -60,6 +63,7 @@ MappedContainer::~MappedContainer() {
     span.succeeded(size);
   }
   delete freshness_.load(std::memory_order_relaxed);
+  delete by_name_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
 }
 
@@ -162,6 +166,24 @@ RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   const bool damaged =
       counted != nullptr && counted[toc_.index_of(record)].damaged.load(std::memory_order_relaxed) == fresh;
   return damaged ? RecordState::kBad : RecordState::kUnknown;
+}
+
+const RecordInfo* MappedContainer::find(std::string_view name) const {
+  const std::vector<RecordInfo>& records = toc_.records;
+  const std::vector<std::uint32_t>* order = by_name_.load(std::memory_order_acquire);
+  if (order == nullptr) {
+    auto fresh = std::make_unique<std::vector<std::uint32_t>>(records.size());
+    std::iota(fresh->begin(), fresh->end(), 0U);
+    // The names region is sorted, so that the order of addresses is the order of names, and cheaper to find.
+    std::sort(fresh->begin(), fresh->end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair(records[a].name.data(), a) < std::pair(records[b].name.data(), b);
+    });
+    if (by_name_.compare_exchange_strong(order, fresh.get(), std::memory_order_acq_rel)) order = fresh.release();
+  }
+  const auto found =
+      std::lower_bound(order->begin(), order->end(), name,
+                       [&](std::uint32_t index, std::string_view text) { return records[index].name < text; });
+  return found != order->end() && records[*found].name == name ? &records[*found] : nullptr;
 }
 
 Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,

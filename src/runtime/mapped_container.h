@@ -94,6 +94,9 @@ class MappedContainer {
   // Who holds what of it.
   [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
 
+  // Null if there is no such record. Cost: a binary search; the first call sorts.
+  [[nodiscard]] const RecordInfo* find(std::string_view name) const;
+
   // The parsed tensor table of a record, parsed once. Lifetime: this container's.
   [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
                                                                          std::uint64_t blob_size) const;
@@ -108,6 +111,8 @@ class MappedContainer {
   mutable std::atomic<const mapping::MappedRegion*> region_{nullptr};  // owns; written once
   // By record index; written once by whoever parses first.
   mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
+  // Indexes of the records by name; owns; written once by whoever looks for a name first. Names stay where they are.
+  mutable std::atomic<const std::vector<std::uint32_t>*> by_name_{nullptr};
   // Owns; older ones hang behind it. The last member that allocates: a constructor that throws would leak it.
   mutable std::atomic<const Freshness*> freshness_;
   mutable Attachments attachments_;

@@ -46,18 +46,20 @@ bool better_target(const Picks& a, const Picks& b) {
   return runtime::break_tie(*a.front()->candidate, *b.front()->candidate, worst_tier(a)).first_wins;
 }
 
-// The best fitting record for each of `units` out of `records`; empty if a unit has none.
-Picks pick_units(std::span<const Judged* const> records, const std::set<std::string_view>& units) {
-  Picks picks;
-  for (const std::string_view unit : units) {
-    const Judged* best = nullptr;
-    for (const Judged* record : records) {
-      if (!record->fits() || record->candidate->key.unit != unit) continue;
-      if (best == nullptr || better(*record, *best)) best = record;
-    }
-    if (best == nullptr) return {};
-    picks.push_back(best);
+// In ascending order, each once.
+using Units = std::vector<std::string_view>;
+
+// The best fitting record for each of `units` out of `records`; empty if a unit has none. One pass: a group may have
+// hundreds of units.
+Picks pick_units(std::span<const Judged* const> records, const Units& units) {
+  Picks picks(units.size(), nullptr);
+  for (const Judged* record : records) {
+    if (!record->fits()) continue;
+    const auto unit = std::lower_bound(units.begin(), units.end(), record->candidate->key.unit);
+    const Judged*& best = picks[static_cast<std::size_t>(unit - units.begin())];
+    if (best == nullptr || better(*record, *best)) best = record;
   }
+  if (std::find(picks.begin(), picks.end(), nullptr) != picks.end()) return {};
   return picks;
 }
 
@@ -66,7 +68,7 @@ bool same_target(const Judged* a, const Judged* b) {
 }
 
 // The best target that has every unit; records of targets that lack one are marked so.
-Picks pick_target(std::vector<Judged>& records, const std::set<std::string_view>& units, bool mix_targets) {
+Picks pick_target(std::vector<Judged>& records, const Units& units, bool mix_targets) {
   std::vector<const Judged*> by_target;
   by_target.reserve(records.size());
   for (const Judged& record : records) by_target.push_back(&record);
@@ -218,16 +220,18 @@ Result<Selection> select(std::span<const Candidate> candidates, const Device& de
   Selection selection;
   selection.group = group;
   std::vector<Judged> records;
-  std::set<std::string_view> units;
+  Units units;
   for (const Candidate& candidate : candidates) {
     if (candidate.key.type != RecordType::kContextBinary) continue;
     if (candidate.key.group == group) {
       records.push_back({&candidate, selection.verdicts.size(), judge(candidate, device, policy, named)});
-      units.insert(candidate.key.unit);
+      units.push_back(candidate.key.unit);
     }
     selection.verdicts.push_back({.record_id = candidate.record_id, .axis = Axis::kGroup});
   }
 
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
   const Picks picks = pick_target(records, units, policy.mix_targets);
   for (const Judged& record : records) {
     Verdict& verdict = selection.verdicts[record.verdict];

@@ -1,9 +1,12 @@
 #include "fatctx/container.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "container/open.h"
 #include "fatctx/extract.h"
 #include "fatctx/model.h"
+#include "fatctx/packer.h"
 #include "runtime/small_model.h"
 
 namespace fatctx {
@@ -36,7 +39,7 @@ TEST_F(OnSmallModel, RecordsAreListedInCanonicalOrderWithTheirFacts) {
   EXPECT_EQ(v3.id, 3U);
   EXPECT_EQ(v3.key.arch, "x86-64-v3");
   EXPECT_EQ(v3.size_bytes, testing::kBinarySize);
-  EXPECT_EQ(v3.weights, std::vector<std::uint32_t>{5});
+  EXPECT_EQ(std::vector<std::uint32_t>(v3.weights.begin(), v3.weights.end()), std::vector<std::uint32_t>{5});
   EXPECT_EQ(v3.file_offset % 65'536, 0U);
 }
 
@@ -136,6 +139,24 @@ TEST_F(OnSmallModel, VerifyOfOneRecordLooksAtThatRecordOnly) {
   EXPECT_EQ(whole.value().checked_bytes, testing::kBinarySize);
 }
 
+TEST_F(OnSmallModel, VerifyOfOneRecordDoesNotBlameItForItsLeafHashes) {
+  const Container container = Container::open(path).value();
+  const RecordInfo weights = container.find("weights").value();
+  const auto file = mapping::open_for_reading(path);
+  const auto opened = container::read_toc(*file.value(), container.report().file_size);
+  const auto of_weights =
+      std::ranges::find(opened.value().toc.segments, weights.file_offset, &container::Segment::offset);
+  ASSERT_NE(of_weights, opened.value().toc.segments.end());
+  const container::Segment& leaves = opened.value().toc.segments[of_weights->leaves_segment];
+  testing::flip_byte(path, leaves.offset + of_weights->first_leaf * sizeof(container::DiskHash));
+
+  const auto report = container.verify_record(weights.id);
+
+  ASSERT_TRUE(report.ok()) << to_text(report.error());
+  ASSERT_EQ(report.value().findings.size(), 1U);
+  EXPECT_NE(report.value().findings[0].error.message.find("the leaf hashes are damaged"), std::string::npos);
+}
+
 TEST_F(OnSmallModel, AModelChoosesForTheDeviceAndSessionsShareItsViews) {
   const auto model = Model::open(path, {.device = device("x86-64-v3")});
   ASSERT_TRUE(model.ok()) << to_text(model.error());
@@ -194,6 +215,71 @@ TEST_F(OnSmallModel, ExtractOfADamagedRecordLeavesNoFile) {
   EXPECT_EQ(status.error().code, ErrorCode::kChecksumMismatch);
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()), {}), 1);
+}
+
+// Names neither in the order of keys nor in that of adding, and some that are each other's beginning.
+TEST(ContainerByName, EveryRecordIsFoundByItsNameAndNothingElseIs) {
+  const testing::Folder folder;
+  const std::string path = folder / "many.fatctx";
+  constexpr std::uint32_t kCount = 97;
+  Packer packer({});
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    PackRecord record;
+    names.push_back("r" + std::to_string(i * 61 % kCount));
+    record.name = names.back();
+    record.key.variant = std::to_string(kCount - i);
+    record.source.bytes.assign(i + 1, static_cast<std::byte>(i + 1));
+    ASSERT_TRUE(packer.add(std::move(record)).ok());
+  }
+  ASSERT_TRUE(packer.publish(path).ok());
+  const Container container = Container::open(path).value();
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    const auto found = container.find(names[i]);
+    ASSERT_TRUE(found.ok()) << names[i];
+    EXPECT_EQ(found.value().name, names[i]);
+    EXPECT_EQ(found.value().size_bytes, i + 1);
+  }
+  for (const char* absent : {"", "a", "r", "r0 ", "r00", "r97", "z"}) {
+    const auto found = container.find(absent);
+    ASSERT_FALSE(found.ok()) << absent;
+    EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  }
+}
+
+TEST(ContainerWeights, ABinaryListsItsOwnWeightsAndNobodyElses) {
+  const testing::Folder folder;
+  const std::string path = folder / "weights.fatctx";
+  Packer packer({});
+  for (const char* name : {"w1", "w2", "w3"}) {
+    PackRecord weights;
+    weights.type = RecordType::kWeightBlob;
+    weights.name = name;
+    weights.source.bytes.assign(64, static_cast<std::byte>(name[1]));
+    ASSERT_TRUE(packer.add(std::move(weights)).ok());
+  }
+  const std::vector<std::pair<std::string, std::vector<std::string>>> binaries = {
+      {"b0", {"w3", "w1"}}, {"b1", {}}, {"b2", {"w2"}}, {"b3", {"w1", "w2", "w3"}}};
+  for (const auto& [name, weights] : binaries) {
+    PackRecord binary;
+    binary.type = RecordType::kContextBinary;
+    binary.name = name;
+    binary.key.backend = "cpu";
+    binary.key.variant = name;
+    binary.source.bytes.assign(64, static_cast<std::byte>(name[1]));
+    binary.weights = weights;
+    ASSERT_TRUE(packer.add(std::move(binary)).ok());
+  }
+  ASSERT_TRUE(packer.publish(path).ok());
+  const Container container = Container::open(path).value();
+  for (const auto& [name, weights] : binaries) {
+    std::vector<std::string> listed;
+    const RecordInfo binary = container.find(name).value();
+    for (const std::uint32_t id : binary.weights) {
+      listed.emplace_back(container.record(id).value().name);
+    }
+    EXPECT_THAT(listed, ::testing::UnorderedElementsAreArray(weights)) << name;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +16,8 @@ class LittleEndian {
     for (std::size_t i = 0; i < sizeof(T); ++i) bytes_[i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
   }
   constexpr operator T() const noexcept {  // implicit: a disk integer reads like an integer
+    // One load, which compilers do not reliably make of the loop.
+    if constexpr (std::endian::native == std::endian::little) return std::bit_cast<T>(bytes_);
     T value = 0;
     for (std::size_t i = 0; i < sizeof(T); ++i) {
       value = static_cast<T>(value | (static_cast<T>(bytes_[i]) << (8 * i)));

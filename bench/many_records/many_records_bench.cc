@@ -1,0 +1,179 @@
+// What does a container of many records cost to open, to look up by name and to select from, and how long does it take
+// to have every tensor of a weight blob by name? Closing and unmapping are part of every side but the two that say "in
+// an open container".
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "fatctx/container.h"
+#include "fatctx/select.h"
+#include "support/bench_main.h"
+#include "support/or_stop.h"
+#include "support/raw_file.h"
+#include "support/rivals.h"
+
+namespace fatctx::bench {
+namespace {
+
+constexpr std::uint64_t kCopyUnit = std::uint64_t{4} << 20;
+
+struct Rival {
+  const char* name;
+  void (*write)(const std::string&, std::span<const RivalEntry>, std::span<std::byte>, bool);
+  RivalFile (*open)(const std::string&);
+};
+constexpr Rival kRivals[] = {{"safetensors", write_safetensors, RivalFile::open_safetensors},
+                             {"stored ZIP", write_stored_zip, RivalFile::open_stored_zip},
+                             {"IREE .irpa", write_irpa, RivalFile::open_irpa}};
+
+// The same entries, from the same bytes, in the formats of the rivals.
+std::vector<std::string> write_rivals(const BenchFolder& files, const std::string& stem,
+                                      std::span<const RivalEntry> entries) {
+  std::vector<std::byte> buffer(kCopyUnit);
+  std::vector<std::string> paths;
+  for (const Rival& rival : kRivals) {
+    paths.push_back(files.path(fmt::format("{}-{}", stem, rival.name)));
+    rival.write(paths.back(), entries, buffer, false);
+  }
+  return paths;
+}
+
+const OpenOptions kUnverified = {.verify = VerifyPolicy::kNone};
+
+void find_all(const RivalFile& file, std::span<const std::string> names) {
+  for (const std::string& name : names) benchmark::DoNotOptimize(file.find(name).data());
+}
+
+// Rows of one group: the first side is the floor of the ratios.
+void add_group(Report& report, const std::string& label, std::span<const Side> sides,
+               std::span<const std::string> policies, std::uint64_t size, const Options& options) {
+  const std::vector<Timing> took = alternate(sides, {.repetitions = options.repetitions});
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    report.rows.push_back(timed_row(fmt::format("{}: {}", label, sides[i].name), policies[i], size, took[i]));
+  }
+}
+
+void measure_count(Report& report, std::size_t record_count, const Options& options, const BenchFolder& files) {
+  constexpr std::uint64_t kRecordSize = 4096;
+  constexpr double kMostOfMany = 60;
+  const std::string path = files.path(fmt::format("{}.fatctx", record_count));
+  const ManyNames names = make_many_records(path, record_count, kRecordSize, 16, 64);
+  const Container open = or_stop(Container::open(path, kUnverified));
+  std::vector<RivalEntry> entries;
+  for (const std::string& name : names.records) {
+    const RecordInfo record = or_stop(open.find(name));
+    entries.push_back({name, record.size_bytes, path, record.file_offset});
+  }
+  const std::vector<std::string> rivals = write_rivals(files, fmt::to_string(record_count), entries);
+  const std::string& wanted = names.records[names.records.size() / 2];
+  const std::uint64_t offset = or_stop(open.find(wanted)).file_offset;
+  const std::uint64_t file_size = open.report().file_size;
+  const std::string copy = files.path("copy.fatctx");  // the first is held open, so that its opens are further ones
+  make_many_records(copy, record_count, kRecordSize, 16, 64);
+
+  std::vector<Side> sides = {
+      {"floor: open, fstat, mmap, touch, munmap, close", [&] { map_and_touch(copy, offset); }},
+      {"open, close", [&] { benchmark::DoNotOptimize(or_stop(Container::open(copy, kUnverified))); }},
+      {"open, view of one by name, touch, close",
+       [&] {
+         const Container container = or_stop(Container::open(copy, kUnverified));
+         const RecordView view = or_stop(container.acquire(wanted));
+         touch(view.data());
+       }},
+      {"in an open container, every name looked up once",
+       [&] {
+         for (const std::string& name : names.records) benchmark::DoNotOptimize(or_stop(open.find(name)).id);
+       }},
+      {"in an open container, select()",
+       [&] {
+         const Selection selection = or_stop(open.select(bench_device()));
+         if (selection.chosen.empty()) stop("nothing was chosen");
+       }},
+  };
+  std::vector<std::string> policies = {"nothing", "none", "none", "already", "already"};
+  for (std::size_t i = 0; i < std::size(kRivals); ++i) {
+    sides.push_back({fmt::format("{}, map, index, one by name, touch, unmap", kRivals[i].name), [&, i] {
+                       const RivalFile file = kRivals[i].open(rivals[i]);
+                       touch(file.find(wanted).data());
+                     }});
+    policies.emplace_back("nothing");
+  }
+  const std::size_t first = report.rows.size();
+  const std::string label = fmt::format("{} records", record_count);
+  add_group(report, label, sides, policies, file_size, options);
+  report.rows[first + 1].target = at_most("med ratio", *report.rows[first + 1].median_ratio, kMostOfMany);
+}
+
+void measure_tensors(Report& report, std::size_t tensor_count, const Options& options, const BenchFolder& files) {
+  constexpr std::uint64_t kTensorSize = 4096;
+  constexpr std::size_t kRecords = 8;
+  constexpr double kMostOfTensors = 10;
+  const std::string path = files.path("tensors.fatctx");
+  const ManyNames names = make_many_records(path, kRecords, kTensorSize, tensor_count, kTensorSize);
+  std::uint32_t weights = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t file_size = 0;
+  std::vector<RivalEntry> entries;
+  {
+    const Container container = or_stop(Container::open(path, kUnverified));
+    const RecordInfo blob = or_stop(container.find("weights"));
+    weights = blob.id;
+    offset = blob.file_offset;
+    file_size = container.report().file_size;
+    const TensorTable table = or_stop(container.tensors(weights));
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const TensorInfo tensor = table.at(i);
+      entries.push_back({std::string(tensor.name), tensor.size_bytes, path, offset + tensor.offset_in_blob});
+    }
+  }
+  const std::vector<std::string> rivals = write_rivals(files, "tensors", entries);
+  const auto by_name = [&](VerifyPolicy verify) {
+    const Container container = or_stop(Container::open(path, {.verify = verify}));
+    const TensorTable table = or_stop(container.tensors(weights));
+    for (const std::string& name : names.tensors) {
+      const WeightView view = or_stop(table.view(name));
+      benchmark::DoNotOptimize(view.bytes().data());
+    }
+  };
+  std::vector<Side> sides = {
+      {"floor: open, fstat, mmap, touch, munmap, close", [&] { map_and_touch(path, offset); }},
+      {"open, a view of each by name, close", [&] { by_name(VerifyPolicy::kNone); }},
+      {"open, a view of each by name, close", [&] { by_name(VerifyPolicy::kRecordOnAcquire); }},
+  };
+  std::vector<std::string> policies = {"nothing", "none", "record_on_acquire"};
+  for (std::size_t i = 0; i < std::size(kRivals); ++i) {
+    sides.push_back({fmt::format("{}, map, index, each by name, unmap", kRivals[i].name),
+                     [&, i] { find_all(kRivals[i].open(rivals[i]), names.tensors); }});
+    policies.emplace_back("nothing");
+  }
+  const std::size_t first = report.rows.size();
+  add_group(report, fmt::format("{} tensors", tensor_count), sides, policies, file_size, options);
+  report.rows[first + 1].target = at_most("med ratio", *report.rows[first + 1].median_ratio, kMostOfTensors);
+}
+
+Report measure(const Options& options, const BenchFolder& files) {
+  Report report;
+  report.question = "Many records, many tensors: open, find by name, select";
+  report.workload =
+      "sealed containers; records of 4 KiB: CPU context binaries that all refer to one weight blob, a binary a target "
+      "and unit; tensors of 4 KiB in one blob";
+  report.notes = {
+      fmt::format("A B A B in one process, {} repetitions; ratios are to the floor of the same file",
+                  options.repetitions),
+      "every open of a fatctx file hashes and checks header and table of contents; the rivals check bounds",
+      "the rivals are readers made for this bench, from the published formats; they fill a hash table by name",
+      "the number of records includes description, weight blob and tensor table",
+  };
+  const std::vector<std::size_t> counts =
+      options.smoke ? std::vector<std::size_t>{8, 20} : std::vector<std::size_t>{8, 514, 4096};
+  for (const std::size_t count : counts) measure_count(report, count, options, files);
+  measure_tensors(report, options.smoke ? 20 : 514, options, files);
+  return report;
+}
+
+}  // namespace
+}  // namespace fatctx::bench
+
+int main(int argc, char** argv) {
+  return fatctx::bench::run_bench(argc, argv, "Time to open, find and select among many records", 51,
+                                  fatctx::bench::measure);
+}
