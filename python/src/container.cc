@@ -30,9 +30,10 @@ VerifyPolicy verify_from(const std::string& word) {
   for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone, VerifyPolicy::kPrivateCopy}) {
     if (word == verify_policy_name(policy)) return policy;
   }
-  raise_error(Error{ErrorCode::kInvalidArgument,
-                    fmt::format("verify is {}; allowed are 'record_on_acquire', 'none' and 'private_copy'", quoted(word)),
-                    {}});
+  raise_error(
+      Error{ErrorCode::kInvalidArgument,
+            fmt::format("verify is {}; allowed are 'record_on_acquire', 'none' and 'private_copy'", quoted(word)),
+            {}});
 }
 
 FileMapping file_mapping_from(const std::string& word) {
@@ -205,7 +206,7 @@ void bind_container_class(nb::module_& module) {
           "took the place of the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
           "they are. Raises what open() raises.")
       .def(
-          "check", [](const Container& self) { take(without_gil([&] { return self.check(); })); },
+          "check", [](const Container& self) { (void)take(without_gil([&] { return self.check(); })); },
           nb::sig("def check(self) -> None"),
           "Is the file still what was opened, and were all mapped bytes there? What a user of views asks before it\n"
           "trusts a result. Raises Changed, MappingLost (only with the guard installed) or Io.")
@@ -358,7 +359,8 @@ void bind_container_class(nb::module_& module) {
 
 OpenOptions take_open_options(nb::dict& keywords) {
   OpenOptions options;
-  options.verify = verify_from(take_keyword<std::string>(keywords, "verify", std::string(verify_policy_name(options.verify)), "a str"));
+  options.verify = verify_from(
+      take_keyword<std::string>(keywords, "verify", std::string(verify_policy_name(options.verify)), "a str"));
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
   options.file_mapping = file_mapping_from(take_keyword<std::string>(
       keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));

@@ -149,7 +149,8 @@ void bind_release_and_lock(nb::module_& module) {
 
 void bind_mapping_guard(nb::module_& module) {
   module.def(
-      "install_mapping_guard", [] { take(install_mapping_guard()); }, nb::sig("def install_mapping_guard() -> None"),
+      "install_mapping_guard", [] { (void)take(install_mapping_guard()); },
+      nb::sig("def install_mapping_guard() -> None"),
       "Installs a handler of SIGBUS for the whole process, for good: bytes of a file that was cut while it was mapped\n"
       "read as zeros, and Container.check(), Session.end() and whatever else is asked of that container raise\n"
       "MappingLost. Faults at other addresses go to the handler that was there before, such as faulthandler's.\n"

@@ -108,7 +108,8 @@ Field optional_field(const char* key, std::optional<T> Device::*member, Reader r
 }
 
 const std::vector<Field>& fields() {
-  static const std::vector<Field> table = {
+  // Never destroyed: devices may be read in atexit handlers.
+  static const auto* const table = new std::vector<Field>{
       {"backend", [](const Device& device) -> Json { return device.backend; },
        [](const Json& value, const std::string& pointer, Device& device) -> Status {
          FATCTX_ASSIGN(device.backend, read_text(value, pointer));
@@ -127,7 +128,7 @@ const std::vector<Field>& fields() {
       optional_field("api", &Device::api, read_version),
       optional_field("blob", &Device::blob, read_version),
   };
-  return table;
+  return *table;
 }
 
 const Field* find_field(std::string_view key) {

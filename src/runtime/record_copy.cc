@@ -120,8 +120,9 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
 
 Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
                                const std::shared_ptr<ViewAllocator>& allocator) {
-  static const std::shared_ptr<ViewAllocator> heap = std::make_shared<HeapAllocator>();
-  const auto& from = allocator ? allocator : heap;
+  // Never destroyed: copies may be made in atexit handlers.
+  static const auto* const heap = new std::shared_ptr<ViewAllocator>(std::make_shared<HeapAllocator>());
+  const auto& from = allocator ? allocator : *heap;
   if (record.size_bytes == 0) return RecordView(RecordReader::of(container), record.id, {}, AccessPath::kCopied);
   CopyTable::Claim claim(copies(), {RecordReader::of(container).get(), record.id, from.get()});
   std::shared_ptr<const RecordCopy> copy = claim.live();

@@ -161,12 +161,12 @@ Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOpt
 
 Result<Registry::Opened> Registry::open_memory(ByteView bytes, std::shared_ptr<const void> owner,
                                                const OpenOptions& options) {
-  static const std::string kName = "memory";
+  const std::string name = "memory";
   auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
   auto opened = container::read_toc(*file, identity.size);
-  if (!opened.ok()) return in_context(std::move(opened).error(), kName);
-  return join(make_container(std::move(file), kName, identity, std::move(opened).value(), options), kName, options,
+  if (!opened.ok()) return in_context(std::move(opened).error(), name);
+  return join(make_container(std::move(file), name, identity, std::move(opened).value(), options), name, options,
               false);
 }
 

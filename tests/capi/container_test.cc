@@ -354,7 +354,12 @@ TEST_F(CModel, OpenOptionsReachTheOpen) {
   EXPECT_EQ(report.mapped, 0U);
   EXPECT_NE(report.copy_reason.size, 0U);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
-  options.verify = 2;
+  options.verify = FATCTX_VERIFY_PRIVATE_COPY;
+  ASSERT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_container_report(container, &report, &error), FATCTX_OK);
+  EXPECT_EQ(view_of(report.copy_reason), "private copies were asked for");
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  options.verify = 3;
   EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_ERROR_INVALID_ARGUMENT);
   options.verify = 0;
   options.file_mapping = 3;

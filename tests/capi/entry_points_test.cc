@@ -19,15 +19,34 @@ std::string text_of_file(const std::string& path) {
 
 // Functions that cannot fail: names for numbers, versions, and the _init functions.
 std::set<std::string> infallible() {
-  return {"fatctx_abi_version",          "fatctx_library_version",     "fatctx_format_version",
-          "fatctx_error_init",           "fatctx_error_code_name",     "fatctx_record_type_name",
-          "fatctx_dtype_name",           "fatctx_level_name",          "fatctx_axis_id",
-          "fatctx_access_path_name",     "fatctx_dtype_bits",          "fatctx_record_type_from_name",
-          "fatctx_dtype_from_name",      "fatctx_open_options_init",   "fatctx_model_options_init",
-          "fatctx_verify_options_init",  "fatctx_pack_options_init",   "fatctx_pack_record_init",
-          "fatctx_codec_name",           "fatctx_file_mapping_name",   "fatctx_prefetch_method_name",
-          "fatctx_profile_level_name",   "fatctx_profile_event_name",  "fatctx_prefetch_options_init",
-          "fatctx_release_options_init", "fatctx_profile_options_init"};
+  return {"fatctx_abi_version",
+          "fatctx_library_version",
+          "fatctx_format_version",
+          "fatctx_error_init",
+          "fatctx_error_code_name",
+          "fatctx_record_type_name",
+          "fatctx_dtype_name",
+          "fatctx_level_name",
+          "fatctx_axis_id",
+          "fatctx_access_path_name",
+          "fatctx_dtype_bits",
+          "fatctx_record_type_from_name",
+          "fatctx_dtype_from_name",
+          "fatctx_open_options_init",
+          "fatctx_model_options_init",
+          "fatctx_verify_options_init",
+          "fatctx_pack_options_init",
+          "fatctx_pack_record_init",
+          "fatctx_codec_name",
+          "fatctx_file_mapping_name",
+          "fatctx_prefetch_method_name",
+          "fatctx_profile_level_name",
+          "fatctx_profile_event_name",
+          "fatctx_prefetch_options_init",
+          "fatctx_release_options_init",
+          "fatctx_profile_options_init",
+          "fatctx_lost_mappings",
+          "fatctx_mapping_guard_installed"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "fatctx/device.h"
 #include "fatctx/metrics.h"
 #include "fatctx/model.h"
 #include "fatctx/profile.h"
@@ -27,7 +28,8 @@ bool opens_and_reads() {
   copying.file_mapping = FileMapping::kDisabled;
   const auto copy = Container::open(path_of_model, copying);
   return view.ok() && copy.ok() && copy.value().acquire("weights").ok() && container.value().lock(1).ok() &&
-         runtime_metrics().live_mappings == 1;
+         runtime_metrics().live_mappings == 1 &&
+         device_from_json(R"({"schema": "fatctx.device/1", "backend": "cpu"})").ok();
 }
 
 // Uses the library when it is destroyed, with what it has held all the time and with what it opens then.

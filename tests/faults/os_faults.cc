@@ -20,6 +20,8 @@ constexpr long kMostInterrupts = 50;
 // What a call can suffer beside an error of its own.
 enum Trait : unsigned { kNone = 0, kInterruptible = 1, kTransfers = 2, kMakesDescriptor = 4 };
 
+// Most calls find that nobody wants anything of them and take no lock, which a fork could leave taken.
+std::atomic<bool> active{false};
 std::mutex mutex;
 bool armed = false;
 Fault fault;
@@ -43,6 +45,7 @@ bool concerns(unsigned traits) {
 }
 
 bool strikes(const char* call, unsigned traits) {
+  if (!active) return false;
   const std::lock_guard lock(mutex);
   if (counting) ++counts[call];
   if (!armed || !concerns(traits)) return false;
@@ -67,11 +70,11 @@ Injected::Injected(const Fault& wanted) {
   fault = wanted;
   calls_before = injected = 0;
   injected_call = "";
-  armed = true;
+  active = armed = true;
 }
 Injected::~Injected() {
   const std::lock_guard lock(mutex);
-  armed = false;
+  active = armed = false;
 }
 bool Injected::met() const {
   const std::lock_guard lock(mutex);
@@ -85,11 +88,11 @@ std::string Injected::call() const {
 Counted::Counted() {
   const std::lock_guard lock(mutex);
   counts.clear();
-  counting = true;
+  active = counting = true;
 }
 Counted::~Counted() {
   const std::lock_guard lock(mutex);
-  counting = false;
+  active = counting = false;
 }
 std::map<std::string, int> Counted::calls() const {
   const std::lock_guard lock(mutex);
