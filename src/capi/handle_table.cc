@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "mapping/fork_hook.h"
 
 namespace fatctx::capi {
@@ -65,15 +66,17 @@ std::string_view kind_name(Kind kind) noexcept {
   return "unknown";
 }
 
+namespace {
+constinit Immortal<HandleTable> table_of_the_process;
+}  // namespace
+
 HandleTable& HandleTable::process() {
-  static HandleTable* const table = [] {
-    auto* made = new HandleTable;  // never deleted, by design
-    // Without the hooks a child forked in the middle of a look-up could wait for ever; the parent works all the same.
-    (void)mapping::install_fork_hooks({&before_fork, &after_fork, &after_fork});
-    return made;
-  }();
-  return *table;
+  return table_of_the_process.get([] { return std::unique_ptr<HandleTable>(new HandleTable); });
 }
+
+// When the library is loaded, as those of the registry.
+const bool HandleTable::fork_hooks_installed =
+    mapping::install_fork_hooks({&HandleTable::before_fork, &HandleTable::after_fork, &HandleTable::after_fork});
 
 void HandleTable::before_fork() { process().mutex_.lock(); }
 void HandleTable::after_fork() { process().mutex_.unlock(); }

@@ -54,6 +54,7 @@ class HandleTable {
     Kind kind = Kind::kDevice;
   };
 
+  static const bool fork_hooks_installed;
   static void before_fork();
   static void after_fork();
   // The open slot that `id` names. Requires: the lock is held.

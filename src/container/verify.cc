@@ -137,9 +137,10 @@ class Verifier {
     for (const Row& row : rows) {
       if ((degraded & row.bit) == 0) continue;
       const std::string what = degraded_texts(row.bit).front();
-      findings_.add(Error{ErrorCode::kChecksumMismatch,
-                          fmt::format("{} is damaged or unreadable; the file still opens, but has lost this copy", what),
-                          {.file_offset = row.offset, .rule = row.rule}});
+      findings_.add(
+          Error{ErrorCode::kChecksumMismatch,
+                fmt::format("{} is damaged or unreadable; the file still opens, but has lost this copy", what),
+                {.file_offset = row.offset, .rule = row.rule}});
     }
     return Done{};
   }

@@ -141,7 +141,7 @@ bool BusWatch::lost() const noexcept {
 }
 
 Status install_bus_guard() {
-  static std::mutex once;
+  static constinit std::mutex once;
   const std::lock_guard lock(once);
   if (installed.load(std::memory_order_relaxed)) return Done{};
   page = page_size();

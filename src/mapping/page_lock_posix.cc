@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "mapping/fork_hook.h"
 #include "mapping/os_error.h"
 #include "mapping/page_lock.h"
@@ -23,17 +24,12 @@ namespace {
 // so no unlock can hit a page that somebody else counts on, and nobody waits for a disk.
 class Table {
  public:
-  static Table& process() {
-    static Table* const table = [] {
-      auto* made = new Table;  // never deleted: locks may live in atexit handlers
-      (void)install_fork_hooks({[] { process().mutex_.lock(); }, [] { process().mutex_.unlock(); },
-                                [] {
-                                  process().held_.clear();  // the system does not hand locks to a child
-                                  process().mutex_.unlock();
-                                }});
-      return made;
-    }();
-    return *table;
+  static Table& process();
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
+  void after_fork_in_child() {
+    held_.clear();  // the system does not hand locks to a child
+    mutex_.unlock();
   }
 
   std::uint64_t add(PageRange pages) {
@@ -65,6 +61,14 @@ class Table {
   std::map<std::uint64_t, PageRange> held_;
   std::uint64_t last_id_ = 0;
 };
+
+constinit Immortal<Table> table_of_the_process;
+Table& Table::process() { return table_of_the_process.get(); }
+
+// When the library is loaded: a fork may come at any time after the first use.
+[[maybe_unused]] const bool fork_hooks_installed =
+    install_fork_hooks({[] { Table::process().before_fork(); }, [] { Table::process().after_fork_in_parent(); },
+                        [] { Table::process().after_fork_in_child(); }});
 
 Error lock_error(int error_number, std::size_t size) {
   rlimit limit{};

@@ -1,5 +1,7 @@
 #include "mapping/page_range.h"
 
+#include <atomic>
+
 #include "mapping/mapped_region.h"
 
 namespace fatctx::mapping {
@@ -15,7 +17,10 @@ std::uintptr_t start_of(ByteView mapped, ByteRange range) noexcept {
 }  // namespace
 
 std::size_t page_size() noexcept {
-  static const auto size = static_cast<std::size_t>(page_bytes());
+  // No local static with a guard: see base/immortal.h.
+  static constinit std::atomic<std::size_t> known{0};
+  std::size_t size = known.load(std::memory_order_relaxed);
+  if (size == 0) known.store(size = static_cast<std::size_t>(page_bytes()), std::memory_order_relaxed);
   return size;
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/immortal.h"
 #include "fatctx/select.h"
 #include "runtime/arch.h"
 #include "runtime/device_text.h"
@@ -107,9 +108,10 @@ Field optional_field(const char* key, std::optional<T> Device::*member, Reader r
           }};
 }
 
-const std::vector<Field>& fields() {
-  // Never destroyed: devices may be read in atexit handlers.
-  static const auto* const table = new std::vector<Field>{
+constinit Immortal<std::vector<Field>> fields_of_a_device;
+
+std::vector<Field> make_fields() {
+  return {
       {"backend", [](const Device& device) -> Json { return device.backend; },
        [](const Json& value, const std::string& pointer, Device& device) -> Status {
          FATCTX_ASSIGN(device.backend, read_text(value, pointer));
@@ -128,7 +130,10 @@ const std::vector<Field>& fields() {
       optional_field("api", &Device::api, read_version),
       optional_field("blob", &Device::blob, read_version),
   };
-  return *table;
+}
+
+const std::vector<Field>& fields() {
+  return fields_of_a_device.get([] { return std::make_unique<std::vector<Field>>(make_fields()); });
 }
 
 const Field* find_field(std::string_view key) {

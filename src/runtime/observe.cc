@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "base/immortal.h"
 #include "fatctx/container.h"
 #include "fatctx/trace.h"
 #include "fatctx/version.h"
@@ -38,7 +39,7 @@ class Callback {
 };
 
 std::uint32_t thread_number() noexcept {
-  static std::atomic<std::uint32_t> last{0};
+  static constinit std::atomic<std::uint32_t> last{0};
   thread_local const std::uint32_t mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return mine;
 }
@@ -46,15 +47,9 @@ std::uint32_t thread_number() noexcept {
 // Everything that is recorded. Callbacks are taken out under the lock and called without it.
 class Recorder {
  public:
-  static Recorder& process() {
-    static Recorder* const recorder = [] {
-      auto* made = new Recorder;  // never deleted: views may be made in atexit handlers
-      (void)mapping::install_fork_hooks(
-          {[] { process().mutex_.lock(); }, [] { process().mutex_.unlock(); }, [] { process().mutex_.unlock(); }});
-      return made;
-    }();
-    return *recorder;
-  }
+  static Recorder& process();
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
 
   void start(const ProfileOptions& options) {
     auto hook = options.hook ? std::make_shared<const ProfileHook>(options.hook) : nullptr;
@@ -149,6 +144,14 @@ class Recorder {
   std::shared_ptr<const ProfileHook> hook_;
   std::shared_ptr<const TraceSink> sink_;
 };
+
+constinit Immortal<Recorder> recorder_of_the_process;
+Recorder& Recorder::process() { return recorder_of_the_process.get(); }
+
+// When the library is loaded, as those of the registry.
+[[maybe_unused]] const bool fork_hooks_installed =
+    mapping::install_fork_hooks({[] { Recorder::process().before_fork(); }, [] { Recorder::process().after_fork(); },
+                                 [] { Recorder::process().after_fork(); }});
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "container/hash.h"
 #include "container/open.h"
 #include "fatctx/extract.h"
@@ -72,15 +73,14 @@ class RecordCopy {
 
 using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
 
-CopyTable& copies() {
-  static CopyTable* const table = [] {
-    auto* made = new CopyTable;  // never deleted: views may live in atexit handlers
-    (void)mapping::install_fork_hooks({[] { copies().before_fork(); }, [] { copies().after_fork_in_parent(); },
-                                       [] { copies().after_fork_in_child(); }});
-    return made;
-  }();
-  return *table;
-}
+constinit Immortal<CopyTable> copies_of_the_process;
+CopyTable& copies() { return copies_of_the_process.get(); }
+
+// When the library is loaded, as those of the registry.
+[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks(
+    {[] { copies().before_fork(); }, [] { copies().after_fork_in_parent(); }, [] { copies().after_fork_in_child(); }});
+
+constinit Immortal<std::shared_ptr<ViewAllocator>> heap;
 
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {
@@ -120,9 +120,9 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
 
 Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
                                const std::shared_ptr<ViewAllocator>& allocator) {
-  // Never destroyed: copies may be made in atexit handlers.
-  static const auto* const heap = new std::shared_ptr<ViewAllocator>(std::make_shared<HeapAllocator>());
-  const auto& from = allocator ? allocator : *heap;
+  const auto& from = allocator ? allocator : heap.get([] {
+    return std::make_unique<std::shared_ptr<ViewAllocator>>(std::make_shared<HeapAllocator>());
+  });
   if (record.size_bytes == 0) return RecordView(RecordReader::of(container), record.id, {}, AccessPath::kCopied);
   CopyTable::Claim claim(copies(), {RecordReader::of(container).get(), record.id, from.get()});
   std::shared_ptr<const RecordCopy> copy = claim.live();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "container/open.h"
 #include "fatctx/base/checked.h"
 #include "mapping/buffer_file.h"
@@ -90,19 +91,17 @@ Result<std::string> settle_mapping(const MappedContainer& container, const std::
   return in_context(std::move(error), name);
 }
 
+constinit Immortal<Registry> registry_of_the_process;
+
 }  // namespace
 
-Registry& Registry::process() {
-  static Registry* const registry = [] {
-    auto* made = new Registry;  // never deleted, by design
-    // Without the hooks a child forked in the middle of an open could wait for ever; opening itself still works.
-    (void)mapping::install_fork_hooks({[] { process().table_.before_fork(); },
-                                       [] { process().table_.after_fork_in_parent(); },
-                                       [] { process().table_.after_fork_in_child(); }});
-    return made;
-  }();
-  return *registry;
-}
+Registry& Registry::process() { return registry_of_the_process.get(); }
+
+// When the library is loaded: a fork may come at any time after the first use. Without the hooks a child forked in the
+// middle of an open could wait for ever; the parent works all the same.
+const bool Registry::fork_hooks_installed = mapping::install_fork_hooks(
+    {[] { process().table_.before_fork(); }, [] { process().table_.after_fork_in_parent(); },
+     [] { process().table_.after_fork_in_child(); }});
 
 std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
                                                                 const FileWindow& window,

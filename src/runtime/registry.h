@@ -49,6 +49,7 @@ class Registry {
   [[nodiscard]] std::size_t live_count() const { return table_.live_count(); }
 
  private:
+  static const bool fork_hooks_installed;
   struct FileKey {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;

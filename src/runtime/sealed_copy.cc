@@ -1,5 +1,6 @@
 #include "runtime/sealed_copy.h"
 
+#include "base/immortal.h"
 #include "mapping/sealed_memory.h"
 
 namespace fatctx {
@@ -21,12 +22,13 @@ class SealedAllocator final : public ViewAllocator {
   void release(const Block& block) noexcept override { mapping::free_block(sealable(block)); }
 };
 
+constinit Immortal<std::shared_ptr<ViewAllocator>> allocator;
+
 }  // namespace
 
 const std::shared_ptr<ViewAllocator>& sealed_allocator() {
-  // Never destroyed: views may be made in atexit handlers.
-  static const auto* const allocator = new std::shared_ptr<ViewAllocator>(std::make_shared<SealedAllocator>());
-  return *allocator;
+  return allocator.get(
+      [] { return std::make_unique<std::shared_ptr<ViewAllocator>>(std::make_shared<SealedAllocator>()); });
 }
 
 }  // namespace fatctx
