@@ -1,10 +1,12 @@
 // The n-th allocation fails, for every n, once and for ever, on every way into and out of a container: an exception or
 // an error, and nothing stays. A program of its own, because it replaces operator new.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "faults/ways.h"
 #include "runtime/registry.h"
 #include "runtime/small_model.h"
+#include "support/sanitized.h"
 
 namespace {
 
@@ -33,29 +36,56 @@ bool may_allocate() noexcept {
   return false;
 }
 
+// clang's address sanitizer does not give the locks of its malloc back in a forked child, so nobody is in it while a
+// test forks. glibc's malloc sees to that itself.
+constinit std::mutex in_malloc;
+
+template <typename Call>
+auto outside_of_forks(const Call& call) noexcept {
+  if constexpr (!fatctx::support::kSanitized) return call();
+  const std::lock_guard lock(in_malloc);
+  return call();
+}
+
+[[maybe_unused]] const int fork_hooks_installed =
+    ::pthread_atfork([] { in_malloc.lock(); }, [] { in_malloc.unlock(); }, [] { in_malloc.unlock(); });
+
+void* plain_new(std::size_t size) noexcept {
+  if (!may_allocate()) return nullptr;
+  return outside_of_forks([&] { return std::malloc(size == 0 ? 1 : size); });
+}
+
 void* checked_new(std::size_t size) {
-  void* memory = may_allocate() ? std::malloc(size == 0 ? 1 : size) : nullptr;
+  void* memory = plain_new(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+
+void checked_delete(void* memory) noexcept {
+  outside_of_forks([&] { std::free(memory); });
 }
 
 }  // namespace
 
 void* operator new(std::size_t size) { return checked_new(size); }
 void* operator new[](std::size_t size) { return checked_new(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return may_allocate() ? std::malloc(size == 0 ? 1 : size) : nullptr;
-}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return plain_new(size); }
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   const auto step = static_cast<std::size_t>(alignment);
-  return may_allocate() ? std::aligned_alloc(step, (size + step - 1) / step * step) : nullptr;
+  if (!may_allocate()) return nullptr;
+  return outside_of_forks([&] { return std::aligned_alloc(step, (size + step - 1) / step * step); });
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  void* memory = operator new(size, alignment, std::nothrow);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { checked_delete(memory); }
+void operator delete[](void* memory) noexcept { checked_delete(memory); }
+void operator delete(void* memory, std::size_t) noexcept { checked_delete(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { checked_delete(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { checked_delete(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { checked_delete(memory); }
 
 namespace fatctx {
 namespace {

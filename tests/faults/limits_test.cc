@@ -11,19 +11,13 @@
 #include "fatctx/model.h"
 #include "runtime/small_model.h"
 #include "support/child_process.h"
+#include "support/sanitized.h"
 
 namespace fatctx {
 namespace {
 
+using support::kSanitized;
 using testing::Folder;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // its shadow takes more addresses than any limit
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 class Limits : public ::testing::Test {
  protected:
@@ -45,11 +39,12 @@ class Limits : public ::testing::Test {
 };
 
 TEST_F(Limits, NoDescriptorIsLeft) {
+  if (kSanitized) GTEST_SKIP() << "the undefined-behaviour sanitizer needs descriptors to look at objects";
   EXPECT_EQ(support::in_child([&] {
-              while (::dup(0) >= 0) {
-              }
+              int last = 0;
+              for (int next = ::dup(0); next >= 0; next = ::dup(0)) last = next;
               if (const int wrong = refused(path_, ErrorCode::kNoResource, "ulimit -n"); wrong != 0) return wrong;
-              (void)::close(10);
+              for (int i = 0; i < 4; ++i) (void)::close(last - i);
               return Container::open(path_).ok() ? 0 : 3;
             }),
             0);

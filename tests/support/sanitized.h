@@ -1,0 +1,14 @@
+// Whether this build runs under a sanitizer of addresses or threads, which has needs of its own.
+#pragma once
+
+namespace fatctx::support {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace fatctx::support
