@@ -50,7 +50,7 @@ std::string sharing_text(const RecordInfo& record, std::span<const RecordInfo> r
 
 // The same behind the codec and what it makes of the size.
 std::string storage_text(const RecordInfo& record, std::span<const RecordInfo> records) {
-  const std::string sharing = sharing_text(record, records);
+  std::string sharing = sharing_text(record, records);
   if (record.codec == Codec::kNone) return sharing;
   return fmt::format("{}, {} stored{}{}", codec_name(record.codec), short_size_text(record.stored_bytes),
                      sharing.empty() ? "" : "; ", sharing);

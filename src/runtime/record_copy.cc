@@ -21,7 +21,7 @@ namespace fatctx {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 64 * 1024;  // as records are aligned in the file
+constexpr std::uint64_t kAlignment = std::uint64_t{64} * 1024;  // as records are aligned in the file
 
 class HeapAllocator final : public ViewAllocator {
  public:
