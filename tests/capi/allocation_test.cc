@@ -8,6 +8,11 @@
 #include "capi/entry_points.h"
 #include "support/process_files.h"
 
+// g++ compares what it inlines of these operators with the standard ones.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 namespace {
 
 // Of this thread. 0: allocations succeed.

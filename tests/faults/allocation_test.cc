@@ -18,6 +18,11 @@
 #include "runtime/small_model.h"
 #include "support/sanitized.h"
 
+// g++ compares what it inlines of these operators with the standard ones.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 namespace {
 
 constexpr long kNever = -1;
