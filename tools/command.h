@@ -76,6 +76,7 @@ void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
+void add_bench(CLI::App& app, Outcome& outcome);
 
 struct CommandHook {
   std::string_view name;

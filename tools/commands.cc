@@ -6,7 +6,7 @@ namespace fatctx::tools {
 const std::vector<CommandHook>& command_hooks() {
   static const std::vector<CommandHook> hooks = {
       {"pack", add_pack},     {"compile", add_compile}, {"info", add_info},       {"select", add_select},
-      {"device", add_device}, {"verify", add_verify},   {"extract", add_extract},
+      {"device", add_device}, {"verify", add_verify},   {"extract", add_extract}, {"bench", add_bench},
   };
   return hooks;
 }
