@@ -147,3 +147,12 @@ def test_a_planted_example_that_differs_is_found():
     assert differing_examples(text, lambda file: "print(1)\n") == []
     assert differing_examples(text, lambda file: "print(2)\n")
     assert missing("never\nforce-push", ["Never force-push"]) == [] and missing("push", ["Never force-push"])
+
+
+def test_the_build_matrix_has_every_lane_and_needs_no_vendor_hardware():
+    lanes = set(re.search(r"^LANES=\((.*)\)$", text_of("check"), re.MULTILINE)[1].split())
+    section = text_of("docs/testing.md").split("## Build matrix")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
+    title, _, *jobs = rows
+    assert title[2:] == ["lanes", "vendor hardware"] and {job[3] for job in jobs} == {"none"}
+    assert {lane for job in jobs for lane in job[2].split(", ")} == lanes | {"`--with-qnn`"}
