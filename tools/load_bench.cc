@@ -143,8 +143,8 @@ Result<LoadBench> bench_load(const std::string& path, const LoadBenchOptions& op
   }
   for (const std::uint32_t sessions : options.sessions) {
     for (const LoadWay way : {LoadWay::kMapped, LoadWay::kHeapEach}) {
-      FATCTX_ASSIGN(LoadFigure figure, measure(path, options, way, sessions));
-      bench.figures.push_back(std::move(figure));
+      FATCTX_ASSIGN(const LoadFigure figure, measure(path, options, way, sessions));
+      bench.figures.push_back(figure);
     }
   }
   return bench;
