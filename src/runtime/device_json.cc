@@ -8,18 +8,15 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/immortal.h"
+#include "base/json.h"
 #include "fatctx/select.h"
 #include "runtime/arch.h"
 #include "runtime/device_text.h"
 
 namespace fatctx {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "fatctx.device/1";
 constexpr std::size_t kMaxDescriptionBytes = 65536;
@@ -41,22 +38,20 @@ Error at_pointer(std::string_view pointer, std::string_view found, std::string_v
 // The value as it stands in the text, shortened: an error stays one line.
 std::string shown(const Json& value) {
   constexpr std::size_t kMaxShown = 60;
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = json_line(value);
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
 }
 
 Result<std::string> read_text(const Json& value, const std::string& pointer) {
-  if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value.get<std::string>();
+  if (value.text() != nullptr && !value.text()->empty()) return *value.text();
   return at_pointer(pointer, shown(value), "allowed is a text that is not empty; leave the key out if it is unknown");
 }
 
 Result<std::uint32_t> read_number(const Json& value, const std::string& pointer) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::uint32_t>::max();
-  if (value.is_number_unsigned()) {
-    const auto number = value.get<std::uint64_t>();
-    if (number >= 1 && number <= kMax) return static_cast<std::uint32_t>(number);
-  }
+  const std::uint64_t* number = value.number();
+  if (number != nullptr && *number >= 1 && *number <= kMax) return static_cast<std::uint32_t>(*number);
   return at_pointer(pointer, shown(value),
                     fmt::format("allowed is an integer from 1 to {}; leave the key out if it is unknown", kMax));
 }
@@ -71,14 +66,14 @@ Result<Version> read_version(const Json& value, const std::string& pointer) {
 
 Result<std::vector<std::string>> read_words(const Json& value, const std::string& pointer) {
   constexpr std::string_view kAllowed = "a list of words of lower-case letters, digits, \".\", \"_\" and \"-\"";
-  if (!value.is_array()) return at_pointer(pointer, shown(value), fmt::format("allowed is {}", kAllowed));
+  if (value.items() == nullptr) return at_pointer(pointer, shown(value), fmt::format("allowed is {}", kAllowed));
   std::vector<std::string> words;
-  for (const Json& item : value) {
-    if (!item.is_string() || !is_word(item.get_ref<const std::string&>())) {
+  for (const Json& item : *value.items()) {
+    if (item.text() == nullptr || !is_word(*item.text())) {
       return at_pointer(fmt::format("{}/{}", pointer, words.size()), shown(item),
                         fmt::format("allowed is {}", kAllowed));
     }
-    words.push_back(item.get<std::string>());
+    words.push_back(*item.text());
   }
   sort_unique(words);
   return words;
@@ -95,11 +90,11 @@ template <typename T, typename Reader>
 Field optional_field(const char* key, std::optional<T> Device::*member, Reader reader) {
   return {key,
           [member](const Device& device) -> Json {
-            if (!(device.*member)) return nullptr;
             if constexpr (std::is_same_v<T, Version>) {
-              return to_text(*(device.*member));
+              if (device.*member) return to_text(*(device.*member));
+              return nullptr;
             } else {
-              return *(device.*member);
+              return device.*member;
             }
           },
           [member, reader](const Json& value, const std::string& pointer, Device& device) -> Status {
@@ -148,84 +143,44 @@ std::string allowed_keys() {
   return text;
 }
 
-// RFC 6901: "~" and "/" in a key are escaped in a pointer.
-std::string pointer_to(std::string_view key) {
-  std::string pointer = "/";
-  for (const char c : key) {
-    if (c == '~') {
-      pointer += "~0";
-    } else if (c == '/') {
-      pointer += "~1";
-    } else {
-      pointer += c;
-    }
-  }
-  return pointer;
-}
-
-// Walks the text once to find what a parsed document no longer shows: where it stops being JSON, and keys given twice.
-class TextCheck final : public nlohmann::json_sax<Json> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return enter(); }
-  bool end_object() override { return leave(); }
-  bool start_array(std::size_t) override { return enter(); }
-  bool end_array() override { return leave(); }
-  bool key(string_t& key) override {
-    if (depth_ != 1 || keys_.insert(key).second) return true;
-    error_ = at_pointer(pointer_to(key), "the key a second time", "give every key once");
-    return false;
-  }
-  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
-    error_ = {
-        ErrorCode::kInvalidArgument,
-        fmt::format("device description: not JSON from byte {} on; see docs/selection.md for an example", position)};
-    return false;
-  }
-
-  [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
-
- private:
-  bool enter() {
-    constexpr int kMaxDepth = 8;
-    if (++depth_ <= kMaxDepth) return true;
-    error_ = {ErrorCode::kInvalidArgument,
-              fmt::format("device description: values are nested more than {} deep", kMaxDepth)};
-    return false;
-  }
-  bool leave() {
-    --depth_;
-    return true;
-  }
-
-  int depth_ = 0;
-  std::set<std::string> keys_;
-  std::optional<Error> error_;
-};
-
-Status check_text(std::string_view text) {
+// A description that says a key twice would describe two devices.
+Result<Json> read_document(std::string_view text) {
   if (text.size() > kMaxDescriptionBytes) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("device description: {} bytes; allowed are {}", text.size(), kMaxDescriptionBytes)};
   }
-  TextCheck check;
-  if (Json::sax_parse(text.begin(), text.end(), &check)) return Done{};
-  return check.error().value_or(Error{ErrorCode::kInternal, "device description: refused without a reason"});
+  constexpr int kMaxDepth = 8;
+  JsonFault fault;
+  if (auto document = read_json(text, kMaxDepth, fault)) return *std::move(document);
+  switch (fault.kind) {
+    case JsonFault::Kind::kKeyTwice:
+      return at_pointer(fault.pointer, "the key a second time", "give every key once");
+    case JsonFault::Kind::kTooDeep:
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("device description: values are nested more than {} deep", kMaxDepth)};
+    case JsonFault::Kind::kNotJson:
+      break;
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("device description: not JSON from byte {} on; see docs/selection.md for an example",
+                           fault.position)};
 }
 
 Status check_schema(const Json& document) {
-  if (!document.is_object()) return at_pointer("/", shown(document), "allowed is an object");
-  const auto schema = document.find("schema");
-  if (schema == document.end()) return at_pointer("/schema", "nothing", fmt::format("allowed is \"{}\"", kSchema));
-  if (*schema != kSchema) return at_pointer("/schema", shown(*schema), fmt::format("allowed is \"{}\"", kSchema));
-  if (!document.contains("backend")) return at_pointer("/backend", "nothing", "name one, such as \"cpu\" or \"htp\"");
+  if (document.members() == nullptr) return at_pointer("/", shown(document), "allowed is an object");
+  const Json* schema = document.find("schema");
+  if (schema == nullptr) return at_pointer("/schema", "nothing", fmt::format("allowed is \"{}\"", kSchema));
+  if (*schema != Json(kSchema)) return at_pointer("/schema", shown(*schema), fmt::format("allowed is \"{}\"", kSchema));
+  if (document.find("backend") == nullptr)
+    return at_pointer("/backend", "nothing", "name one, such as \"cpu\" or \"htp\"");
   return Done{};
+}
+
+void add_device_fields(Json& object, const Device& device) {
+  for (const Field& field : fields()) {
+    Json value = field.write(device);
+    if (!value.is_null()) object.add(field.key, std::move(value));
+  }
 }
 
 Error not_a_device(std::string_view text, std::string_view why) {
@@ -262,31 +217,31 @@ std::string device_text(const Device& device) {
 
 Json device_fields(const Device& device) {
   Json object = Json::object();
-  for (const Field& field : fields()) {
-    Json value = field.write(device);
-    if (!value.is_null()) object[field.key] = std::move(value);
-  }
+  add_device_fields(object, device);
   return object;
+}
+
+Json device_document(const Device& device) {
+  Json document = {{"schema", kSchema}};
+  add_device_fields(document, device);
+  return document;
 }
 
 }  // namespace runtime
 
 std::string device_to_json(const Device& device) {
-  Json document = {{"schema", kSchema}};
-  document.update(runtime::device_fields(device));
-  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+  return write_json(runtime::device_document(device), {.ascii = false});
 }
 
 Result<Device> device_from_json(std::string_view json) {
-  FATCTX_TRY(check_text(json));
-  const Json document = Json::parse(json, nullptr, false);
+  FATCTX_ASSIGN(const Json document, read_document(json));
   FATCTX_TRY(check_schema(document));
   Device device;
-  for (const auto& [key, value] : document.items()) {
+  for (const auto& [key, value] : *document.members()) {
     if (key == "schema") continue;
     const Field* const field = find_field(key);
-    if (field == nullptr) return at_pointer(pointer_to(key), "an unknown key", allowed_keys());
-    FATCTX_TRY(field->read(value, pointer_to(key), device));
+    if (field == nullptr) return at_pointer(json_pointer_to(key), "an unknown key", allowed_keys());
+    FATCTX_TRY(field->read(value, json_pointer_to(key), device));
   }
   return device;
 }

@@ -1,9 +1,9 @@
 // A device in words, for explanations.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "fatctx/select.h"
 
 namespace fatctx::runtime {
@@ -12,6 +12,8 @@ namespace fatctx::runtime {
 [[nodiscard]] std::string device_text(const Device& device);
 
 // The fields of fatctx.device/1 without the schema; what is unknown is left out.
-[[nodiscard]] nlohmann::ordered_json device_fields(const Device& device);
+[[nodiscard]] Json device_fields(const Device& device);
+// With the schema.
+[[nodiscard]] Json device_document(const Device& device);
 
 }  // namespace fatctx::runtime

@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "fatctx/select.h"
 #include "runtime/arch.h"
 #include "runtime/device_text.h"
@@ -17,8 +17,6 @@
 
 namespace fatctx {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string cpu_text(std::string_view arch, std::string words) {
   std::replace(words.begin(), words.end(), ',', '+');
@@ -372,7 +370,7 @@ Json decision_json(const Selection& selection, const Story& story, const SelectP
             {"allow_generic", policy.allow_generic},
             {"mix_targets", policy.mix_targets},
             {"boundaries", policy.boundaries},
-            {"record_override", policy.record_override ? Json(*policy.record_override) : Json(nullptr)},
+            {"record_override", policy.record_override},
             {"force", policy.force}}},
           {"warnings", selection.warnings},
           {"code", code_json(selection, story)}};
@@ -410,7 +408,7 @@ std::string explain_json(const Selection& selection, std::span<const Candidate> 
                          {"device", runtime::device_fields(device)},
                          {"candidates", std::move(rows)},
                          {"decision", decision_json(selection, story, policy)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+  return write_json(document, {.ascii = false});
 }
 
 }  // namespace fatctx

@@ -1,35 +1,32 @@
 #include "fatctx/info.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "fatctx/layout.h"
 
 namespace fatctx {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json version_json(const Version& version) { return version.known() ? Json(to_text(version)) : Json(nullptr); }
+Json version_json(const Version& version) { return version.known() ? Json(to_text(version)) : Json(); }
 
 // Empty and zero mean "not stated": such fields are left out.
 Json key_json(const SelectionKey& key) {
   Json json = Json::object();
   const auto add_text = [&](const char* name, std::string_view value) {
-    if (!value.empty()) json[name] = value;
+    if (!value.empty()) json.add(name, value);
   };
   add_text("group", key.group);
   add_text("unit", key.unit);
   add_text("backend", key.backend);
-  if (key.qnn_soc != 0) json["qnn_soc"] = key.qnn_soc;
+  if (key.qnn_soc != 0) json.add("qnn_soc", key.qnn_soc);
   add_text("part", key.part);
   add_text("arch", key.arch);
   add_text("features", key.features);
-  if (key.vtcm_mb != 0) json["vtcm_mb"] = key.vtcm_mb;
-  if (key.sdk.known()) json["sdk"] = version_json(key.sdk);
+  if (key.vtcm_mb != 0) json.add("vtcm_mb", key.vtcm_mb);
+  if (key.sdk.known()) json.add("sdk", version_json(key.sdk));
   add_text("variant", key.variant);
-  if (key.api.known()) json["api"] = version_json(key.api);
-  if (key.blob.known()) json["blob"] = version_json(key.blob);
-  if (key.generic) json["generic"] = true;
+  if (key.api.known()) json.add("api", version_json(key.api));
+  if (key.blob.known()) json.add("blob", version_json(key.blob));
+  if (key.generic) json.add("generic", true);
   return json;
 }
 
@@ -62,7 +59,7 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"supported", record.supported},
           {"ignorable", record.ignorable},
           {"key", key_json(record.key)},
-          {"weights", std::vector<std::uint32_t>(record.weights.begin(), record.weights.end())},
+          {"weights", record.weights},
           {"same_bytes_as", same_bytes_as(record, container.records())}};
 }
 
@@ -71,13 +68,15 @@ Json container_json(const Container& container, const ContainerDescription& desc
   Json records = Json::array();
   for (const RecordInfo& record : container.records()) {
     Json json = record_json(record, container);
-    json["format"] = nullptr;
-    json["producer"] = nullptr;
+    Json format;
+    Json producer;
     for (const RecordDescription& said : description.records) {
       if (said.record_id != record.id) continue;
-      if (!said.format.empty()) json["format"] = said.format;
-      if (!said.producer.empty()) json["producer"] = said.producer;
+      if (!said.format.empty()) format = said.format;
+      if (!said.producer.empty()) producer = said.producer;
     }
+    json.add("format", std::move(format));
+    json.add("producer", std::move(producer));
     records.push_back(std::move(json));
   }
   return {{"schema", "fatctx.info/1"},
@@ -128,18 +127,12 @@ Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
     const TensorInfo tensor = table.at(i);
     array.push_back({{"name", tensor.name},
                      {"dtype", dtype_name(tensor.dtype)},
-                     {"shape", std::vector<std::uint64_t>(tensor.shape.begin(), tensor.shape.end())},
+                     {"shape", tensor.shape},
                      {"offset_in_blob", tensor.offset_in_blob},
                      {"size_bytes", tensor.size_bytes},
                      {"alias", tensor.alias}});
   }
   return {{"record", weights.id}, {"name", weights.name}, {"tensors", std::move(array)}};
-}
-
-// Names of a container are foreign text: what is not UTF-8 is replaced, the rest is escaped.
-std::string text_of(const Json& json) {
-  constexpr int kIndent = 2;
-  return json.dump(kIndent, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -150,11 +143,11 @@ Result<std::string> info_json(const Container& container, const ContainerDescrip
   if (parts.tensors_of) {
     FATCTX_ASSIGN(const RecordInfo weights, container.record(*parts.tensors_of));
     FATCTX_ASSIGN(const TensorTable table, container.tensors(weights.id));
-    json["tensors"] = tensors_json(weights, table);
+    json.add("tensors", tensors_json(weights, table));
   }
-  if (parts.graphs) json["graphs"] = graphs_json(description);
-  if (parts.options) json["options"] = options_json(description);
-  return text_of(json);
+  if (parts.graphs) json.add("graphs", graphs_json(description));
+  if (parts.options) json.add("options", options_json(description));
+  return write_json(json);
 }
 
 std::string layout_json() {
@@ -166,7 +159,7 @@ std::string layout_json() {
     }
     tables.push_back({{"name", layout.name}, {"size", layout.size}, {"fields", std::move(fields)}});
   }
-  return text_of({{"schema", "fatctx.layout/1"}, {"format", format_version()}, {"tables", std::move(tables)}});
+  return write_json({{"schema", "fatctx.layout/1"}, {"format", format_version()}, {"tables", std::move(tables)}});
 }
 
 std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records) {

@@ -1,7 +1,6 @@
 #include "fatctx/metrics.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "container/hash.h"
 #include "fatctx/model.h"
 #include "mapping/residency.h"
@@ -11,8 +10,6 @@
 
 namespace fatctx {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::optional<std::uint64_t> known(Result<std::uint64_t> result) {
   return result.ok() ? std::optional(result.value()) : std::nullopt;
@@ -70,15 +67,13 @@ std::string_view state_name(RecordState state) {
   return "unknown";
 }
 
-Json number_or_null(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
-
 Json fields_of(const ContainerMetrics& metrics) {
   Json records = Json::array();
   for (const RecordMetrics& record : metrics.records) {
     records.push_back({{"id", record.id},
                        {"name", record.name},
                        {"size_bytes", record.size_bytes},
-                       {"resident_bytes", number_or_null(record.resident_bytes)},
+                       {"resident_bytes", record.resident_bytes},
                        {"verification", state_name(record.verification)},
                        {"views", record.views},
                        {"sessions", record.sessions}});
@@ -87,16 +82,14 @@ Json fields_of(const ContainerMetrics& metrics) {
           {"uuid", metrics.uuid},
           {"generation", metrics.generation},
           {"mapped_bytes", metrics.mapped_bytes},
-          {"resident_bytes", number_or_null(metrics.resident_bytes)},
-          {"proportional_bytes", number_or_null(metrics.proportional_bytes)},
-          {"locked_bytes", number_or_null(metrics.locked_bytes)},
+          {"resident_bytes", metrics.resident_bytes},
+          {"proportional_bytes", metrics.proportional_bytes},
+          {"locked_bytes", metrics.locked_bytes},
           {"sessions", metrics.sessions},
           {"views", metrics.views},
           {"saved_bytes", metrics.saved_bytes},
           {"records", std::move(records)}};
 }
-
-std::string text_of(const Json& json) { return json.dump(2, ' ', true, Json::error_handler_t::replace); }
 
 }  // namespace
 
@@ -116,19 +109,19 @@ RuntimeMetrics runtime_metrics() {
 }
 
 std::string to_json(const ContainerMetrics& metrics) {
-  return text_of({{"schema", "fatctx.metrics/1"}, {"container", fields_of(metrics)}});
+  return write_json({{"schema", "fatctx.metrics/1"}, {"container", fields_of(metrics)}});
 }
 
 std::string to_json(const RuntimeMetrics& metrics) {
   Json containers = Json::array();
   for (const ContainerMetrics& container : metrics.containers) containers.push_back(fields_of(container));
-  return text_of({{"schema", "fatctx.metrics/1"},
-                  {"runtime",
-                   {{"live_mappings", metrics.live_mappings},
-                    {"mapped_bytes", metrics.mapped_bytes},
-                    {"sessions", metrics.sessions},
-                    {"saved_bytes", metrics.saved_bytes},
-                    {"containers", std::move(containers)}}}});
+  return write_json({{"schema", "fatctx.metrics/1"},
+                     {"runtime",
+                      {{"live_mappings", metrics.live_mappings},
+                       {"mapped_bytes", metrics.mapped_bytes},
+                       {"sessions", metrics.sessions},
+                       {"saved_bytes", metrics.saved_bytes},
+                       {"containers", std::move(containers)}}}});
 }
 
 }  // namespace fatctx

@@ -55,6 +55,8 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
+  // False: nobody hears of it, so that what it is about need not be looked up.
+  [[nodiscard]] bool on() const noexcept { return on_; }
   void about(const RecordInfo& record) noexcept { record_ = &record; }
   void succeeded(std::uint64_t bytes) noexcept {
     ok_ = true;

@@ -1,8 +1,7 @@
 #include "runtime/observed_calls.h"
 
-#include <nlohmann/json.hpp>
-
 #include "fatctx/model.h"
+#include "runtime/device_text.h"
 #include "runtime/mapped_container.h"
 #include "runtime/observe.h"
 #include "runtime/record_reader.h"
@@ -11,8 +10,6 @@
 
 namespace fatctx {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <typename T, typename... More>
 Json gave(const Result<T>& result, const More&... more) {
@@ -30,18 +27,16 @@ Result<Container> observed_open(const std::string& path, std::string_view way, c
   }();
   if (observe::tracing()) {
     Json line = {{"call", "open"}, {"path", path}};
-    if (!way.empty()) line["way"] = way;
-    line["options"] = trace::to_json(options);
-    line["gave"] = gave(opened);
-    observe::trace_line(trace::line_of(line));
+    if (!way.empty()) line.add("way", way);
+    line.add("options", trace::to_json(options));
+    line.add("gave", gave(opened));
+    observe::trace_line(json_line(line));
   }
   return opened;
 }
 
 Json about(const Container& container, std::string_view call) {
-  Json line = {{"call", call}};
-  line.update(trace::container_fields(container));
-  return line;
+  return {{"call", call}, {"path", RecordReader::path(container)}, {"toc_hash", trace::toc_hash(container)}};
 }
 
 }  // namespace
@@ -64,17 +59,18 @@ Result<Container> Container::open_memory(ByteView bytes, const OpenOptions& opti
 Result<RecordView> Container::acquire(std::uint32_t record_id) const {
   Result<RecordView> acquired = [&] {
     observe::Span span(ProfileEventKind::kAcquire, origin_.path);
-    const RecordInfo* record = mapped_->toc().find(record_id);
-    if (record != nullptr) span.about(*record);
+    if (span.on()) {
+      if (const RecordInfo* record = mapped_->toc().find(record_id)) span.about(*record);
+    }
     Result<RecordView> result = acquire_unobserved(record_id);
     if (result.ok()) span.succeeded(result.value().size_bytes());
     return result;
   }();
   if (observe::tracing()) {
     Json line = about(*this, "view");
-    line["record"] = record_id;
-    line["gave"] = gave(acquired, *this);
-    observe::trace_line(trace::line_of(line));
+    line.add("record", record_id);
+    line.add("gave", gave(acquired, *this));
+    observe::trace_line(json_line(line));
   }
   return acquired;
 }
@@ -93,10 +89,10 @@ Result<Selection> observed_select(const Container& container, std::span<const Ca
   }();
   if (observe::tracing()) {
     Json line = about(container, "select");
-    line["device"] = Json::parse(device_to_json(device));
-    line["policy"] = trace::to_json(policy);
-    line["gave"] = gave(selected, container);
-    observe::trace_line(trace::line_of(line));
+    line.add("device", runtime::device_document(device));
+    line.add("policy", trace::to_json(policy));
+    line.add("gave", gave(selected, container));
+    observe::trace_line(json_line(line));
   }
   return selected;
 }

@@ -1,16 +1,14 @@
 #include "runtime/trace_lines.h"
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 
 namespace fatctx::trace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json names_of(const std::vector<std::uint32_t>& ids, const Container& container) {
   Json names = Json::array();
@@ -22,8 +20,7 @@ Json names_of(const std::vector<std::uint32_t>& ids, const Container& container)
 }
 
 Error unexpected(std::string_view key, const Json& found, std::string_view allowed) {
-  return {ErrorCode::kInvalidArgument, fmt::format("{}: found {}; allowed is {}", key,
-                                                   found.dump(-1, ' ', true, Json::error_handler_t::replace), allowed)};
+  return {ErrorCode::kInvalidArgument, fmt::format("{}: found {}; allowed is {}", key, json_line(found), allowed)};
 }
 
 // Reads the members of an object into variables and refuses what it does not know.
@@ -34,37 +31,39 @@ class Members {
   template <typename T>
   Members& take(const char* key, T& into) {
     ++known_;
-    if (failed_ || !json_.is_object()) return *this;
-    const auto member = json_.find(key);
-    if (member == json_.end()) {
+    const Json* member = json_.find(key);
+    if (failed_ || member == nullptr) {
       --known_;
-    } else if (fits<T>(*member)) {
-      into = member->template get<T>();
-    } else {
+    } else if (!read(*member, into)) {
       failed_ = unexpected(fmt::format("{}/{}", what_, key), *member, wanted<T>());
     }
     return *this;
   }
 
   Status end() const {
-    if (!json_.is_object()) return unexpected(what_, json_, "an object");
+    if (json_.members() == nullptr) return unexpected(what_, json_, "an object");
     if (failed_) return *failed_;
-    if (known_ != json_.size()) return unexpected(what_, json_, "an object with the keys of this version only");
+    if (known_ != json_.members()->size())
+      return unexpected(what_, json_, "an object with the keys of this version only");
     return Done{};
   }
 
  private:
-  template <typename T>
-  static bool fits(const Json& json) {
-    if constexpr (std::is_same_v<T, bool>) return json.is_boolean();
-    if constexpr (std::is_same_v<T, std::string>) return json.is_string();
-    if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
-      if (!json.is_array()) return false;
-      return std::all_of(json.begin(), json.end(), [](const Json& item) {
-        return item.is_number_unsigned() && item.get<std::uint64_t>() <= UINT32_MAX;
-      });
+  static bool read(const Json& json, bool& into) {
+    if (json.boolean() != nullptr) into = *json.boolean();
+    return json.boolean() != nullptr;
+  }
+  static bool read(const Json& json, std::string& into) {
+    if (json.text() != nullptr) into = *json.text();
+    return json.text() != nullptr;
+  }
+  static bool read(const Json& json, std::vector<std::uint32_t>& into) {
+    if (json.items() == nullptr) return false;
+    for (const Json& item : *json.items()) {
+      if (item.number() == nullptr || *item.number() > UINT32_MAX) return false;
+      into.push_back(static_cast<std::uint32_t>(*item.number()));
     }
-    return false;
+    return true;
   }
   template <typename T>
   static std::string_view wanted() {
@@ -105,15 +104,14 @@ Json gave(const RecordView& view, const Container& of) {
   const RecordInfo* record = RecordReader::of(of)->toc().find(view.record_id());
   Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
   if (record != nullptr) {
-    json["name"] = record->name;
-    json["xxh3_128"] = to_hex(record->hash.bytes);
+    json.add("name", record->name);
+    json.add("xxh3_128", to_hex(record->hash.bytes));
   }
   return json;
 }
 
-Json container_fields(const Container& container) {
-  return {{"path", RecordReader::path(container)},
-          {"toc_hash", to_hex(RecordReader::of(container)->header().toc_hash.bytes)}};
+std::string toc_hash(const Container& container) {
+  return to_hex(RecordReader::of(container)->header().toc_hash.bytes);
 }
 
 Json to_json(const OpenOptions& options) {
@@ -122,8 +120,8 @@ Json to_json(const OpenOptions& options) {
                {"require_local", options.require_local},
                {"file_mapping", file_mapping_name(options.file_mapping)}};
   // Objects of the caller cannot be written down; that they were there explains another answer.
-  if (options.mapping_provider) json["mapping_provider"] = options.mapping_provider->name();
-  if (options.allocator) json["allocator"] = options.allocator->name();
+  if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
+  if (options.allocator) json.add("allocator", options.allocator->name());
   return json;
 }
 
@@ -135,7 +133,7 @@ Json to_json(const SelectPolicy& policy) {
                {"mix_targets", policy.mix_targets},
                {"boundaries", policy.boundaries},
                {"force", policy.force}};
-  if (policy.record_override) json["record_override"] = *policy.record_override;
+  if (policy.record_override) json.add("record_override", *policy.record_override);
   return json;
 }
 
@@ -165,7 +163,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
 Result<SelectPolicy> select_policy_from(const Json& json) {
   SelectPolicy policy;
   std::string record_override;
-  const bool has_override = json.is_object() && json.contains("record_override");
+  const bool has_override = json.find("record_override") != nullptr;
   FATCTX_TRY(Members(json, "policy")
                  .take("group", policy.group)
                  .take("strict", policy.strict)
@@ -179,7 +177,5 @@ Result<SelectPolicy> select_policy_from(const Json& json) {
   if (has_override) policy.record_override = record_override;
   return policy;
 }
-
-std::string line_of(const Json& json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }
 
 }  // namespace fatctx::trace

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "fatctx/container.h"
 #include "fatctx/trace.h"
 #include "runtime/trace_lines.h"
@@ -13,11 +13,9 @@
 namespace fatctx {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kSchema = "fatctx.trace/1";
 constexpr std::size_t kMaxLine = std::size_t{1} << 20;
-constexpr int kMaxDepth = 16;  // deeper than anything a trace holds; reading is recursive
+constexpr std::size_t kMaxDepth = 16;  // deeper than anything a trace holds; reading is recursive
 
 Error at_line(std::size_t number, std::string_view what) {
   return {ErrorCode::kInvalidArgument, fmt::format("trace: line {}: {}", number, what)};
@@ -25,15 +23,21 @@ Error at_line(std::size_t number, std::string_view what) {
 
 Result<Json> parse_line(std::string_view text, std::size_t number) {
   if (text.size() > kMaxLine) return at_line(number, fmt::format("has {} bytes, at most {}", text.size(), kMaxLine));
-  const auto shallow = [](int depth, Json::parse_event_t, const Json&) { return depth <= kMaxDepth; };
-  Json json = Json::parse(text, shallow, false);
-  if (!json.is_object()) return at_line(number, "is not a JSON object");
-  return json;
+  JsonFault fault;
+  auto json = read_json(text, kMaxDepth, fault);
+  if (!json || json->members() == nullptr) return at_line(number, "is not a JSON object");
+  return *std::move(json);
 }
 
 std::string text_of(const Json& json, const char* key) {
-  const auto member = json.find(key);
-  return member != json.end() && member->is_string() ? member->get<std::string>() : std::string();
+  const Json* member = json.find(key);
+  return member != nullptr && member->text() != nullptr ? *member->text() : std::string();
+}
+
+// An object without members in place of one that is left out.
+Json object_of(const Json& json, const char* key) {
+  const Json* member = json.find(key);
+  return member == nullptr ? Json::object() : *member;
 }
 
 class Replay {
@@ -42,10 +46,11 @@ class Replay {
     const std::string call = text_of(json, "call");
     const std::string path = text_of(json, "path");
     if (path.empty()) return at_line(number, "names no \"path\"");
-    if (!json.contains("gave")) return at_line(number, "does not say what the call gave");
-    if (call == "open") return open(json, path, number);
-    if (call == "select") return select(json, path, number);
-    if (call == "view") return view(json, path, number);
+    const Json* gave = json.find("gave");
+    if (gave == nullptr) return at_line(number, "does not say what the call gave");
+    if (call == "open") return open(json, path, *gave, number);
+    if (call == "select") return select(json, path, *gave, number);
+    if (call == "view") return view(json, path, *gave, number);
     return at_line(number, fmt::format("\"call\" is \"{}\"; allowed are \"open\", \"select\" and \"view\"", call));
   }
 
@@ -61,26 +66,25 @@ class Replay {
   void compare(std::size_t number, std::string call, const Json& then, const Json& now) {
     ++report_.calls;
     if (then == now) return;
-    report_.differences.push_back({number, std::move(call), trace::line_of(then), trace::line_of(now)});
+    report_.differences.push_back({number, std::move(call), json_line(then), json_line(now)});
   }
 
-  Status open(const Json& json, const std::string& path, std::size_t number) {
-    const Json options_json = json.value("options", Json::object());
-    if (json.contains("way") || options_json.contains("mapping_provider") || options_json.contains("allocator")) {
+  Status open(const Json& json, const std::string& path, const Json& gave, std::size_t number) {
+    const Json options_json = object_of(json, "options");
+    if (json.find("way") || options_json.find("mapping_provider") || options_json.find("allocator")) {
       ++report_.skipped;
       return Done{};
     }
     auto options = trace::open_options_from(options_json);
     if (!options.ok()) return at_line(number, options.error().message);
     const auto opened = Container::open(path, options.value());
-    compare(number, "open " + path, json.at("gave"),
-            opened.ok() ? trace::gave(opened.value()) : trace::gave(opened.error()));
+    compare(number, "open " + path, gave, opened.ok() ? trace::gave(opened.value()) : trace::gave(opened.error()));
     if (opened.ok()) remember(path, opened.value());
     return Done{};
   }
 
   void remember(const std::string& path, const Container& container) {
-    std::string toc_hash = trace::container_fields(container).at("toc_hash").get<std::string>();
+    std::string toc_hash = trace::toc_hash(container);
     std::erase_if(opened_, [&](const Opened& old) { return old.path == path && old.toc_hash == toc_hash; });
     opened_.push_back({path, std::move(toc_hash), container});
   }
@@ -97,25 +101,26 @@ class Replay {
     return newest;
   }
 
-  Status select(const Json& json, const std::string& path, std::size_t number) {
+  Status select(const Json& json, const std::string& path, const Json& gave, std::size_t number) {
     const Container* container = find(json, path);
     if (container == nullptr) {
       ++report_.skipped;
       return Done{};
     }
-    auto device = device_from_json(trace::line_of(json.value("device", Json())));
+    const Json* described = json.find("device");
+    auto device = device_from_json(json_line(described == nullptr ? Json() : *described));
     if (!device.ok()) return at_line(number, device.error().message);
-    auto policy = trace::select_policy_from(json.value("policy", Json::object()));
+    auto policy = trace::select_policy_from(object_of(json, "policy"));
     if (!policy.ok()) return at_line(number, policy.error().message);
     const auto selected = container->select(device.value(), policy.value());
-    compare(number, "select " + path, json.at("gave"),
+    compare(number, "select " + path, gave,
             selected.ok() ? trace::gave(selected.value(), *container) : trace::gave(selected.error()));
     return Done{};
   }
 
-  Status view(const Json& json, const std::string& path, std::size_t number) {
-    const Json id = json.value("record", Json());
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX) {
+  Status view(const Json& json, const std::string& path, const Json& gave, std::size_t number) {
+    const Json* id = json.find("record");
+    if (id == nullptr || id->number() == nullptr || *id->number() > UINT32_MAX) {
       return at_line(number, "\"record\" is not the id of a record");
     }
     const Container* container = find(json, path);
@@ -123,9 +128,9 @@ class Replay {
       ++report_.skipped;
       return Done{};
     }
-    const auto record = id.get<std::uint32_t>();
+    const auto record = static_cast<std::uint32_t>(*id->number());
     auto acquired = container->acquire(record);
-    compare(number, fmt::format("view {} record {}", path, record), json.at("gave"),
+    compare(number, fmt::format("view {} record {}", path, record), gave,
             acquired.ok() ? trace::gave(acquired.value(), *container) : trace::gave(acquired.error()));
     if (acquired.ok()) views_.push_back(std::move(acquired).value());
     return Done{};

@@ -156,13 +156,7 @@ TEST_P(AllocationFails, IsAnErrorOrAnExceptionAndLeavesNothing) {
   EXPECT_EQ(again.value(), good.value());
 }
 
-std::vector<Way> ways_without_json() {
-  std::vector<Way> ways = faults::ways();
-  std::erase_if(ways, [](const Way& way) { return way.makes_json; });
-  return ways;
-}
-
-INSTANTIATE_TEST_SUITE_P(Ways, AllocationFails, ::testing::ValuesIn(ways_without_json()), faults::name_of);
+INSTANTIATE_TEST_SUITE_P(Ways, AllocationFails, ::testing::ValuesIn(faults::ways()), faults::name_of);
 
 TEST(AllocationFailsOnALiveContainer, AndItsHoldersNoticeNothing) {
   const Folder folder;

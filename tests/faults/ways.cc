@@ -95,6 +95,7 @@ Result<std::string> traced(const std::string& path) {
     ~Stop() { set_trace({}); }
   } const stop;
   std::string trace;
+  trace.reserve(std::size_t{1} << 20);  // half a line would be no trace
   set_trace([&](std::string_view line) { trace.append(line).append("\n"); });
   FATCTX_ASSIGN(std::string text, whole_model(path, {}));
   set_trace({});
@@ -199,7 +200,7 @@ std::vector<Way> ways() {
        },
        10},
       {"profile", profiled, 10},
-      {.name = "trace and replay", .work = traced, .least_calls = 20, .makes_json = true},
+      {"trace and replay", traced, 20},
       {"describe",
        [=](const std::string& path) {
          return opened(path, [](const Container& container) -> Result<std::string> {

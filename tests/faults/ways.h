@@ -15,8 +15,7 @@ struct Way {
   const char* name;
   // What the way gave, so that two runs can be compared. The file is one of testing::pack_small_model().
   std::function<Result<std::string>(const std::string& path)> work;
-  int least_calls;          // to the system, in a good run
-  bool makes_json = false;  // nlohmann-json takes memory in destructors, so that it ends the process when there is none
+  int least_calls;  // to the system, in a good run
 };
 
 [[nodiscard]] std::vector<Way> ways();

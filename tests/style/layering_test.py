@@ -36,6 +36,7 @@ SEAMS = {
     "boost/": ("src/mapping/",),
     "google/protobuf/": ("src/container/metadata_codec.cc",),
     "xxhash.h": ("src/container/hash.cc",),
+    "nlohmann/": ("tools/",),
     "lz4": ("src/container/codec.cc",),
     "sodium": ("src/container/signature.cc",),
     "onnx/": ("tools/onnx_import.cc",),

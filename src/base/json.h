@@ -1,0 +1,121 @@
+// A JSON document in memory that can be given up when memory runs out.
+//
+// In place of a library, because those at hand end the process when there is none left (docs/decisions/0008). Members
+// keep their order, and a key stands once in an object. Numbers are integers of 64 bits; others are kept as they were
+// written, to be shown.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace fatctx {
+
+struct JsonStyle {
+  int indent = 2;     // blanks for each level; below 0: all in one line
+  bool ascii = true;  // what is not ASCII as \u escapes
+};
+
+template <typename T>
+concept JsonNatural = std::unsigned_integral<T> && !std::same_as<T, bool>;
+
+class Json {
+ public:
+  struct Member;
+  using Array = std::vector<Json>;
+  using Object = std::vector<Member>;
+
+  // Implicit, so that a document is written as it looks: {{"id", 3}, {"name", "m"}}.
+  Json() noexcept = default;
+  Json(std::nullptr_t) noexcept {}
+  template <std::same_as<bool> T>
+  Json(T value) noexcept : value_(value) {}
+  template <std::signed_integral T>
+  Json(T value) noexcept : value_(std::int64_t{value}) {
+    if (value >= 0) value_ = static_cast<std::uint64_t>(value);  // one form for each number, or equal ones would differ
+  }
+  template <JsonNatural T>
+  Json(T value) noexcept : value_(std::uint64_t{value}) {}
+  Json(std::string value) noexcept : value_(std::move(value)) {}
+  Json(std::string_view value) : value_(std::string(value)) {}
+  Json(const char* value) : value_(std::string(value)) {}
+  template <typename T>
+  Json(const std::optional<T>& value) {
+    if (value) *this = Json(*value);
+  }
+  template <typename T>
+  Json(const std::vector<T>& values) : Json(std::span<const T>(values)) {}
+  template <typename T>
+  Json(std::span<const T> values) : value_(Array(values.begin(), values.end())) {}
+  Json(std::initializer_list<Member> members);
+
+  [[nodiscard]] static Json array() { return Json(Kind(Array())); }
+  [[nodiscard]] static Json object() { return Json(Kind(Object())); }
+
+  [[nodiscard]] bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value_); }
+  // Null if it is of another kind.
+  [[nodiscard]] const bool* boolean() const noexcept { return std::get_if<bool>(&value_); }
+  [[nodiscard]] const std::uint64_t* number() const noexcept { return std::get_if<std::uint64_t>(&value_); }
+  [[nodiscard]] const std::string* text() const noexcept { return std::get_if<std::string>(&value_); }
+  [[nodiscard]] const Array* items() const noexcept { return std::get_if<Array>(&value_); }
+  [[nodiscard]] const Object* members() const noexcept { return std::get_if<Object>(&value_); }
+
+  // The member of an object; null if there is none or if this is no object. Looks at one member after the other.
+  [[nodiscard]] const Json* find(std::string_view key) const noexcept;
+
+  // Adds an item to an array.
+  void push_back(Json item);
+  // Adds a member to an object, which must not have one of that name.
+  void add(std::string key, Json value);
+
+  [[nodiscard]] bool operator==(const Json& other) const = default;
+
+ private:
+  friend class JsonReader;
+  friend class JsonWriter;
+  struct OtherNumber {
+    std::string text;
+
+    [[nodiscard]] bool operator==(const OtherNumber& other) const = default;
+  };
+  using Kind = std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, OtherNumber, std::string, Array, Object>;
+  explicit Json(Kind value) noexcept : value_(std::move(value)) {}
+
+  Kind value_;
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
+
+  [[nodiscard]] bool operator==(const Member& other) const = default;
+};
+
+// What is not UTF-8 becomes U+FFFD: names of a container are foreign text.
+[[nodiscard]] std::string write_json(const Json& json, const JsonStyle& style = {});
+// One line, pure ASCII.
+[[nodiscard]] std::string json_line(const Json& json);
+
+struct JsonFault {
+  enum class Kind : std::uint8_t { kNotJson, kTooDeep, kKeyTwice };
+  Kind kind = Kind::kNotJson;
+  std::size_t position = 0;  // kNotJson: the byte from which on it is none, counted from 1
+  std::string pointer;       // kKeyTwice: RFC 6901, of the key
+};
+
+// Reads one document that is nothing but JSON (RFC 8259, in UTF-8, with or without a byte order mark) and no deeper
+// than `max_depth` arrays and objects. Nothing, with `fault` filled in, if it is not that.
+[[nodiscard]] std::optional<Json> read_json(std::string_view text, std::size_t max_depth, JsonFault& fault);
+
+// "/" and the key, with "~" and "/" in it escaped (RFC 6901).
+[[nodiscard]] std::string json_pointer_to(std::string_view key);
+
+}  // namespace fatctx

@@ -1,0 +1,108 @@
+// Our reader and writer against a well-known library: they agree on what is JSON and on every value in it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace fatctx {
+namespace {
+
+using Oracle = nlohmann::ordered_json;
+
+constexpr std::size_t kDeep = 64;
+
+// Fractions and longer numbers are kept as they were written, which the oracle does not.
+bool has_other_numbers(const Oracle& json) {
+  if (json.is_number_float()) return true;
+  if (!json.is_structured()) return false;
+  return std::any_of(json.begin(), json.end(), [](const Oracle& item) { return has_other_numbers(item); });
+}
+
+// The oracle refuses numbers that no double holds.
+bool has_long_exponent(const std::string& text) {
+  static const std::regex exponent("[eE][+-]?[0-9]{3}");
+  return std::regex_search(text, exponent);
+}
+
+struct Count {
+  int both_take = 0;
+  int both_refuse = 0;
+};
+
+void compare(const std::string& text, Count& count) {
+  if (text.find('\0') != std::string::npos) return;  // the end of the text for the oracle
+  if (has_long_exponent(text)) return;
+  JsonFault fault;
+  const auto ours = read_json(text, kDeep, fault);
+  const Oracle theirs = Oracle::parse(text, nullptr, false);
+  if (ours) {
+    ASSERT_FALSE(theirs.is_discarded()) << text;
+    ++count.both_take;
+    if (has_other_numbers(theirs)) return;
+    EXPECT_EQ(write_json(*ours), theirs.dump(2, ' ', true)) << text;
+    EXPECT_EQ(write_json(*ours, {.ascii = false}), theirs.dump(2)) << text;
+    EXPECT_EQ(json_line(*ours), theirs.dump(-1, ' ', true)) << text;
+  } else if (fault.kind == JsonFault::Kind::kNotJson) {
+    EXPECT_TRUE(theirs.is_discarded()) << text << " from byte " << fault.position;
+    ++count.both_refuse;
+  }
+}
+
+const std::vector<std::string>& seeds() {
+  static const std::vector<std::string> texts = {
+      R"({"schema":"fatctx.device/1","backend":"cpu","features":["dotprod","i8mm"],"vtcm_mb":8})",
+      R"([null,true,false,0,-0,1,-1,1.5,-2e3,1E+2,1e-2,18446744073709551615,-9223372036854775808])",
+      R"(["\u0000\u001f\u00e4\ud83d\ude00\\\"\/\b\f\n\r\t"," \u007f ä € 😀"])",
+      R"( { "a" : { "b" : [ [ ] , { } , [ { "c" : [ 1 , 2 ] } ] ] } , "" : "" } )",
+      "\xEF\xBB\xBF{\"k\":\t[\r\n1 ]}",
+  };
+  return texts;
+}
+
+TEST(JsonAgainstAnOracle, AgreesOnTheSeeds) {
+  Count count;
+  for (const std::string& text : seeds()) compare(text, count);
+  EXPECT_EQ(count.both_take, static_cast<int>(seeds().size()));
+}
+
+TEST(JsonAgainstAnOracle, AgreesOnEveryPrefixAndOnEveryByteInEveryPlace) {
+  Count count;
+  for (const std::string& text : seeds()) {
+    for (std::size_t size = 0; size < text.size(); ++size) compare(text.substr(0, size), count);
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      for (int byte = 1; byte < 256; ++byte) {
+        std::string other = text;
+        other[at] = static_cast<char>(byte);
+        compare(other, count);
+      }
+    }
+  }
+  EXPECT_GT(count.both_take, 1'000);
+  EXPECT_GT(count.both_refuse, 10'000);
+}
+
+TEST(JsonAgainstAnOracle, AgreesOnSpliced) {
+  Count count;
+  std::mt19937 random(20260214);
+  const auto below = [&](std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end)(random); };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = seeds()[below(seeds().size() - 1)];
+    for (std::size_t rounds = below(3) + 1; rounds > 0; --rounds) {
+      const std::string& other = seeds()[below(seeds().size() - 1)];
+      const std::size_t from = below(other.size());
+      const std::size_t at = below(text.size());
+      text.replace(at, below(text.size() - at), other.substr(from, below(other.size() - from)));
+    }
+    compare(text, count);
+  }
+  EXPECT_GT(count.both_refuse, 1'000);
+}
+
+}  // namespace
+}  // namespace fatctx
