@@ -27,9 +27,7 @@ struct BoundTensorTable {
 };
 
 VerifyPolicy verify_from(const std::string& word) {
-  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone, VerifyPolicy::kPrivateCopy}) {
-    if (word == verify_policy_name(policy)) return policy;
-  }
+  if (const auto policy = verify_policy_from_name(word)) return *policy;
   raise_error(
       Error{ErrorCode::kInvalidArgument,
             fmt::format("verify is {}; allowed are 'record_on_acquire', 'none' and 'private_copy'", quoted(word)),
@@ -37,9 +35,7 @@ VerifyPolicy verify_from(const std::string& word) {
 }
 
 FileMapping file_mapping_from(const std::string& word) {
-  for (const FileMapping mapping : {FileMapping::kAuto, FileMapping::kRequire, FileMapping::kDisabled}) {
-    if (word == file_mapping_name(mapping)) return mapping;
-  }
+  if (const auto mapping = file_mapping_from_name(word)) return *mapping;
   raise_error(Error{ErrorCode::kInvalidArgument,
                     fmt::format("file_mapping is {}; allowed are 'auto', 'require' and 'disabled'", quoted(word)),
                     {}});
