@@ -131,10 +131,9 @@ int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* 
 
 int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    const auto& degraded = object.report.degraded;
     FATCTX_TRY(not_null(text, "text"));
-    if (index >= degraded.size()) return no_such_index(index, degraded.size(), "damaged copy");
-    *text = text_out(degraded[static_cast<std::size_t>(index)]);
+    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.degraded, index, "damaged copy"));
+    *text = text_out(*found);
     return fatctx::Done{};
   });
 }
@@ -150,9 +149,8 @@ int32_t fatctx_container_record_count(fatctx_container container, uint64_t* coun
 int32_t fatctx_container_record_at(fatctx_container container, uint64_t index, fatctx_record_info* record,
                                    fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    const auto records = object.container.records();
-    if (index >= records.size()) return no_such_index(index, records.size(), "record");
-    return write_sized(record_out(records[static_cast<std::size_t>(index)]), record, "record");
+    FATCTX_ASSIGN(const fatctx::RecordInfo* const found, item_at(object.container.records(), index, "record"));
+    return write_sized(record_out(*found), record, "record");
   });
 }
 

@@ -143,7 +143,16 @@ std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) n
   });
 }
 
-[[nodiscard]] Error no_such_index(std::uint64_t index, std::size_t count, std::string_view what);
+// An index of the caller, checked; `what` names the things that are counted. Errors: not_found.
+[[nodiscard]] Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what);
+
+// Lifetime: the item is that of what `items` stands for.
+template <typename Items>
+[[nodiscard]] auto item_at(const Items& items, std::uint64_t index, std::string_view what)
+    -> Result<decltype(items.data())> {
+  FATCTX_ASSIGN(const std::size_t at, index_in(index, items.size(), what));
+  return items.data() + at;
+}
 
 // Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.
 [[nodiscard]] Progress progress_in(fatctx_progress callback, void* user);

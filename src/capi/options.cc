@@ -5,8 +5,10 @@
 
 namespace fatctx::capi {
 
-Error no_such_index(std::uint64_t index, std::size_t count, std::string_view what) {
-  return {ErrorCode::kNotFound, fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
+Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what) {
+  if (index < count) return static_cast<std::size_t>(index);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
 }
 
 Progress progress_in(fatctx_progress callback, void* user) {
