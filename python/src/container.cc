@@ -202,7 +202,7 @@ void bind_container_class(nb::module_& module) {
           "took the place of the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
           "they are. Raises what open() raises.")
       .def(
-          "check", [](const Container& self) { (void)take(without_gil([&] { return self.check(); })); },
+          "check", [](const Container& self) { take_status(without_gil([&] { return self.check(); })); },
           nb::sig("def check(self) -> None"),
           "Is the file still what was opened, and were all mapped bytes there? What a user of views asks before it\n"
           "trusts a result. Raises Changed, MappingLost (only with the guard installed) or Io.")

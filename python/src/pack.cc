@@ -208,9 +208,7 @@ void bind_pack(nb::module_& module) {
                        .model_name = std::move(model_name),
                        .options = options_from(options),
                        .progress = call.callback()});
-        for (const nb::handle record : records) {
-          static_cast<void>(take(packer.add(nb::cast<PackRecord>(record))));
-        }
+        for (const nb::handle record : records) take_status(packer.add(nb::cast<PackRecord>(record)));
         auto report = without_gil([&] { return packer.publish(target); });
         call.finish();
         return take(std::move(report));
