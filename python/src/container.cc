@@ -27,18 +27,11 @@ struct BoundTensorTable {
 };
 
 VerifyPolicy verify_from(const std::string& word) {
-  if (const auto policy = verify_policy_from_name(word)) return *policy;
-  raise_error(
-      Error{ErrorCode::kInvalidArgument,
-            fmt::format("verify is {}; allowed are 'record_on_acquire', 'none' and 'private_copy'", quoted(word)),
-            {}});
+  return known_word(verify_policy_from_name(word), "verify", word, "'record_on_acquire', 'none' and 'private_copy'");
 }
 
 FileMapping file_mapping_from(const std::string& word) {
-  if (const auto mapping = file_mapping_from_name(word)) return *mapping;
-  raise_error(Error{ErrorCode::kInvalidArgument,
-                    fmt::format("file_mapping is {}; allowed are 'auto', 'require' and 'disabled'", quoted(word)),
-                    {}});
+  return known_word(file_mapping_from_name(word), "file_mapping", word, "'auto', 'require' and 'disabled'");
 }
 
 // What verify() found, in Python's terms: the findings are exceptions that nobody raised.

@@ -21,18 +21,11 @@
 namespace fatctx::python {
 namespace {
 
-template <typename T>
-T known_word(std::optional<T> value, const char* what, const std::string& word, const char* allowed) {
-  if (value) return *value;
-  raise_error(
-      Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
-}
-
 Sharing sharing_from(const std::string& word) {
   if (word == "off") return Sharing::kOff;
   if (word == "pages") return Sharing::kPages;
   if (word == "bytes") return Sharing::kBytes;
-  return known_word<Sharing>(std::nullopt, "sharing", word, "off, pages, bytes");
+  refuse_word("sharing", word, "off, pages, bytes");
 }
 
 // Bytes-like objects are copied, everything else is a path.
