@@ -184,20 +184,15 @@ int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_
   });
 }
 
-int32_t fatctx_container_info_json(fatctx_container container, uint32_t parts, char* buffer, size_t capacity,
-                                   size_t* size, fatctx_error* error) {
+int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
+                                   size_t capacity, size_t* size, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    constexpr std::uint32_t kAll = FATCTX_INFO_GRAPHS | FATCTX_INFO_OPTIONS;
-    if ((parts & ~kAll) != 0) {
-      return fatctx::Error{fatctx::ErrorCode::kInvalidArgument,
-                           fmt::format("parts is {:#x}; allowed are sums of FATCTX_INFO_GRAPHS (1) and "
-                                       "FATCTX_INFO_OPTIONS (2)",
-                                       parts)};
-    }
+    fatctx_info_parts given = {};
+    if (parts != nullptr) FATCTX_TRY(read_sized(parts, given));
+    fatctx::InfoParts wanted{.graphs = given.graphs != 0, .options = given.options != 0};
+    if (given.tensors_of != 0) wanted.tensors_of = given.tensors_of;
     FATCTX_ASSIGN(const fatctx::ContainerDescription description, object.container.describe());
-    FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description,
-                                                            {.graphs = (parts & FATCTX_INFO_GRAPHS) != 0,
-                                                             .options = (parts & FATCTX_INFO_OPTIONS) != 0}));
+    FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description, wanted));
     return put_text(json, buffer, capacity, size);
   });
 }
