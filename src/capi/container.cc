@@ -66,7 +66,7 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
   out.signed_file = flag(report.signed_file);
   out.remote_filesystem = flag(report.remote_filesystem);
   out.already_live = flag(report.already_live);
-  out.verify = report.verify == VerifyPolicy::kNone ? FATCTX_VERIFY_NONE : FATCTX_VERIFY_RECORD_ON_ACQUIRE;
+  out.verify = static_cast<std::uint32_t>(report.verify);
   out.mapped = flag(report.mapped);
   out.copy_reason = text_out(report.copy_reason);
   std::memcpy(out.toc_hash, report.toc_hash.bytes.data(), sizeof out.toc_hash);
