@@ -33,6 +33,7 @@ enum class VerifyPolicy : std::uint8_t {
   kPrivateCopy,
 };
 [[nodiscard]] std::string_view verify_policy_name(VerifyPolicy policy) noexcept;  // "record_on_acquire", "none", ...
+[[nodiscard]] std::optional<VerifyPolicy> verify_policy_from_name(std::string_view name) noexcept;
 
 struct OpenOptions {
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;

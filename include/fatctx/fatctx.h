@@ -235,6 +235,7 @@ FATCTX_API const char* fatctx_level_name(uint32_t level);
 FATCTX_API const char* fatctx_axis_id(uint32_t axis);
 FATCTX_API const char* fatctx_access_path_name(uint32_t access_path);
 FATCTX_API const char* fatctx_codec_name(uint32_t codec);
+FATCTX_API const char* fatctx_verify_policy_name(uint32_t verify);
 FATCTX_API const char* fatctx_file_mapping_name(uint32_t file_mapping);
 FATCTX_API const char* fatctx_prefetch_method_name(uint32_t method);
 FATCTX_API const char* fatctx_profile_level_name(uint32_t level);
@@ -242,6 +243,12 @@ FATCTX_API const char* fatctx_profile_event_name(uint32_t kind);
 // Numbers for words; 0 for a word that is not known, and for null.
 FATCTX_API uint32_t fatctx_record_type_from_name(const char* name);
 FATCTX_API uint32_t fatctx_dtype_from_name(const char* name);
+// The same where 0 has a meaning: FATCTX_UNKNOWN for a word that is not known, and for null.
+#define FATCTX_UNKNOWN 0xFFFFFFFFu
+FATCTX_API uint32_t fatctx_codec_from_name(const char* name);
+FATCTX_API uint32_t fatctx_verify_policy_from_name(const char* name);
+FATCTX_API uint32_t fatctx_file_mapping_from_name(const char* name);
+FATCTX_API uint32_t fatctx_profile_level_from_name(const char* name);
 FATCTX_API uint32_t fatctx_dtype_bits(uint32_t dtype);  // bits an element takes; 0 for a number that is not listed
 
 // XXH3-128 in canonical byte order, into 16 bytes at `hash`: tells accidents, not forgeries. `bytes` may be null if
@@ -467,12 +474,17 @@ FATCTX_API int32_t fatctx_container_find(fatctx_container container, const char*
 FATCTX_API int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_id, uint32_t* ids,
                                                uint64_t capacity, uint64_t* count, fatctx_error* error);
 
-// Parts of fatctx_container_info_json() besides file and records.
-enum { FATCTX_INFO_GRAPHS = 1, FATCTX_INFO_OPTIONS = 2 };
-// File, records and their description as JSON, schema "fatctx.info/1". `parts`: a sum of FATCTX_INFO_...
-// Errors: malformed, checksum_mismatch, io (the description); invalid_argument (a part that is not listed).
-FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, uint32_t parts, char* buffer, size_t capacity,
-                                              size_t* size, fatctx_error* error);
+typedef struct fatctx_info_parts {  // what is wanted besides file and records
+  uint32_t struct_size;
+  uint32_t graphs;      // 0
+  uint32_t options;     // 0
+  uint32_t tensors_of;  // id of a weight blob; 0, which is none
+} fatctx_info_parts;
+FATCTX_API void fatctx_info_parts_init(fatctx_info_parts* parts, size_t struct_size);
+// File, records and their description as JSON, schema "fatctx.info/1". `parts`: null for none of them.
+// Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors.
+FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
+                                              size_t capacity, size_t* size, fatctx_error* error);
 
 // Views of a record's bytes, checked by the open policy before they are handed out.
 // Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.

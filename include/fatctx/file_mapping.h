@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@ enum class FileMapping : std::uint8_t {
   kDisabled,  // `disable_file_mapping`: copy, do not map
 };
 [[nodiscard]] std::string_view file_mapping_name(FileMapping mapping) noexcept;  // "auto", "require", "disabled"
+[[nodiscard]] std::optional<FileMapping> file_mapping_from_name(std::string_view name) noexcept;
 
 // What a consumer says of itself, before anything is handed to it.
 struct MappingSupport {

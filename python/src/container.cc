@@ -27,22 +27,11 @@ struct BoundTensorTable {
 };
 
 VerifyPolicy verify_from(const std::string& word) {
-  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone, VerifyPolicy::kPrivateCopy}) {
-    if (word == verify_policy_name(policy)) return policy;
-  }
-  raise_error(
-      Error{ErrorCode::kInvalidArgument,
-            fmt::format("verify is {}; allowed are 'record_on_acquire', 'none' and 'private_copy'", quoted(word)),
-            {}});
+  return known_word(verify_policy_from_name(word), "verify", word, "'record_on_acquire', 'none' and 'private_copy'");
 }
 
 FileMapping file_mapping_from(const std::string& word) {
-  for (const FileMapping mapping : {FileMapping::kAuto, FileMapping::kRequire, FileMapping::kDisabled}) {
-    if (word == file_mapping_name(mapping)) return mapping;
-  }
-  raise_error(Error{ErrorCode::kInvalidArgument,
-                    fmt::format("file_mapping is {}; allowed are 'auto', 'require' and 'disabled'", quoted(word)),
-                    {}});
+  return known_word(file_mapping_from_name(word), "file_mapping", word, "'auto', 'require' and 'disabled'");
 }
 
 // What verify() found, in Python's terms: the findings are exceptions that nobody raised.
@@ -206,7 +195,7 @@ void bind_container_class(nb::module_& module) {
           "took the place of the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
           "they are. Raises what open() raises.")
       .def(
-          "check", [](const Container& self) { (void)take(without_gil([&] { return self.check(); })); },
+          "check", [](const Container& self) { take_status(without_gil([&] { return self.check(); })); },
           nb::sig("def check(self) -> None"),
           "Is the file still what was opened, and were all mapped bytes there? What a user of views asks before it\n"
           "trusts a result. Raises Changed, MappingLost (only with the guard installed) or Io.")

@@ -25,6 +25,10 @@ template <typename T>
   if (!result.ok()) raise_error(result.error());
   return std::move(result).value();
 }
+// The exception, if there is one. Requires: the GIL.
+inline void take_status(const Status& status) {
+  if (!status.ok()) raise_error(status.error());
+}
 
 // Runs `work` with the GIL released: for everything that may read a file or wait for another thread that does.
 template <typename Work>

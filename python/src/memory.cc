@@ -76,10 +76,6 @@ class SinkCall {
   std::optional<nb::python_error> raised_;
 };
 
-void take_status(Status status) {
-  if (!status.ok()) raise_error(status.error());
-}
-
 void bind_prefetch(nb::module_& module) {
   nb::class_<PrefetchReport>(module, "PrefetchReport", "What a prefetch did. Immutable; usable from any thread.")
       .def_ro("asked_bytes", &PrefetchReport::asked_bytes, "Size of the records.")
@@ -149,7 +145,7 @@ void bind_release_and_lock(nb::module_& module) {
 
 void bind_mapping_guard(nb::module_& module) {
   module.def(
-      "install_mapping_guard", [] { (void)take(install_mapping_guard()); },
+      "install_mapping_guard", [] { take_status(install_mapping_guard()); },
       nb::sig("def install_mapping_guard() -> None"),
       "Installs a handler of SIGBUS for the whole process, for good: bytes of a file that was cut while it was mapped\n"
       "read as zeros, and Container.check(), Session.end() and whatever else is asked of that container raise\n"
@@ -227,10 +223,10 @@ void stream_to(const Container& container, std::uint32_t record_id, const nb::ob
   ProgressCall progress_call(std::move(progress));
   const ByteSink pass_on = sink_call.callback();
   const Progress callback = progress_call.callback();
-  Status status = without_gil([&] { return stream_record(container, record_id, pass_on, callback); });
+  const Status status = without_gil([&] { return stream_record(container, record_id, pass_on, callback); });
   sink_call.finish();
   progress_call.finish();
-  take_status(std::move(status));
+  take_status(status);
 }
 
 void extract_to(const Container& container, std::uint32_t record_id, nb::handle path, bool overwrite,
@@ -238,9 +234,9 @@ void extract_to(const Container& container, std::uint32_t record_id, nb::handle 
   const std::string target = path_from(path);
   ProgressCall call(std::move(progress));
   const Progress callback = call.callback();
-  Status status = without_gil([&] { return extract_record(container, record_id, target, overwrite, callback); });
+  const Status status = without_gil([&] { return extract_record(container, record_id, target, overwrite, callback); });
   call.finish();
-  take_status(std::move(status));
+  take_status(status);
 }
 
 void bind_memory(nb::module_& module) {

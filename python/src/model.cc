@@ -86,7 +86,7 @@ void bind_session(nb::module_& module) {
           "end",
           [](const BoundSession& self) {
             Session ended = self.session;
-            (void)take(without_gil([&] { return ended.end(); }));
+            take_status(without_gil([&] { return ended.end(); }));
           },
           nb::sig("def end(self) -> None"),
           "Says whether what was computed from the views of this session can be trusted. Views that Python holds stay\n"

@@ -47,10 +47,7 @@ class HeldFunction {
 };
 
 ProfileLevel level_from(const std::string& word) {
-  if (const auto level = profile_level_from_name(word)) return *level;
-  raise_error(Error{ErrorCode::kInvalidArgument,
-                    fmt::format("the profile level is {}; allowed are 'off', 'basic' and 'detailed'", quoted(word)),
-                    {}});
+  return known_word(profile_level_from_name(word), "the profile level", word, "'off', 'basic' and 'detailed'");
 }
 
 nb::object as_dict(const std::string& json) { return nb::module_::import_("json").attr("loads")(json); }

@@ -21,18 +21,11 @@
 namespace fatctx::python {
 namespace {
 
-template <typename T>
-T known_word(std::optional<T> value, const char* what, const std::string& word, const char* allowed) {
-  if (value) return *value;
-  raise_error(
-      Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
-}
-
 Sharing sharing_from(const std::string& word) {
   if (word == "off") return Sharing::kOff;
   if (word == "pages") return Sharing::kPages;
   if (word == "bytes") return Sharing::kBytes;
-  return known_word<Sharing>(std::nullopt, "sharing", word, "off, pages, bytes");
+  refuse_word("sharing", word, "off, pages, bytes");
 }
 
 // Bytes-like objects are copied, everything else is a path.
@@ -208,9 +201,7 @@ void bind_pack(nb::module_& module) {
                        .model_name = std::move(model_name),
                        .options = options_from(options),
                        .progress = call.callback()});
-        for (const nb::handle record : records) {
-          static_cast<void>(take(packer.add(nb::cast<PackRecord>(record))));
-        }
+        for (const nb::handle record : records) take_status(packer.add(nb::cast<PackRecord>(record)));
         auto report = without_gil([&] { return packer.publish(target); });
         call.finish();
         return take(std::move(report));

@@ -202,6 +202,11 @@ nb::str to_str(std::string_view utf8) { return nb::str(utf8.data(), utf8.size())
 
 std::string quoted(std::string_view text) { return nb::cast<std::string>(nb::repr(text_for_people(text))); }
 
+void refuse_word(std::string_view what, std::string_view word, std::string_view allowed) {
+  raise_error(
+      Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
+}
+
 nb::object version_or_none(const Version& version) {
   if (!version.known()) return nb::none();
   return to_str(to_text(version));

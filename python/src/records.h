@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,14 @@ struct BoundKey {
 [[nodiscard]] nb::str to_str(std::string_view utf8);
 // 'text' with Python's own quoting.
 [[nodiscard]] std::string quoted(std::string_view text);
+[[noreturn]] void refuse_word(std::string_view what, std::string_view word, std::string_view allowed);
+// What a word stands for. Raises InvalidArgument, with the words that are `allowed` instead.
+template <typename T>
+[[nodiscard]] T known_word(std::optional<T> value, std::string_view what, std::string_view word,
+                           std::string_view allowed) {
+  if (!value) refuse_word(what, word, allowed);
+  return *value;
+}
 // None for a version that is not known.
 [[nodiscard]] nb::object version_or_none(const Version& version);
 // "" is the unknown version. Raises InvalidArgument.

@@ -7,16 +7,13 @@
 #include <limits>
 #include <utility>
 
+#include "base/named_values.h"
 #include "fatctx/base/checked.h"
 
 namespace fatctx {
 namespace {
 
-struct RecordTypeRow {
-  RecordType type;
-  std::string_view name;
-};
-constexpr RecordTypeRow kRecordTypes[] = {
+constexpr NamedValue<RecordType> kRecordTypes[] = {
     {RecordType::kContextBinary, "context_binary"},
     {RecordType::kWeightBlob, "weight_blob"},
     {RecordType::kTensorTable, "tensor_table"},
@@ -26,17 +23,13 @@ constexpr RecordTypeRow kRecordTypes[] = {
     {RecordType::kOpaque, "opaque"},
 };
 
-struct CodecRow {
-  Codec codec;
-  std::string_view name;
-};
-constexpr CodecRow kCodecs[] = {
+constexpr NamedValue<Codec> kCodecs[] = {
     {Codec::kNone, "none"},
     {Codec::kLz4, "lz4"},
 };
 
 struct DTypeRow {
-  DType dtype;
+  DType value;
   std::string_view name;
   std::uint32_t bits;
 };
@@ -48,12 +41,6 @@ constexpr DTypeRow kDTypes[] = {
     {DType::kBool, "bool", 8},      {DType::kI4, "int4", 4},      {DType::kU4, "uint4", 4},
 };
 
-const DTypeRow* find_dtype(DType dtype) noexcept {
-  const auto* row =
-      std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](const auto& r) { return r.dtype == dtype; });
-  return row == std::end(kDTypes) ? nullptr : row;
-}
-
 Error not_a_version(std::string_view text, std::string_view why) {
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("version \"{}\": {}; write one to four numbers up to 65535 with dots between them, such as "
@@ -63,33 +50,13 @@ Error not_a_version(std::string_view text, std::string_view why) {
 
 }  // namespace
 
-std::string_view record_type_name(RecordType type) noexcept {
-  for (const auto& row : kRecordTypes) {
-    if (row.type == type) return row.name;
-  }
-  return "unknown";
-}
+std::string_view record_type_name(RecordType type) noexcept { return name_in(kRecordTypes, type); }
 
-std::optional<RecordType> record_type_from_name(std::string_view name) noexcept {
-  for (const auto& row : kRecordTypes) {
-    if (row.name == name) return row.type;
-  }
-  return std::nullopt;
-}
+std::optional<RecordType> record_type_from_name(std::string_view name) noexcept { return value_in(kRecordTypes, name); }
 
-std::string_view codec_name(Codec codec) noexcept {
-  for (const auto& row : kCodecs) {
-    if (row.codec == codec) return row.name;
-  }
-  return "unknown";
-}
+std::string_view codec_name(Codec codec) noexcept { return name_in(kCodecs, codec); }
 
-std::optional<Codec> codec_from_name(std::string_view name) noexcept {
-  for (const auto& row : kCodecs) {
-    if (row.name == name) return row.codec;
-  }
-  return std::nullopt;
-}
+std::optional<Codec> codec_from_name(std::string_view name) noexcept { return value_in(kCodecs, name); }
 
 Result<Version> parse_version(std::string_view text) {
   std::string_view rest = text;
@@ -184,20 +151,12 @@ std::string target_text(const SelectionKey& key) {
   return text.empty() ? "no target" : text;
 }
 
-std::string_view dtype_name(DType dtype) noexcept {
-  const DTypeRow* row = find_dtype(dtype);
-  return row == nullptr ? "unknown" : row->name;
-}
+std::string_view dtype_name(DType dtype) noexcept { return name_in(kDTypes, dtype); }
 
-std::optional<DType> dtype_from_name(std::string_view name) noexcept {
-  for (const auto& row : kDTypes) {
-    if (row.name == name) return row.dtype;
-  }
-  return std::nullopt;
-}
+std::optional<DType> dtype_from_name(std::string_view name) noexcept { return value_in(kDTypes, name); }
 
 std::uint32_t dtype_bits(DType dtype) noexcept {
-  const DTypeRow* row = find_dtype(dtype);
+  const DTypeRow* row = row_of(kDTypes, dtype);
   return row == nullptr ? 0 : row->bits;
 }
 

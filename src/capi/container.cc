@@ -66,7 +66,7 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
   out.signed_file = flag(report.signed_file);
   out.remote_filesystem = flag(report.remote_filesystem);
   out.already_live = flag(report.already_live);
-  out.verify = report.verify == VerifyPolicy::kNone ? FATCTX_VERIFY_NONE : FATCTX_VERIFY_RECORD_ON_ACQUIRE;
+  out.verify = static_cast<std::uint32_t>(report.verify);
   out.mapped = flag(report.mapped);
   out.copy_reason = text_out(report.copy_reason);
   std::memcpy(out.toc_hash, report.toc_hash.bytes.data(), sizeof out.toc_hash);
@@ -131,10 +131,9 @@ int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* 
 
 int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    const auto& degraded = object.report.degraded;
     FATCTX_TRY(not_null(text, "text"));
-    if (index >= degraded.size()) return no_such_index(index, degraded.size(), "damaged copy");
-    *text = text_out(degraded[static_cast<std::size_t>(index)]);
+    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.degraded, index, "damaged copy"));
+    *text = text_out(*found);
     return fatctx::Done{};
   });
 }
@@ -150,9 +149,8 @@ int32_t fatctx_container_record_count(fatctx_container container, uint64_t* coun
 int32_t fatctx_container_record_at(fatctx_container container, uint64_t index, fatctx_record_info* record,
                                    fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    const auto records = object.container.records();
-    if (index >= records.size()) return no_such_index(index, records.size(), "record");
-    return write_sized(record_out(records[static_cast<std::size_t>(index)]), record, "record");
+    FATCTX_ASSIGN(const fatctx::RecordInfo* const found, item_at(object.container.records(), index, "record"));
+    return write_sized(record_out(*found), record, "record");
   });
 }
 
@@ -186,20 +184,15 @@ int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_
   });
 }
 
-int32_t fatctx_container_info_json(fatctx_container container, uint32_t parts, char* buffer, size_t capacity,
-                                   size_t* size, fatctx_error* error) {
+int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
+                                   size_t capacity, size_t* size, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    constexpr std::uint32_t kAll = FATCTX_INFO_GRAPHS | FATCTX_INFO_OPTIONS;
-    if ((parts & ~kAll) != 0) {
-      return fatctx::Error{fatctx::ErrorCode::kInvalidArgument,
-                           fmt::format("parts is {:#x}; allowed are sums of FATCTX_INFO_GRAPHS (1) and "
-                                       "FATCTX_INFO_OPTIONS (2)",
-                                       parts)};
-    }
+    fatctx_info_parts given = {};
+    if (parts != nullptr) FATCTX_TRY(read_sized(parts, given));
+    fatctx::InfoParts wanted{.graphs = given.graphs != 0, .options = given.options != 0};
+    if (given.tensors_of != 0) wanted.tensors_of = given.tensors_of;
     FATCTX_ASSIGN(const fatctx::ContainerDescription description, object.container.describe());
-    FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description,
-                                                            {.graphs = (parts & FATCTX_INFO_GRAPHS) != 0,
-                                                             .options = (parts & FATCTX_INFO_OPTIONS) != 0}));
+    FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description, wanted));
     return put_text(json, buffer, capacity, size);
   });
 }

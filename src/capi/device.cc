@@ -39,12 +39,11 @@ int32_t fatctx_device_source_at(fatctx_device device, uint64_t index, fatctx_dev
                                 fatctx_error* error) {
   return with_object(device, error, [&](const fatctx::Detection& detection) -> fatctx::Status {
     FATCTX_TRY(not_null(source, "source"));
-    if (index >= detection.sources.size()) return no_such_index(index, detection.sources.size(), "source");
-    const fatctx::DetectionSource& found = detection.sources[static_cast<std::size_t>(index)];
+    FATCTX_ASSIGN(const fatctx::DetectionSource* const found, item_at(detection.sources, index, "source"));
     fatctx_device_source filled = {};
-    filled.name = text_out(found.id);
-    filled.raw = text_out(found.raw);
-    filled.state = text_out(found.state);
+    filled.name = text_out(found->id);
+    filled.raw = text_out(found->raw);
+    filled.state = text_out(found->state);
     return write_sized(filled, source, "source");
   });
 }

@@ -21,12 +21,6 @@ void put(const std::optional<std::uint64_t>& value, std::uint64_t& out, std::uin
   has = flag(value.has_value());
 }
 
-Result<const ContainerMetrics*> container_at(const MetricsObject& metrics, std::uint64_t index) {
-  const auto& containers = metrics.numbers.containers;
-  if (index >= containers.size()) return no_such_index(index, containers.size(), "container");
-  return &containers[static_cast<std::size_t>(index)];
-}
-
 fatctx_container_metrics container_out(const ContainerMetrics& metrics) noexcept {
   fatctx_container_metrics out = {};
   out.sessions = metrics.sessions;
@@ -91,7 +85,7 @@ int32_t fatctx_metrics_container(fatctx_metrics metrics, uint64_t index, fatctx_
                                  fatctx_error* error) {
   return with_object(metrics, error, [&](const MetricsObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(container, "container"));
-    FATCTX_ASSIGN(const fatctx::ContainerMetrics* const found, container_at(object, index));
+    FATCTX_ASSIGN(const fatctx::ContainerMetrics* const found, item_at(object.numbers.containers, index, "container"));
     return write_sized(container_out(*found), container, "container");
   });
 }
@@ -100,17 +94,17 @@ int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t container_index, 
                               fatctx_record_metrics* record, fatctx_error* error) {
   return with_object(metrics, error, [&](const MetricsObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(record, "record"));
-    FATCTX_ASSIGN(const fatctx::ContainerMetrics* const container, container_at(object, container_index));
-    if (index >= container->records.size()) return no_such_index(index, container->records.size(), "record");
-    const fatctx::RecordMetrics& found = container->records[static_cast<std::size_t>(index)];
+    FATCTX_ASSIGN(const fatctx::ContainerMetrics* const container,
+                  item_at(object.numbers.containers, container_index, "container"));
+    FATCTX_ASSIGN(const fatctx::RecordMetrics* const found, item_at(container->records, index, "record"));
     fatctx_record_metrics filled = {};
-    filled.id = found.id;
-    filled.name = text_out(found.name);
-    filled.size_bytes = found.size_bytes;
-    put(found.resident_bytes, filled.resident_bytes, filled.has_resident_bytes);
-    filled.verification = verification_out(found.verification);
-    filled.views = found.views;
-    filled.sessions = found.sessions;
+    filled.id = found->id;
+    filled.name = text_out(found->name);
+    filled.size_bytes = found->size_bytes;
+    put(found->resident_bytes, filled.resident_bytes, filled.has_resident_bytes);
+    filled.verification = verification_out(found->verification);
+    filled.views = found->views;
+    filled.sessions = found->sessions;
     return write_sized(filled, record, "record");
   });
 }

@@ -77,25 +77,22 @@ int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, 
 
 int32_t fatctx_model_verdict(fatctx_model model, uint64_t index, fatctx_verdict* verdict, fatctx_error* error) {
   return with_object(model, error, [&](const fatctx::Model& object) -> fatctx::Status {
-    const auto& verdicts = object.selection().verdicts;
-    if (index >= verdicts.size()) return no_such_index(index, verdicts.size(), "verdict");
-    const fatctx::Verdict& found = verdicts[static_cast<std::size_t>(index)];
+    FATCTX_ASSIGN(const fatctx::Verdict* const found, item_at(object.selection().verdicts, index, "verdict"));
     fatctx_verdict filled = {};
-    filled.record_id = found.record_id;
-    filled.level = static_cast<std::uint32_t>(found.level);
-    filled.tier = found.tier;
-    filled.axis = static_cast<std::uint32_t>(found.axis);
-    filled.chosen = flag(found.chosen);
+    filled.record_id = found->record_id;
+    filled.level = static_cast<std::uint32_t>(found->level);
+    filled.tier = found->tier;
+    filled.axis = static_cast<std::uint32_t>(found->axis);
+    filled.chosen = flag(found->chosen);
     return write_sized(filled, verdict, "verdict");
   });
 }
 
 int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* text, fatctx_error* error) {
   return with_object(model, error, [&](const fatctx::Model& object) -> fatctx::Status {
-    const auto& warnings = object.selection().warnings;
     FATCTX_TRY(not_null(text, "text"));
-    if (index >= warnings.size()) return no_such_index(index, warnings.size(), "warning");
-    *text = text_out(warnings[static_cast<std::size_t>(index)]);
+    FATCTX_ASSIGN(const std::string* const found, item_at(object.selection().warnings, index, "warning"));
+    *text = text_out(*found);
     return fatctx::Done{};
   });
 }
@@ -159,9 +156,8 @@ int32_t fatctx_session_weights_count(fatctx_session session, uint64_t* count, fa
 int32_t fatctx_session_weights(fatctx_session session, uint64_t index, fatctx_view* view, fatctx_error* error) {
   return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
     FATCTX_ASSIGN(const auto object, find(session));
-    const auto& weights = object->weights();
-    if (index >= weights.size()) return no_such_index(index, weights.size(), "weight blob");
-    return weights[static_cast<std::size_t>(index)];
+    FATCTX_ASSIGN(const fatctx::RecordView* const found, item_at(object->weights(), index, "weight blob"));
+    return *found;
   });
 }
 

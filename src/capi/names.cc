@@ -24,10 +24,11 @@ const char* word_of(std::string_view (*name)(Enum) noexcept, std::uint32_t numbe
 }
 
 template <typename Enum>
-std::uint32_t number_of(std::optional<Enum> (*from_name)(std::string_view) noexcept, const char* name) noexcept {
-  if (name == nullptr) return 0;
+std::uint32_t number_of(std::optional<Enum> (*from_name)(std::string_view) noexcept, const char* name,
+                        std::uint32_t unknown) noexcept {
+  if (name == nullptr) return unknown;
   const std::optional<Enum> found = from_name(name);
-  return found ? static_cast<std::uint32_t>(*found) : 0;
+  return found ? static_cast<std::uint32_t>(*found) : unknown;
 }
 
 void hash_out(const Hash128& hash, std::uint8_t* out) noexcept {
@@ -74,13 +75,24 @@ const char* fatctx_level_name(uint32_t level) { return word_of(&fatctx::level_na
 const char* fatctx_axis_id(uint32_t axis) { return word_of(&fatctx::axis_id, axis); }
 const char* fatctx_access_path_name(uint32_t access_path) { return word_of(&fatctx::access_path_name, access_path); }
 const char* fatctx_codec_name(uint32_t codec) { return word_of(&fatctx::codec_name, codec); }
+const char* fatctx_verify_policy_name(uint32_t verify) { return word_of(&fatctx::verify_policy_name, verify); }
 const char* fatctx_file_mapping_name(uint32_t mapping) { return word_of(&fatctx::file_mapping_name, mapping); }
 const char* fatctx_prefetch_method_name(uint32_t method) { return word_of(&fatctx::prefetch_method_name, method); }
 const char* fatctx_profile_level_name(uint32_t level) { return word_of(&fatctx::profile_level_name, level); }
 const char* fatctx_profile_event_name(uint32_t kind) { return word_of(&fatctx::profile_event_name, kind); }
 
-uint32_t fatctx_record_type_from_name(const char* name) { return number_of(&fatctx::record_type_from_name, name); }
-uint32_t fatctx_dtype_from_name(const char* name) { return number_of(&fatctx::dtype_from_name, name); }
+uint32_t fatctx_record_type_from_name(const char* name) { return number_of(&fatctx::record_type_from_name, name, 0); }
+uint32_t fatctx_dtype_from_name(const char* name) { return number_of(&fatctx::dtype_from_name, name, 0); }
+uint32_t fatctx_codec_from_name(const char* name) { return number_of(&fatctx::codec_from_name, name, FATCTX_UNKNOWN); }
+uint32_t fatctx_verify_policy_from_name(const char* name) {
+  return number_of(&fatctx::verify_policy_from_name, name, FATCTX_UNKNOWN);
+}
+uint32_t fatctx_file_mapping_from_name(const char* name) {
+  return number_of(&fatctx::file_mapping_from_name, name, FATCTX_UNKNOWN);
+}
+uint32_t fatctx_profile_level_from_name(const char* name) {
+  return number_of(&fatctx::profile_level_from_name, name, FATCTX_UNKNOWN);
+}
 uint32_t fatctx_dtype_bits(uint32_t dtype) {
   return dtype > UINT16_MAX ? 0 : fatctx::dtype_bits(static_cast<fatctx::DType>(dtype));
 }

@@ -55,79 +55,41 @@ struct MetricsObject {
 class PrefetchObject;  // src/capi/memory.cc
 
 // The object of a handle type and its kind.
+template <typename ObjectType, Kind kKindOfHandle>
+struct BehindOf {
+  using Object = ObjectType;
+  static constexpr Kind kKind = kKindOfHandle;
+};
 template <typename Handle>
 struct Behind;
 template <>
-struct Behind<fatctx_device> {
-  using Object = const Detection;
-  static constexpr Kind kKind = Kind::kDevice;
-};
+struct Behind<fatctx_device> : BehindOf<const Detection, Kind::kDevice> {};
 template <>
-struct Behind<fatctx_container> {
-  using Object = const ContainerObject;
-  static constexpr Kind kKind = Kind::kContainer;
-};
+struct Behind<fatctx_container> : BehindOf<const ContainerObject, Kind::kContainer> {};
 template <>
-struct Behind<fatctx_model> {
-  using Object = const Model;
-  static constexpr Kind kKind = Kind::kModel;
-};
+struct Behind<fatctx_model> : BehindOf<const Model, Kind::kModel> {};
 template <>
-struct Behind<fatctx_session> {
-  using Object = const Session;
-  static constexpr Kind kKind = Kind::kSession;
-};
+struct Behind<fatctx_session> : BehindOf<const Session, Kind::kSession> {};
 template <>
-struct Behind<fatctx_tensor_table> {
-  using Object = const TensorTable;
-  static constexpr Kind kKind = Kind::kTensorTable;
-};
+struct Behind<fatctx_tensor_table> : BehindOf<const TensorTable, Kind::kTensorTable> {};
 template <>
-struct Behind<fatctx_view> {
-  using Object = const ViewObject;
-  static constexpr Kind kKind = Kind::kView;
-};
+struct Behind<fatctx_view> : BehindOf<const ViewObject, Kind::kView> {};
 template <>
-struct Behind<fatctx_packer> {
-  using Object = PackerObject;
-  static constexpr Kind kKind = Kind::kPacker;
-};
-
+struct Behind<fatctx_packer> : BehindOf<PackerObject, Kind::kPacker> {};
 template <>
-struct Behind<fatctx_mapping_provider> {
-  using Object = MappingProvider;
-  static constexpr Kind kKind = Kind::kMappingProvider;
-};
+struct Behind<fatctx_mapping_provider> : BehindOf<MappingProvider, Kind::kMappingProvider> {};
 template <>
-struct Behind<fatctx_view_allocator> {
-  using Object = ViewAllocator;
-  static constexpr Kind kKind = Kind::kViewAllocator;
-};
+struct Behind<fatctx_view_allocator> : BehindOf<ViewAllocator, Kind::kViewAllocator> {};
 template <>
-struct Behind<fatctx_range_access> {
-  using Object = const RangeAccess;
-  static constexpr Kind kKind = Kind::kRangeAccess;
-};
+struct Behind<fatctx_range_access> : BehindOf<const RangeAccess, Kind::kRangeAccess> {};
 template <>
-struct Behind<fatctx_prefetch> {
-  using Object = PrefetchObject;
-  static constexpr Kind kKind = Kind::kPrefetch;
-};
+struct Behind<fatctx_prefetch> : BehindOf<PrefetchObject, Kind::kPrefetch> {};
 template <>
-struct Behind<fatctx_record_lock> {
-  using Object = const RecordLock;
-  static constexpr Kind kKind = Kind::kRecordLock;
-};
+struct Behind<fatctx_record_lock> : BehindOf<const RecordLock, Kind::kRecordLock> {};
 template <>
-struct Behind<fatctx_metrics> {
-  using Object = const MetricsObject;
-  static constexpr Kind kKind = Kind::kMetrics;
-};
+struct Behind<fatctx_metrics> : BehindOf<const MetricsObject, Kind::kMetrics> {};
 template <>
-struct Behind<fatctx_profile> {
-  using Object = const Profile;
-  static constexpr Kind kKind = Kind::kProfile;
-};
+struct Behind<fatctx_profile> : BehindOf<const Profile, Kind::kProfile> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
 template <typename Handle>
@@ -181,7 +143,16 @@ std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) n
   });
 }
 
-[[nodiscard]] Error no_such_index(std::uint64_t index, std::size_t count, std::string_view what);
+// An index of the caller, checked; `what` names the things that are counted. Errors: not_found.
+[[nodiscard]] Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what);
+
+// Lifetime: the item is that of what `items` stands for.
+template <typename Items>
+[[nodiscard]] auto item_at(const Items& items, std::uint64_t index, std::string_view what)
+    -> Result<decltype(items.data())> {
+  FATCTX_ASSIGN(const std::size_t at, index_in(index, items.size(), what));
+  return items.data() + at;
+}
 
 // Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.
 [[nodiscard]] Progress progress_in(fatctx_progress callback, void* user);

@@ -5,8 +5,10 @@
 
 namespace fatctx::capi {
 
-Error no_such_index(std::uint64_t index, std::size_t count, std::string_view what) {
-  return {ErrorCode::kNotFound, fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
+Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what) {
+  if (index < count) return static_cast<std::size_t>(index);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
 }
 
 Progress progress_in(fatctx_progress callback, void* user) {
@@ -86,6 +88,10 @@ void fatctx_open_options_init(fatctx_open_options* options, size_t struct_size) 
 
 void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size) {
   fatctx::capi::init_sized(fatctx_model_options{}, options, struct_size);
+}
+
+void fatctx_info_parts_init(fatctx_info_parts* parts, size_t struct_size) {
+  fatctx::capi::init_sized(fatctx_info_parts{}, parts, struct_size);
 }
 
 void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size) {

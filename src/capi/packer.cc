@@ -226,8 +226,8 @@ int32_t fatctx_packer_publish(fatctx_packer packer, const char* path, fatctx_pac
 int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error) {
   return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(text, "text"));
-    if (index >= object.warnings.size()) return no_such_index(index, object.warnings.size(), "warning");
-    *text = text_out(object.warnings[static_cast<std::size_t>(index)]);
+    FATCTX_ASSIGN(const std::string* const found, item_at(object.warnings, index, "warning"));
+    *text = text_out(*found);
     return fatctx::Done{};
   });
 }

@@ -24,12 +24,6 @@ fatctx_profile_event event_out(const ProfileEvent& event) noexcept {
   return out;
 }
 
-template <typename T>
-Result<const T*> item_at(const std::vector<T>& items, std::uint64_t index, std::string_view what) {
-  if (index >= items.size()) return no_such_index(index, items.size(), what);
-  return &items[static_cast<std::size_t>(index)];
-}
-
 }  // namespace
 }  // namespace fatctx::capi
 

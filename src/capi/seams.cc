@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "capi/callbacks.h"
 #include "capi/objects.h"
 #include "fatctx/mapping_guard.h"
@@ -81,6 +82,9 @@ class CallersAllocator final : public ViewAllocator {
   CallersUser user_;
 };
 
+// What fatctx_file_mapping_describe() says; its text is promised for the life of the process.
+constinit Immortal<MappingCapability> capability_of_the_process;
+
 // A handle over callbacks; `check` looks at those that are needed.
 template <typename Callers, typename Callbacks, typename Handle, typename Check>
 std::int32_t make_seam(const Callbacks* callbacks, Handle* out, std::string_view name, fatctx_error* error,
@@ -115,7 +119,8 @@ uint64_t fatctx_lost_mappings(void) { return fatctx::lost_mappings(); }
 
 int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {
-    static const fatctx::MappingCapability capability = fatctx::file_mapping_capability();
+    const fatctx::MappingCapability& capability = capability_of_the_process.get(
+        [] { return std::make_unique<fatctx::MappingCapability>(fatctx::file_mapping_capability()); });
     fatctx_file_mapping_info filled = {};
     filled.available = flag(capability.available);
     filled.how = text_out(capability.how);

@@ -4,9 +4,9 @@
 namespace fatctx::capi {
 namespace {
 
-Status check_index(std::uint64_t index, const TensorTable& table) {
-  if (index >= table.size()) return no_such_index(index, table.size(), "tensor");
-  return Done{};
+// The tensors of a table are made when they are asked for: there is no array of them.
+Result<std::size_t> tensor_index(std::uint64_t index, const TensorTable& table) {
+  return index_in(index, table.size(), "tensor");
 }
 
 fatctx_tensor_info tensor_out(const WeightView& tensor, const std::vector<std::uint64_t>& strides) noexcept {
@@ -83,8 +83,8 @@ int32_t fatctx_tensor_table_weights_id(fatctx_tensor_table table, uint32_t* reco
 int32_t fatctx_tensor_table_at(fatctx_tensor_table table, uint64_t index, fatctx_tensor_info* tensor,
                                fatctx_error* error) {
   return with_object(table, error, [&](const fatctx::TensorTable& object) -> fatctx::Status {
-    FATCTX_TRY(check_index(index, object));
-    const fatctx::TensorInfo found = object.at(static_cast<std::size_t>(index));
+    FATCTX_ASSIGN(const std::size_t at, tensor_index(index, object));
+    const fatctx::TensorInfo found = object.at(at);
     fatctx_tensor_info filled = {};
     filled.dtype = static_cast<std::uint32_t>(found.dtype);
     filled.name = text_out(found.name);
@@ -107,8 +107,8 @@ int32_t fatctx_tensor_table_view(fatctx_tensor_table table, const char* name, fa
 int32_t fatctx_tensor_table_view_at(fatctx_tensor_table table, uint64_t index, fatctx_view* view, fatctx_error* error) {
   return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::WeightView> {
     FATCTX_ASSIGN(const auto object, find(table));
-    FATCTX_TRY(check_index(index, *object));
-    return object->view_at(static_cast<std::size_t>(index));
+    FATCTX_ASSIGN(const std::size_t at, tensor_index(index, *object));
+    return object->view_at(at);
   });
 }
 

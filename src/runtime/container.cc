@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/named_values.h"
 #include "container/hash.h"
 #include "container/metadata_codec.h"
 #include "container/open.h"
@@ -28,6 +29,12 @@ std::string names_of(std::span<const RecordInfo> records) {
   return list;
 }
 
+constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
+    {VerifyPolicy::kRecordOnAcquire, "record_on_acquire"},
+    {VerifyPolicy::kNone, "none"},
+    {VerifyPolicy::kPrivateCopy, "private_copy"},
+};
+
 Result<VerifyReport> ended(observe::Span& span, Result<VerifyReport> report) {
   if (report.ok()) span.succeeded(report.value().checked_bytes);
   return report;
@@ -45,16 +52,10 @@ std::string_view access_path_name(AccessPath path) noexcept {
   return "unknown";
 }
 
-std::string_view verify_policy_name(VerifyPolicy policy) noexcept {
-  switch (policy) {
-    case VerifyPolicy::kRecordOnAcquire:
-      return "record_on_acquire";
-    case VerifyPolicy::kNone:
-      return "none";
-    case VerifyPolicy::kPrivateCopy:
-      return "private_copy";
-  }
-  return "unknown";
+std::string_view verify_policy_name(VerifyPolicy policy) noexcept { return name_in(kVerifyPolicies, policy); }
+
+std::optional<VerifyPolicy> verify_policy_from_name(std::string_view name) noexcept {
+  return value_in(kVerifyPolicies, name);
 }
 
 Container::Container(std::shared_ptr<const MappedContainer> mapped, Origin origin, bool already_live,

@@ -4,8 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "base/named_values.h"
+
 namespace fatctx {
 namespace {
+
+constexpr NamedValue<FileMapping> kFileMappings[] = {
+    {FileMapping::kAuto, "auto"},
+    {FileMapping::kRequire, "require"},
+    {FileMapping::kDisabled, "disabled"},
+};
 
 std::atomic<std::uint64_t> fallbacks{0};
 
@@ -25,16 +33,10 @@ class ProvidedRegion final : public mapping::MappedRegion {
 
 }  // namespace
 
-std::string_view file_mapping_name(FileMapping mapping) noexcept {
-  switch (mapping) {
-    case FileMapping::kAuto:
-      return "auto";
-    case FileMapping::kRequire:
-      return "require";
-    case FileMapping::kDisabled:
-      return "disabled";
-  }
-  return "unknown";
+std::string_view file_mapping_name(FileMapping mapping) noexcept { return name_in(kFileMappings, mapping); }
+
+std::optional<FileMapping> file_mapping_from_name(std::string_view name) noexcept {
+  return value_in(kFileMappings, name);
 }
 
 MappingCapability file_mapping_capability() {

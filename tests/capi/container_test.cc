@@ -91,26 +91,93 @@ TEST_F(CModel, TheReportSaysWhatAnOpenFoundOut) {
 
 TEST_F(CModel, InfoIsTheJsonOfTheCommand) {
   const fatctx_container container = open();
-  const auto info = [&](std::uint32_t parts) {
+  const auto info = [&](const fatctx_info_parts* parts) {
     return nlohmann::json::parse(text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
       return fatctx_container_info_json(container, parts, buffer, capacity, size, &error);
     }));
   };
+  fatctx_info_parts parts;
+  fatctx_info_parts_init(&parts, sizeof parts);
 
-  const auto plain = info(0);
+  const auto plain = info(nullptr);
   EXPECT_EQ(plain["schema"], "fatctx.info/1");
   EXPECT_EQ(plain["model"], "sample");
   EXPECT_EQ(plain["records"].size(), 7U);
   EXPECT_FALSE(plain.contains("graphs"));
-  const auto full = info(FATCTX_INFO_GRAPHS | FATCTX_INFO_OPTIONS);
-  EXPECT_EQ(full["graphs"].size(), 4U);
-  EXPECT_TRUE(full.contains("options"));
-  EXPECT_EQ(fatctx_container_info_json(container, 8, nullptr, 0, nullptr, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_FALSE(plain.contains("options"));
+  EXPECT_FALSE(plain.contains("tensors"));
+  EXPECT_EQ(info(&parts), plain) << "the defaults are those of null";
+  parts.graphs = 1;
+  EXPECT_EQ(info(&parts)["graphs"].size(), 4U);
+  EXPECT_FALSE(info(&parts).contains("options"));
+  parts.graphs = 0;
+  parts.options = 1;
+  EXPECT_TRUE(info(&parts).contains("options"));
+  EXPECT_FALSE(info(&parts).contains("graphs"));
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   const auto layout = nlohmann::json::parse(text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
     return fatctx_layout_json(buffer, capacity, size, &error);
   }));
   EXPECT_EQ(layout["schema"], "fatctx.layout/1");
+}
+
+TEST_F(CModel, InfoListsTheTensorsOfAWeightBlobAsTheTableDoes) {
+  const fatctx_container container = open();
+  fatctx_tensor_table table = {};
+  ASSERT_EQ(fatctx_container_tensors(container, 5, &table, &error), FATCTX_OK) << text_of(error);
+  std::uint64_t count = 0;
+  ASSERT_EQ(fatctx_tensor_table_size(table, &count, &error), FATCTX_OK);
+  auto parts = sized<fatctx_info_parts>();
+  parts.tensors_of = 5;
+
+  const auto json = nlohmann::json::parse(text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_container_info_json(container, &parts, buffer, capacity, size, &error);
+  }));
+
+  EXPECT_EQ(json["tensors"]["record"], 5);
+  EXPECT_EQ(json["tensors"]["name"], "weights");
+  ASSERT_GE(count, 2U);
+  ASSERT_EQ(json["tensors"]["tensors"].size(), count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto tensor = sized<fatctx_tensor_info>();
+    ASSERT_EQ(fatctx_tensor_table_at(table, i, &tensor, &error), FATCTX_OK);
+    EXPECT_EQ(json["tensors"]["tensors"][i]["name"], view_of(tensor.name));
+    EXPECT_EQ(json["tensors"]["tensors"][i]["dtype"], fatctx_dtype_name(tensor.dtype));
+    EXPECT_EQ(json["tensors"]["tensors"][i]["offset_in_blob"], tensor.offset_in_blob);
+  }
+  parts.tensors_of = 1;  // a context binary
+  EXPECT_NE(fatctx_container_info_json(container, &parts, nullptr, 0, nullptr, &error), FATCTX_OK);
+  EXPECT_NE(error.message[0], '\0');
+  parts.tensors_of = 99;
+  EXPECT_EQ(fatctx_container_info_json(container, &parts, nullptr, 0, nullptr, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(fatctx_tensor_table_close(table, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
+TEST_F(CModel, InfoPartsOfAnotherAgeAreReadAsFarAsTheyGo) {
+  const fatctx_container container = open();
+  fatctx_info_parts parts = {offsetof(fatctx_info_parts, options), 1, 77, 99};
+  const auto ask = [&](const fatctx_info_parts* given) {
+    return fatctx_container_info_json(container, given, nullptr, 0, nullptr, &error);
+  };
+
+  const auto older = nlohmann::json::parse(text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_container_info_json(container, &parts, buffer, capacity, size, &error);
+  }));
+
+  EXPECT_TRUE(older.contains("graphs"));
+  EXPECT_FALSE(older.contains("options"));
+  struct Newer {
+    fatctx_info_parts known;
+    std::uint64_t unknown;
+  } newer = {};
+  fatctx_info_parts_init(&newer.known, sizeof newer);
+  EXPECT_EQ(ask(&newer.known), FATCTX_OK) << text_of(error);
+  newer.unknown = 1;
+  EXPECT_EQ(ask(&newer.known), FATCTX_ERROR_UNSUPPORTED);
+  parts.struct_size = 0;
+  EXPECT_EQ(ask(&parts), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
 TEST_F(CModel, AViewHoldsTheRecordsBytesAndItsFacts) {
@@ -357,6 +424,7 @@ TEST_F(CModel, OpenOptionsReachTheOpen) {
   options.verify = FATCTX_VERIFY_PRIVATE_COPY;
   ASSERT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK);
   ASSERT_EQ(fatctx_container_report(container, &report, &error), FATCTX_OK);
+  EXPECT_EQ(report.verify, static_cast<std::uint32_t>(FATCTX_VERIFY_PRIVATE_COPY));
   EXPECT_EQ(view_of(report.copy_reason), "private copies were asked for");
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   options.verify = 3;

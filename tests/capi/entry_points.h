@@ -57,6 +57,11 @@ inline const fatctx_allocator_callbacks* idle_allocator() {
   return &callbacks;
 }
 
+inline const fatctx_info_parts* all_parts() {
+  static const fatctx_info_parts parts = {sizeof parts, 1, 1, 5};
+  return &parts;
+}
+
 // Closes whatever is still open; what a test has closed or never opened is no matter here.
 inline void close_all(const Handles& handles) {
   (void)fatctx_device_close(handles.device, nullptr);
@@ -310,8 +315,8 @@ inline const std::vector<EntryPoint>& entry_points() {
        }},
       {"fatctx_container_info_json",
        [](Call& c) {
-         return fatctx_container_info_json(c.h.container, FATCTX_INFO_GRAPHS | FATCTX_INFO_OPTIONS, c.buffer(),
-                                           Call::kCapacity, nullptr, &c.error);
+         return fatctx_container_info_json(c.h.container, c.given ? all_parts() : nullptr, c.buffer(), Call::kCapacity,
+                                           nullptr, &c.error);
        }},
       {"fatctx_container_acquire",
        [](Call& c) { return fatctx_container_acquire(c.h.container, 1, c.view(), &c.error); }},

@@ -257,6 +257,8 @@ TEST(CNames, NumbersAreThoseOfTheCxxEnums) {
   EXPECT_EQ(FATCTX_DTYPE_U4, static_cast<int>(DType::kU4));
   EXPECT_EQ(FATCTX_LEVEL_UNSUPPORTED, static_cast<int>(Level::kUnsupported));
   EXPECT_EQ(FATCTX_SHARING_BYTES, static_cast<int>(Sharing::kBytes));
+  EXPECT_EQ(FATCTX_VERIFY_NONE, static_cast<int>(VerifyPolicy::kNone));
+  EXPECT_EQ(FATCTX_VERIFY_PRIVATE_COPY, static_cast<int>(VerifyPolicy::kPrivateCopy));
   EXPECT_EQ(FATCTX_FILE_MAPPING_REQUIRE, static_cast<int>(FileMapping::kRequire));
   EXPECT_EQ(FATCTX_FILE_MAPPING_DISABLED, static_cast<int>(FileMapping::kDisabled));
   const std::map<std::string, std::uint32_t> types = {{"context_binary", FATCTX_RECORD_CONTEXT_BINARY},
@@ -298,6 +300,32 @@ TEST(CNames, NumbersThatAreNotListedAreUnknownAlsoBeyondTheEnum) {
   EXPECT_EQ(fatctx_record_type_from_name("thing"), 0U);
   EXPECT_EQ(fatctx_record_type_from_name(nullptr), 0U);
   EXPECT_EQ(fatctx_dtype_from_name(nullptr), 0U);
+}
+
+// 0 is a codec, a policy, a mapping and a level: the answer to a word that nobody knows must be another.
+TEST(CNames, WordsLeadBackToTheirNumbersAlsoToZero) {
+  const struct {
+    const char* (*name)(std::uint32_t);
+    std::uint32_t (*from_name)(const char*);
+    std::vector<const char*> words;  // of 0, 1, ...
+  } enumerations[] = {
+      {&fatctx_codec_name, &fatctx_codec_from_name, {"none", "lz4"}},
+      {&fatctx_verify_policy_name, &fatctx_verify_policy_from_name, {"record_on_acquire", "none", "private_copy"}},
+      {&fatctx_file_mapping_name, &fatctx_file_mapping_from_name, {"auto", "require", "disabled"}},
+      {&fatctx_profile_level_name, &fatctx_profile_level_from_name, {"off", "basic", "detailed"}},
+  };
+  for (const auto& [name, from_name, words] : enumerations) {
+    for (std::uint32_t number = 0; number < words.size(); ++number) {
+      EXPECT_STREQ(name(number), words[number]);
+      EXPECT_EQ(from_name(words[number]), number) << words[number];
+    }
+    for (const std::uint32_t number : {static_cast<std::uint32_t>(words.size()), 256U, 65'536U, FATCTX_UNKNOWN}) {
+      EXPECT_STREQ(name(number), "unknown") << number << " after " << words.back();
+    }
+    for (const char* word : {"", "unknown", "None", "float32", static_cast<const char*>(nullptr)}) {
+      EXPECT_EQ(from_name(word), FATCTX_UNKNOWN) << (word == nullptr ? "null" : word);
+    }
+  }
 }
 
 TEST(CNames, VersionsAreThoseOfTheLibrary) {

@@ -367,9 +367,10 @@ void Program::use_containers(std::uint8_t which) {
       return;
     }
     case 6: {
-      const std::uint8_t parts = input_.byte();
+      const std::uint32_t choice = input_.byte();
+      fatctx_info_parts parts = {sizeof parts, choice & 1, choice & 2, choice / 4 % 9};
       return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
-        return fatctx_container_info_json(container, parts % 5, buffer, capacity, size, &error_);
+        return fatctx_container_info_json(container, &parts, buffer, capacity, size, &error_);
       });
     }
     case 7:
@@ -645,6 +646,14 @@ void Program::use_words(std::uint8_t which) {
       (void)fatctx_level_name(input_.byte());
       (void)fatctx_axis_id(input_.byte());
       (void)fatctx_access_path_name(input_.byte());
+      (void)fatctx_codec_name(input_.byte());
+      (void)fatctx_verify_policy_name(input_.byte());
+      (void)fatctx_file_mapping_name(input_.byte());
+      (void)fatctx_profile_level_name(input_.byte());
+      (void)fatctx_codec_from_name(word());
+      (void)fatctx_verify_policy_from_name(word());
+      (void)fatctx_file_mapping_from_name(word());
+      (void)fatctx_profile_level_from_name(word());
       (void)fatctx_record_type_from_name(word());
       (void)fatctx_dtype_from_name(word());
       return;

@@ -398,9 +398,32 @@ TEST(FileMappingCapability, SaysHowThisBuildMaps) {
   EXPECT_TRUE(capability.available);
   EXPECT_FALSE(capability.how.empty());
   EXPECT_EQ(capability.page_bytes, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+TEST(FileMappingNames, LeadBackToTheirValues) {
   EXPECT_EQ(file_mapping_name(FileMapping::kAuto), "auto");
   EXPECT_EQ(file_mapping_name(FileMapping::kRequire), "require");
   EXPECT_EQ(file_mapping_name(FileMapping::kDisabled), "disabled");
+  EXPECT_EQ(file_mapping_name(static_cast<FileMapping>(3)), "unknown");
+  EXPECT_EQ(file_mapping_from_name("auto"), FileMapping::kAuto);
+  EXPECT_EQ(file_mapping_from_name("require"), FileMapping::kRequire);
+  EXPECT_EQ(file_mapping_from_name("disabled"), FileMapping::kDisabled);
+  for (const char* name : {"", "Auto", "unknown", "disable"}) {
+    EXPECT_EQ(file_mapping_from_name(name), std::nullopt) << name;
+  }
+}
+
+TEST(VerifyPolicyNames, LeadBackToTheirValues) {
+  EXPECT_EQ(verify_policy_name(VerifyPolicy::kRecordOnAcquire), "record_on_acquire");
+  EXPECT_EQ(verify_policy_name(VerifyPolicy::kNone), "none");
+  EXPECT_EQ(verify_policy_name(VerifyPolicy::kPrivateCopy), "private_copy");
+  EXPECT_EQ(verify_policy_name(static_cast<VerifyPolicy>(3)), "unknown");
+  EXPECT_EQ(verify_policy_from_name("record_on_acquire"), VerifyPolicy::kRecordOnAcquire);
+  EXPECT_EQ(verify_policy_from_name("none"), VerifyPolicy::kNone);
+  EXPECT_EQ(verify_policy_from_name("private_copy"), VerifyPolicy::kPrivateCopy);
+  for (const char* name : {"", "None", "unknown", "record"}) {
+    EXPECT_EQ(verify_policy_from_name(name), std::nullopt) << name;
+  }
 }
 
 }  // namespace

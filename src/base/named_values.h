@@ -1,0 +1,41 @@
+// An enumeration's values and the words for them, in one table that is read in both directions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace fatctx {
+
+// A table is an array of these, or of rows with further members. Names are literals: the C interface hands them out as
+// they are, ended by a NUL.
+template <typename Enum>
+struct NamedValue {
+  Enum value;
+  std::string_view name;
+};
+
+// The row of `value`; null if there is none.
+template <typename Row, std::size_t Size>
+[[nodiscard]] constexpr const Row* row_of(const Row (&rows)[Size], decltype(Row::value) value) noexcept {
+  const Row* row = std::find_if(rows, rows + Size, [&](const Row& each) { return each.value == value; });
+  return row == rows + Size ? nullptr : row;
+}
+
+template <typename Row, std::size_t Size>
+[[nodiscard]] constexpr std::string_view name_in(const Row (&rows)[Size], decltype(Row::value) value) noexcept {
+  const Row* row = row_of(rows, value);
+  return row == nullptr ? "unknown" : row->name;
+}
+
+template <typename Row, std::size_t Size>
+[[nodiscard]] constexpr auto value_in(const Row (&rows)[Size], std::string_view name) noexcept
+    -> std::optional<decltype(Row::value)> {
+  for (const Row& row : rows) {
+    if (row.name == name) return row.value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace fatctx
