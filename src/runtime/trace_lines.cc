@@ -147,16 +147,14 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("require_local", options.require_local)
                  .take("file_mapping", file_mapping)
                  .end());
-  bool known = false;
-  for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kNone, VerifyPolicy::kPrivateCopy}) {
-    if (verify == verify_policy_name(policy)) options.verify = policy, known = true;
+  const auto policy = verify_policy_from_name(verify);
+  if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");
+  const auto mapping = file_mapping_from_name(file_mapping);
+  if (!mapping) {
+    return unexpected("options/file_mapping", file_mapping, "\"auto\", \"require\" or \"disabled\"");
   }
-  if (!known) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");
-  known = false;
-  for (const FileMapping mapping : {FileMapping::kAuto, FileMapping::kRequire, FileMapping::kDisabled}) {
-    if (file_mapping == file_mapping_name(mapping)) options.file_mapping = mapping, known = true;
-  }
-  if (!known) return unexpected("options/file_mapping", file_mapping, "\"auto\", \"require\" or \"disabled\"");
+  options.verify = *policy;
+  options.file_mapping = *mapping;
   return options;
 }
 
