@@ -381,7 +381,8 @@ def c_calls() -> Seeds:
         "views-outlive-their-container": open_memory + view + close(1) + call(3, 0, newest) + close(5) +
                                          call(3, 1, newest, full) + close(5),
         "tensors": open_memory + call(1, 9, newest, 3) + call(3, 3, newest) + call(3, 5, newest, full, 0) +
-                   call(3, 6, newest, 2) + call(3, 7, newest, 1) + call(3, 2, newest, full) + close(4),
+                   call(3, 6, newest, 2) + call(3, 7, newest, 1) + call(3, 2, newest, full) + close(4) +
+                   call(1, 6, newest, 3 + 4 * 3, 200),
         "stream-and-verify": open_memory + call(1, 10, newest, 1) + call(1, 10, newest, 6) + call(1, 10, newest, 250) +
                              call(1, 11, newest, 3) + call(1, 12, newest, full) + call(1, 13, newest, full, 1),
         "model-and-sessions": device + open_memory + choose + session + session + call(2, 9, newest, 3) +

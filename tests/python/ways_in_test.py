@@ -115,8 +115,10 @@ def test_with_file_mapping_disabled_all_sessions_share_one_copy(small):
     assert bytes(binaries[0]) == bytes(fatctx.open(small).acquire(binaries[0].record_id))
 
 
-def test_an_unknown_word_for_file_mapping_lists_the_known_ones(small):
-    with pytest.raises(fatctx.InvalidArgument, match="auto.*require.*disabled"):
+def test_an_unknown_word_for_file_mapping_or_verify_lists_the_known_ones(small):
+    with pytest.raises(fatctx.InvalidArgument, match="file_mapping is 'never'; .*auto.*require.*disabled"):
         fatctx.open(small, file_mapping="never")
+    with pytest.raises(fatctx.InvalidArgument, match="verify is 'None'; .*record_on_acquire.*none.*private_copy"):
+        fatctx.open(small, verify="None")
     with pytest.raises(TypeError):
         fatctx.open(small, file_mapping=True)
