@@ -65,7 +65,9 @@ def test_a_golden_file_says_what_its_text_says(path):
     container = reference.read(path.read_bytes())
 
     assert as_text(container) == path.with_suffix(".txt").read_text(encoding="utf-8")
-    assert all(len(reference.acquire(container, record)) == record.logical_size for record in container.tables.records)
+    for record in container.tables.records:
+        bytes_of = reference.read_record if record.codec else reference.acquire
+        assert len(bytes_of(container, record)) == record.logical_size, record.text
 
 
 def test_there_are_golden_files():
