@@ -28,15 +28,15 @@ Result<std::vector<RecordInfo>> records_of(const Model& model) {
   std::vector<RecordInfo> records;
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t id : model.selection().chosen) {
-    FATCTX_ASSIGN(RecordInfo record, model.container().record(id));
+    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
     weights.insert(weights.end(), record.weights.begin(), record.weights.end());
-    records.push_back(std::move(record));
+    records.push_back(record);
   }
   std::sort(weights.begin(), weights.end());
   weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
   for (const std::uint32_t id : weights) {
-    FATCTX_ASSIGN(RecordInfo record, model.container().record(id));
-    records.push_back(std::move(record));
+    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    records.push_back(record);
   }
   return records;
 }
