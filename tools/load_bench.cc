@@ -19,24 +19,37 @@ std::uint64_t now_ns() {
 // One session and what it holds.
 struct Loaded {
   std::optional<Session> session;              // mapped
+  std::vector<RecordView> views;               // of the session
   std::vector<std::vector<std::byte>> copies;  // heap
 };
 
-std::vector<RecordInfo> records_of(const Model& model) {
-  std::vector<std::uint32_t> ids;
-  for (const std::uint32_t id : model.selection().chosen) {
-    ids.push_back(id);
-    const auto record = model.container().record(id);
-    if (record.ok()) ids.insert(ids.end(), record.value().weights.begin(), record.value().weights.end());
-  }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+// The binaries of all units, then their weights, each once.
+Result<std::vector<RecordInfo>> records_of(const Model& model) {
   std::vector<RecordInfo> records;
-  for (const std::uint32_t id : ids) {
-    const auto record = model.container().record(id);
-    if (record.ok()) records.push_back(record.value());
+  std::vector<std::uint32_t> weights;
+  for (const std::uint32_t id : model.selection().chosen) {
+    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    weights.insert(weights.end(), record.weights.begin(), record.weights.end());
+    records.push_back(record);
+  }
+  std::sort(weights.begin(), weights.end());
+  weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+  for (const std::uint32_t id : weights) {
+    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    records.push_back(record);
   }
   return records;
+}
+
+// The views that a session has of its own records.
+Result<std::vector<RecordView>> views_of(const Model& model, const Session& session) {
+  std::vector<RecordView> views = session.weights();
+  for (const std::uint32_t id : model.selection().chosen) {
+    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    FATCTX_ASSIGN(RecordView view, session.binary(record.key.unit));
+    views.push_back(std::move(view));
+  }
+  return views;
 }
 
 Result<Loaded> load(const std::string& path, const LoadBenchOptions& options, LoadWay way) {
@@ -44,9 +57,11 @@ Result<Loaded> load(const std::string& path, const LoadBenchOptions& options, Lo
   FATCTX_ASSIGN(const Model model, Model::open(path, options.model));
   if (way == LoadWay::kMapped) {
     FATCTX_ASSIGN(loaded.session, model.begin_session());
+    FATCTX_ASSIGN(loaded.views, views_of(model, *loaded.session));
     return loaded;
   }
-  for (const RecordInfo& record : records_of(model)) {
+  FATCTX_ASSIGN(const std::vector<RecordInfo> records, records_of(model));
+  for (const RecordInfo& record : records) {
     std::vector<std::byte> copy;
     copy.reserve(static_cast<std::size_t>(record.size_bytes));
     FATCTX_TRY(stream_record(model.container(), record.id, [&](ByteView bytes) -> Status {
@@ -66,15 +81,14 @@ std::uint64_t read_all(const Loaded& loaded) {
   };
   std::uint64_t total = 0;
   for (const auto& copy : loaded.copies) total = sum(total, copy);
-  if (!loaded.session) return total;
-  for (const RecordView& weights : loaded.session->weights()) total = sum(total, weights.bytes());
-  const auto binary = loaded.session->binary();
-  return binary.ok() ? sum(total, binary.value().bytes()) : total;
+  for (const RecordView& view : loaded.views) total = sum(total, view.bytes());
+  return total;
 }
 
 Status drop_from_page_cache(const std::string& path, const LoadBenchOptions& options) {
   FATCTX_ASSIGN(const Model model, Model::open(path, options.model));
-  for (const RecordInfo& record : records_of(model)) FATCTX_TRY(model.container().release(record.id));
+  FATCTX_ASSIGN(const std::vector<RecordInfo> records, records_of(model));
+  for (const RecordInfo& record : records) FATCTX_TRY(model.container().release(record.id));
   return Done{};
 }
 
@@ -103,6 +117,7 @@ Result<LoadFigure> measure(const std::string& path, const LoadBenchOptions& opti
   figure.median_ns = times[times.size() / 2];
   figure.further_min_ns = sessions > 1 ? further : 0;
 
+  give_back_freed_memory();  // that of the loads above would hide that of the next ones
   const auto before = process_memory();
   std::vector<Loaded> loaded;
   volatile std::uint64_t seen = 0;
@@ -135,11 +150,12 @@ Result<LoadBench> bench_load(const std::string& path, const LoadBenchOptions& op
   LoadBench bench;
   {
     FATCTX_ASSIGN(const Model model, Model::open(path, options.model));
-    for (const std::uint32_t id : model.selection().chosen) {
-      FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    FATCTX_ASSIGN(const std::vector<RecordInfo> records, records_of(model));
+    for (const RecordInfo& record : records) {
+      bench.record_bytes += record.size_bytes;
+      if (record.type != RecordType::kContextBinary) continue;
       bench.record += (bench.record.empty() ? "" : ", ") + std::string(record.name);
     }
-    for (const RecordInfo& record : records_of(model)) bench.record_bytes += record.size_bytes;
   }
   for (const std::uint32_t sessions : options.sessions) {
     for (const LoadWay way : {LoadWay::kMapped, LoadWay::kHeapEach}) {

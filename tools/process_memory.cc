@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace fatctx::tools {
 namespace {
 
@@ -31,6 +35,12 @@ std::optional<ProcessMemory> process_memory() {
   }
   if (!anonymous || !file_backed) return std::nullopt;
   return ProcessMemory{.anonymous_bytes = *anonymous, .file_backed_bytes = *file_backed};
+}
+
+void give_back_freed_memory() noexcept {
+#ifdef __GLIBC__
+  (void)::malloc_trim(0);
+#endif
 }
 
 }  // namespace fatctx::tools

@@ -14,4 +14,8 @@ struct ProcessMemory {
 // Empty where the system does not say (anything but Linux).
 [[nodiscard]] std::optional<ProcessMemory> process_memory();
 
+// Gives what the heap keeps of freed memory back to the system, where the C library can. What is allocated next then
+// counts as new memory, as it would in a process of its own.
+void give_back_freed_memory() noexcept;
+
 }  // namespace fatctx::tools

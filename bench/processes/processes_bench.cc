@@ -143,13 +143,9 @@ Report measure(const Options& options, const BenchFolder& files) {
   constexpr double kMiB = 1024 * 1024;
   constexpr double kMostPss = 1.01;
   const std::uint64_t weights_size = options.smoke ? 4'000'000 : 256'000'000;
-  const std::string container = files.path("processes.fatctx");
-  const std::string plain = files.path("weights.bin");
-  make_cpu_container(container, 64U << 10U, weights_size);
-  {
-    const Container opened = or_stop(Container::open(container));
-    make_plain_file(container, or_stop(opened.find("weights")).id, plain);
-  }
+  const SharedWeights shared = make_shared_weights(files, 64U << 10U, weights_size);
+  const std::string& container = shared.container;
+  const std::string& plain = shared.plain;
   const std::vector<Way> ways = {
       {"fatctx", "record_on_acquire", [&] { return hold_session(container, VerifyPolicy::kRecordOnAcquire); }},
       {"fatctx", "none", [&] { return hold_session(container, VerifyPolicy::kNone); }},

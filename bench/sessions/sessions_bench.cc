@@ -188,13 +188,9 @@ void add_verification_rows(Report& report, const Options& options, const std::st
 
 Report measure(const Options& options, const BenchFolder& files) {
   const std::uint64_t weights_size = options.smoke ? 1'000'000 : 100'000'000;
-  const std::string container = files.path("sessions.fatctx");
-  const std::string plain = files.path("weights.bin");
-  make_cpu_container(container, 64U << 10U, weights_size);
-  {
-    const Container opened = or_stop(Container::open(container));
-    make_plain_file(container, or_stop(opened.find("weights")).id, plain);
-  }
+  const SharedWeights shared = make_shared_weights(files, 64U << 10U, weights_size);
+  const std::string& container = shared.container;
+  const std::string& plain = shared.plain;
 
   const std::vector<Way> ways = {
       {"fatctx", "record_on_acquire", container,

@@ -89,6 +89,13 @@ void make_cpu_container(const std::string& path, std::uint64_t record_size, std:
   (void)or_stop(packer.publish(path));
 }
 
+SharedWeights make_shared_weights(const BenchFolder& files, std::uint64_t record_size, std::uint64_t weights_size) {
+  SharedWeights made{files.path("shared.fatctx"), files.path("weights.bin")};
+  make_cpu_container(made.container, record_size, weights_size);
+  make_plain_file(made.container, or_stop(or_stop(Container::open(made.container)).find("weights")).id, made.plain);
+  return made;
+}
+
 ManyNames make_many_records(const std::string& path, std::size_t record_count, std::uint64_t record_size,
                             std::size_t tensor_count, std::uint64_t tensor_size) {
   constexpr std::size_t kOthers = 3;  // description, weights, tensor table

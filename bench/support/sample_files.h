@@ -30,6 +30,14 @@ class BenchFolder {
 // required features (G-file). With `weights_size` all of them refer to one weight blob, called "weights".
 void make_cpu_container(const std::string& path, std::uint64_t record_size, std::uint64_t weights_size = 0);
 
+// One weight blob in a container of make_cpu_container(), and the same bytes as a file of their own.
+struct SharedWeights {
+  std::string container;
+  std::string plain;
+};
+[[nodiscard]] SharedWeights make_shared_weights(const BenchFolder& files, std::uint64_t record_size,
+                                                std::uint64_t weights_size);
+
 // The names of the records and of the tensors of a container of many.
 struct ManyNames {
   std::vector<std::string> records;

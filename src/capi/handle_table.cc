@@ -68,18 +68,12 @@ std::string_view kind_name(Kind kind) noexcept {
 
 namespace {
 constinit Immortal<HandleTable> table_of_the_process;
+[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&HandleTable::process>();
 }  // namespace
 
 HandleTable& HandleTable::process() {
   return table_of_the_process.get([] { return std::unique_ptr<HandleTable>(new HandleTable); });
 }
-
-// When the library is loaded, as those of the registry.
-const bool HandleTable::fork_hooks_installed =
-    mapping::install_fork_hooks({&HandleTable::before_fork, &HandleTable::after_fork, &HandleTable::after_fork});
-
-void HandleTable::before_fork() { process().mutex_.lock(); }
-void HandleTable::after_fork() { process().mutex_.unlock(); }
 
 Result<std::uint64_t> HandleTable::add(Kind kind, std::shared_ptr<void> object) {
   const std::lock_guard lock(mutex_);

@@ -47,6 +47,10 @@ class HandleTable {
   // The table's share, which the caller then drops. Errors: stale_handle.
   [[nodiscard]] Result<std::shared_ptr<void>> take(Kind kind, std::uint64_t id);
 
+  // Around a fork: the lock is taken, so that the child finds the table whole.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
+
  private:
   struct Slot {
     std::shared_ptr<void> object;  // null: free
@@ -54,9 +58,6 @@ class HandleTable {
     Kind kind = Kind::kDevice;
   };
 
-  static const bool fork_hooks_installed;
-  static void before_fork();
-  static void after_fork();
   // The open slot that `id` names. Requires: the lock is held.
   [[nodiscard]] Slot* open_slot(Kind kind, std::uint64_t id) noexcept;
 

@@ -1,8 +1,8 @@
 #include "mapping/mapped_region.h"
 
-#include <limits>
-
 #include <fmt/format.h>
+
+#include "mapping/address_space.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -21,9 +21,7 @@ class BorrowedRegion final : public MappedRegion {
 
 Status check_mappable(const OsFile& file, std::uint64_t size) {
   if (size == 0) return Error{ErrorCode::kInvalidArgument, "an empty range cannot be mapped"};
-  if (size > std::numeric_limits<std::size_t>::max() / 2) {
-    return Error{ErrorCode::kNoResource, fmt::format("{} bytes do not fit into this address space", size)};
-  }
+  FATCTX_TRY(check_address_space(size));
   FATCTX_ASSIGN(const FileIdentity id, file.identity());
   if (id.size < size) {
     return Error{ErrorCode::kTruncated, fmt::format("the file has {} bytes, {} were committed", id.size, size)};

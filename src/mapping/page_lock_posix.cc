@@ -65,10 +65,7 @@ class Table {
 constinit Immortal<Table> table_of_the_process;
 Table& Table::process() { return table_of_the_process.get(); }
 
-// When the library is loaded: a fork may come at any time after the first use.
-[[maybe_unused]] const bool fork_hooks_installed =
-    install_fork_hooks({[] { Table::process().before_fork(); }, [] { Table::process().after_fork_in_parent(); },
-                        [] { Table::process().after_fork_in_child(); }});
+[[maybe_unused]] const bool fork_hooks_installed = install_fork_hooks_of<&Table::process>();
 
 Error lock_error(int error_number, std::size_t size) {
   rlimit limit{};

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 
 #include <fmt/format.h>
 
+#include "mapping/address_space.h"
 #include "mapping/os_error.h"
 #include "mapping/uninterrupted.h"
 #include "mapping/unique_fd.h"
@@ -17,9 +17,7 @@ namespace fatctx::mapping {
 
 Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
   if (size_bytes == 0) return Error{ErrorCode::kInvalidArgument, "sealed memory of no bytes"};
-  if (size_bytes > std::numeric_limits<std::size_t>::max() / 2) {
-    return Error{ErrorCode::kNoResource, fmt::format("{} bytes do not fit into this address space", size_bytes)};
-  }
+  FATCTX_TRY(check_address_space(size_bytes));
   UniqueFd fd(::memfd_create("fatctx", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) {
     const int number = errno;

@@ -148,10 +148,7 @@ class Recorder {
 constinit Immortal<Recorder> recorder_of_the_process;
 Recorder& Recorder::process() { return recorder_of_the_process.get(); }
 
-// When the library is loaded, as those of the registry.
-[[maybe_unused]] const bool fork_hooks_installed =
-    mapping::install_fork_hooks({[] { Recorder::process().before_fork(); }, [] { Recorder::process().after_fork(); },
-                                 [] { Recorder::process().after_fork(); }});
+[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&Recorder::process>();
 
 }  // namespace
 

@@ -76,9 +76,7 @@ using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
 constinit Immortal<CopyTable> copies_of_the_process;
 CopyTable& copies() { return copies_of_the_process.get(); }
 
-// When the library is loaded, as those of the registry.
-[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks(
-    {[] { copies().before_fork(); }, [] { copies().after_fork_in_parent(); }, [] { copies().after_fork_in_child(); }});
+[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&copies>();
 
 constinit Immortal<std::shared_ptr<ViewAllocator>> heap;
 

@@ -97,11 +97,7 @@ constinit Immortal<Registry> registry_of_the_process;
 
 Registry& Registry::process() { return registry_of_the_process.get(); }
 
-// When the library is loaded: a fork may come at any time after the first use. Without the hooks a child forked in the
-// middle of an open could wait for ever; the parent works all the same.
-const bool Registry::fork_hooks_installed = mapping::install_fork_hooks(
-    {[] { process().table_.before_fork(); }, [] { process().table_.after_fork_in_parent(); },
-     [] { process().table_.after_fork_in_child(); }});
+const bool Registry::fork_hooks_installed = mapping::install_fork_hooks_of<&Registry::table_of_process>();
 
 std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
                                                                 const FileWindow& window,

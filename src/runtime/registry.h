@@ -72,6 +72,8 @@ class Registry {
   [[nodiscard]] Result<Opened> open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
                                          const OpenOptions& options, const FileWindow& window);
 
+  [[nodiscard]] static Table& table_of_process() { return process().table_; }
+
   Table table_;
 };
 

@@ -67,9 +67,9 @@ class CModel : public ::testing::Test {
     if (!report.ok()) throw std::runtime_error(to_text(report.error()));
   }
 
-  [[nodiscard]] fatctx_container open() {
+  [[nodiscard]] fatctx_container open(const fatctx_open_options* options = nullptr) {
     fatctx_container container = {};
-    EXPECT_EQ(fatctx_container_open(path.c_str(), nullptr, &container, &error), FATCTX_OK) << text_of(error);
+    EXPECT_EQ(fatctx_container_open(path.c_str(), options, &container, &error), FATCTX_OK) << text_of(error);
     return container;
   }
   // Chosen for a given machine, so that the test does the same on every machine.

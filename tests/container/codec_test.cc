@@ -5,11 +5,11 @@
 #include <lz4frame.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -316,20 +316,10 @@ TEST(Codec, AnErrorOfTheSinkStopsTheStreamAndComesBackAsItIs) {
   EXPECT_TRUE(fails_with(writer.write(bytes, full), ErrorCode::kNoSpace));
 }
 
-std::uint64_t peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-  }
-  return 0;
-}
-
 TEST(Codec, AGibibyteOfZerosGoesThroughInAFewMebibytesOfMemory) {
   constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
   const Bytes zeros(1'000'000);
-  std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak
-  const std::uint64_t before = peak_memory();
-  ASSERT_GT(before, 0U);
+  const support::PeakMemory peak;
 
   FrameWriter writer(kGibibyte);
   FrameReader reader(kGibibyte);
@@ -353,7 +343,7 @@ TEST(Codec, AGibibyteOfZerosGoesThroughInAFewMebibytesOfMemory) {
 
   EXPECT_EQ(back, kGibibyte);
   EXPECT_GE(stored * 255 + 64, kGibibyte) << "a frame of ours must pass rule F24";
-  EXPECT_LT(peak_memory() - before, 16'000'000U);
+  EXPECT_LT(peak.grown_bytes(), 16'000'000U);
 }
 
 }  // namespace

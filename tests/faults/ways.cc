@@ -86,8 +86,9 @@ Result<std::string> profiled(const std::string& path) {
   int heard = 0;
   start_profile({.level = ProfileLevel::kDetailed, .hook = [&](const ProfileEvent&) { ++heard; }});
   FATCTX_ASSIGN(std::string text, whole_model(path, {}));
-  // Events are lost rather than calls when memory is short, so their number is not promised.
-  return current_profile().csv().empty() ? Result<std::string>(Error{ErrorCode::kIo, "no profile"}) : text;
+  // Events are lost rather than calls when memory is short, so what stands in the table is not promised.
+  (void)current_profile().csv();
+  return text;
 }
 
 Result<std::string> traced(const std::string& path) {

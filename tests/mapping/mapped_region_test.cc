@@ -115,6 +115,13 @@ class ShrinkingFile final : public OsFile {
   mutable int looks_ = 0;
 };
 
+TEST_P(MappedRegionTest, RefusesMoreThanFitsIntoTheAddressSpace) {
+  const auto region = GetParam().map(*file_, (std::uint64_t{1} << 63) + 1);
+
+  ASSERT_TRUE(fails_with(region, ErrorCode::kNoResource));
+  EXPECT_EQ(region.error().message, "9223372036854775809 bytes do not fit into this address space");
+}
+
 TEST_P(MappedRegionTest, LooksAtTheSizeAgainAfterMapping) {
   const ShrinkingFile shrinking(*file_);
 

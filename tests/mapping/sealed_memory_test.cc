@@ -15,6 +15,7 @@
 namespace fatctx::mapping {
 namespace {
 
+using support::fails_with;
 using support::is_ok;
 
 TEST(SealedMemory, KeepsItsBytesAndItsAddress) {
@@ -23,6 +24,13 @@ TEST(SealedMemory, KeepsItsBytesAndItsAddress) {
   ASSERT_TRUE(is_ok(seal(block)));
   EXPECT_TRUE(std::all_of(block.data, block.data + block.size_bytes, [](std::byte b) { return b == std::byte{9}; }));
   free_block(block);
+}
+
+TEST(SealedMemory, RefusesMoreThanFitsIntoTheAddressSpace) {
+  const auto block = make_sealable_block((std::uint64_t{1} << 63) + 1);
+
+  ASSERT_TRUE(fails_with(block, ErrorCode::kNoResource));
+  EXPECT_EQ(block.error().message, "9223372036854775809 bytes do not fit into this address space");
 }
 
 TEST(SealedMemory, CannotBeChangedByAnyWay) {

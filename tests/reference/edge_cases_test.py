@@ -128,20 +128,28 @@ CASES = [
     ("grown", row("generations", 1, committed_end=1 << 40), "F11"),
     ("grown", record("coded", flags=4, logical_size=1 << 33), OPENS), ("plain", features(b"a b"), "F15"),
 ]
-# Where the library differs from the document; these fail as soon as it does not.
-@pytest.mark.parametrize("size,refused", [(1 << 20, None), ((1 << 20) + 1, {("limit_exceeded", "F32")})])
-def test_a_description_has_its_limit(tmp_path, size, refused):
-    """An opaque record of that size, full of one unknown field, changes places with the description."""
-    filler = size - 4
-    body = bytes([15 << 3 | 2, filler & 0x7F | 0x80, filler >> 7 & 0x7F | 0x80, filler >> 14]) + b"y" * filler
-    fatctx.pack(tmp_path / "large", [fatctx.PackRecord("opaque", "large", body)])
-    draft = Draft(reference.read((tmp_path / "large").read_bytes()))
-    one, other = sorted(draft.tables.records, key=lambda record: record.type)
+
+
+def described_by(path: Path, body: bytes):
+    """A file whose description is `body`: an opaque record of these bytes has changed places with it. Gives the draft
+    of the file and the record that is the description now."""
+    fatctx.pack(path, [fatctx.PackRecord("opaque", "large", body)])
+    draft = Draft(reference.read(path.read_bytes()))
+    description, other = sorted(draft.tables.records, key=lambda record: record.type)
     for field in ("logical_size", "stored_size", "logical_hash", "alignment_log2"):
-        kept = getattr(one, field)
-        setattr(one, field, getattr(other, field))
+        kept = getattr(description, field)
+        setattr(description, field, getattr(other, field))
         setattr(other, field, kept)
     draft.tables.slices.reverse()
+    return draft, description
+
+
+@pytest.mark.parametrize("size,refused", [(1 << 20, None), ((1 << 20) + 1, {("limit_exceeded", "F32")})])
+def test_a_description_has_its_limit(tmp_path, size, refused):
+    """A description of that size, full of one unknown field."""
+    filler = size - 4
+    body = bytes([15 << 3 | 2, filler & 0x7F | 0x80, filler >> 7 & 0x7F | 0x80, filler >> 14]) + b"y" * filler
+    draft, _ = described_by(tmp_path / "large", body)
 
     library, other_says, found = compare(tmp_path / "case", draft.written())
 
@@ -149,18 +157,10 @@ def test_a_description_has_its_limit(tmp_path, size, refused):
 
 
 def test_a_description_may_be_a_frame(tmp_path):
-    """An opaque record full of a frame changes places with the description: the answer is what the frame holds."""
+    """The answer is what the frame holds."""
     text = b"\n\x05coded" + b"".join(b"\x7a\x40" + b"%064d" % one for one in range(300))  # a name, then unknown fields
-    body = frame(b"", text)
-    fatctx.pack(tmp_path / "large", [fatctx.PackRecord("opaque", "large", body)])
-    draft = Draft(reference.read((tmp_path / "large").read_bytes()))
-    one, other = sorted(draft.tables.records, key=lambda record: record.type)
-    for field in ("logical_size", "stored_size", "logical_hash", "alignment_log2"):
-        kept = getattr(one, field)
-        setattr(one, field, getattr(other, field))
-        setattr(other, field, kept)
-    draft.tables.slices.reverse()
-    vars(one).update(codec=1, logical_size=len(text), logical_hash=hash_of(text))
+    draft, description = described_by(tmp_path / "large", frame(b"", text))
+    vars(description).update(codec=1, logical_size=len(text), logical_hash=hash_of(text))
 
     library, _, found = compare(tmp_path / "case", draft.written())
 

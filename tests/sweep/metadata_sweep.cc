@@ -1,7 +1,7 @@
 // Sweeps over the metadata of whole files: every length they may be cut to, every bit and every value of every byte of
 // header, table of contents, leaf hashes, descriptions and tensor tables.
 //
-//   metadata_sweep [--stride N] [--as OTHER] FILE...
+//   metadata_sweep [--stride N [--first K]] [--every-value] [--as OTHER] FILE...
 //
 // Each variant is refused with a typed error, or says exactly what the file says, with the loss of redundancy in the
 // open report. What an open does not read (copy 1 of the table of contents, padding behind extents) is verify's to
@@ -9,7 +9,9 @@
 //
 // Bits go through Container::open_memory. The 255 other values of a byte go through the check that decides alone what
 // open_memory does (the header's parser, the hash of the table of contents, the leaves of a record), because nothing
-// behind it can tell two damaged bytes apart. --stride takes every Nth place only (slow builds).
+// behind it can tell two damaged bytes apart. --every-value takes nothing for granted and puts every value of every
+// byte through the whole of an open; that takes hours. --stride takes every Nth place only (slow builds), from the Kth
+// on: N processes with a K each, from 0, take all places between them.
 // --as expects the content of another file: every variant must then be found to differ, and the exit is not 0.
 #include <algorithm>
 #include <chrono>
@@ -72,10 +74,21 @@ struct Original {
   }
 };
 
+struct Places {
+  std::uint64_t stride = 1;
+  std::uint64_t first = 0;
+  bool every_value = false;
+};
+
 class Sweep {
  public:
-  Sweep(std::string name, Original file, const Original& expected, std::uint64_t stride)
-      : name_(std::move(name)), file_(std::move(file)), expected_(expected), stride_(stride) {}
+  Sweep(std::string name, Original file, const Original& expected, const Places& places)
+      : name_(std::move(name)),
+        file_(std::move(file)),
+        expected_(expected),
+        stride_(places.stride),
+        first_(places.first),
+        every_value_(places.every_value) {}
 
   void run() {
     prefixes();
@@ -119,15 +132,22 @@ class Sweep {
   }
   template <typename Act>
   void each_bit(ByteRange range, const Act& act) {
-    for (std::uint64_t at = range.offset; at < range.offset + range.size; at += stride_) {
+    for (std::uint64_t at = range.offset + first_; at < range.offset + range.size; at += stride_) {
       for (unsigned bit = 0; bit < 8; ++bit) with(at, 1U << bit, act);
     }
   }
   template <typename Act>
   void each_value(ByteRange range, const Act& act) {
-    for (std::uint64_t at = range.offset; at < range.offset + range.size; at += stride_) {
+    for (std::uint64_t at = range.offset + first_; at < range.offset + range.size; at += stride_) {
       for (unsigned change = 1; change < 256; ++change) with(at, change, act);
     }
+  }
+  // Bits through all that an open does, values through the one check that decides.
+  template <typename Whole, typename Check>
+  void each_bit_and_value(ByteRange range, const Whole& whole, const Check& check_alone) {
+    if (every_value_) return each_value(range, whole);
+    each_bit(range, whole);
+    each_value(range, check_alone);
   }
   [[nodiscard]] ByteView view(ByteRange range) const { return slice(file_.bytes, range).value(); }
 
@@ -154,7 +174,7 @@ class Sweep {
       lengths.push_back({segment.offset + segment.size - 2, 4});
     }
     for (const ByteRange range : lengths) {
-      for (std::uint64_t size = range.offset; size < range.offset + range.size; size += stride_) {
+      for (std::uint64_t size = range.offset + first_; size < range.offset + range.size; size += stride_) {
         if (size < file_.bytes.size()) prefix(size);
       }
     }
@@ -194,16 +214,20 @@ class Sweep {
   void header() {
     for (std::uint64_t page = 0; page < kHeaderSize; page += kPageSize) {
       const Page what = page_at(page);
+      const auto opens = [&](const std::string& place) { opens_with(what.loss, place); };
+      if (every_value_) {
+        each_value({page, kPageSize}, opens);
+        continue;
+      }
       const ByteRange used = {page, what.used};
       const ByteRange hash = {page + kPageSize - sizeof(DiskHash), what.used == 0 ? 0 : sizeof(DiskHash)};
       for (const ByteRange range : {used, hash}) {
-        each_bit(range, [&](const std::string& place) { opens_with(what.loss, place); });
-        each_value(range, [&](const std::string& place) { parses_with_loss(place); });
+        each_bit_and_value(range, opens, [&](const std::string& place) { parses_with_loss(place); });
       }
       // Zeros up to the end of the page: one bit of every byte.
-      for (std::uint64_t at = page + what.used; at < page + kPageSize - hash.size; at += stride_) {
+      for (std::uint64_t at = page + what.used + first_; at < page + kPageSize - hash.size; at += stride_) {
         with(at, 1U << (at % 8), [&](const std::string& place) {
-          if (at % 64 < stride_) return opens_with(what.loss, place);
+          if (at % 64 < stride_) return opens(place);
           parses_with_loss(place);
         });
       }
@@ -228,8 +252,9 @@ class Sweep {
     return {file_.opened.header.toc_offset[copy], file_.opened.header.toc_size};
   }
   void toc_copy_0() {
-    each_bit(toc(0), [&](const std::string& place) { opens_with("toc copy 0", place); });
-    each_value(toc(0), [&](const std::string& place) { has_another_hash(0, place); });
+    each_bit_and_value(
+        toc(0), [&](const std::string& place) { opens_with("toc copy 0", place); },
+        [&](const std::string& place) { has_another_hash(0, place); });
   }
   void has_another_hash(std::size_t copy, const std::string& place) {
     check(!toc_hash_matches(view(toc(copy)), file_.opened.header), place, "the hash does not notice");
@@ -237,7 +262,7 @@ class Sweep {
   }
   // An open that finds copy 0 whole does not read copy 1; when copy 0 is damaged, nothing of copy 1 may be wrong.
   void toc_copy_1() {
-    for (std::uint64_t at = toc(1).offset; at < toc(1).offset + toc(1).size; at += 16 * stride_) {
+    for (std::uint64_t at = toc(1).offset + 16 * first_; at < toc(1).offset + toc(1).size; at += 16 * stride_) {
       with(at, 1U << (at / 16 % 8), [&](const std::string& place) {
         opens_with("", place);
         const auto report = verify_container(mapping::BufferFile(file_.bytes, nullptr), {});
@@ -245,12 +270,12 @@ class Sweep {
       });
     }
     with(toc(0).offset + toc(0).size / 2, 0x10, [&](const std::string&) {
-      each_bit(toc(1), [&](const std::string& place) {
+      const auto is_refused = [&](const std::string& place) {
         const auto opened = Container::open_memory(file_.bytes);
         if (opened.ok()) return complain(place + " of copy 1, with copy 0 damaged: opens");
         refused(opened.error(), place);
-      });
-      each_value(toc(1), [&](const std::string& place) { has_another_hash(1, place); });
+      };
+      each_bit_and_value(toc(1), is_refused, [&](const std::string& place) { has_another_hash(1, place); });
     });
   }
 
@@ -259,17 +284,11 @@ class Sweep {
     for (const Segment& segment : file_.opened.toc.segments) {
       if (segment.kind != SegmentKind::kLeaves) continue;
       const std::uint64_t before = refused_;
-      const auto use = [&](const std::string& place) {
+      each_value({segment.offset, segment.size}, [&](const std::string& place) {
         const auto opened = Container::open_memory(file_.bytes);
         if (!opened.ok()) return complain(place + ": does not open, though an open reads no leaves");
         use_everything(opened.value(), place);
-      };
-      const ByteRange range = {segment.offset, segment.size};
-      each_bit(range, use);
-      // A leaf is compared whole, so values have no more to tell; every eighth one, through the same way.
-      for (std::uint64_t at = range.offset; at < range.offset + range.size; at += stride_) {
-        for (unsigned change = 3; change < 256; change += 8) with(at, change, use);
-      }
+      });
       check(refused_ > before, "the leaf hashes", "damage refuses nothing");
     }
   }
@@ -296,14 +315,14 @@ class Sweep {
       if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) continue;
       ++found;
       const ByteRange range = {record.file_offset, record.stored_bytes};
-      each_bit(range, [&](const std::string& place) {
+      const auto opens_without_it = [&](const std::string& place) {
         const auto opened = Container::open_memory(file_.bytes);
         if (!opened.ok()) return complain(place + ": does not open, though an open reads no payload");
         check(facts_of(opened.value()) == expected_.facts, place, "opens as something else");
         part(description_of(opened.value()), expected_.description, place);
         for (const auto& [id, tensors] : expected_.tensors) part(tensors_of(opened.value(), id), tensors, place);
-      });
-      each_value(range, [&](const std::string& place) {
+      };
+      each_bit_and_value(range, opens_without_it, [&](const std::string& place) {
         const auto bytes = read_metadata_record(mapping::BufferFile(file_.bytes, nullptr), file_.opened.toc, record);
         if (bytes.ok()) return complain(place + ": nobody notices");
         refused(bytes.error(), place);
@@ -316,6 +335,8 @@ class Sweep {
   Original file_;
   const Original& expected_;
   std::uint64_t stride_;
+  std::uint64_t first_;
+  bool every_value_;
   std::uint64_t refused_ = 0;
   std::uint64_t degraded_ = 0;
   std::uint64_t same_ = 0;
@@ -325,21 +346,26 @@ class Sweep {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t stride = 1;
+  Places places;
   std::string as;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--stride" && i + 1 < argc) {
-      stride = std::stoull(argv[++i]);
+      places.stride = std::stoull(argv[++i]);
+    } else if (word == "--first" && i + 1 < argc) {
+      places.first = std::stoull(argv[++i]);
+    } else if (word == "--every-value") {
+      places.every_value = true;
     } else if (word == "--as" && i + 1 < argc) {
       as = argv[++i];
     } else {
       files.push_back(word);
     }
   }
-  if (files.empty() || stride == 0) {
-    fmt::print(stderr, "usage: metadata_sweep [--stride N] [--as OTHER] FILE...\n");
+  if (files.empty() || places.first >= places.stride) {
+    fmt::print(stderr,
+               "usage: metadata_sweep [--stride N [--first K, below N]] [--every-value] [--as OTHER] FILE...\n");
     return 2;
   }
   try {
@@ -348,7 +374,7 @@ int main(int argc, char** argv) {
       const auto start = std::chrono::steady_clock::now();
       const Original file = Original::of(path);
       const Original expected = as.empty() ? file : Original::of(as);
-      Sweep sweep(path, file, expected, stride);
+      Sweep sweep(path, file, expected, places);
       sweep.run();
       wrong += sweep.wrong() + (sweep.telling() ? 0 : 1);
       if (!sweep.telling()) fmt::print("{}: too few variants of a kind to mean anything\n", path);

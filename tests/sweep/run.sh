@@ -2,10 +2,14 @@
 # Sweeps over eight files made for it, after showing that the sweep can fail.
 #
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP STRIDE
+#   tests/sweep/run.sh FATCTX METADATA_SWEEP every-value [FILE]
+#
+# The second form puts every value of every byte through a whole open: of the file named (one-record.fatctx), or of all
+# eight, with a process for each processor.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
-fatctx_program=$(realpath "$1") sweep_program=$(realpath "$2") stride=$3
+fatctx_program=$(realpath "$1") sweep_program=$(realpath "$2") stride=$3 only=${4-}
 folder=$(mktemp -d)
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 
@@ -21,4 +25,13 @@ grep -q 'opens as something else' differs.log || { cat differs.log; exit 1; }
 
 files=(*.fatctx)
 [[ ${#files[@]} -eq 8 ]] || { echo "there are ${#files[@]} files, expected 8"; exit 1; }
-"$sweep_program" --stride "$stride" "${files[@]}"
+if [[ $stride != every-value ]]; then
+  "$sweep_program" --stride "$stride" "${files[@]}"
+  exit
+fi
+processes=$(nproc)
+[[ -z $only ]] || files=("$only")
+for file in "${files[@]}"; do
+  seq 0 $((processes - 1)) |
+    xargs -P "$processes" -I '{}' "$sweep_program" --every-value --stride "$processes" --first '{}' "$file"
+done
