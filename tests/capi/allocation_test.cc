@@ -52,7 +52,10 @@ using support::read_file;
 
 class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
  protected:
-  CAllocation() : memory(read_file(path)), other(folder.file("other.fatctx")) { support::write_file(other, memory); }
+  CAllocation() : memory(read_file(path)), other(folder.file("other.fatctx")) {
+    support::write_file(other, memory);
+    (void)first_line_of_a_trace();  // made once, and not while memory fails
+  }
 
   // Runs `entry` with its n-th allocation failing. Returns false if it made fewer.
   bool fails_at(const EntryPoint& entry, std::size_t n) {

@@ -269,7 +269,11 @@ inline const std::vector<EntryPoint>& entry_points() {
        FATCTX_OK},
       {"fatctx_device_detect", [](Call& c) { return fatctx_device_detect(c.device(), &c.error); }, false},
       {"fatctx_device_parse",
-       [](Call& c) { return fatctx_device_parse(c.text("aarch64+dotprod"), c.device(), &c.error); }, false},
+       [](Call& c) {
+         const char* const json = R"({"schema": "fatctx.device/1", "backend": "cpu", "features": ["dotprod", "i8mm"]})";
+         return fatctx_device_parse(c.text(json), c.device(), &c.error);
+       },
+       false},
       {"fatctx_device_json",
        [](Call& c) { return fatctx_device_json(c.h.device, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
       {"fatctx_device_close", [](Call& c) { return fatctx_device_close(c.h.device, &c.error); }, true, FATCTX_OK},
