@@ -195,7 +195,8 @@ Manifest manifest_of(const CompileFlags& flags, const IreeTools& tools, const St
     weights.record.description.producer = "iree-import-onnx " + tools.version;
     weights.record.description.options = {
         {.key = "iree.parameter_scope", .value = std::string(kParameterScope), .owner = "iree"}};
-    weights.tensors = ManifestTensors{.irpa = true, .shapes_from = flags.model, .ranges = {}};
+    weights.tensors =
+        ManifestTensors{.source = TensorSource::kIrpa, .shapes_from = flags.model, .model = {}, .ranges = {}};
     manifest.records.push_back(std::move(weights));
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -1,5 +1,5 @@
 // fatctx pack: files and a description of what they are become one container.
-#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command.h"
+#include "tools/ep_context.h"
 #include "tools/manifest.h"
 #include "tools/manifest_schema.h"
+#include "tools/onnx_weights.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
 
@@ -26,9 +28,13 @@ struct PackFlags {
   std::string name;
   std::vector<std::string> binaries;
   std::vector<std::string> weights;
+  std::vector<std::string> ep_contexts;
+  std::vector<std::string> dlcs;
   std::string tensors_from;
   std::string sharing;
   std::string reference_weight_sharing;
+  std::uint32_t max_pieces = 0;  // 0: not given
+  std::uint32_t granule = 0;
   bool seal = false;
   bool force = false;
   bool json = false;
@@ -36,32 +42,69 @@ struct PackFlags {
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
-// What the first bytes of a file say it is: "irpa", "iree-vmfb", or nothing.
-std::string format_of(const std::string& path) {
-  std::string head(8, '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  if (head.starts_with("IRPA")) return "irpa";
-  if (head.ends_with("IREE") || (head.starts_with("PK\x03\x04") && path.ends_with(".vmfb"))) return "iree-vmfb";
-  return {};
+// Where the tensors of a file of --weights come from, by its first bytes; a safetensors file has none that would tell,
+// so its name does.
+std::optional<ManifestTensors> tensors_of(const PackRecord& record, const std::string& tensors_from) {
+  ManifestTensors tensors;
+  if (record.description.format == "irpa") {
+    tensors.source = TensorSource::kIrpa;
+    tensors.shapes_from = tensors_from;
+  } else if (record.description.format == "gguf") {
+    tensors.source = TensorSource::kGguf;
+  } else if (tensor_source_of_file(record.source.path) == TensorSource::kSafetensors) {
+    tensors.source = TensorSource::kSafetensors;
+  } else {
+    return std::nullopt;
+  }
+  return tensors;
+}
+
+// `record` is of a model: the blobs are the files with its external data. The first has the record's name, the others
+// a number behind it.
+Result<std::vector<ManifestRecord>> external_records(const ManifestRecord& record) {
+  const std::string& model_path = record.record.source.path;
+  auto model = read_onnx(model_path);
+  if (!model.ok()) return in_context(std::move(model).error(), record.where);
+  if (model.value().external_files.empty()) {
+    return invalid(fmt::format("{}: the model has no external data; its weights are inside of it", record.where));
+  }
+  std::vector<ManifestRecord> records;
+  for (const std::string& location : model.value().external_files) {
+    auto weights = external_weights(model.value(), model_path, location);
+    if (!weights.ok()) return in_context(std::move(weights).error(), record.where);
+    ManifestRecord blob = record;
+    blob.record.source.path = weights.value().path;
+    if (!records.empty()) blob.record.name += fmt::format("{}", records.size() + 1);
+    blob.tensors = ManifestTensors{.source = TensorSource::kOnnx, .shapes_from = {}, .model = model_path, .ranges = {}};
+    records.push_back(std::move(blob));
+  }
+  return records;
 }
 
 Result<Manifest> manifest_of_flags(const PackFlags& flags) {
   if (flags.name.empty()) return invalid("--name is missing: it names the model and the records that have no name");
-  if (flags.binaries.empty() && flags.weights.empty()) {
-    return invalid("nothing to pack: give a MANIFEST, or --binary FILE@TARGET and --weights FILE");
+  if (flags.binaries.empty() && flags.weights.empty() && flags.ep_contexts.empty() && flags.dlcs.empty()) {
+    return invalid(
+        "nothing to pack: give a MANIFEST, or --binary FILE@TARGET and --weights FILE, or --ep-context MODEL, or --dlc "
+        "FILE");
   }
   Manifest manifest;
   manifest.name = flags.name;
   std::vector<std::string> weight_names;
   for (std::size_t i = 0; i < flags.weights.size(); ++i) {
-    FATCTX_ASSIGN(ManifestRecord record, parse_weights_flag(flags.weights[i], flags.name, i));
-    record.record.description.format = format_of(record.record.source.path);
-    if (record.record.description.format == "irpa") {
-      record.tensors = ManifestTensors{.irpa = true, .shapes_from = flags.tensors_from, .ranges = {}};
+    FATCTX_ASSIGN(ManifestRecord record, parse_weights_flag(flags.weights[i], flags.name, weight_names.size()));
+    std::vector<ManifestRecord> blobs;
+    if (record.record.source.path.ends_with(".onnx")) {
+      FATCTX_ASSIGN(blobs, external_records(record));
+    } else {
+      record.record.description.format = format_of(record.record.source.path);
+      record.tensors = tensors_of(record.record, flags.tensors_from);
+      blobs.push_back(std::move(record));
     }
-    weight_names.push_back(record.record.name);
-    manifest.records.push_back(std::move(record));
+    for (ManifestRecord& blob : blobs) {
+      weight_names.push_back(blob.record.name);
+      manifest.records.push_back(std::move(blob));
+    }
   }
   for (const std::string& binary : flags.binaries) {
     FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name));
@@ -70,11 +113,18 @@ Result<Manifest> manifest_of_flags(const PackFlags& flags) {
     record.graphs_from = flags.tensors_from;
     manifest.records.push_back(std::move(record));
   }
+  const auto add_all = [&](Result<std::vector<ManifestRecord>> found) -> Status {
+    if (!found.ok()) return std::move(found).error();
+    std::move(found.value().begin(), found.value().end(), std::back_inserter(manifest.records));
+    return Done{};
+  };
+  for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, flags.name)));
+  for (const std::string& dlc : flags.dlcs) FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, flags.name)));
   return manifest;
 }
 
-// --sharing, and the vendor's words for it. Nothing: go on with "off".
-std::optional<Error> sharing_refusal(const PackFlags& flags) {
+// --sharing, and the vendor's words for it, with what belongs to it.
+Result<SharingWish> sharing_of_flags(const PackFlags& flags) {
   std::string asked = flags.sharing;
   const std::string& vendor = flags.reference_weight_sharing;
   if (!vendor.empty()) {
@@ -87,32 +137,53 @@ std::optional<Error> sharing_refusal(const PackFlags& flags) {
     }
     asked = meant;
   }
-  if (asked.empty() || asked == "off") return std::nullopt;
-  const std::string option = vendor.empty() ? "--sharing " + asked : "--reference-weight-sharing " + vendor;
-  return Error{
-      ErrorCode::kUnsupported,
-      fmt::format("{}: not yet; this version stores equal records once and shares nothing else (--sharing off)",
-                  option)};
+  if (asked == "bytes") {
+    return Error{
+        ErrorCode::kUnsupported,
+        "--sharing bytes: not yet; this version stores equal records (--sharing off) or equal pages (--sharing "
+        "pages) once"};
+  }
+  SharingWish wish;
+  wish.sharing = sharing_from_name(asked);
+  if (flags.max_pieces != 0) wish.max_pieces = flags.max_pieces;
+  if (flags.granule != 0) {
+    wish.granule_log2 = flags.granule == 4    ? std::uint8_t{12}
+                        : flags.granule == 16 ? std::uint8_t{14}
+                                              : std::uint8_t{16};
+  }
+  return wish;
 }
 
 Result<ExitCode> run_pack(const PackFlags& flags) {
-  if (auto refusal = sharing_refusal(flags)) {
-    print_note("fatctx: " + escaped(to_text(*refusal)));
+  auto wish = sharing_of_flags(flags);
+  if (!wish.ok()) {
+    print_note("fatctx: " + escaped(to_text(wish.error())));
     return ExitCode::kUsage;
   }
-  PackRequest request{.manifest = {}, .models = {}, .output = flags.output, .seal = flags.seal, .force = flags.force};
+  PackRequest request{.manifest = {},
+                      .models = {},
+                      .output = flags.output,
+                      .seal = flags.seal,
+                      .force = flags.force,
+                      .sharing = wish.value()};
   if (flags.manifest.empty()) {
     FATCTX_ASSIGN(request.manifest, manifest_of_flags(flags));
   } else {
-    const bool mixed =
-        !flags.binaries.empty() || !flags.weights.empty() || !flags.tensors_from.empty() || !flags.name.empty();
-    if (mixed) return invalid("--name, --binary, --weights and --tensors-from stand for a manifest; give either");
+    const bool mixed = !flags.binaries.empty() || !flags.weights.empty() || !flags.ep_contexts.empty() ||
+                       !flags.dlcs.empty() || !flags.tensors_from.empty() || !flags.name.empty();
+    if (mixed) {
+      return invalid(
+          "--name, --binary, --weights, --ep-context, --dlc and --tensors-from stand for a manifest; give either");
+    }
     FATCTX_ASSIGN(request.manifest, read_manifest(flags.manifest));
   }
   FATCTX_ASSIGN(const PackSummary summary, pack_manifest(std::move(request)));
   for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
   print_result(flags.json ? json_text(summary_json(summary)) : summary_text(summary));
-  return ExitCode::kOk;
+  if (flags.reference_weight_sharing != "require") return ExitCode::kOk;
+  const std::vector<std::string> lacking = what_was_not_shared(summary);
+  for (const std::string& line : lacking) print_note("fatctx: not shared: " + escaped(line));
+  return lacking.empty() ? ExitCode::kOk : ExitCode::kCheckFailed;
 }
 
 }  // namespace
@@ -134,8 +205,17 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->type_name("SPEC")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--weights", flags->weights, "A weight blob: FILE[,name=...]; its tensors, if it is an .irpa")
+  command->add_option("--weights", flags->weights, "A weight blob: FILE[,name=...]; of an .onnx, its external data")
       ->type_name("SPEC")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--ep-context", flags->ep_contexts, "A model_ctx.onnx: the binary it names, with graphs and target")
+      ->type_name("MODEL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--dlc", flags->dlcs, "A multi-SoC DLC: all of its entries, binaries with their targets")
+      ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--tensors-from", flags->tensors_from, "ONNX model with tensor types, shapes, inputs and outputs")
@@ -150,6 +230,12 @@ void add_pack(CLI::App& app, Outcome& outcome) {
                    flags->reference_weight_sharing, "The vendor's words for it: on, off or require")
       ->check(CLI::IsMember({"on", "off", "require"}))
       ->type_name("WORD");
+  command->add_option("--max-pieces", flags->max_pieces, "With --sharing pages: most pieces of one record (4096)")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_option("--granule", flags->granule, "With --sharing pages: 4, 16 or 64 KiB, no less than a host's page")
+      ->check(CLI::IsMember({4, 16, 64}))
+      ->type_name("KIB");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {
     print_result(manifest_schema());

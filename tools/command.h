@@ -77,6 +77,8 @@ void add_device(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
 void add_bench(CLI::App& app, Outcome& outcome);
+void add_dlc(CLI::App& app, Outcome& outcome);
+void add_export(CLI::App& app, Outcome& outcome);
 
 struct CommandHook {
   std::string_view name;

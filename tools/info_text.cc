@@ -34,7 +34,8 @@ std::size_t users_of(const RecordInfo& weights, std::span<const RecordInfo> reco
 }
 
 // The last column of the record table: what is special about where the bytes lie and who uses them.
-std::string sharing_text(const RecordInfo& record, std::span<const RecordInfo> records) {
+std::string sharing_text(const RecordInfo& record, const Container& container) {
+  const std::span<const RecordInfo> records = container.records();
   std::vector<std::string> parts;
   if (!record.supported) parts.emplace_back("not readable by this version");
   if (!record.weights.empty()) parts.push_back("uses " + names_of(records, record.weights));
@@ -44,13 +45,17 @@ std::string sharing_text(const RecordInfo& record, std::span<const RecordInfo> r
   }
   const auto twins = same_bytes_as(record, records);
   if (!twins.empty()) parts.push_back("same bytes as " + names_of(records, twins));
-  if (record.slice_count > 1) parts.push_back(count_text(record.slice_count, "slice"));
+  if (record.slice_count > 1) {
+    const auto path = container.access_path_of(record.id);
+    parts.push_back(count_text(record.slice_count, "slice") +
+                    (path.ok() ? fmt::format(", {}", access_path_name(path.value())) : ""));
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 // The same behind the codec and what it makes of the size.
-std::string storage_text(const RecordInfo& record, std::span<const RecordInfo> records) {
-  std::string sharing = sharing_text(record, records);
+std::string storage_text(const RecordInfo& record, const Container& container) {
+  std::string sharing = sharing_text(record, container);
   if (record.codec == Codec::kNone) return sharing;
   return fmt::format("{}, {} stored{}{}", codec_name(record.codec), short_size_text(record.stored_bytes),
                      sharing.empty() ? "" : "; ", sharing);
@@ -131,6 +136,10 @@ std::string header_text(const Container& container, const ContainerDescription& 
     block.add("tail", fmt::format("{} at {}, an append that did not finish; never read", size_text(report.tail_bytes),
                                   offset_text(report.committed_end)));
   }
+  if (report.copied_records != 0) {
+    block.add("copies", fmt::format("views of {} are copies: {}", count_text(report.copied_records, "record"),
+                                    report.copied_records_reason));
+  }
   if (report.remote_filesystem) {
     block.add("filesystem", fmt::format("{}: a remote file can be cut under a mapping", report.filesystem));
   }
@@ -158,7 +167,7 @@ std::string record_table_text(const Container& container) {
     table.add_row({fmt::format("{}", record.id), std::string(record_type_name(record.type)), std::string(record.name),
                    targeted ? target_text(record.key) : "", short_size_text(record.size_bytes),
                    grouped(record.size_bytes), record.size_bytes == 0 ? "" : offset_text(record.file_offset),
-                   storage_text(record, container.records())});
+                   storage_text(record, container)});
   }
   return table.text();
 }
@@ -196,7 +205,7 @@ std::string record_details_text(const Container& container, const ContainerDescr
       add_if(block, "format", said->format);
       add_if(block, "producer", said->producer);
     }
-    add_if(block, "sharing", sharing_text(record, container.records()));
+    add_if(block, "sharing", sharing_text(record, container));
     if (!out.empty()) out += '\n';
     out += block.text();
   }

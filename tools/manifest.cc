@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
+#include "fatctx/import_safetensors.h"
 #include "tools/json_cursor.h"
 #include "tools/nearest.h"
+#include "tools/onnx_weights.h"
 
 namespace fatctx::tools {
 
@@ -19,11 +23,13 @@ namespace {
 
 constexpr std::uint64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxI64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxPieces = 65536;
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 
 const std::vector<std::string> kRecordTypes = {"context_binary", "weight_blob", "source_model", "wrapper_model",
                                                "opaque"};
 const std::vector<std::string> kCodecs = {"none", "lz4"};
+const std::vector<std::string> kSharings = {"pages", "bytes", "off"};
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -120,28 +126,65 @@ Result<PackTensor> range_at(const JsonCursor& cursor) {
   return tensor;
 }
 
-Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& folder) {
-  FATCTX_TRY(cursor.only_keys({"format", "shapes_from", "ranges"}));
-  ManifestTensors tensors;
-  FATCTX_ASSIGN(const JsonCursor format, cursor.required("format"));
+struct NamedSource {
+  TensorSource source;
+  std::string_view name;
+  std::string_view ending;  // of file names that say it; empty: none does
+};
+constexpr NamedSource kSources[] = {
+    {TensorSource::kIrpa, "irpa", ".irpa"}, {TensorSource::kSafetensors, "safetensors", ".safetensors"},
+    {TensorSource::kGguf, "gguf", ".gguf"}, {TensorSource::kOnnx, "onnx", ""},
+    {TensorSource::kRanges, "ranges", ""},
+};
+
+// "format", or what the name of the blob's file says.
+Result<TensorSource> source_at(const JsonCursor& cursor, const std::string& file) {
+  if (!cursor.has("format")) {
+    if (const auto source = tensor_source_of_file(file)) return *source;
+    return cursor.error(
+        "lacks the key \"format\", which may be left out for files that end in .irpa, .safetensors "
+        "or .gguf");
+  }
+  const JsonCursor format = cursor.at("format");
   FATCTX_ASSIGN(const std::string word, format.text());
-  if (word == "irpa") {
-    tensors.irpa = true;
-    if (cursor.has("ranges")) return cursor.at("ranges").error("only format \"ranges\" has this key");
-    if (cursor.has("shapes_from")) {
-      FATCTX_ASSIGN(const std::string model, cursor.at("shapes_from").text());
-      tensors.shapes_from = resolved(folder, model);
-    }
-  } else if (word == "ranges") {
-    if (cursor.has("shapes_from")) return cursor.at("shapes_from").error("only format \"irpa\" has this key");
+  std::vector<std::string> allowed;
+  for (const NamedSource& row : kSources) {
+    if (row.name == word) return row.source;
+    allowed.emplace_back(row.name);
+  }
+  return format.wrong_word(word, allowed);
+}
+
+// `file` is the blob's, as the manifest has it.
+Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& folder, const std::string& file) {
+  FATCTX_TRY(cursor.only_keys({"format", "shapes_from", "model", "ranges"}));
+  ManifestTensors tensors;
+  FATCTX_ASSIGN(tensors.source, source_at(cursor, file));
+  struct Key {
+    const char* name;
+    TensorSource only;
+  };
+  for (const Key& key : {Key{"shapes_from", TensorSource::kIrpa}, Key{"model", TensorSource::kOnnx},
+                         Key{"ranges", TensorSource::kRanges}}) {
+    if (!cursor.has(key.name) || tensors.source == key.only) continue;
+    return cursor.at(key.name).error(fmt::format("only format \"{}\" has this key", tensor_source_name(key.only)));
+  }
+  if (cursor.has("shapes_from")) {
+    FATCTX_ASSIGN(const std::string model, cursor.at("shapes_from").text());
+    tensors.shapes_from = resolved(folder, model);
+  }
+  if (tensors.source == TensorSource::kOnnx) {
+    FATCTX_ASSIGN(const JsonCursor model, cursor.required("model"));
+    FATCTX_ASSIGN(const std::string path, model.text());
+    tensors.model = resolved(folder, path);
+  }
+  if (tensors.source == TensorSource::kRanges) {
     FATCTX_ASSIGN(const JsonCursor ranges, cursor.required("ranges"));
     FATCTX_ASSIGN(const auto list, ranges.elements());
     for (const JsonCursor& element : list) {
       FATCTX_ASSIGN(PackTensor tensor, range_at(element));
       tensors.ranges.push_back(std::move(tensor));
     }
-  } else {
-    return format.wrong_word(word, {"irpa", "ranges"});
   }
   return tensors;
 }
@@ -207,6 +250,26 @@ Result<Codec> codec_at(const JsonCursor& cursor, RecordType type) {
   return *codec;
 }
 
+// "sharing", "max_pieces" and "granule" (in KiB) of the whole file.
+Status sharing_at(const JsonCursor& root, SharingWish& wish) {
+  if (root.has("sharing")) {
+    FATCTX_ASSIGN(const std::string word, root.at("sharing").text());
+    wish.sharing = sharing_from_name(word);
+    if (!wish.sharing) return root.at("sharing").wrong_word(word, kSharings);
+  }
+  if (root.has("max_pieces")) {
+    FATCTX_ASSIGN(const std::uint64_t number, root.at("max_pieces").number(kMaxPieces));
+    if (number == 0) return root.at("max_pieces").wrong(fmt::format("a whole number from 1 to {}", kMaxPieces));
+    wish.max_pieces = static_cast<std::uint32_t>(number);
+  }
+  if (root.has("granule")) {
+    FATCTX_ASSIGN(const std::uint64_t kib, root.at("granule").number(kMaxU32));
+    if (kib != 4 && kib != 16 && kib != 64) return root.at("granule").wrong("4, 16 or 64, in KiB");
+    wish.granule_log2 = kib == 4 ? std::uint8_t{12} : kib == 16 ? std::uint8_t{14} : std::uint8_t{16};
+  }
+  return Done{};
+}
+
 Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& folder, const std::string& group) {
   FATCTX_TRY(cursor.only_keys({"type", "name", "file", "target", "unit", "group", "weights", "tensors", "graphs",
                                "options", "format", "producer", "codec"}));
@@ -239,7 +302,7 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
   }
   if (cursor.has("tensors")) {
     if (record.type != RecordType::kWeightBlob) return cursor.at("tensors").error("only a weight blob has tensors");
-    FATCTX_ASSIGN(result.tensors, tensors_at(cursor.at("tensors"), folder));
+    FATCTX_ASSIGN(result.tensors, tensors_at(cursor.at("tensors"), folder, path));
   }
   record.codec = default_codec(record.type);
   if (cursor.has("codec")) FATCTX_TRY(store(codec_at(cursor.at("codec"), record.type), record.codec));
@@ -311,36 +374,96 @@ Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key,
   return static_cast<std::uint32_t>(number);
 }
 
-Status gather_tensors(const ManifestRecord& from, const OnnxModels& models, PackRecord& record,
-                      std::vector<std::string>& notes) {
-  if (!from.tensors->irpa) {
-    record.tensors = from.tensors->ranges;
-    return Done{};
-  }
+Status gather_irpa(const ManifestTensors& from, const OnnxModels& models, PackRecord& record,
+                   std::vector<std::string>& notes) {
   FATCTX_ASSIGN(IrpaTensors imported, tensors_from_irpa(record.source.path));
   record.tensors = std::move(imported.tensors);
   if (imported.splat_count != 0) {
     notes.push_back(fmt::format("{}: {} of {} entries are patterns without bytes and not in the tensor table",
                                 record.name, imported.splat_count, imported.splat_count + record.tensors.size()));
   }
-  const std::string& shapes_from = from.tensors->shapes_from;
-  if (shapes_from.empty()) return Done{};
-  FATCTX_ASSIGN(const std::uint64_t unshaped, give_shapes(models.at(shapes_from), shapes_from, record.tensors));
+  if (from.shapes_from.empty()) return Done{};
+  FATCTX_ASSIGN(const std::uint64_t unshaped,
+                give_shapes(models.at(from.shapes_from), from.shapes_from, record.tensors));
   if (unshaped != 0) {
     notes.push_back(fmt::format("{}: {} of {} tensors are not among the initializers of {} and stay plain bytes",
-                                record.name, unshaped, record.tensors.size(), shapes_from));
+                                record.name, unshaped, record.tensors.size(), from.shapes_from));
+  }
+  return Done{};
+}
+
+// What an importer found, added to what the manifest says of the record.
+void describe_tensors(std::vector<PackTensor> tensors, std::vector<DescribedOption> options, std::string_view format,
+                      PackRecord& record) {
+  record.tensors = std::move(tensors);
+  RecordDescription& description = record.description;
+  if (description.format.empty()) description.format = format;
+  description.options.insert(description.options.end(), std::make_move_iterator(options.begin()),
+                             std::make_move_iterator(options.end()));
+}
+
+Status gather_tensors(const ManifestTensors& from, const OnnxModels& models, PackRecord& record,
+                      std::vector<std::string>& notes) {
+  switch (from.source) {
+    case TensorSource::kRanges:
+      record.tensors = from.ranges;
+      return Done{};
+    case TensorSource::kIrpa:
+      return gather_irpa(from, models, record, notes);
+    case TensorSource::kSafetensors:
+    case TensorSource::kGguf: {
+      FATCTX_ASSIGN(ImportedTensors imported, from.source == TensorSource::kGguf
+                                                  ? tensors_from_gguf(record.source.path)
+                                                  : tensors_from_safetensors(record.source.path));
+      if (!imported.options.empty()) {
+        notes.push_back(
+            fmt::format("{}: {} of {} tensors have a type or shape that a tensor table has not; they are "
+                        "bytes there, and the record's options say what they are",
+                        record.name, imported.options.size(), imported.tensors.size()));
+      }
+      describe_tensors(std::move(imported.tensors), std::move(imported.options), tensor_source_name(from.source),
+                       record);
+      return Done{};
+    }
+    case TensorSource::kOnnx: {
+      const OnnxModel& model = models.at(from.model);
+      FATCTX_ASSIGN(const std::string location, location_of(model, from.model, record.source.path));
+      FATCTX_ASSIGN(OnnxWeights weights, external_weights(model, from.model, location));
+      describe_tensors(std::move(weights.tensors), std::move(weights.options), "onnx-external-data", record);
+      return Done{};
+    }
   }
   return Done{};
 }
 
 }  // namespace
 
+std::string_view tensor_source_name(TensorSource source) noexcept {
+  const auto* row = std::find_if(std::begin(kSources), std::end(kSources),
+                                 [source](const NamedSource& known) { return known.source == source; });
+  return row->name;
+}
+
+std::optional<TensorSource> tensor_source_of_file(std::string_view path) {
+  for (const NamedSource& row : kSources) {
+    if (!row.ending.empty() && path.ends_with(row.ending)) return row.source;
+  }
+  return std::nullopt;
+}
+
+std::optional<Sharing> sharing_from_name(std::string_view word) noexcept {
+  if (word == "pages") return Sharing::kPages;
+  if (word == "bytes") return Sharing::kBytes;
+  if (word == "off") return Sharing::kOff;
+  return std::nullopt;
+}
+
 Codec default_codec(RecordType type) { return type == RecordType::kSourceModel ? Codec::kLz4 : Codec::kNone; }
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder) {
   FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
   const JsonCursor root(file, document);
-  FATCTX_TRY(root.only_keys({"schema", "name", "group", "options", "records"}));
+  FATCTX_TRY(root.only_keys({"schema", "name", "group", "options", "sharing", "max_pieces", "granule", "records"}));
   FATCTX_ASSIGN(const JsonCursor schema, root.required("schema"));
   FATCTX_ASSIGN(const std::string schema_word, schema.text());
   if (schema_word != kManifestSchema) return schema.wrong_word(schema_word, {std::string(kManifestSchema)});
@@ -351,6 +474,7 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& file, 
   std::string group = manifest.name;
   if (root.has("group")) FATCTX_TRY(store(root.at("group").text(), group));
   if (root.has("options")) FATCTX_TRY(store(options_at(root.at("options")), manifest.options));
+  FATCTX_TRY(sharing_at(root, manifest.sharing));
   FATCTX_ASSIGN(const JsonCursor records, root.required("records"));
   FATCTX_ASSIGN(const auto list, records.elements());
   if (list.empty()) return records.error("found no record; at least one is needed");
@@ -455,7 +579,9 @@ Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::stri
 Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models) {
   GatheredRecords gathered;
   for (const ManifestRecord& from : manifest.records) {
-    for (const std::string& path : {from.graphs_from, from.tensors ? from.tensors->shapes_from : std::string()}) {
+    const bool has_tensors = from.tensors.has_value();
+    for (const std::string& path : {from.graphs_from, has_tensors ? from.tensors->shapes_from : std::string(),
+                                    has_tensors ? from.tensors->model : std::string()}) {
       if (path.empty() || models.contains(path)) continue;
       auto model = read_onnx(path);
       if (!model.ok()) return in_context(std::move(model).error(), from.where);
@@ -466,7 +592,7 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
     PackRecord record = from.record;
     if (!from.graphs_from.empty()) record.description.graphs.push_back(models.at(from.graphs_from).graph);
     if (from.tensors) {
-      auto status = gather_tensors(from, models, record, gathered.notes);
+      auto status = gather_tensors(*from.tensors, models, record, gathered.notes);
       if (!status.ok()) return in_context(std::move(status).error(), from.where);
     }
     gathered.records.push_back(std::move(record));

@@ -17,11 +17,19 @@ namespace fatctx::tools {
 
 inline constexpr std::string_view kManifestSchema = "fatctx.manifest/1";
 
-// Where the tensors of a weight blob come from.
+// Where the tensors of a weight blob come from: a list, the blob's own index, or a model that refers to the blob.
+enum class TensorSource { kRanges, kIrpa, kSafetensors, kGguf, kOnnx };
+
+// "ranges", "irpa", "safetensors", "gguf", "onnx".
+[[nodiscard]] std::string_view tensor_source_name(TensorSource source) noexcept;
+// What a file name says: ".irpa", ".safetensors" and ".gguf" are forms with an index.
+[[nodiscard]] std::optional<TensorSource> tensor_source_of_file(std::string_view path);
+
 struct ManifestTensors {
-  bool irpa = false;        // from the archive's own index; otherwise from `ranges`
-  std::string shapes_from;  // an ONNX model that knows the types and shapes; empty: none
-  std::vector<PackTensor> ranges;
+  TensorSource source = TensorSource::kRanges;
+  std::string shapes_from;         // kIrpa: an ONNX model that knows the types and shapes; empty: none
+  std::string model;               // kOnnx: the model whose external data the blob is
+  std::vector<PackTensor> ranges;  // kRanges
 };
 
 struct ManifestRecord {
@@ -31,8 +39,19 @@ struct ManifestRecord {
   std::string where;        // what errors call it: "m.json: /records/0", "--weights w.irpa"
 };
 
+// How records share bytes, where it is said.
+struct SharingWish {
+  std::optional<Sharing> sharing;
+  std::optional<std::uint32_t> max_pieces;
+  std::optional<std::uint8_t> granule_log2;
+};
+
+// "pages", "bytes" or "off".
+[[nodiscard]] std::optional<Sharing> sharing_from_name(std::string_view word) noexcept;
+
 struct Manifest {
   std::string name;
+  SharingWish sharing;
   std::vector<DescribedOption> options;
   std::vector<ManifestRecord> records;
 };
@@ -66,7 +85,7 @@ struct GatheredRecords {
 using OnnxModels = std::map<std::string, OnnxModel>;  // by path as the manifest has it
 
 // Reads the tensors and graphs that the records ask for, each ONNX model once; those in `models` are there already.
-// Errors: those of tensors_from_irpa and read_onnx, and invalid_argument; each says which record.
+// Errors: those of the importers, of read_onnx and external_weights, and invalid_argument; each says which record.
 [[nodiscard]] Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models = {});
 
 // A manifest with all that `records` say, tensors as ranges and graphs in full; each record's file is the entry of

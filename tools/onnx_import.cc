@@ -1,8 +1,10 @@
 #include "tools/onnx_import.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -10,6 +12,8 @@
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
+
+#include "fatctx/base/bytes.h"
 
 namespace fatctx::tools {
 
@@ -21,7 +25,8 @@ constexpr std::size_t kMaxRank = 8;
 struct ElementType {
   int onnx;  // TensorProto::DataType; newer numbers than the installed header's are listed by value
   std::optional<DType> dtype;
-  std::string_view name;
+  std::string_view name;   // of a type without dtype
+  std::uint32_t bits = 0;  // the same; 0: no fixed size
 };
 const ElementType kElementTypes[] = {
     {1, DType::kF32, ""},
@@ -37,16 +42,19 @@ const ElementType kElementTypes[] = {
     {11, DType::kF64, ""},
     {12, DType::kU32, ""},
     {13, DType::kU64, ""},
-    {14, std::nullopt, "complex64"},
-    {15, std::nullopt, "complex128"},
+    {14, std::nullopt, "complex64", 64},
+    {15, std::nullopt, "complex128", 128},
     {16, DType::kBF16, ""},
-    {17, std::nullopt, "float8e4m3fn"},
-    {18, std::nullopt, "float8e4m3fnuz"},
-    {19, std::nullopt, "float8e5m2"},
-    {20, std::nullopt, "float8e5m2fnuz"},
+    {17, std::nullopt, "float8e4m3fn", 8},
+    {18, std::nullopt, "float8e4m3fnuz", 8},
+    {19, std::nullopt, "float8e5m2", 8},
+    {20, std::nullopt, "float8e5m2fnuz", 8},
     {21, DType::kU4, ""},
     {22, DType::kI4, ""},
-    {23, std::nullopt, "float4e2m1"},
+    {23, std::nullopt, "float4e2m1", 4},
+    {24, std::nullopt, "float8e8m0", 8},
+    {25, std::nullopt, "uint2", 2},
+    {26, std::nullopt, "int2", 2},
 };
 
 const ElementType* element_type(int onnx) {
@@ -76,11 +84,48 @@ DescribedTensor describe(const onnx::ValueInfoProto& value) {
   return tensor;
 }
 
+// A number of an entry of external_data: digits only.
+std::optional<std::uint64_t> number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Result<OnnxExternal> external_of(const onnx::TensorProto& tensor) {
+  OnnxExternal external;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") external.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length") continue;
+    const auto number = number_of(entry.value());
+    if (!number) {
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("initializer \"{}\": the {} of its external data is \"{}\", not a whole number",
+                               tensor.name(), entry.key(), entry.value())};
+    }
+    if (entry.key() == "offset") external.offset = *number;
+    if (entry.key() == "length") external.size = *number;
+  }
+  if (external.location.empty()) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("initializer \"{}\" has external data without a location", tensor.name())};
+  }
+  return external;
+}
+
+bool lies_outside(const onnx::TensorProto& tensor) {
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() != 0;
+}
+
 Result<OnnxInitializer> initializer_of(const onnx::TensorProto& tensor) {
   OnnxInitializer initializer;
   initializer.name = tensor.name();
   const ElementType* type = element_type(tensor.data_type());
-  if (type != nullptr) initializer.dtype = type->dtype;
+  initializer.type = element_type_name(tensor.data_type());
+  if (type != nullptr) {
+    initializer.dtype = type->dtype;
+    initializer.bits = type->dtype ? dtype_bits(*type->dtype) : type->bits;
+  }
   for (const std::int64_t dim : tensor.dims()) {
     if (dim < 0) {
       return Error{ErrorCode::kMalformed,
@@ -88,7 +133,25 @@ Result<OnnxInitializer> initializer_of(const onnx::TensorProto& tensor) {
     }
     initializer.shape.push_back(static_cast<std::uint64_t>(dim));
   }
+  if (lies_outside(tensor)) {
+    FATCTX_ASSIGN(initializer.external, external_of(tensor));
+  }
   return initializer;
+}
+
+OnnxEpContext ep_context_of(const onnx::NodeProto& node) {
+  OnnxEpContext context;
+  context.name = node.name();
+  std::string cache;
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == "source") context.source = attribute.s();
+    if (attribute.name() == "partition_name") context.partition_name = attribute.s();
+    if (attribute.name() == "main_context") context.main_context = attribute.i() != 0;
+    if (attribute.name() == "embed_mode") context.embedded = attribute.i() != 0;
+    if (attribute.name() == "ep_cache_context") cache = attribute.s();
+  }
+  if (!context.embedded) context.cache = std::move(cache);
+  return context;
 }
 
 // A model without a graph is what protobuf makes of many a file that is none.
@@ -97,9 +160,7 @@ bool looks_like_a_model(const onnx::ModelProto& model) {
          (model.graph().node_size() > 0 || model.graph().output_size() > 0);
 }
 
-}  // namespace
-
-Result<OnnxModel> read_onnx(const std::string& path) {
+Result<onnx::ModelProto> load(const std::string& path) {
   std::error_code status;
   const std::filesystem::file_status kind = std::filesystem::status(path, status);
   if (!std::filesystem::exists(kind)) return Error{ErrorCode::kNotFound, fmt::format("{}: not there", path)};
@@ -117,25 +178,121 @@ Result<OnnxModel> read_onnx(const std::string& path) {
   if (!in || !model.ParseFromIstream(&in) || !looks_like_a_model(model)) {
     return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", path)};
   }
+  return model;
+}
 
+// Every tensor of the model that may have bytes of its own: initializers and attributes, of inner graphs and functions
+// too. `visit` gets each of them once. Graphs nest as deep as protobuf lets them, which is a hundred levels.
+Status for_every_tensor(onnx::GraphProto& graph, const std::function<Status(onnx::TensorProto&)>& visit);
+
+Status for_every_tensor(onnx::NodeProto& node, const std::function<Status(onnx::TensorProto&)>& visit) {
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_t()) FATCTX_TRY(visit(*attribute.mutable_t()));
+    for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) FATCTX_TRY(visit(tensor));
+    if (attribute.has_g()) FATCTX_TRY(for_every_tensor(*attribute.mutable_g(), visit));
+    for (onnx::GraphProto& inner : *attribute.mutable_graphs()) FATCTX_TRY(for_every_tensor(inner, visit));
+  }
+  return Done{};
+}
+
+Status for_every_tensor(onnx::GraphProto& graph, const std::function<Status(onnx::TensorProto&)>& visit) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) FATCTX_TRY(visit(tensor));
+  for (onnx::SparseTensorProto& sparse : *graph.mutable_sparse_initializer()) {
+    FATCTX_TRY(visit(*sparse.mutable_values()));
+    FATCTX_TRY(visit(*sparse.mutable_indices()));
+  }
+  for (onnx::NodeProto& node : *graph.mutable_node()) FATCTX_TRY(for_every_tensor(node, visit));
+  return Done{};
+}
+
+Status for_every_tensor(onnx::ModelProto& model, const std::function<Status(onnx::TensorProto&)>& visit) {
+  FATCTX_TRY(for_every_tensor(*model.mutable_graph(), visit));
+  for (onnx::FunctionProto& function : *model.mutable_functions()) {
+    for (onnx::NodeProto& node : *function.mutable_node()) FATCTX_TRY(for_every_tensor(node, visit));
+  }
+  return Done{};
+}
+
+// Sets `key` of the external data, and takes away others of this name.
+void set_external(onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
+  auto& entries = *tensor.mutable_external_data();
+  for (int i = entries.size() - 1; i >= 0; --i) {
+    if (entries.Get(i).key() == key) entries.DeleteSubrange(i, 1);
+  }
+  auto& entry = *entries.Add();
+  entry.set_key(key);
+  entry.set_value(value);
+}
+
+// Points one tensor into `file`, if it lies outside of the model.
+Status point_into(onnx::TensorProto& tensor, const std::string& file, const std::map<std::string, OnnxPlace>& places,
+                  std::uint64_t& pointed) {
+  if (!lies_outside(tensor)) return Done{};
+  FATCTX_ASSIGN(const OnnxExternal external, external_of(tensor));
+  const auto place = places.find(external.location);
+  if (place == places.end()) {
+    return Error{ErrorCode::kNotFound, fmt::format("tensor \"{}\" lies in \"{}\", which is none of the weights there",
+                                                   tensor.name(), external.location)};
+  }
+  const std::uint64_t whole = place->second.size_bytes;
+  const std::uint64_t size = external.size.value_or(whole - std::min(external.offset, whole));
+  if (!within({external.offset, size}, whole)) {
+    return Error{ErrorCode::kMalformed, fmt::format("tensor \"{}\", {} bytes at {}, leaves the {} bytes of \"{}\"",
+                                                    tensor.name(), size, external.offset, whole, external.location)};
+  }
+  set_external(tensor, "location", file);
+  set_external(tensor, "offset", fmt::format("{}", place->second.file_offset + external.offset));
+  set_external(tensor, "length", fmt::format("{}", size));
+  ++pointed;
+  return Done{};
+}
+
+}  // namespace
+
+Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const std::string& file,
+                                               const std::map<std::string, OnnxPlace>& places,
+                                               const std::string& output) {
+  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  std::uint64_t pointed = 0;
+  const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, file, places, pointed); };
+  const auto status = for_every_tensor(model, visit);
+  if (!status.ok()) return in_context(status.error(), model_path);
+  std::ofstream out(output, std::ios::binary | std::ios::trunc);
+  if (!out || !model.SerializeToOstream(&out) || !out.flush()) {
+    return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", output)};
+  }
+  return pointed;
+}
+
+Result<OnnxModel> read_onnx(const std::string& path) {
+  FATCTX_ASSIGN(onnx::ModelProto model, load(path));
   OnnxModel result;
   std::set<std::string> initializer_names;
-  std::set<std::string> external;
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
     auto initializer = initializer_of(tensor);
     if (!initializer.ok()) return in_context(std::move(initializer).error(), path);
     initializer_names.insert(tensor.name());
     result.initializers.push_back(std::move(initializer).value());
-    for (const auto& entry : tensor.external_data()) {
-      if (entry.key() == "location") external.insert(entry.value());
-    }
   }
+  std::set<std::string> external;
+  const auto visited = for_every_tensor(model, [&](const onnx::TensorProto& tensor) -> Status {
+    if (!lies_outside(tensor)) return Done{};
+    FATCTX_ASSIGN(OnnxInitializer initializer, initializer_of(tensor));
+    external.insert(initializer.external->location);
+    if (!initializer_names.contains(tensor.name())) result.inner.push_back(std::move(initializer));
+    return Done{};
+  });
+  if (!visited.ok()) return in_context(visited.error(), path);
   result.external_files.assign(external.begin(), external.end());
   result.graph.name = model.graph().name();
   for (const auto& input : model.graph().input()) {
     if (!initializer_names.contains(input.name())) result.graph.inputs.push_back(describe(input));
   }
   for (const auto& output : model.graph().output()) result.graph.outputs.push_back(describe(output));
+  for (const auto& node : model.graph().node()) {
+    if (node.op_type() == "EPContext") result.ep_contexts.push_back(ep_context_of(node));
+  }
+  for (const auto& entry : model.metadata_props()) result.metadata[entry.key()] = entry.value();
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,16 +15,38 @@
 
 namespace fatctx::tools {
 
+struct OnnxExternal {    // bytes of an initializer outside of the model
+  std::string location;  // a file, relative to the model
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> size;
+};
+
 struct OnnxInitializer {
   std::string name;
   std::optional<DType> dtype;  // empty: a type that tensor tables do not have (strings, complex, 8-bit floats)
+  std::string type;            // its word: "float32", "float8e4m3fn", "onnx type 99"
+  std::uint32_t bits = 0;      // of an element; 0: not known
   std::vector<std::uint64_t> shape;
+  std::optional<OnnxExternal> external;
+};
+
+// An EPContext node: a graph that an execution provider has compiled.
+struct OnnxEpContext {
+  std::string name;
+  std::string source;          // the execution provider, as it calls itself
+  std::string cache;           // file with the binary, as the node names it; empty: the main node's, or inside the node
+  std::string partition_name;  // of the graph in the binary
+  bool main_context = true;
+  bool embedded = true;
 };
 
 struct OnnxModel {
   DescribedGraph graph;  // without initializers among its inputs; -1 for a dimension that is not fixed
-  std::vector<OnnxInitializer> initializers;
-  std::vector<std::string> external_files;  // where initializers lie outside of the model; relative, each once
+  std::vector<OnnxInitializer> initializers;  // of the main graph
+  std::vector<OnnxInitializer> inner;         // all other tensors that lie outside of the model: those of inner graphs
+  std::vector<std::string> external_files;    // where tensors lie outside of the model; relative, each once
+  std::vector<OnnxEpContext> ep_contexts;
+  std::map<std::string, std::string> metadata;  // what tools have noted, by key
 };
 
 // Errors: not_found, not_regular_file, malformed (not an ONNX model, negative dimensions), limit_exceeded (2 GiB).
@@ -36,5 +59,19 @@ struct OnnxModel {
 // Errors: invalid_argument, if an initializer has another size than its tensor, with both sizes.
 [[nodiscard]] Result<std::uint64_t> give_shapes(const OnnxModel& model, const std::string& model_name,
                                                 std::vector<PackTensor>& tensors);
+
+// Where an external file lies inside another file.
+struct OnnxPlace {
+  std::uint64_t file_offset = 0;
+  std::uint64_t size_bytes = 0;
+};
+// Writes the model at `model_path` again to `output`, with every tensor that lies in a file of `places` (by location)
+// taken from `file` instead, at the place of its bytes there; all else stays. `file` is relative to the new model.
+// Returns how many tensors were pointed there.
+// Errors: those of read_onnx; not_found (a location that is not in `places`), malformed (a tensor that leaves its
+//         place), io.
+[[nodiscard]] Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const std::string& file,
+                                                             const std::map<std::string, OnnxPlace>& places,
+                                                             const std::string& output);
 
 }  // namespace fatctx::tools

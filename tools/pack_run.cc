@@ -1,6 +1,9 @@
 #include "tools/pack_run.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,14 +30,30 @@ PackedRecord packed_record(const PackRecord& record) {
   key.generic = record.key.generic;
   PackedRecord packed;
   packed.name = record.name;
+  packed.group = record.key.group;
+  packed.unit = record.key.unit;
   packed.type = record.type;
   if (!key.backend.empty()) packed.target = target_text(key);
   packed.tensor_count = record.tensors.size();
   packed.weights = record.weights;
   std::error_code missing;  // the packer says what is wrong with a file that is not there
   const auto size = std::filesystem::file_size(record.source.path, missing);
-  if (!missing) packed.size_bytes = size;
+  if (!missing) packed.size_bytes = record.source.part ? record.source.part->size : size;
   return packed;
+}
+
+// What the packer says of the records that were asked for; it lists others too.
+void add_what_was_stored(PackSummary& summary) {
+  std::map<std::string_view, const PackedRecordReport*> by_name;
+  for (const PackedRecordReport& record : summary.report.records) by_name.emplace(record.name, &record);
+  for (PackedRecord& record : summary.records) {
+    const PackedRecordReport& found = *by_name.at(record.name);
+    record.stored_bytes = found.stored_bytes;
+    record.shared_bytes = found.shared_bytes;
+    record.pieces = found.pieces;
+    record.sharing_order = found.sharing_order;
+    record.shifted_bytes = found.shifted_bytes;
+  }
 }
 
 }  // namespace
@@ -52,9 +71,15 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   options.overwrite = request.force;
   options.model_name = request.manifest.name;
   options.options = request.manifest.options;
+  const SharingWish& file = request.manifest.sharing;
+  const SharingWish& flags = request.sharing;
+  options.sharing = flags.sharing.value_or(file.sharing.value_or(options.sharing));
+  options.max_pieces = flags.max_pieces.value_or(file.max_pieces.value_or(options.max_pieces));
+  options.granule_log2 = flags.granule_log2.value_or(file.granule_log2.value_or(options.granule_log2));
   options.progress = line.callback();
-  Packer packer(std::move(options));
   PackSummary summary;
+  summary.sharing = options.sharing;
+  Packer packer(std::move(options));
   summary.notes = std::move(gathered.notes);
   for (std::size_t i = 0; i < gathered.records.size(); ++i) {
     summary.records.push_back(packed_record(gathered.records[i]));
@@ -64,8 +89,33 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   auto report = packer.publish(request.output);
   if (!report.ok()) return in_context(std::move(report).error(), request.output);
   summary.report = std::move(report).value();
+  add_what_was_stored(summary);
   summary.notes.insert(summary.notes.end(), summary.report.warnings.begin(), summary.report.warnings.end());
   return summary;
+}
+
+std::vector<std::string> what_was_not_shared(const PackSummary& summary) {
+  std::map<std::pair<std::string, std::string>, std::vector<const PackedRecord*>> groups;
+  for (const PackedRecord& record : summary.records) {
+    if (record.type == RecordType::kContextBinary && record.weights.empty()) {
+      groups[{record.group, record.unit}].push_back(&record);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [key, records] : groups) {
+    const PackedRecord* base = *std::min_element(
+        records.begin(), records.end(),
+        [](const PackedRecord* a, const PackedRecord* b) { return a->sharing_order < b->sharing_order; });
+    for (const PackedRecord* record : records) {
+      if (record == base || record->stored_bytes <= record->size_bytes / 2) continue;
+      lines.push_back(fmt::format(
+          "record \"{}\" stores {} of {} again: {} are in another record too, but shifted within a page, and {} are "
+          "different or in another order",
+          record->name, size_text(record->stored_bytes), size_text(record->size_bytes),
+          size_text(record->shifted_bytes), size_text(record->stored_bytes - record->shifted_bytes)));
+    }
+  }
+  return lines;
 }
 
 std::string summary_text(const PackSummary& summary) {
@@ -78,11 +128,25 @@ std::string summary_text(const PackSummary& summary) {
                                                   : fmt::format("{}, {} of them equal to another and stored once",
                                                                 report.record_count, report.shared_records));
   block.add("payload", fmt::format("{} of {}", size_text(report.stored_bytes), size_text(report.input_bytes)));
+  const bool by_pages = summary.sharing == Sharing::kPages;
+  if (by_pages) block.add("shared", size_text(report.shared_bytes));
   text += block.text();
-  Table table({{"name"}, {"type"}, {"target"}, {"size", Table::Align::kRight}, {"tensors", Table::Align::kRight}});
+  std::vector<Table::Column> columns = {
+      {"name"}, {"type"}, {"target"}, {"size", Table::Align::kRight}, {"tensors", Table::Align::kRight}};
+  if (by_pages) {
+    columns.push_back({"shared", Table::Align::kRight});
+    columns.push_back({"pieces", Table::Align::kRight});
+  }
+  Table table(columns);
   for (const PackedRecord& record : summary.records) {
-    table.add_row({record.name, std::string(record_type_name(record.type)), record.target, size_text(record.size_bytes),
-                   record.tensor_count == 0 ? std::string() : grouped(record.tensor_count)});
+    std::vector<std::string> row = {record.name, std::string(record_type_name(record.type)), record.target,
+                                    size_text(record.size_bytes),
+                                    record.tensor_count == 0 ? std::string() : grouped(record.tensor_count)};
+    if (by_pages) {
+      row.push_back(record.shared_bytes == 0 ? std::string() : size_text(record.shared_bytes));
+      row.push_back(grouped(record.pieces));
+    }
+    table.add_row(std::move(row));
   }
   return text + table.text("  ");
 }
@@ -96,6 +160,7 @@ nlohmann::ordered_json summary_json(const PackSummary& summary) {
   json["file_size"] = report.file_size;
   json["input_bytes"] = report.input_bytes;
   json["stored_bytes"] = report.stored_bytes;
+  json["shared_bytes"] = report.shared_bytes;
   json["record_count"] = report.record_count;
   json["shared_records"] = report.shared_records;
   json["sealed"] = report.sealed;
@@ -106,6 +171,10 @@ nlohmann::ordered_json summary_json(const PackSummary& summary) {
     row["type"] = record_type_name(record.type);
     row["target"] = record.target;
     row["size_bytes"] = record.size_bytes;
+    row["stored_bytes"] = record.stored_bytes;
+    row["shared_bytes"] = record.shared_bytes;
+    row["shifted_bytes"] = record.shifted_bytes;
+    row["pieces"] = record.pieces;
     row["tensor_count"] = record.tensor_count;
     row["weights"] = record.weights;
     json["records"].push_back(std::move(row));

@@ -18,6 +18,7 @@ struct PackRequest {
   std::string output;
   bool seal = false;
   bool force = false;
+  SharingWish sharing = {};  // wins over the manifest's
 };
 
 struct PackedRecord {
@@ -25,18 +26,31 @@ struct PackedRecord {
   RecordType type = RecordType::kOpaque;
   std::string target;  // target_text(); empty for records without a target
   std::uint64_t size_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t shared_bytes = 0;
+  std::uint64_t shifted_bytes = 0;
+  std::uint32_t pieces = 0;
+  std::uint32_t sharing_order = 0;
+  std::string group;  // with `unit`: which records hold the same graphs for different targets
+  std::string unit;
   std::uint64_t tensor_count = 0;
   std::vector<std::string> weights;
 };
 
 struct PackSummary {
   PackReport report;
+  Sharing sharing = Sharing::kOff;
   std::vector<PackedRecord> records;  // as asked for, in order of the manifest
   std::vector<std::string> notes;     // warnings of the packer, and what gather_records() remarks
 };
 
 // Errors: exists (with the remedy), those of gather_records() and of the Packer, each with the place it came from.
 [[nodiscard]] Result<PackSummary> pack_manifest(PackRequest request);
+
+// One line for each context binary that should share its weights with the others of its group and unit and does not: it
+// stores more than half of its bytes again, and names no weight blob. Nothing is asked of
+// the one that was looked at first, because the others can only share with it.
+[[nodiscard]] std::vector<std::string> what_was_not_shared(const PackSummary& summary);
 
 [[nodiscard]] std::string summary_text(const PackSummary& summary);
 [[nodiscard]] nlohmann::ordered_json summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"

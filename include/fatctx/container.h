@@ -56,7 +56,7 @@ struct RecordInfo {
   RecordType type = RecordType::kOpaque;
   bool ignorable = false;
   bool must_map = false;
-  bool supported = true;       // false: this version lists the record but cannot hand it out (multi-slice, recipe)
+  bool supported = true;       // false: this version lists the record but cannot hand it out (recipe, unknown type)
   Codec codec = Codec::kNone;  // with any other it has no view: stream_record() and extract_record() give its bytes
   std::string_view name;
   std::uint64_t size_bytes = 0;    // logical
@@ -88,13 +88,20 @@ struct OpenReport {
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
   bool mapped = true;       // false: views are copies, one per record and process
   std::string copy_reason;  // why they are: "file mapping is disabled by the caller"; empty if mapped
+  // Records whose views are copies although the file is mapped: what they lie in several pieces of cannot be mapped
+  // side by side here. The reason of the first of them.
+  std::uint32_t copied_records = 0;
+  std::string copied_records_reason = {};
 };
 
 // How a view came to be.
 enum class AccessPath : std::uint8_t {
   kDirect,  // a pointer into the mapping
   kCopied,  // the whole record, read once and verified, shared by all sessions of the process
-};          // stitched and composed come with multi-slice records
+  // The pieces of a record that lies in several parts of the file, mapped side by side: one range of addresses per
+  // record and process, shared by all sessions, and no copy.
+  kStitched,
+};
 [[nodiscard]] std::string_view access_path_name(AccessPath path) noexcept;
 
 // Read-only bytes of one record, and a share in what keeps them mapped.
@@ -234,9 +241,15 @@ class Container {
   // The same as fatctx::select() of these, and seen by profile and trace. Errors: those of fatctx::select.
   [[nodiscard]] Result<Selection> select(const Device& device, const SelectPolicy& policy = {}) const;
 
-  // Errors: not_found, unsupported (multi-slice, recipe or packed record), checksum_mismatch (naming record and file
+  // How a view of the record comes to be, without making one. Errors: not_found, unsupported (as acquire),
+  // copy_not_allowed.
+  [[nodiscard]] Result<AccessPath> access_path_of(std::uint32_t record_id) const;
+
+  // Errors: not_found, unsupported (recipe or compressed record), checksum_mismatch (naming record and file
   //         offset), io, changed, mapping_lost.
-  //         When views are copies: out_of_memory (naming the bytes), those of the allocator.
+  //         Of a record in several pieces: no_resource (the limit of maps; the message says what to do),
+  //         copy_not_allowed (they cannot be mapped side by side here, and FileMapping::kRequire forbids a copy). When
+  //         views are copies: out_of_memory (naming the bytes), those of the allocator.
   // Cost: policy record_on_acquire reads the record once per mapping; afterwards and with `none`, no IO. A copy is read
   // and
   //       verified once per process, whatever the policy.

@@ -414,12 +414,13 @@ typedef struct fatctx_open_report {  // what an open found out
   uint32_t sealed;
   uint32_t signed_file;
   uint32_t remote_filesystem;
-  uint32_t already_live;  // another open of this process had mapped it; nothing was read
-  uint32_t verify;        // FATCTX_VERIFY_...
-  uint32_t mapped;        // 0: views are copies, for the reason in copy_reason
-  uint32_t reserved;
+  uint32_t already_live;    // another open of this process had mapped it; nothing was read
+  uint32_t verify;          // FATCTX_VERIFY_...
+  uint32_t mapped;          // 0: views are copies, for the reason in copy_reason
+  uint32_t copied_records;  // records whose views are copies although the file is mapped
   fatctx_text copy_reason;
   uint8_t toc_hash[16];
+  fatctx_text copied_records_reason;  // of the first of them
 } fatctx_open_report;
 // Lifetime: texts borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
@@ -817,6 +818,7 @@ typedef struct fatctx_container_metrics {
   uint32_t views;
   uint64_t saved_bytes;
   uint64_t record_count;
+  uint64_t stitched_bytes;  // address space of the stitched views that somebody holds
 } fatctx_container_metrics;
 // By index. Lifetime: texts borrow from `metrics`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_metrics_container(fatctx_metrics metrics, uint64_t index, fatctx_container_metrics* container,
@@ -981,7 +983,7 @@ typedef struct fatctx_pack_options {
   uint32_t struct_size;
   uint32_t seal;           // 0
   uint32_t overwrite;      // replace an existing file (by rename); otherwise exists; 0
-  uint32_t sharing;        // FATCTX_SHARING_...; FATCTX_SHARING_OFF; others are unsupported in this version
+  uint32_t sharing;        // FATCTX_SHARING_...; FATCTX_SHARING_OFF; BYTES is unsupported in this version
   uint32_t extent_log2;    // 16 or 21; 16
   uint32_t granule_log2;   // 12, 14 or 16; 12
   const char* model_name;  // null: none
@@ -989,6 +991,8 @@ typedef struct fatctx_pack_options {
   uint64_t option_count;
   fatctx_progress progress;
   void* progress_user;
+  uint32_t max_pieces;  // with FATCTX_SHARING_PAGES: most slices of one record, 1 to 65536; 4096
+  uint32_t reserved;
 } fatctx_pack_options;
 FATCTX_API void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size);
 
@@ -1026,6 +1030,10 @@ typedef struct fatctx_pack_record {
   uint64_t graph_count;
   const fatctx_option* options;
   uint64_t option_count;
+  // As tensors_from_irpa, for a safetensors or GGUF file; at most one of the three. Tensors that FATCTX_DTYPE_...
+  // cannot say are bytes, and options "tensor.NAME.type" say what they are.
+  uint32_t tensors_from_safetensors;
+  uint32_t tensors_from_gguf;
 } fatctx_pack_record;
 FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
 
@@ -1038,7 +1046,8 @@ typedef struct fatctx_pack_report {
   uint32_t record_count;
   uint32_t shared_records;  // records whose bytes another record already stored
   uint32_t warning_count;
-  char uuid[44];  // hexadecimal with dashes, ended by NUL
+  char uuid[44];          // hexadecimal with dashes, ended by NUL
+  uint64_t shared_bytes;  // bytes of records that needed none of their own, equal records included
 } fatctx_pack_report;
 
 // A packer works for one call at a time: a second one meanwhile (another thread, a callback) answers

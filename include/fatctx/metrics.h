@@ -28,8 +28,10 @@ struct ContainerMetrics {
   std::string path;  // it was first opened by
   std::string uuid;
   std::uint64_t generation = 0;
-  std::uint64_t mapped_bytes = 0;  // address space; 0 if nothing is mapped
-  // Of the whole map, by /proc/self/smaps; empty if the system does not say.
+  std::uint64_t mapped_bytes = 0;    // address space of the file's map; 0 if nothing is mapped
+  std::uint64_t stitched_bytes = 0;  // address space of the stitched views that somebody holds; no memory of its own
+  // Of the map and the stitched views, by /proc/self/smaps; empty if the system does not say. A page that both show
+  // counts twice as resident, and once as proportional.
   std::optional<std::uint64_t> resident_bytes = {};
   std::optional<std::uint64_t> proportional_bytes = {};  // pages that other processes map too count in parts
   std::optional<std::uint64_t> locked_bytes = {};

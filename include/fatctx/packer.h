@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,13 @@
 
 namespace fatctx {
 
-// Where a record's bytes come from. A file is read twice (once to find equal records, once to copy) in pieces of a
-// fixed size, so memory does not depend on its size; it must not change in between.
+// Where a record's bytes come from. A file is read several times (to find equal records and equal pages, to copy, to
+// check) in pieces of a fixed size, so memory does not depend on its size but for hashes of its pages; it must not
+// change in between.
 struct PackSource {
-  std::string path;              // a file; or, if empty, `bytes`
-  std::vector<std::byte> bytes;  // small records made in memory
+  std::string path;                    // a file; or, if empty, `bytes`
+  std::vector<std::byte> bytes;        // small records made in memory
+  std::optional<ByteRange> part = {};  // of the file; nothing: all of it
 };
 
 struct PackTensor {
@@ -66,13 +69,31 @@ enum class Sharing : std::uint8_t { kOff, kPages, kBytes };
 
 struct PackOptions {
   bool seal = false;
-  bool overwrite = false;           // replace an existing file (by rename); otherwise `exists`
-  Sharing sharing = Sharing::kOff;  // others: unsupported in this version
+  bool overwrite = false;  // replace an existing file (by rename); otherwise `exists`
+  // Equal records are always stored once. kPages also stores equal runs of granules of uncompressed records once; such
+  // a record is several slices of the file. kBytes: unsupported in this version.
+  Sharing sharing = Sharing::kOff;
+  std::uint32_t max_pieces = 4096;  // kPages: slices of one record; 1 to 65536
   std::uint8_t extent_log2 = 16;    // 16 or 21
   std::uint8_t granule_log2 = 12;   // 12, 14 or 16
   std::string model_name;
   std::vector<DescribedOption> options;
   Progress progress;
+};
+
+// What a record came to.
+struct PackedRecordReport {
+  std::string name;
+  std::uint32_t id = 0;
+  std::uint64_t size_bytes = 0;    // logical
+  std::uint64_t stored_bytes = 0;  // its own bytes in the file
+  std::uint64_t shared_bytes = 0;  // found in what another record stores, or stored once though it repeats in this one
+  // Of the stored bytes, about how many some other record holds too, but at another place of a granule, so that they
+  // cannot be mapped from there. Only with Sharing::kPages.
+  std::uint64_t shifted_bytes = 0;
+  std::uint32_t pieces = 0;  // slices of the file that it is made of
+  // Its place among those that were looked at for equal granules, from 1; 0: it was not looked at.
+  std::uint32_t sharing_order = 0;
 };
 
 struct PackReport {
@@ -81,10 +102,12 @@ struct PackReport {
   std::uint64_t file_size = 0;
   std::uint64_t input_bytes = 0;   // sum of all logical record sizes
   std::uint64_t stored_bytes = 0;  // payload bytes in the file
+  std::uint64_t shared_bytes = 0;  // bytes of records that needed none of their own, equal records included
   std::uint32_t record_count = 0;
   std::uint32_t shared_records = 0;  // records whose bytes another record already stored
   bool sealed = false;
-  std::vector<std::string> warnings;  // e.g. path-valued options whose value was dropped
+  std::vector<PackedRecordReport> records;  // in the order of their ids, those that the packer writes included
+  std::vector<std::string> warnings;        // e.g. path-valued options whose value was dropped
 };
 
 // Builds one container. Not thread-safe; one Packer per thread.

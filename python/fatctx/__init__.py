@@ -61,7 +61,9 @@ from ._core import (
     set_trace,
     start_profile,
     stop_profile,
+    tensors_from_gguf,
     tensors_from_irpa,
+    tensors_from_safetensors,
     verify_file,
 )
 from .errors import *  # noqa: F403  the exceptions, one per error code
@@ -117,7 +119,9 @@ __all__ = [
     "set_trace",
     "start_profile",
     "stop_profile",
+    "tensors_from_gguf",
     "tensors_from_irpa",
+    "tensors_from_safetensors",
     "verify_file",
     *errors.__all__,
 ]

@@ -100,6 +100,9 @@ void bind_report(nb::module_& module) {
           "\"record_on_acquire\", \"none\" or \"private_copy\".")
       .def_ro("mapped", &OpenReport::mapped, "False: views are copies, one per record and process.")
       .def_ro("copy_reason", &OpenReport::copy_reason, "Why views are copies; empty if they are mapped.")
+      .def_ro("copied_records", &OpenReport::copied_records,
+              "Number of records whose views are copies although the file is mapped.")
+      .def_ro("copied_records_reason", &OpenReport::copied_records_reason, "Why the first of them is.")
       .def("__repr__", [](const OpenReport& self) {
         return fmt::format("<fatctx.OpenReport generation {} of {}, {} bytes on {}{}{}>", self.generation, self.uuid,
                            self.file_size, self.filesystem, self.already_live ? ", already live" : "",

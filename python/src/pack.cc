@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "errors.h"
+#include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
+#include "fatctx/import_safetensors.h"
 #include "fatctx/packer.h"
 #include "progress.h"
 #include "records.h"
@@ -160,6 +162,8 @@ void bind_pack_report(nb::module_& module) {
       .def_ro("file_size", &PackReport::file_size, "Bytes.")
       .def_ro("input_bytes", &PackReport::input_bytes, "Sum of all logical record sizes.")
       .def_ro("stored_bytes", &PackReport::stored_bytes, "Payload bytes in the file.")
+      .def_ro("shared_bytes", &PackReport::shared_bytes,
+              "Bytes of records that needed none of their own, equal records included.")
       .def_ro("record_count", &PackReport::record_count)
       .def_ro("shared_records", &PackReport::shared_records, "Records whose bytes another record already stored.")
       .def_ro("sealed", &PackReport::sealed)
@@ -186,16 +190,39 @@ void bind_pack(nb::module_& module) {
       "The tensors of an IREE parameter archive, for PackRecord. The archive knows sizes only: every tensor is\n"
       "uint8 of shape [size]; set dtype and shape where you know better.\n\n"
       "Raises FileNotFound, Io, Truncated, BadMagic, Unsupported, Malformed, LimitExceeded.");
+  // The tensors, and what a PackTensor cannot say of them.
+  const auto bind_importer = [&module](const char* name, auto importer, const char* signature, const char* doc) {
+    module.def(
+        name,
+        [importer](nb::handle path) {
+          const std::string text = path_from(path);
+          ImportedTensors imported = take(without_gil([&] { return importer(text); }));
+          return std::pair(std::move(imported.tensors), std::move(imported.options));
+        },
+        nb::arg("path"), nb::sig(signature), doc);
+  };
+  bind_importer(
+      "tensors_from_safetensors", &tensors_from_safetensors,
+      "def tensors_from_safetensors(path: str | os.PathLike) -> tuple[list[PackTensor], list[DescribedOption]]",
+      "The tensors of a safetensors file, and options for PackRecord that say what those are which a tensor\n"
+      "table cannot describe (8-bit floats, more than 8 dimensions): they are uint8 of shape [size].\n\n"
+      "Raises FileNotFound, Io, Truncated, Unsupported, Malformed, TrailingData, LimitExceeded.");
+  bind_importer("tensors_from_gguf", &tensors_from_gguf,
+                "def tensors_from_gguf(path: str | os.PathLike) -> tuple[list[PackTensor], list[DescribedOption]]",
+                "The tensors of a GGUF file, and options for PackRecord that say what those are which a tensor table\n"
+                "cannot describe (block-quantised ones): they are uint8 of shape [size].\n\n"
+                "Raises FileNotFound, Io, Truncated, BadMagic, Unsupported, Malformed, TrailingData, LimitExceeded.");
   module.def(
       "pack",
       [](nb::handle path, nb::iterable records, bool seal, bool overwrite, const std::string& sharing,
-         std::uint8_t extent_log2, std::uint8_t granule_log2, std::string model_name, nb::handle options,
-         nb::object progress) {
+         std::uint8_t extent_log2, std::uint8_t granule_log2, std::uint32_t max_pieces, std::string model_name,
+         nb::handle options, nb::object progress) {
         const std::string target = path_from(path);
         ProgressCall call(std::move(progress));
         Packer packer({.seal = seal,
                        .overwrite = overwrite,
                        .sharing = sharing_from(sharing),
+                       .max_pieces = max_pieces,
                        .extent_log2 = extent_log2,
                        .granule_log2 = granule_log2,
                        .model_name = std::move(model_name),
@@ -207,16 +234,18 @@ void bind_pack(nb::module_& module) {
         return take(std::move(report));
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
-      nb::arg("sharing") = "off", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12, nb::arg("model_name") = "",
-      nb::arg("options") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("sharing") = "off", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
+      nb::arg("max_pieces") = 4096, nb::arg("model_name") = "", nb::arg("options") = nb::none(),
+      nb::arg("progress") = nb::none(),
       nb::sig("def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
               "overwrite: bool = False, sharing: str = 'off', extent_log2: int = 16, granule_log2: int = 12, "
-              "model_name: str = '', "
+              "max_pieces: int = 4096, model_name: str = '', "
               "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
               "progress: typing.Callable[[int, int], object] | None = None) -> PackReport"),
       "Writes a container: a temporary file beside `path`, made durable, then renamed to `path`.\n\n"
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
+      "sharing=\"pages\" stores equal runs of granules once; max_pieces bounds what one record is made of then.\n"
       "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
       "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");

@@ -34,31 +34,27 @@ class Json {
   using Object = std::vector<Member>;
 
   // Implicit, so that a document is written as it looks: {{"id", 3}, {"name", "m"}}.
-  Json() noexcept = default;
-  Json(std::nullptr_t) noexcept {}
+  Json() noexcept;
+  Json(std::nullptr_t) noexcept;
   template <std::same_as<bool> T>
-  Json(T value) noexcept : value_(value) {}
+  Json(T value) noexcept;
   template <std::signed_integral T>
-  Json(T value) noexcept : value_(std::int64_t{value}) {
-    if (value >= 0) value_ = static_cast<std::uint64_t>(value);  // one form for each number, or equal ones would differ
-  }
+  Json(T value) noexcept;
   template <JsonNatural T>
-  Json(T value) noexcept : value_(std::uint64_t{value}) {}
-  Json(std::string value) noexcept : value_(std::move(value)) {}
-  Json(std::string_view value) : value_(std::string(value)) {}
-  Json(const char* value) : value_(std::string(value)) {}
+  Json(T value) noexcept;
+  Json(std::string value) noexcept;
+  Json(std::string_view value);
+  Json(const char* value);
   template <typename T>
-  Json(const std::optional<T>& value) {
-    if (value) *this = Json(*value);
-  }
+  Json(const std::optional<T>& value);
   template <typename T>
-  Json(const std::vector<T>& values) : Json(std::span<const T>(values)) {}
+  Json(const std::vector<T>& values);
   template <typename T>
-  Json(std::span<const T> values) : value_(Array(values.begin(), values.end())) {}
+  Json(std::span<const T> values);
   Json(std::initializer_list<Member> members);
 
-  [[nodiscard]] static Json array() { return Json(Kind(Array())); }
-  [[nodiscard]] static Json object() { return Json(Kind(Object())); }
+  [[nodiscard]] static Json array();
+  [[nodiscard]] static Json object();
 
   [[nodiscard]] bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value_); }
   // Null if it is of another kind.
@@ -79,7 +75,7 @@ class Json {
   [[nodiscard]] bool operator==(const Json& other) const = default;
 
  private:
-  friend class JsonReader;
+  friend class JsonTree;
   friend class JsonWriter;
   struct OtherNumber {
     std::string text;
@@ -87,7 +83,7 @@ class Json {
     [[nodiscard]] bool operator==(const OtherNumber& other) const = default;
   };
   using Kind = std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, OtherNumber, std::string, Array, Object>;
-  explicit Json(Kind value) noexcept : value_(std::move(value)) {}
+  explicit Json(Kind value) noexcept;
 
   Kind value_;
 };
@@ -103,6 +99,31 @@ struct Json::Member {
 [[nodiscard]] std::string write_json(const Json& json, const JsonStyle& style = {});
 // One line, pure ASCII.
 [[nodiscard]] std::string json_line(const Json& json);
+
+// Behind Member, because what makes a Json may have to destroy it, and clang wants to know how by then.
+inline Json::Json() noexcept = default;
+inline Json::Json(std::nullptr_t) noexcept {}
+template <std::same_as<bool> T>
+Json::Json(T value) noexcept : value_(value) {}
+template <std::signed_integral T>
+Json::Json(T value) noexcept  // one form for each number, or equal ones would differ
+    : value_(value < 0 ? Kind(std::int64_t{value}) : Kind(static_cast<std::uint64_t>(value))) {}
+template <JsonNatural T>
+Json::Json(T value) noexcept : value_(std::uint64_t{value}) {}
+inline Json::Json(std::string value) noexcept : value_(std::move(value)) {}
+inline Json::Json(std::string_view value) : value_(std::string(value)) {}
+inline Json::Json(const char* value) : value_(std::string(value)) {}
+template <typename T>
+Json::Json(const std::optional<T>& value) {
+  if (value) *this = Json(*value);
+}
+template <typename T>
+Json::Json(const std::vector<T>& values) : Json(std::span<const T>(values)) {}
+template <typename T>
+Json::Json(std::span<const T> values) : value_(Array(values.begin(), values.end())) {}
+inline Json::Json(Kind value) noexcept : value_(std::move(value)) {}
+inline Json Json::array() { return Json(Kind(Array())); }
+inline Json Json::object() { return Json(Kind(Object())); }
 
 struct JsonFault {
   enum class Kind : std::uint8_t { kNotJson, kTooDeep, kKeyTwice };

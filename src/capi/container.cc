@@ -69,6 +69,8 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
   out.verify = static_cast<std::uint32_t>(report.verify);
   out.mapped = flag(report.mapped);
   out.copy_reason = text_out(report.copy_reason);
+  out.copied_records = report.copied_records;
+  out.copied_records_reason = text_out(report.copied_records_reason);
   std::memcpy(out.toc_hash, report.toc_hash.bytes.data(), sizeof out.toc_hash);
   return out;
 }

@@ -34,6 +34,7 @@ fatctx_container_metrics container_out(const ContainerMetrics& metrics) noexcept
   out.views = metrics.views;
   out.saved_bytes = metrics.saved_bytes;
   out.record_count = metrics.records.size();
+  out.stitched_bytes = metrics.stitched_bytes;
   return out;
 }
 

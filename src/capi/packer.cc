@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "capi/objects.h"
+#include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
+#include "fatctx/import_safetensors.h"
 
 namespace fatctx::capi {
 namespace {
@@ -49,13 +51,28 @@ Result<std::vector<DescribedGraph>> graphs_in(const fatctx_graph* graphs, std::u
   return result;
 }
 
-Result<std::vector<PackTensor>> tensors_in(const fatctx_pack_record& record) {
-  std::vector<PackTensor> result;
-  if (record.tensors_from_irpa != 0) {
-    FATCTX_TRY(not_null(record.source_path, "source_path, which tensors_from_irpa needs,"));
-    FATCTX_ASSIGN(IrpaTensors archive, tensors_from_irpa(record.source_path));
-    result = std::move(archive.tensors);
+// What the index of the file at source_path says, if the caller asks for it.
+Result<ImportedTensors> tensors_of_file(const fatctx_pack_record& record) {
+  const bool irpa = record.tensors_from_irpa != 0;
+  const bool safetensors = record.tensors_from_safetensors != 0;
+  const bool gguf = record.tensors_from_gguf != 0;
+  if (!irpa && !safetensors && !gguf) return ImportedTensors{};
+  if (irpa + safetensors + gguf > 1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "more than one of tensors_from_irpa, tensors_from_safetensors and tensors_from_gguf is set"};
   }
+  FATCTX_TRY(not_null(record.source_path, irpa          ? "source_path, which tensors_from_irpa needs,"
+                                          : safetensors ? "source_path, which tensors_from_safetensors needs,"
+                                                        : "source_path, which tensors_from_gguf needs,"));
+  if (safetensors) return tensors_from_safetensors(record.source_path);
+  if (gguf) return tensors_from_gguf(record.source_path);
+  FATCTX_ASSIGN(IrpaTensors archive, tensors_from_irpa(record.source_path));
+  ImportedTensors result;
+  result.tensors = std::move(archive.tensors);
+  return result;
+}
+
+Result<std::vector<PackTensor>> tensors_in(const fatctx_pack_record& record, std::vector<PackTensor> result) {
   FATCTX_ASSIGN(const auto given, array_in(record.tensors, record.tensor_count, "tensors"));
   for (const fatctx_pack_tensor& tensor : given) {
     FATCTX_TRY(not_null(tensor.name, "the name of a tensor"));
@@ -95,6 +112,7 @@ Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   result.sharing = static_cast<Sharing>(sharing);
   FATCTX_ASSIGN(result.extent_log2, narrow_in<std::uint8_t>(given.extent_log2, UINT8_MAX, "extent_log2"));
   FATCTX_ASSIGN(result.granule_log2, narrow_in<std::uint8_t>(given.granule_log2, UINT8_MAX, "granule_log2"));
+  result.max_pieces = given.max_pieces;
   result.model_name = text_in(given.model_name);
   FATCTX_ASSIGN(result.options, options_in(given.options, given.option_count));
   result.progress = progress_in(given.progress, given.progress_user);
@@ -144,11 +162,13 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
     FATCTX_TRY(not_null(name, "the name of a weight blob"));
     result.weights.emplace_back(name);
   }
-  FATCTX_ASSIGN(result.tensors, tensors_in(given));
+  FATCTX_ASSIGN(ImportedTensors imported, tensors_of_file(given));
+  FATCTX_ASSIGN(result.tensors, tensors_in(given, std::move(imported.tensors)));
   result.description.producer = text_in(given.producer);
   result.description.format = text_in(given.format);
   FATCTX_ASSIGN(result.description.graphs, graphs_in(given.graphs, given.graph_count));
   FATCTX_ASSIGN(result.description.options, options_in(given.options, given.option_count));
+  result.description.options.insert(result.description.options.end(), imported.options.begin(), imported.options.end());
   return result;
 }
 
@@ -172,6 +192,7 @@ fatctx_pack_report report_out(const PackReport& report) noexcept {
   out.file_size = report.file_size;
   out.input_bytes = report.input_bytes;
   out.stored_bytes = report.stored_bytes;
+  out.shared_bytes = report.shared_bytes;
   out.record_count = report.record_count;
   out.shared_records = report.shared_records;
   out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
@@ -191,6 +212,7 @@ void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size) 
   fatctx_pack_options result = {};
   result.extent_log2 = defaults.extent_log2;
   result.granule_log2 = defaults.granule_log2;
+  result.max_pieces = defaults.max_pieces;
   init_sized(result, options, struct_size);
 }
 

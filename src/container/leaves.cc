@@ -29,7 +29,8 @@ Result<std::vector<Hash128>> read_leaves(const mapping::OsFile& file, const Toc&
 
 Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const std::vector<Hash128>& leaves,
                    LeafRange range, const LeafVisitor& visit) {
-  const auto unit = static_cast<std::size_t>(std::min(kLeavesPerRead * kLeafSize, segment.size));
+  const std::uint64_t most = (range.end - range.first) << kLeafLog2;
+  const auto unit = static_cast<std::size_t>(std::min({kLeavesPerRead * kLeafSize, segment.size, most}));
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(unit);
   for (std::uint64_t leaf = range.first; leaf < range.end;) {
     const std::uint64_t start = leaf << kLeafLog2;
@@ -43,6 +44,40 @@ Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const st
     }
   }
   return Done{};
+}
+
+void sort_and_join(std::vector<SegmentLeaves>& leaves) {
+  std::sort(leaves.begin(), leaves.end(), [](const SegmentLeaves& a, const SegmentLeaves& b) {
+    return std::pair(a.segment, a.range.first) < std::pair(b.segment, b.range.first);
+  });
+  std::size_t kept = 0;
+  for (const SegmentLeaves& next : leaves) {
+    if (kept != 0 && leaves[kept - 1].segment == next.segment && leaves[kept - 1].range.end >= next.range.first) {
+      leaves[kept - 1].range.end = std::max(leaves[kept - 1].range.end, next.range.end);
+    } else {
+      leaves[kept++] = next;
+    }
+  }
+  leaves.resize(kept);
+}
+
+std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record) {
+  std::vector<SegmentLeaves> leaves;
+  leaves.reserve(record.slice_count);
+  const std::uint32_t first = toc.forms[toc.index_of(record)].first_slice;
+  for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+    const Slice& slice = toc.slices[first + i];
+    leaves.push_back({slice.segment, leaves_touched(slice.range)});
+  }
+  sort_and_join(leaves);
+  return leaves;
+}
+
+Result<const std::vector<Hash128>*> LeafHashes::of(std::uint32_t segment) {
+  const auto known = known_.find(segment);
+  if (known != known_.end()) return &known->second;
+  FATCTX_ASSIGN(std::vector<Hash128> leaves, read_leaves(file_, toc_, toc_.segments[segment]));
+  return &known_.emplace(segment, std::move(leaves)).first->second;
 }
 
 }  // namespace fatctx::container

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "container/parse.h"
@@ -28,5 +29,29 @@ using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, boo
                                  const std::vector<Hash128>& leaves, LeafRange range, const LeafVisitor& visit);
 
 [[nodiscard]] LeafRange leaves_touched(ByteRange range_in_segment) noexcept;
+
+struct SegmentLeaves {
+  std::uint32_t segment = 0;
+  LeafRange range;
+};
+
+// By segment, and in it by leaf; each leaf once, and runs as long as they can be. Slices of one record may share
+// leaves.
+void sort_and_join(std::vector<SegmentLeaves>& leaves);
+// The leaves under all slices of a record, sorted and joined.
+[[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record);
+
+// The leaf hashes of the segments that one record lies in, each read once. Takes 1/4096 of the size of these segments.
+class LeafHashes {
+ public:
+  LeafHashes(const mapping::OsFile& file, const Toc& toc) : file_(file), toc_(toc) {}
+  // Lifetime: this object's. Errors: those of read_leaves.
+  [[nodiscard]] Result<const std::vector<Hash128>*> of(std::uint32_t segment);
+
+ private:
+  const mapping::OsFile& file_;
+  const Toc& toc_;
+  std::map<std::uint32_t, std::vector<Hash128>> known_;
+};
 
 }  // namespace fatctx::container

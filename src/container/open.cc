@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/hash.h"
+#include "container/pieces.h"
 #include "container/record_stream.h"
 #include "container/tensor_table_format.h"
 
@@ -73,8 +74,12 @@ Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file,
     return unpacked;
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(record.size_bytes));
-  auto read = file.read_at(record.file_offset, bytes);
-  if (!read.ok()) return in_record(std::move(read).error(), record);
+  for (const Piece& piece : pieces_of(toc, record)) {
+    auto read =
+        file.read_at(piece.in_file.offset, std::span(bytes).subspan(static_cast<std::size_t>(piece.offset_in_record),
+                                                                    static_cast<std::size_t>(piece.in_file.size)));
+    if (!read.ok()) return in_record(std::move(read).error(), record);
+  }
   if (hash128(bytes) != record.hash) {
     return in_record(Error{ErrorCode::kChecksumMismatch,
                            "its bytes do not match their hash",

@@ -12,6 +12,7 @@
 #include "container/metadata_codec.h"
 #include "container/names.h"
 #include "container/plan.h"
+#include "container/rebuild.h"
 #include "container/tensor_table.h"
 #include "container/toc_build.h"
 #include "mapping/publish.h"
@@ -62,15 +63,24 @@ class Copier {
       FATCTX_TRY(gather(segment, segment_leaves));
     } else {
       Hasher record_hash;
+      auto range = planned.own.begin();
+      std::uint64_t taken = 0;  // of the range
       for (std::uint64_t at = 0; at < segment.size;) {
-        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCopyUnit, segment.size - at));
-        buffer_.resize(size);
-        FATCTX_TRY(planned.input.read_at(at, buffer_));
-        record_hash.update(buffer_);
+        buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyUnit, segment.size - at)));
+        for (auto rest = std::span(buffer_); !rest.empty();) {
+          const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), range->size - taken));
+          FATCTX_TRY(planned.input.read_at(range->offset + taken, rest.first(size)));
+          rest = rest.subspan(size);
+          taken += size;
+          if (taken < range->size) continue;
+          ++range;
+          taken = 0;
+        }
+        if (!planned.shares()) record_hash.update(buffer_);
         FATCTX_TRY(put(segment, at, segment_leaves));
-        at += size;
+        at += buffer_.size();
       }
-      planned.hash = record_hash.digest();
+      planned.hash = record_hash.digest();  // of one that shares: nothing yet
       FATCTX_TRY(planned.input.check_unchanged());
       planned.input.close();
     }
@@ -84,7 +94,7 @@ class Copier {
     buffer_.clear();
     for (const std::size_t index : segment.records) {
       PlannedRecord& planned = plan_.records[index];
-      buffer_.resize(static_cast<std::size_t>(planned.offset_in_segment - written));
+      buffer_.resize(static_cast<std::size_t>(planned.slices[0].range.offset - written));
       std::uint64_t stored = 0;
       const auto append = [&](ByteView bytes) -> Status {
         stored += bytes.size();
@@ -333,10 +343,14 @@ Status Packer::add(PackRecord record) { return impl_->add(std::move(record)); }
 
 Result<PackReport> Packer::publish(const std::string& path) {
   const PackOptions& options = impl_->options;
-  if (options.sharing != Sharing::kOff) {
-    return Error{
-        ErrorCode::kUnsupported,
-        "only --sharing off is there so far (equal records are stored once); sharing by pages and bytes is not yet"};
+  if (options.sharing == Sharing::kBytes) {
+    return Error{ErrorCode::kUnsupported,
+                 "sharing bytes at any offset is not there yet; --sharing pages stores equal pages once, --sharing off "
+                 "equal records"};
+  }
+  if (options.max_pieces == 0 || options.max_pieces > kMaxSlices) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("max_pieces is {}; allowed: 1 to {}", options.max_pieces, kMaxSlices)};
   }
   if ((options.extent_log2 != kExtentLog2 && options.extent_log2 != kLargeExtentLog2) ||
       (options.granule_log2 != 12 && options.granule_log2 != 14 && options.granule_log2 != 16)) {
@@ -359,6 +373,7 @@ Result<PackReport> Packer::publish(const std::string& path) {
   mapping::OsFile& file = pending->file();
   FATCTX_TRY(file.allocate(plan.committed_end));
   FATCTX_TRY(copy_payload(plan, file, options.progress));
+  FATCTX_TRY(check_rebuilt(plan, file));
   FATCTX_ASSIGN(std::vector<std::byte> toc, build_toc(plan, options));
   const DiskUuid uuid = derive_uuid(toc, options);
   put_uuid(toc, uuid);
@@ -372,12 +387,21 @@ Result<PackReport> Packer::publish(const std::string& path) {
   report.file_size = plan.committed_end;
   report.record_count = static_cast<std::uint32_t>(plan.records.size());
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    report.input_bytes += plan.records[i].input.size();
-    if (plan.records[i].stored_as == i) {
-      report.stored_bytes += plan.records[i].stored_size;
-    } else {
-      ++report.shared_records;
-    }
+    const PlannedRecord& planned = plan.records[i];
+    PackedRecordReport record;
+    record.name = planned.record.name;
+    record.id = planned.id;
+    record.size_bytes = planned.input.size();
+    record.stored_bytes = planned.stored_as == i ? planned.own_bytes : 0;
+    record.shared_bytes = planned.stored_size - record.stored_bytes;
+    record.shifted_bytes = planned.stored_as == i ? planned.shifted_bytes : 0;
+    record.sharing_order = plan.records[planned.stored_as].sharing_order;
+    record.pieces = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
+    if (planned.stored_as != i) ++report.shared_records;
+    report.input_bytes += record.size_bytes;
+    report.stored_bytes += record.stored_bytes;
+    report.shared_bytes += record.shared_bytes;
+    report.records.push_back(std::move(record));
   }
   report.sealed = options.seal;
   report.warnings = impl_->warnings;

@@ -10,6 +10,7 @@
 
 #include "container/hash.h"
 #include "container/metadata_codec.h"
+#include "container/sharing/page_plan.h"
 #include "container/toc_build.h"
 #include "fatctx/base/checked.h"
 #include "fatctx/version.h"
@@ -63,6 +64,11 @@ Status choose_codecs(Plan& plan) {
   return Done{};
 }
 
+// Records that consumers map, or may map, and that are worth looking for pages in.
+bool may_share_pages(const PlannedRecord& planned) {
+  return !packed(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
+}
+
 // Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
 Status find_equal_records(std::vector<PlannedRecord>& records) {
   std::map<std::uint64_t, std::vector<std::size_t>> by_size;
@@ -91,27 +97,78 @@ Status find_equal_records(std::vector<PlannedRecord>& records) {
   return Done{};
 }
 
+// Equal runs of pages, by content alone. Pieces name segments by the index of the storing record until
+// place_in_segments() knows better.
+Status find_equal_pages(Plan& plan, const PackOptions& options) {
+  std::vector<std::uint32_t> rows(plan.records.size());
+  std::uint64_t other_rows = 0;
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    const PlannedRecord& storing = plan.records[plan.records[i].stored_as];
+    if (may_share_pages(storing)) {
+      ++rows[plan.records[i].stored_as];
+    } else if (storing.input.size() != 0) {
+      ++other_rows;
+    }
+  }
+  std::vector<std::size_t> indexes;
+  std::vector<sharing::PageInput> inputs;
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    if (rows[i] == 0) continue;
+    indexes.push_back(i);
+    inputs.push_back({&plan.records[i].input, rows[i]});
+  }
+  sharing::PageSettings settings;
+  settings.granule_log2 = options.granule_log2;
+  settings.max_pieces = options.max_pieces;
+  settings.max_slices = kMaxSlices - other_rows;
+  FATCTX_ASSIGN(const sharing::PagePlan pages, sharing::plan_pages(inputs, {}, settings));
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    PlannedRecord& planned = plan.records[indexes[i]];
+    for (const sharing::Piece& piece : pages.records[i].pieces) {
+      planned.slices.push_back({indexes[piece.store], piece.range});
+    }
+    planned.own = pages.records[i].own;
+    planned.own_bytes = pages.records[i].own_bytes;
+    planned.shifted_bytes = pages.records[i].shifted_bytes;
+  }
+  std::uint32_t order = 0;
+  for (const sharing::LayoutGroup& group : pages.layout.groups) {
+    for (const std::size_t member : group.members) plan.records[indexes[member]].sharing_order = ++order;
+  }
+  return Done{};
+}
+
 Status place_in_segments(Plan& plan) {
   PlannedSegment small;
   small.kind = SegmentKind::kPacked;
   std::vector<PlannedSegment> large;
+  std::vector<std::size_t> segment_of(plan.records.size());
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     PlannedRecord& planned = plan.records[i];
     if (planned.stored_as != i || planned.input.size() == 0) continue;
     if (packed(planned)) {
       const auto start = checked_align_up(small.size, kSmallRecordLog2);
       if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
-      planned.segment = 0;
-      planned.offset_in_segment = *start;
+      planned.slices = {{i, {*start, planned.stored_size}}};
+      planned.own_bytes = planned.stored_size;
       small.size = *start + planned.stored_size;
       small.records.push_back(i);
-    } else {
-      PlannedSegment segment;
-      segment.size = planned.stored_size;
-      segment.records.push_back(i);
-      planned.segment = large.size() + 1;  // behind the packed segment, which always holds the description
-      large.push_back(std::move(segment));
+      continue;
     }
+    if (planned.slices.empty()) {  // nobody has looked for pages in it
+      planned.slices = {{i, {0, planned.stored_size}}};
+      planned.own = {{0, planned.input.size()}};
+      planned.own_bytes = planned.stored_size;
+    }
+    if (planned.own_bytes == 0) continue;  // others store all of it
+    PlannedSegment segment;
+    segment.size = planned.own_bytes;
+    segment.records.push_back(i);
+    segment_of[i] = large.size() + 1;  // behind the packed segment, which always holds the description
+    large.push_back(std::move(segment));
+  }
+  for (PlannedRecord& planned : plan.records) {
+    for (PlannedSlice& slice : planned.slices) slice.segment = segment_of[slice.segment];
   }
   plan.segments.push_back(std::move(small));
   std::move(large.begin(), large.end(), std::back_inserter(plan.segments));
@@ -185,6 +242,14 @@ Result<Input> Input::open(const PackSource& source) {
   if (!input.identity_.regular)
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", source.path)};
   input.size_ = input.identity_.size;
+  if (!source.part) return input;
+  if (!within(*source.part, input.size_)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: {} bytes at {} are not inside the file, which has {}", source.path, source.part->size,
+                             source.part->offset, input.size_)};
+  }
+  input.offset_ = source.part->offset;
+  input.size_ = source.part->size;
   return input;
 }
 
@@ -205,7 +270,7 @@ Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
     file_ = std::move(file).value();
     FATCTX_TRY(check_unchanged());
   }
-  auto status = file_->read_at(offset, buffer);
+  auto status = file_->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
   if (status.ok()) return status;
   if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was looked at
   return in_context(std::move(status).error(), name_);
@@ -324,6 +389,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
   }
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records));
+  if (options.sharing == Sharing::kPages) FATCTX_TRY(find_equal_pages(plan, options));
   FATCTX_TRY(place_in_segments(plan));
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));
   FATCTX_TRY(place_in_file(plan, options));

@@ -8,31 +8,33 @@
 
 #include "container/codec.h"
 #include "container/disk_format.h"
+#include "container/sharing/record_bytes.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
 
-// A record's bytes: a file, or bytes in memory. A file is open only between the first read and close(), because there
-// may be more records than a process may have descriptors.
+// A record's bytes: a file, a part of one, or bytes in memory. A file is open only between the first read and close(),
+// because there may be more records than a process may have descriptors.
 //
 // Threads: one at a time.
-class Input {
+class Input final : public sharing::RecordBytes {
  public:
   // Looks at the file once; what follows is about that file as it was then.
   [[nodiscard]] static Result<Input> open(const PackSource& source);
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   // Errors: changed, those of opening and reading.
-  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const;
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
   // Errors: changed, if the file is not the one that was looked at any more.
   [[nodiscard]] Status check_unchanged() const;
-  void close() const noexcept { file_.reset(); }
+  void close() const noexcept override { file_.reset(); }
 
  private:
   [[nodiscard]] Error changed() const;
 
   std::string name_;
+  std::uint64_t offset_ = 0;  // of the part, in its file
   std::uint64_t size_ = 0;
   bool in_memory_ = true;
   mapping::FileIdentity identity_;
@@ -48,8 +50,13 @@ class Input {
 // The same as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
 [[nodiscard]] Result<Hash128> compress_input(const Input& input, const StreamSink& sink);
 
+struct PlannedSlice {
+  std::size_t segment = 0;  // in Plan::segments
+  ByteRange range;          // in the segment
+};
+
 // A record with its place. `stored_as` is the index of the record that stores its bytes: its own, or an earlier one
-// with equal bytes.
+// with equal bytes. A storing record may find runs of its bytes in what others store.
 struct PlannedRecord {
   PackRecord record;
   Input input;
@@ -57,9 +64,15 @@ struct PlannedRecord {
   Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
   std::uint64_t stored_size = 0;  // of the input or of its frame
   std::size_t stored_as = 0;
-  std::size_t segment = 0;              // in Plan::segments; of the storing record
-  std::uint64_t offset_in_segment = 0;  // of the storing record
-  Hash128 hash;                         // filled in while copying
+  std::vector<PlannedSlice> slices;  // of a storing record: one, or several that it shares with others; empty: no bytes
+  std::vector<ByteRange> own;        // of a storing record: which of its bytes its segment holds; may be none
+  std::uint64_t own_bytes = 0;       // sum of `own`, or stored_size if it is compressed
+  std::uint32_t sharing_order = 0;   // from 1, in the order of work
+  std::uint64_t shifted_bytes = 0;  // of `own_bytes`, about how many another record holds at another place of a granule
+  Hash128 hash;                     // filled in while copying
+
+  // Its bytes lie somewhere else too, so that nothing has hashed them as a whole.
+  [[nodiscard]] bool shares() const noexcept { return own_bytes != stored_size || slices.size() > 1; }
 };
 
 struct PlannedSegment {
@@ -67,7 +80,7 @@ struct PlannedSegment {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint64_t first_leaf = 0;
-  std::vector<std::size_t> records;  // indexes of the storing records inside, ascending
+  std::vector<std::size_t> records;  // indexes of the records that store bytes here, ascending
   Hash128 leaves_hash;               // filled in while copying
 
   [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }

@@ -8,13 +8,13 @@
 #include "container/hash.h"
 #include "container/leaves.h"
 #include "container/open.h"
+#include "container/pieces.h"
 
 namespace fatctx::container {
 
 Status check_readable(const RecordInfo& record, const RecordForm& form) {
   if (record.supported) return Done{};
-  const std::string_view why = form.recipe              ? "it is stored as a recipe"
-                               : record.slice_count > 1 ? "it consists of several slices"
+  const std::string_view why = form.recipe ? "it is stored as a recipe"
                                : form.codec != kCodecNone && form.codec != kCodecLz4Frame
                                    ? "it is stored compressed in an unknown way"
                                    : "its type is unknown";
@@ -36,9 +36,12 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   const auto in_file = [&](Status status) -> Status {
     if (status.ok() || status.error().code != ErrorCode::kCodec) return status;
     Error error = std::move(status).error();
-    error.where.file_offset = record.file_offset + error.where.file_offset.value_or(0);
-    error.message = fmt::format("the lz4 frame at bytes {:#x} to {:#x} of the file: {}", record.file_offset,
-                                record.file_offset + record.stored_bytes, error.message);
+    error.where.file_offset = place_in_file(toc, record, error.where.file_offset.value_or(0));
+    error.message = record.slice_count == 1
+                        ? fmt::format("the lz4 frame at bytes {:#x} to {:#x} of the file: {}", record.file_offset,
+                                      record.file_offset + record.stored_bytes, error.message)
+                        : fmt::format("the lz4 frame of {} slices from byte {:#x} of the file on: {}",
+                                      record.slice_count, record.file_offset, error.message);
     return error;
   };
   const auto visit = [&](const Segment& segment, const Slice& slice, std::uint64_t leaf, ByteView bytes,
@@ -56,12 +59,13 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     const ByteView own = bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from));
     return frame ? in_file(frame->feed(own, hashed)) : hashed(own);
   };
-  if (record.slice_count != 0) {  // an empty record has no bytes, which are no frame
-    const Slice& slice = toc.slices[form.first_slice];
+  LeafHashes hashes(file, toc);
+  for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+    const Slice& slice = toc.slices[form.first_slice + i];
     const Segment& segment = toc.segments[slice.segment];
-    FATCTX_ASSIGN(const std::vector<Hash128> leaves, read_leaves(file, toc, segment));
+    FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes.of(slice.segment));
     FATCTX_TRY(walk_leaves(
-        file, segment, leaves, leaves_touched(slice.range),
+        file, segment, *leaves, leaves_touched(slice.range),
         [&](std::uint64_t leaf, ByteView bytes, bool good) { return visit(segment, slice, leaf, bytes, good); }));
   }
   if (frame) FATCTX_TRY(in_file(frame->finish()));

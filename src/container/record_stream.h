@@ -11,7 +11,7 @@ namespace fatctx::container {
 [[nodiscard]] Status check_readable(const RecordInfo& record, const RecordForm& form);
 
 // Hands on nothing of a damaged leaf, and decompresses nothing of it. The record's hash is checked at the end. Memory
-// does not depend on the record's size.
+// does not depend on the record's size, but for the leaf hashes of the segments that it lies in.
 // Errors: unsupported; checksum_mismatch with F26 (bytes damaged, naming their range in the file; or leaf hashes
 // damaged) or F37 (the record's hash); codec (F41); truncated, io; what `sink` returns. All but the first leave it to
 // the caller to name the record.

@@ -413,8 +413,7 @@ class Parser {
       return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
     }
     info.codec = static_cast<Codec>(form.codec);
-    info.supported =
-        known && info.slice_count <= 1 && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
+    info.supported = known && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
     if (info.type == RecordType::kDescription) ++descriptions_;
     if (info.type == RecordType::kTensorTable) ++tensor_tables_;

@@ -73,10 +73,9 @@ std::vector<ReferenceRow> reference_rows(const Plan& plan) {
 }
 
 std::array<std::uint64_t, kTableCount> table_counts(const Plan& plan, const Names& names) {
-  const auto slices = std::count_if(plan.records.begin(), plan.records.end(),
-                                    [](const PlannedRecord& planned) { return planned.input.size() != 0; });
-  return {plan.segments.size(), plan.records.size(),         static_cast<std::uint64_t>(slices),
-          plan.records.size(),  reference_rows(plan).size(), 0,
+  std::uint64_t slices = 0;
+  for (const PlannedRecord& planned : plan.records) slices += plan.records[planned.stored_as].slices.size();
+  return {plan.segments.size(), plan.records.size(), slices, plan.records.size(), reference_rows(plan).size(), 0,
           names.size()};
 }
 
@@ -97,12 +96,12 @@ SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, cons
   return entry;
 }
 
-// Alignment that a reader may rely on; recorded, never assumed.
+// Alignment that a reader may rely on; recorded, never assumed. Pieces are put together on any page.
 std::uint8_t record_alignment(const PlannedRecord& planned, const Plan& plan, const PackOptions& options) {
-  if (planned.input.size() == 0) return 0;
-  return plan.segments[plan.records[planned.stored_as].segment].kind == SegmentKind::kPacked
-             ? static_cast<std::uint8_t>(kSmallRecordLog2)
-             : options.extent_log2;
+  const std::vector<PlannedSlice>& slices = plan.records[planned.stored_as].slices;
+  if (slices.empty()) return 0;
+  if (plan.segments[slices[0].segment].kind == SegmentKind::kPacked) return static_cast<std::uint8_t>(kSmallRecordLog2);
+  return slices.size() == 1 && slices[0].range.offset == 0 ? options.extent_log2 : options.granule_log2;
 }
 
 bool must_map(RecordType type) { return type == RecordType::kContextBinary || type == RecordType::kWeightBlob; }
@@ -199,7 +198,7 @@ Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& op
     entry.alignment_log2 = record_alignment(planned, plan, options);
     entry.name = names.at(planned.record.name);
     entry.first_slice = next_slice;
-    entry.slice_count = planned.input.size() == 0 ? 0 : 1;
+    entry.slice_count = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
     entry.logical_size = planned.input.size();
     entry.stored_size = planned.stored_size;
     entry.logical_hash = plan.records[planned.stored_as].hash.bytes;
@@ -207,13 +206,13 @@ Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& op
     append_struct(toc, entry);
   }
   for (const PlannedRecord& planned : plan.records) {
-    if (planned.input.size() == 0) continue;
-    const PlannedRecord& storing = plan.records[planned.stored_as];
-    SliceEntry entry = {};
-    entry.segment = static_cast<std::uint32_t>(storing.segment);
-    entry.offset_in_segment = storing.offset_in_segment;
-    entry.size = planned.stored_size;
-    append_struct(toc, entry);
+    for (const PlannedSlice& slice : plan.records[planned.stored_as].slices) {
+      SliceEntry entry = {};
+      entry.segment = static_cast<std::uint32_t>(slice.segment);
+      entry.offset_in_segment = slice.range.offset;
+      entry.size = slice.range.size;
+      append_struct(toc, entry);
+    }
   }
   for (const PlannedRecord& planned : plan.records) append_struct(toc, key_entry(planned, names));
   for (const ReferenceRow& row : reference_rows(plan)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "container/leaves.h"
 #include "container/metadata_codec.h"
 #include "container/open.h"
+#include "container/pieces.h"
 #include "container/record_stream.h"
 #include "container/tensor_table.h"
 
@@ -75,23 +77,23 @@ class Verifier {
     FATCTX_TRY(check_padding(container));
     find_whole_segments(container.toc);
     for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) FATCTX_TRY(check_segment(container.toc, i));
-    FATCTX_TRY(check_records(container.toc));
+    FATCTX_TRY(check_records(container.header, container.toc));
     return Done{};
   }
 
-  Status one_record(const Toc& toc, const RecordInfo& record) {
+  Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
     const RecordForm& form = toc.forms[toc.index_of(record)];
-    total_ = record.stored_bytes;
+    const std::vector<SegmentLeaves> leaves = leaves_under(toc, record);
+    total_ = record.slice_count == 1 ? record.stored_bytes : bytes_of(toc, leaves);  // slices may share leaves
     if (record.slice_count == 1 && is_whole_segment(toc, record, toc.slices[form.first_slice].segment)) {
       const RecordInfo* const one = &record;
       FATCTX_TRY(check_whole_segment(toc, toc.slices[form.first_slice].segment, std::span(&one, 1), true));
       return check_meaning(toc, record);
     }
-    for (std::uint32_t i = 0; i < record.slice_count; ++i) {
-      const Slice& slice = toc.slices[form.first_slice + i];
-      FATCTX_TRY(check_leaves(toc, slice.segment, leaves_touched(slice.range), nullptr));
-    }
+    for (const SegmentLeaves& run : leaves) FATCTX_TRY(check_leaves(toc, run.segment, run.range, nullptr));
     FATCTX_TRY(check_record_hash(toc, record));
+    const ByteRange behind = behind_last_granule(toc, record, header.granule_log2);
+    if (within(behind, header.committed_end)) FATCTX_TRY(check_zero(behind));
     return check_meaning(toc, record);
   }
 
@@ -290,12 +292,13 @@ class Verifier {
     return Done{};
   }
 
-  Status check_records(const Toc& toc) {
+  Status check_records(const Header& header, const Toc& toc) {
     for (const RecordInfo& record : toc.records) {
       if (!record.supported) continue;
       const bool done = record.slice_count == 1 &&
                         is_whole_segment(toc, record, toc.slices[toc.forms[toc.index_of(record)].first_slice].segment);
       if (!done) FATCTX_TRY(check_record_hash(toc, record));
+      FATCTX_TRY(check_last_granule(header, toc, record));
       FATCTX_TRY(check_meaning(toc, record));
     }
     return Done{};
@@ -313,11 +316,13 @@ class Verifier {
     if (record.codec != Codec::kNone) return check_frame(toc, record);
     Hasher hasher;
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
-    for (std::uint64_t at = 0; at < record.size_bytes; at += buffer.size()) {
-      const auto piece = std::span(buffer).first(
-          static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), record.size_bytes - at)));
-      FATCTX_TRY(file_.read_at(record.file_offset + at, piece));
-      hasher.update(piece);
+    for (const Piece& piece : pieces_of(toc, record)) {
+      for (std::uint64_t at = 0; at < piece.in_file.size; at += buffer.size()) {
+        const auto part = std::span(buffer).first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.in_file.size - at)));
+        FATCTX_TRY(file_.read_at(piece.in_file.offset + at, part));
+        hasher.update(part);
+      }
     }
     if (hasher.digest() != record.hash) hash_finding(record);
     return Done{};
@@ -346,8 +351,28 @@ class Verifier {
                                                              : check_tensor_table(toc, record, bytes.value());
     if (meaning.ok()) return Done{};
     Error error = in_record(std::move(meaning).error(), record);
-    error.where.file_offset = record.file_offset + error.where.file_offset.value_or(0);
+    error.where.file_offset = place_in_file(toc, record, error.where.file_offset.value_or(0));
     return finding_or_failure(std::move(error));
+  }
+
+  // In a check of the file: what lies behind a segment, and between the slices of a packed one, is looked at already.
+  Status check_last_granule(const Header& header, const Toc& toc, const RecordInfo& record) {
+    if (record.slice_count < 2) return Done{};
+    const Segment& segment =
+        toc.segments[toc.slices[toc.forms[toc.index_of(record)].first_slice + record.slice_count - 1].segment];
+    if (segment.kind == SegmentKind::kPacked) return Done{};
+    ByteRange behind = behind_last_granule(toc, record, header.granule_log2);
+    behind.size = std::min(behind.size, segment.offset + segment.size - behind.offset);
+    if (behind.size == 0 || !last_granules_.insert(behind.offset).second) return Done{};  // records may share it
+    return check_zero(behind);
+  }
+
+  static std::uint64_t bytes_of(const Toc& toc, std::span<const SegmentLeaves> leaves) {
+    std::uint64_t bytes = 0;
+    for (const SegmentLeaves& run : leaves) {
+      bytes += std::min(run.range.end << kLeafLog2, toc.segments[run.segment].size) - (run.range.first << kLeafLog2);
+    }
+    return bytes;
   }
 
   static Status check_description(const Toc& toc, ByteView bytes) {
@@ -373,6 +398,7 @@ class Verifier {
   VerifyReport& report_;
   Findings findings_;
   std::uint64_t total_ = 0;
+  std::set<std::uint64_t> last_granules_;  // by the byte behind the record
   struct WholeSegment {
     std::uint32_t segment = 0;
     std::size_t record = 0;  // index
@@ -391,12 +417,12 @@ Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progres
   return report;
 }
 
-Result<VerifyReport> verify_record(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
-                                   const Progress& progress) {
+Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
+                                   const RecordInfo& record, const Progress& progress) {
   VerifyReport report;
   {
     Verifier verifier(file, progress, report);
-    FATCTX_TRY(verifier.one_record(toc, record));
+    FATCTX_TRY(verifier.one_record(header, toc, record));
   }
   return report;
 }

@@ -4,6 +4,7 @@
 // A map is watched whether or not the guard is installed, so that it may be installed at any time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "fatctx/base/bytes.h"
@@ -19,8 +20,8 @@ struct WatchedRange;
 // comes to lie there would be taken for this one.
 class BusWatch {
  public:
-  // Throws std::bad_alloc.
-  explicit BusWatch(ByteView mapped);
+  // Throws std::bad_alloc. `also_lost` (may be null) is set when lost() becomes true, and must outlive the watch.
+  explicit BusWatch(ByteView mapped, std::atomic<bool>* also_lost = nullptr);
   BusWatch(BusWatch&& other) noexcept : range_(other.range_) { other.range_ = nullptr; }
   BusWatch& operator=(BusWatch&&) = delete;
   ~BusWatch();

@@ -21,11 +21,13 @@ struct WatchedRange {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::uintptr_t> end{0};
   std::atomic<std::uint32_t> faults{0};
+  std::atomic<std::atomic<bool>*> also_lost{nullptr};
 };
 
 namespace {
 
-static_assert(std::atomic<std::uintptr_t>::is_always_lock_free, "a signal handler must not take locks");
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "a signal handler must not take locks");
 
 // Grows by blocks that are never freed: the handler may be walking over them.
 struct Block {
@@ -76,7 +78,12 @@ bool replace_by_zeros(WatchedRange& range, PageRange limits, std::uintptr_t addr
   void* const zeros =
       ::mmap(lost.start(), lost.size(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   if (zeros == MAP_FAILED) return false;
-  if (first) losses.fetch_add(1, std::memory_order_relaxed);
+  if (!first) return true;
+  losses.fetch_add(1, std::memory_order_relaxed);
+  // Somebody reads the map, so that its watch, and what outlives that, is there.
+  if (std::atomic<bool>* also = range.also_lost.load(std::memory_order_acquire)) {
+    also->store(true, std::memory_order_release);
+  }
   return true;
 }
 
@@ -115,7 +122,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-BusWatch::BusWatch(ByteView mapped) : range_(take_free_range()) {
+BusWatch::BusWatch(ByteView mapped, std::atomic<bool>* also_lost) : range_(take_free_range()) {
   if (range_ == nullptr) {
     auto* block = new Block;
     range_ = &block->ranges.front();
@@ -126,6 +133,7 @@ BusWatch::BusWatch(ByteView mapped) : range_(take_free_range()) {
     } while (!blocks.compare_exchange_weak(head, block, std::memory_order_acq_rel));
   }
   range_->faults.store(0, std::memory_order_relaxed);
+  range_->also_lost.store(also_lost, std::memory_order_relaxed);
   const PageRange pages = pages_around(mapped, {0, mapped.size()});
   set(*range_, pages.begin, pages.end);
 }
@@ -133,6 +141,7 @@ BusWatch::BusWatch(ByteView mapped) : range_(take_free_range()) {
 BusWatch::~BusWatch() {
   if (range_ == nullptr) return;
   set(*range_, 0, 0);
+  range_->also_lost.store(nullptr, std::memory_order_release);
   range_->taken.store(false, std::memory_order_release);
 }
 

@@ -25,6 +25,8 @@ enum class PopulateMethod : std::uint8_t {
 //           no_resource.
 // Cost:     one system call where the kernel can populate (Linux 5.14), else a read of the range.
 [[nodiscard]] Result<PopulateMethod> populate(const OsFile& file, ByteView mapped, ByteRange range);
+// The same for a map that shows the file in another order: `bytes` are those from `file_offset` of `file` on.
+[[nodiscard]] Result<PopulateMethod> populate_at(const OsFile& file, ByteView bytes, std::uint64_t file_offset);
 
 // Gives back the memory of the whole pages inside `range`. Views stay valid: a page that is touched again comes back
 // from the file. Returns how many bytes these pages are.

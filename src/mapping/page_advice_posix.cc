@@ -70,15 +70,20 @@ Result<PopulateMethod> read_ahead(const OsFile& file, PageRange pages, ByteRange
 }  // namespace
 
 Result<PopulateMethod> populate(const OsFile& file, ByteView mapped, ByteRange range) {
-  if (range.size == 0) return PopulateMethod::kPopulate;
-  const PageRange pages = pages_around(mapped, range);
+  return populate_at(file, mapped.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size)),
+                     range.offset);
+}
+
+Result<PopulateMethod> populate_at(const OsFile& file, ByteView bytes, std::uint64_t file_offset) {
+  if (bytes.empty()) return PopulateMethod::kPopulate;
+  const PageRange pages = pages_around(bytes, {0, bytes.size()});
   const int error_number = advise(pages, MADV_POPULATE_READ);
   if (error_number == 0) return PopulateMethod::kPopulate;
-  if (error_number == EINVAL || error_number == ENOSYS) return read_ahead(file, pages, range);
+  if (error_number == EINVAL || error_number == ENOSYS) return read_ahead(file, pages, {file_offset, bytes.size()});
   const PageRange bad = first_bad_page(pages);
-  const auto start = reinterpret_cast<std::uintptr_t>(mapped.data());
-  const std::uint64_t offset = bad.begin > start ? bad.begin - start : 0;
-  return bad_page_error(file, std::max(offset, range.offset), error_number);
+  const auto start = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uint64_t offset = file_offset + (bad.begin > start ? bad.begin - start : 0);
+  return bad_page_error(file, offset, error_number);
 }
 
 Result<std::uint64_t> drop_pages(ByteView mapped, ByteRange range) {

@@ -20,6 +20,8 @@ class Attachments {
     std::atomic<std::uint32_t> views{0};
     std::atomic<std::uint32_t> sessions{0};
     std::atomic<const Freshness*> damaged{nullptr};  // the look of the file in which it was found damaged
+    // The look of the file in which the rest of its last granule was found zero.
+    std::atomic<const Freshness*> zero_behind{nullptr};
   };
 
   Attachments() = default;

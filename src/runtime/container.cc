@@ -8,6 +8,7 @@
 #include "container/hash.h"
 #include "container/metadata_codec.h"
 #include "container/open.h"
+#include "container/pieces.h"
 #include "container/verify.h"
 #include "runtime/attachments.h"
 #include "runtime/mapped_container.h"
@@ -15,6 +16,7 @@
 #include "runtime/record_copy.h"
 #include "runtime/registry.h"
 #include "runtime/sealed_copy.h"
+#include "runtime/stitched_view.h"
 
 namespace fatctx {
 namespace {
@@ -48,6 +50,8 @@ std::string_view access_path_name(AccessPath path) noexcept {
       return "direct";
     case AccessPath::kCopied:
       return "copied";
+    case AccessPath::kStitched:
+      return "stitched";
   }
   return "unknown";
 }
@@ -128,7 +132,33 @@ OpenReport Container::report() const {
   report.verify = origin_.options.verify;
   report.mapped = copy_reason_.empty();
   report.copy_reason = copy_reason_;
+  if (report.mapped) {
+    for (const RecordInfo& record : records()) {
+      if (record.slice_count < 2 || record.codec != Codec::kNone || !record.supported) continue;
+      const std::vector<container::Piece> pieces = container::pieces_of(mapped_->toc(), record);
+      if (pieces.size() < 2) continue;
+      std::string obstacle = stitch_obstacle(*mapped_, record, pieces);
+      if (obstacle.empty()) continue;
+      if (report.copied_records++ == 0) report.copied_records_reason = std::move(obstacle);
+    }
+  }
   return report;
+}
+
+Result<AccessPath> Container::access_path_of(std::uint32_t record_id) const {
+  const container::Toc& toc = mapped_->toc();
+  const RecordInfo* record = toc.find(record_id);
+  if (record == nullptr) return this->record(record_id).error();
+  auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
+  if (!supported.ok()) return in_context(std::move(supported).error(), origin_.path);
+  if (!copy_reason_.empty()) return AccessPath::kCopied;
+  if (record->slice_count < 2) return AccessPath::kDirect;
+  const std::vector<container::Piece> pieces = container::pieces_of(toc, *record);
+  if (pieces.size() < 2) return AccessPath::kDirect;
+  const std::string obstacle = stitch_obstacle(*mapped_, *record, pieces);
+  if (obstacle.empty()) return AccessPath::kStitched;
+  if (origin_.options.file_mapping == FileMapping::kRequire) return pieces_not_mapped(origin_.path, *record, obstacle);
+  return AccessPath::kCopied;
 }
 
 std::span<const RecordInfo> Container::records() const& noexcept { return mapped_->toc().records; }
@@ -183,9 +213,12 @@ Result<RecordView> Container::acquire_unobserved(std::uint32_t record_id) const 
   }
   FATCTX_TRY(mapped_->recheck());
   if (record->slice_count == 0) return RecordView(attach_view(mapped_, *record, nullptr), record_id, {});
-  const container::Slice& slice = toc.slices[form.first_slice];
+  if (record->slice_count > 1) {
+    const std::vector<container::Piece> pieces = container::pieces_of(toc, *record);
+    if (pieces.size() > 1) return pieced_view(*this, *record, pieces);
+  }
   if (origin_.options.verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped_->verify_slice(*record, slice);
+    auto verified = mapped_->verify_record(*record);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped_->name());
   }
   // Inside the mapping: rules F16 and F38, and map_file() compared sizes.
@@ -211,7 +244,7 @@ Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Pro
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   span.about(*record);
-  return ended(span, container::verify_record(mapped_->file(), mapped_->toc(), *record, progress));
+  return ended(span, container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, progress));
 }
 
 Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {

@@ -47,6 +47,7 @@ Json io_array(const std::vector<DescribedTensor>& tensors) {
 }
 
 Json record_json(const RecordInfo& record, const Container& container) {
+  const auto path = container.access_path_of(record.id);  // none if it cannot be handed out as a view
   return {{"id", record.id},
           {"type", record_type_name(record.type)},
           {"name", record.name},
@@ -54,6 +55,7 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"stored_bytes", record.stored_bytes},
           {"codec", codec_name(record.codec)},
           {"slice_count", record.slice_count},
+          {"access_path", path.ok() ? Json(access_path_name(path.value())) : Json(nullptr)},
           {"file_offset", record.file_offset},
           {"xxh3_128", to_hex(record.hash.bytes)},
           {"supported", record.supported},
@@ -93,6 +95,7 @@ Json container_json(const Container& container, const ContainerDescription& desc
           {"file_size", report.file_size},
           {"committed_end", report.committed_end},
           {"tail_bytes", report.tail_bytes},
+          {"copied_records", report.copied_records},
           {"degraded", report.degraded},
           {"filesystem", report.filesystem},
           {"remote_filesystem", report.remote_filesystem},

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "container/copy_out.h"
 #include "container/open.h"
+#include "container/pieces.h"
 #include "runtime/file_mapping.h"
 #include "runtime/observe.h"
 
@@ -97,7 +99,7 @@ void MappedContainer::renew(const mapping::FileIdentity& identity) const {
 
 bool MappedContainer::lost() const noexcept {
   const mapping::MappedRegion* region = this->region();
-  return region != nullptr && region->lost();
+  return (region != nullptr && region->lost()) || stitched_lost_.load(std::memory_order_acquire);
 }
 
 Status MappedContainer::check_not_lost() const {
@@ -127,44 +129,83 @@ Status MappedContainer::recheck() const {
   return Done{};
 }
 
-Status MappedContainer::verify_slice(const RecordInfo& record, const container::Slice& slice) const {
-  const container::Segment& segment = toc_.segments[slice.segment];
-  const container::LeafRange range = container::leaves_touched(slice.range);
+Status MappedContainer::verify_record(const RecordInfo& record) const {
+  const std::size_t index = toc_.index_of(record);
   // One state for the whole check: a renewal in between is seen at the next acquire. The const of the pointer guards
   // the state's place in the chain, not its bits.
   auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));
-  if (fresh->all_good(slice.segment, range)) return Done{};
+  std::vector<container::SegmentLeaves> unknown;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+    const container::Slice& slice = toc_.slices[toc_.forms[index].first_slice + i];
+    const container::LeafRange range = container::leaves_touched(slice.range);
+    if (fresh->all_good(slice.segment, range)) continue;
+    unknown.push_back({slice.segment, range});
+    bytes += slice.range.size;
+  }
+  const bool zeros_unknown =
+      record.slice_count > 1 &&
+      attachments_.at(index, toc_.records.size()).zero_behind.load(std::memory_order_relaxed) != fresh;
+  if (unknown.empty() && !zeros_unknown) return Done{};
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  FATCTX_ASSIGN(const std::vector<Hash128> leaves, container::read_leaves(*file_, toc_, segment));
-  FATCTX_TRY(container::walk_leaves(
-      *file_, segment, leaves, range, [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
-        if (!good) {
-          attachments_.at(toc_.index_of(record), toc_.records.size()).damaged.store(fresh, std::memory_order_relaxed);
-          const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
-          return Error{
-              ErrorCode::kChecksumMismatch,
-              fmt::format("bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the file again",
-                          at, at + bytes.size()),
-              {.file_offset = at, .rule = "F26"}};
-        }
-        fresh->mark_good(slice.segment, leaf, segment.leaf_count());
-        return Done{};
-      }));
-  span.succeeded(slice.range.size);
+  const auto damaged = [&](Error error) {
+    attachments_.at(index, toc_.records.size()).damaged.store(fresh, std::memory_order_relaxed);
+    return error;
+  };
+  container::sort_and_join(unknown);
+  container::LeafHashes hashes(*file_, toc_);
+  for (const container::SegmentLeaves& run : unknown) {
+    const container::Segment& segment = toc_.segments[run.segment];
+    FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes.of(run.segment));
+    FATCTX_TRY(container::walk_leaves(
+        *file_, segment, *leaves, run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
+          if (!good) {
+            const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
+            return damaged(
+                {ErrorCode::kChecksumMismatch,
+                 fmt::format(
+                     "bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the file again", at,
+                     at + found.size()),
+                 {.file_offset = at, .rule = "F26"}});
+          }
+          fresh->mark_good(run.segment, leaf, segment.leaf_count());
+          return Done{};
+        }));
+  }
+  if (zeros_unknown) {
+    const ByteRange behind = container::behind_last_granule(toc_, record, header_.granule_log2);
+    // Up to 64 KiB. What the end of the container cuts off is never mapped (stitch_obstacle).
+    std::vector<std::byte> rest(within(behind, header_.committed_end) ? static_cast<std::size_t>(behind.size) : 0);
+    FATCTX_TRY(file_->read_at(behind.offset, rest));
+    if (!container::all_zero(rest)) {
+      return damaged({ErrorCode::kMalformed,
+                      fmt::format("its last granule is not filled with zeros behind byte {:#x} of the file; run "
+                                  "`fatctx verify` and fetch the file again",
+                                  behind.offset),
+                      {.file_offset = behind.offset, .rule = "F35"}});
+    }
+    attachments_.at(index, toc_.records.size()).zero_behind.store(fresh, std::memory_order_relaxed);
+  }
+  span.succeeded(bytes);
   return Done{};
 }
 
 RecordState MappedContainer::verification_of(const RecordInfo& record) const {
-  const container::RecordForm& form = toc_.forms[toc_.index_of(record)];
+  const std::size_t index = toc_.index_of(record);
+  const container::RecordForm& form = toc_.forms[index];
   if (!container::check_supported(record, form).ok()) return RecordState::kUnknown;
   if (record.slice_count == 0) return RecordState::kOk;  // there is nothing that could be damaged
-  const container::Slice& slice = toc_.slices[form.first_slice];
   const Freshness* fresh = freshness_.load(std::memory_order_acquire);
-  if (fresh->all_good(slice.segment, container::leaves_touched(slice.range))) return RecordState::kOk;
   const Attachments::OfRecord* counted = attachments_.all();
-  const bool damaged =
-      counted != nullptr && counted[toc_.index_of(record)].damaged.load(std::memory_order_relaxed) == fresh;
+  bool good = record.slice_count == 1 ||
+              (counted != nullptr && counted[index].zero_behind.load(std::memory_order_relaxed) == fresh);
+  for (std::uint32_t i = 0; good && i < record.slice_count; ++i) {
+    const container::Slice& slice = toc_.slices[form.first_slice + i];
+    good = fresh->all_good(slice.segment, container::leaves_touched(slice.range));
+  }
+  if (good) return RecordState::kOk;
+  const bool damaged = counted != nullptr && counted[index].damaged.load(std::memory_order_relaxed) == fresh;
   return damaged ? RecordState::kBad : RecordState::kUnknown;
 }
 
@@ -195,7 +236,9 @@ Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const 
   auto parsed = container::parse_tensor_table(bytes, blob_size);
   if (!parsed.ok()) {
     Error error = container::in_record(std::move(parsed).error(), record);
-    if (error.where.file_offset) *error.where.file_offset += record.file_offset;
+    if (error.where.file_offset) {
+      error.where.file_offset = container::place_in_file(toc_, record, *error.where.file_offset);
+    }
     return error;
   }
   auto fresh = std::make_unique<const container::ParsedTensorTable>(std::move(parsed).value());

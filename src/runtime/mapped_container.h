@@ -75,6 +75,9 @@ class MappedContainer {
   [[nodiscard]] ByteView mapped() const noexcept { return region_.load(std::memory_order_acquire)->bytes(); }
   // Null if nobody has mapped it yet.
   [[nodiscard]] const mapping::MappedRegion* region() const noexcept { return region_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool mapped_by_provider() const noexcept { return provider_ != nullptr; }
+  // Set by the guard when bytes of one of its stitched ranges went away; stays when the range is gone.
+  [[nodiscard]] std::atomic<bool>& stitched_lost() const noexcept { return stitched_lost_; }
   [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
 
   // Were all mapped bytes there whenever somebody read them? Knows only what the guard of bus_guard.h has seen.
@@ -87,9 +90,10 @@ class MappedContainer {
   // Takes a new look of the file that somebody else has checked already.
   void renew(const mapping::FileIdentity& identity) const;
 
-  // Verifies what is not yet known to be good of one slice of a record. Errors: checksum_mismatch, truncated, io.
-  [[nodiscard]] Status verify_slice(const RecordInfo& record, const container::Slice& slice) const;
-  // What verify_slice() has found since the file last changed. Reads nothing.
+  // Verifies what is not yet known to be good of a record: the leaves under it, each once, and of a record of several
+  // slices that zeros follow in its last granule. Errors: checksum_mismatch (F26), malformed (F35), truncated, io.
+  [[nodiscard]] Status verify_record(const RecordInfo& record) const;
+  // What verify_record() has found since the file last changed. Reads nothing.
   [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
   // Who holds what of it.
   [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
@@ -116,6 +120,7 @@ class MappedContainer {
   // Owns; older ones hang behind it. The last member that allocates: a constructor that throws would leak it.
   mutable std::atomic<const Freshness*> freshness_;
   mutable Attachments attachments_;
+  mutable std::atomic<bool> stitched_lost_{false};
 };
 
 }  // namespace fatctx

@@ -2,17 +2,38 @@
 
 #include "base/json.h"
 #include "container/hash.h"
+#include "container/pieces.h"
 #include "fatctx/model.h"
 #include "mapping/residency.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 #include "runtime/registry.h"
+#include "runtime/stitched_view.h"
 
 namespace fatctx {
 namespace {
 
 std::optional<std::uint64_t> known(Result<std::uint64_t> result) {
   return result.ok() ? std::optional(result.value()) : std::nullopt;
+}
+
+Result<std::uint64_t> resident_in(ByteView whole, std::span<const container::Piece> pieces) {
+  std::uint64_t resident = 0;
+  for (const container::Piece& piece : pieces) {
+    FATCTX_ASSIGN(const ByteView bytes, slice(whole, piece.in_file));
+    FATCTX_ASSIGN(const std::uint64_t in_memory, mapping::resident_bytes(bytes));
+    resident += in_memory;
+  }
+  return resident;
+}
+
+void add_stitched(ContainerMetrics& metrics, ByteView bytes) {
+  metrics.stitched_bytes += bytes.size();
+  const auto use = mapping::use_of_map(bytes);
+  if (!use.ok() || !metrics.resident_bytes) return;
+  *metrics.resident_bytes += use.value().resident;
+  *metrics.proportional_bytes += use.value().proportional;
+  *metrics.locked_bytes += use.value().locked;
 }
 
 ContainerMetrics metrics_of(const MappedContainer& mapped) {
@@ -38,10 +59,11 @@ ContainerMetrics metrics_of(const MappedContainer& mapped) {
     record.name = info.name;
     record.size_bytes = info.size_bytes;
     record.verification = mapped.verification_of(info);
-    if (region != nullptr && info.slice_count <= 1) {
-      const ByteRange range{info.size_bytes == 0 ? 0 : info.file_offset, info.stored_bytes};
-      const auto own = slice(bytes, range);
-      if (own.ok()) record.resident_bytes = known(mapping::resident_bytes(own.value()));
+    if (const auto stitched = info.slice_count > 1 ? live_stitched(mapped, info.id) : nullptr) {
+      add_stitched(metrics, stitched->bytes());
+      record.resident_bytes = known(mapping::resident_bytes(stitched->bytes()));
+    } else if (region != nullptr) {
+      record.resident_bytes = known(resident_in(bytes, container::pieces_of(mapped.toc(), info)));
     }
     if (counted != nullptr) {
       const Attachments::OfRecord& holders = counted[mapped.toc().index_of(info)];
@@ -82,6 +104,7 @@ Json fields_of(const ContainerMetrics& metrics) {
           {"uuid", metrics.uuid},
           {"generation", metrics.generation},
           {"mapped_bytes", metrics.mapped_bytes},
+          {"stitched_bytes", metrics.stitched_bytes},
           {"resident_bytes", metrics.resident_bytes},
           {"proportional_bytes", metrics.proportional_bytes},
           {"locked_bytes", metrics.locked_bytes},

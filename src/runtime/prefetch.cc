@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "container/open.h"
+#include "container/pieces.h"
 #include "fatctx/model.h"
 #include "mapping/background_thread.h"
 #include "mapping/page_advice.h"
@@ -13,6 +14,7 @@
 #include "runtime/observe.h"
 #include "runtime/record_memory.h"
 #include "runtime/record_reader.h"
+#include "runtime/stitched_view.h"
 
 namespace fatctx {
 namespace {
@@ -39,7 +41,7 @@ class Prefetch {
       observe::Span span(ProfileEventKind::kPrefetch, RecordReader::path(container_));
       span.about(record);
       const std::uint64_t before = report_.done_bytes;
-      auto done = bring_in(record, region->bytes());
+      auto done = bring_in(record, *region);
       if (!done.ok()) {
         return in_context(container::in_record(std::move(done).error(), record), RecordReader::path(container_));
       }
@@ -60,12 +62,28 @@ class Prefetch {
   }
 
   // False if the rest is not wanted.
-  Result<bool> bring_in(const RecordInfo& record, ByteView bytes) {
-    for (std::uint64_t at = 0; at < record.size_bytes;) {
+  Result<bool> bring_in(const RecordInfo& record, const mapping::MappedRegion& whole) {
+    // Without a stitched view there is no page table to fill, but what it will show can be in memory already.
+    const auto stitched = record.slice_count > 1 ? live_stitched(mapped(), record.id) : nullptr;
+    for (const container::Piece& piece : container::pieces_of(mapped().toc(), record)) {
+      const auto size = static_cast<std::size_t>(piece.in_file.size);
+      const ByteView bytes = stitched
+                                 ? stitched->bytes().subspan(static_cast<std::size_t>(piece.offset_in_record), size)
+                                 : whole.bytes().subspan(static_cast<std::size_t>(piece.in_file.offset), size);
+      FATCTX_ASSIGN(const bool wanted, bring_in(bytes, piece.in_file.offset));
+      if (!wanted) return false;
+    }
+    return true;
+  }
+
+  Result<bool> bring_in(ByteView bytes, std::uint64_t file_offset) {
+    for (std::uint64_t at = 0; at < bytes.size();) {
       if (stopped()) return false;
-      const std::uint64_t size = std::min({kStep, record.size_bytes - at, options_.max_bytes - report_.done_bytes});
+      const std::uint64_t size = std::min({kStep, bytes.size() - at, options_.max_bytes - report_.done_bytes});
       FATCTX_ASSIGN(const mapping::PopulateMethod method,
-                    mapping::populate(mapped().file(), bytes, {record.file_offset + at, size}));
+                    mapping::populate_at(mapped().file(),
+                                         bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size)),
+                                         file_offset + at));
       at += size;
       report_.done_bytes += size;
       report_.method =

@@ -117,7 +117,7 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
 }  // namespace
 
 Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
-                               const std::shared_ptr<ViewAllocator>& allocator) {
+                               const std::shared_ptr<ViewAllocator>& allocator, bool* made_now) {
   const auto& from = allocator ? allocator : heap.get([] {
     return std::make_unique<std::shared_ptr<ViewAllocator>>(std::make_shared<HeapAllocator>());
   });
@@ -129,6 +129,7 @@ Result<RecordView> shared_copy(const Container& container, const RecordInfo& rec
     if (!made.ok()) return in_context(container::in_record(std::move(made).error(), record), container.report().path);
     copy = std::move(made).value();
     claim.finish(copy);
+    if (made_now != nullptr) *made_now = true;
   }
   const ByteView bytes(copy->block().data, static_cast<std::size_t>(record.size_bytes));
   return RecordView(attach_view(RecordReader::of(container), record, std::move(copy)), record.id, bytes,

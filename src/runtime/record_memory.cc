@@ -1,19 +1,39 @@
 // Giving records back, and keeping them.
 #include "runtime/record_memory.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "container/open.h"
+#include "container/pieces.h"
 #include "fatctx/model.h"
 #include "mapping/page_advice.h"
 #include "mapping/page_lock.h"
 #include "runtime/mapped_container.h"
 #include "runtime/observe.h"
 #include "runtime/record_reader.h"
+#include "runtime/stitched_view.h"
 
 namespace fatctx {
 namespace {
+
+// From the stitched range, if there is one, and from the map of the file, where a prefetch may have put pages.
+Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& record,
+                           std::span<const container::Piece> pieces) {
+  std::uint64_t stitched_bytes = 0;
+  if (const auto stitched = record.slice_count > 1 ? live_stitched(mapped, record.id) : nullptr) {
+    const ByteView bytes = stitched->bytes();
+    FATCTX_ASSIGN(stitched_bytes, mapping::drop_pages(bytes, {0, bytes.size()}));
+  }
+  std::uint64_t dropped = 0;
+  for (const container::Piece& piece : pieces) {
+    FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(mapped.region()->bytes(), piece.in_file));
+    dropped += of_piece;
+  }
+  return std::max(dropped, stitched_bytes);  // the same pages of memory
+}
 
 Status give_back(const Container& container, std::uint32_t record_id, const ReleaseOptions& options,
                  ReleaseReport& report) {
@@ -26,13 +46,15 @@ Status give_back(const Container& container, std::uint32_t record_id, const Rele
   if (RecordReader::copies(container) || region == nullptr || !region->backed_by_file()) return Done{};
   observe::Span span(ProfileEventKind::kRelease, RecordReader::path(container));
   span.about(record);
-  const ByteRange range{record.file_offset, record.size_bytes};
-  auto dropped = mapping::drop_pages(region->bytes(), range);
+  const std::vector<container::Piece> pieces = container::pieces_of(mapped.toc(), record);
+  auto dropped = drop(mapped, record, pieces);
   if (!dropped.ok()) {
     return in_context(container::in_record(std::move(dropped).error(), record), RecordReader::path(container));
   }
   // After the pages: what this process has mapped, the system does not forget.
-  if (!options.keep_cached) mapping::drop_cache(mapped.file(), range);
+  if (!options.keep_cached) {
+    for (const container::Piece& piece : pieces) mapping::drop_cache(mapped.file(), piece.in_file);
+  }
   report.released_bytes += dropped.value();
   span.succeeded(dropped.value());
   return Done{};

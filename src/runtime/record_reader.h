@@ -15,6 +15,7 @@ class RecordReader {
   }
   // Views of this handle are copies; the mapping, if there is one, is not what they show.
   static bool copies(const Container& container) noexcept { return !container.copy_reason_.empty(); }
+  static const OpenOptions& options(const Container& container) noexcept { return container.origin_.options; }
   static const std::string& path(const Container& container) noexcept { return container.origin_.path; }
 };
 

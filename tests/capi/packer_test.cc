@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/c_model.h"
+#include "support/gguf_file.h"
 #include "support/irpa_file.h"
+#include "support/safetensors_file.h"
 
 namespace fatctx::capi::testing {
 namespace {
@@ -180,6 +182,9 @@ TEST_F(CPacker, BadRecordsAreRefusedAndChangeNothing) {
   refused("options is null", [](fatctx_pack_record& r) { r.option_count = 1; });
   refused("source_path is empty", [](fatctx_pack_record& r) { r.source_path = ""; });
   refused("tensors_from_irpa", [](fatctx_pack_record& r) { r.tensors_from_irpa = 1; });
+  refused("tensors_from_safetensors", [](fatctx_pack_record& r) { r.tensors_from_safetensors = 1; });
+  refused("tensors_from_gguf", [](fatctx_pack_record& r) { r.tensors_from_gguf = 1; });
+  refused("more than one of", [](fatctx_pack_record& r) { r.tensors_from_irpa = r.tensors_from_gguf = 1; });
   refused("feature word", [](fatctx_pack_record& r) { r.features = "a,,b"; });
   refused("struct_size", [](fatctx_pack_record& r) { r.struct_size = 4; });
   refused("name of a weight blob is null", [](fatctx_pack_record& r) {
@@ -204,6 +209,76 @@ TEST_F(CPacker, OptionsThatCannotBeAreRefused) {
   options.extent_log2 = 272;  // 16 in eight bits
   EXPECT_EQ(fatctx_packer_create(&options, &none, &error), FATCTX_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(none.id, 0U);
+}
+
+TEST_F(CPacker, EqualPagesAreStoredOnceAsOftenAsTheCallerAllows) {
+  constexpr std::uint64_t kShared = 64 * 1024;
+  const Bytes first = support::pattern(100 * 1024, 3);
+  constexpr std::size_t kOwn = 32 * 1024;
+  Bytes second = support::pattern(kOwn + kShared, 9);
+  std::memcpy(second.data() + kOwn, first.data(), kShared);
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  EXPECT_EQ(options.max_pieces, 4096U);
+  options.sharing = FATCTX_SHARING_PAGES;
+  const auto shared_bytes = [&] {
+    options.overwrite = 1;
+    const fatctx_packer pages = create(&options);
+    for (const Bytes* bytes : std::initializer_list<const Bytes*>{&first, &second}) {
+      auto record = opaque(bytes == &first ? "first" : "second");
+      record.bytes = bytes->data();
+      record.size = bytes->size();
+      EXPECT_EQ(fatctx_packer_add(pages, &record, &error), FATCTX_OK) << text_of(error);
+    }
+    auto report = sized<fatctx_pack_report>();
+    EXPECT_EQ(fatctx_packer_publish(pages, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
+    EXPECT_EQ(fatctx_packer_close(pages, &error), FATCTX_OK);
+    return report.shared_bytes;
+  };
+
+  EXPECT_EQ(shared_bytes(), kShared);
+  options.max_pieces = 1;
+  EXPECT_EQ(shared_bytes(), 0U);
+  options.max_pieces = 0;
+  const fatctx_packer none = create(&options);
+  auto record = opaque("one");
+  EXPECT_EQ(fatctx_packer_add(none, &record, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_packer_publish(none, path.c_str(), nullptr, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_packer_close(none, &error), FATCTX_OK);
+}
+
+// Shows S5.5.
+TEST_F(CPacker, TensorsComeFromTheIndexOfASafetensorsOrGgufFile) {
+  const std::string safe = folder.file("w.safetensors");
+  support::write_file(safe, support::safetensors_file(R"({"a":{"dtype":"F16","shape":[4],"data_offsets":[0,8]}})", 8));
+  const std::string quantised = folder.file("w.gguf");
+  support::GgufWriter writer;
+  writer.tensor("q", {512}, support::GgufWriter::kQ4K, 0, 288);
+  support::write_file(quantised, writer.write());
+  for (const std::string& file : {safe, quantised}) {
+    auto record = opaque(file == safe ? "safe" : "quantised");
+    record.type = FATCTX_RECORD_WEIGHT_BLOB;
+    record.source_path = file.c_str();
+    record.bytes = nullptr;
+    (file == safe ? record.tensors_from_safetensors : record.tensors_from_gguf) = 1;
+    ASSERT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_OK) << text_of(error);
+  }
+  ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), nullptr, &error), FATCTX_OK) << text_of(error);
+
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container.ok());
+  const auto tensor = [&](const char* of, const char* name) {
+    return container.value().tensors(container.value().find(of).value().id).value().view(name).value();
+  };
+  EXPECT_EQ(tensor("safe", "a").dtype(), DType::kF16);
+  const WeightView blocks = tensor("quantised", "q");
+  EXPECT_EQ(blocks.bytes().size(), 288U);
+  std::string types;
+  const ContainerDescription description = container.value().describe().value();
+  for (const RecordDescription& of : description.records) {
+    for (const DescribedOption& option : of.options) types += option.key + "=" + option.value + ";";
+  }
+  EXPECT_EQ(types, "tensor.q.type=q4_k [512];");
 }
 
 TEST_F(CPacker, AFileIsReadWhenPublishingAndTensorsComeFromItsIndex) {

@@ -42,7 +42,7 @@ class Run:
 
 def shell(script: str, folder: str, program: pathlib.Path) -> subprocess.CompletedProcess:
     environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder,
-                   "LC_ALL": "C.UTF-8", "TZ": "UTC", "SETUP": str(HERE / "setup")}
+                   "LC_ALL": "C.UTF-8", "TZ": "UTC", "SETUP": str(HERE / "setup"), "PYTHON": sys.executable}
     for name, value in os.environ.items():
         if name.endswith("SAN_OPTIONS"):  # how a sanitizer build behaves is the caller's business
             environment[name] = value

@@ -247,7 +247,7 @@ TEST(ColdRecord, DamageIsFoundBeforeAnythingIsDecompressedAndNamedWithItsRange) 
         return Done{};
       });
   const VerifyReport whole = verified(opened);
-  const auto one = verify_record(opened.file, opened.toc.toc, opened.record("model"), {});
+  const auto one = verify_record(opened.file, opened.toc.header, opened.toc.toc, opened.record("model"), {});
 
   ASSERT_GT(sample.record.stored_bytes, 70'000U);
   ASSERT_TRUE(fails_with(status, ErrorCode::kChecksumMismatch, "F26"));
@@ -323,7 +323,7 @@ TEST(ColdRecord, EveryLieInAFrameWithRightChecksumsIsFoundByStreamAndByVerify) {
 
     const auto bytes = opened.bytes_of("model");
     const VerifyReport whole = verified(opened);
-    const auto one = verify_record(opened.file, opened.toc.toc, opened.record("model"), {});
+    const auto one = verify_record(opened.file, opened.toc.header, opened.toc.toc, opened.record("model"), {});
 
     ASSERT_TRUE(fails_with(bytes, lie.code, lie.rule));
     ASSERT_TRUE(bytes.error().where.file_offset.has_value());

@@ -102,7 +102,7 @@ TEST(Packer, RefusesWhatOnlyTheWholeSetShowsAndWritesNothing) {
       {"a name that the tensor table needs",
        [](auto& r, auto&) { r.push_back(support::plain_record(RecordType::kOpaque, "weights.tensors", {})); },
        ErrorCode::kExists, ""},
-      {"sharing by pages", [](auto&, auto& o) { o.sharing = Sharing::kPages; }, ErrorCode::kUnsupported, ""},
+      {"sharing by bytes", [](auto&, auto& o) { o.sharing = Sharing::kBytes; }, ErrorCode::kUnsupported, ""},
       {"extent_log2 17", [](auto&, auto& o) { o.extent_log2 = 17; }, ErrorCode::kInvalidArgument, "F4"},
       {"granule_log2 13", [](auto&, auto& o) { o.granule_log2 = 13; }, ErrorCode::kInvalidArgument, "F4"},
       {"a description above 1 MiB", [](auto&, auto& o) { o.model_name.assign(1'048'577, 'm'); },

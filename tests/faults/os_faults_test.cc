@@ -93,6 +93,7 @@ TEST_P(OsFaults, AreTypedErrorsAndLeaveNothing) {
         }
         EXPECT_EQ(support::open_descriptors(), descriptors);
         EXPECT_EQ(testing::mappings_of(path_), 0);
+        EXPECT_EQ(support::maps_of("sliced.fatctx"), 0U);
         EXPECT_EQ(support::maps_of("memfd:fatctx"), 0U);
         EXPECT_EQ(Registry::process().live_count(), 0U);
         EXPECT_EQ(files(), 0U) << "a temporary was left";

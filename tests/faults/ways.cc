@@ -15,6 +15,8 @@
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
 #include "fatctx/trace.h"
+#include "faults/process_folder.h"
+#include "support/sliced_container.h"
 
 namespace fatctx::faults {
 namespace {
@@ -57,6 +59,17 @@ Result<std::string> whole_model(const std::string& path, const OpenOptions& open
 }
 
 std::uint32_t weights_of(const Container& container) { return container.find("weights").value().id; }
+
+// The file of stitched views; made before anything fails.
+std::string sliced_file() {
+  static const ProcessFolder folder;
+  static const std::string path = [] {
+    std::string made = folder.file("sliced.fatctx");
+    support::write_file(made, support::sliced_model().bytes());
+    return made;
+  }();
+  return path;
+}
 
 struct CloseFile {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
@@ -108,6 +121,7 @@ Result<std::string> traced(const std::string& path) {
 }  // namespace
 
 std::vector<Way> ways() {
+  const std::string sliced = sliced_file();
   const auto opened = [](const std::string& path, const std::function<Result<std::string>(const Container&)>& use) {
     return [path, use]() -> Result<std::string> {
       FATCTX_ASSIGN(const Container container, Container::open(path));
@@ -146,6 +160,24 @@ std::vector<Way> ways() {
        [](const std::string& path) { return whole_model(path, {.file_mapping = FileMapping::kDisabled}); }, 8},
       {"the same with private copies",
        [](const std::string& path) { return whole_model(path, {.verify = VerifyPolicy::kPrivateCopy}); }, 16},
+      {"stitched views",
+       [sliced](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(sliced));
+         FATCTX_ASSIGN(const RecordView view, container.acquire("weights"));
+         if (view.access_path() != AccessPath::kStitched) return Error{ErrorCode::kInternal, "it is a copy"};
+         FATCTX_ASSIGN(const PrefetchReport report, container.prefetch(view.record_id()));
+         return digest(view.bytes()) + std::to_string(report.done_bytes);
+       },
+       static_cast<int>(2 * support::kSlicedGranules)},
+      {"extract a record of several slices",
+       [sliced](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(sliced));
+         FATCTX_TRY(extract_record(container, weights_of(container), path + ".out", true));
+         std::ifstream file(path + ".out", std::ios::binary);
+         const std::string text((std::istreambuf_iterator<char>(file)), {});
+         return digest(std::as_bytes(std::span(text)));
+       },
+       15},
       {"prefetch",
        [=](const std::string& path) {
          return opened(path, [](const Container& container) -> Result<std::string> {
@@ -258,6 +290,7 @@ std::vector<Way> ways() {
        },
        15},
   };
+  for (Way& way : import_ways()) all.push_back(std::move(way));
   return all;
 }
 

@@ -19,6 +19,8 @@ struct Way {
 };
 
 [[nodiscard]] std::vector<Way> ways();
+// Those of ways() that do not use the file at `path`, but files of other formats.
+[[nodiscard]] std::vector<Way> import_ways();
 // "ThePathAndAllViews": for INSTANTIATE_TEST_SUITE_P.
 [[nodiscard]] std::string name_of(const ::testing::TestParamInfo<Way>& way);
 

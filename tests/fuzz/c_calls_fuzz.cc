@@ -547,6 +547,8 @@ void Program::add_record() {
     whole.tensors = null() ? nullptr : tensors;
     whole.tensor_count = 1U + (choice >> 6 & 1U);
     whole.tensors_from_irpa = choice >> 7;
+    whole.tensors_from_safetensors = choice >> 3 & 1U;
+    whole.tensors_from_gguf = choice >> 4 & 1U;
   }
   if ((choice & 4) != 0) {
     whole.graphs = null() ? nullptr : graphs;

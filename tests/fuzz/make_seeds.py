@@ -11,8 +11,13 @@ import argparse
 import json
 import pathlib
 import struct
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+
+import dlc_archive  # noqa: E402
+
 GOLDEN = HERE.parent / "golden" / "v0"
 
 Seeds = dict[str, bytes]
@@ -294,6 +299,128 @@ def irpa() -> Seeds:
     }
 
 
+def dlc() -> Seeds:
+    entry = lambda name, data=b"x" * 40: dlc_archive.Entry(name, data, False)
+    of = lambda *entries: dlc_archive.archive(list(entries))
+
+    def small(naming: str, socs: list[int], metadata: str = "json") -> bytes:
+        """Without gaps and with little in it, but for the metadata, so that the seed is small."""
+        made = dlc_archive.make(naming, socs, graphs=["g"], metadata=metadata, aligned=False)
+        for one in made:
+            if one.name.startswith("dlc.metadata"):
+                one.data = one.data if metadata == "lines" else json.dumps(json.loads(one.data)).encode()
+            else:
+                one.data = one.data[:40]
+        return of(*made)
+
+    two = small("htp", [57, 69])
+    crowd = lambda text: of(entry("htp.cache.57.0"), entry("htp.cache.69.0"), entry("dlc.metadata", text))
+    return {
+        "two-socs": two,
+        "two-generations": small("htp", [36, 57]),
+        "soc-twice": small("htp", [69, 69]),
+        "older-naming": small("backend", [57, 69]),
+        "lines": small("backend", [57, 69], "lines"),
+        "no-metadata": of(entry("htp.cache.57.0"), entry("model")),
+        "no-entry": of(),
+        "empty-entry": of(entry("htp.cache.57.0", b""), entry("dlc.metadata", b"")),
+        "same-name": of(entry("htp.cache.57.0"), entry("htp.cache.57.0")),
+        "two-metadata": of(entry("dlc.metadata", b"{}"), entry("dlc.metadata2", b"{}")),
+        "not-json": crowd(b"{\"cacheList\": [}"),
+        "deep": crowd(b"{\"a\":" + b"[" * 200),
+        "relations-to-itself": crowd(b'{"relations": [["htp.cache.57.0", "dlc.metadata"], {"htp.cache.69.0": 1}]}'),
+        "row-of-nobody": crowd(b'{"cacheList": [{"cacheName": "gone"}, {}, 7, {"x": "htp.cache.57.0", "socModel": -1}]}'),
+        "crc": with_bytes(two, 14, b"abcd"),
+        "compressed": with_bytes(two, 8, b"\x08"),
+        "cut": two[:-1],
+        "trailing": two + b"\0",
+        "entry-count": with_bytes(two, len(two) - 98 + 24, b"\xff" * 16),
+        "directory-elsewhere": with_bytes(two, len(two) - 98 + 48, b"\x01"),
+        "overlap": with_bytes(two, two.rindex(b"dlc.metadata2.3.0") + 17 + 20, bytes(8)),
+    }
+
+
+def safetensors() -> Seeds:
+    def whole(header, data: bytes = b"", size: int | None = None) -> bytes:
+        text = header if isinstance(header, bytes) else json.dumps(header).encode()
+        return struct.pack("<Q", len(text) if size is None else size) + text + data
+
+    tensor = lambda dtype, shape, begin, end: {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    data = bytes(range(1, 33))
+    deep = b'{"a":' + b"[" * 300
+    return {
+        "one": whole({"a": tensor("F32", [2, 4], 0, 32)}, data),
+        "two": whole({"b/c": tensor("I16", [8], 16, 32), "a": tensor("BF16", [2, 4], 0, 16)}, data),
+        "metadata": whole({"__metadata__": {"format": "pt", "b": ""}, "a": tensor("U8", [32], 0, 32)}, data),
+        "none": whole({}),
+        "padded": whole(b"{}     "),
+        "padded-with-nul": whole(b"{}\0\0\0\0\0\0"),
+        "empty-tensor": whole({"a": tensor("F16", [0, 9], 0, 0), "b": tensor("BOOL", [], 0, 1)}, b"\1"),
+        "eight-bit-floats": whole({"a": tensor("F8_E4M3", [4, 4], 0, 16), "b": tensor("F4", [32], 16, 32)}, data),
+        "gap": whole({"a": tensor("U8", [8], 0, 8), "b": tensor("U8", [8], 16, 24)}, data[:24]),
+        "overlap": whole({"a": tensor("U8", [8], 0, 8), "b": tensor("U8", [8], 4, 12)}, data[:12]),
+        "behind-the-end": whole({"a": tensor("U8", [64], 0, 64)}, data),
+        "end-first": whole({"a": tensor("U8", [0], 8, 0)}, data[:8]),
+        "wrapping-shape": whole({"a": tensor("F64", [2**63, 2**63], 0, 0)}),
+        "same-name": whole(b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},'
+                           b'"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}', b"ab"),
+        "unknown-type": whole({"a": tensor("F\n3", [1], 0, 1)}, b"a"),
+        "unknown-key": whole({"a": tensor("U8", [1], 0, 1) | {"strides": [1]}}, b"a"),
+        "deep": whole(deep),
+        "large-number": whole(b'{"a":{"shape":[1e999]}}'),
+        "not-utf8": whole(b'{"\xff":{}}'),
+        "header-of-2^63": whole({}, size=2**63),
+        "cut": whole({"a": tensor("F32", [2, 4], 0, 32)}, data)[:40],
+    }
+
+
+def gguf() -> Seeds:
+    f32, q4_k, i8 = 0, 12, 24
+    text = lambda value: struct.pack("<Q", len(value)) + value
+    pair = lambda key, kind, value: text(key) + struct.pack("<I", kind) + value
+    array = lambda kind, count, values: struct.pack("<IQ", kind, count) + values
+    tensor = lambda name, dims, kind, offset: (text(name) + struct.pack("<I", len(dims)) +
+                                               struct.pack(f"<{len(dims)}Q", *dims) + struct.pack("<IQ", kind, offset))
+
+    def whole(pairs: list[bytes], tensors: list[bytes], data: bytes, version: int = 3, align: int = 32,
+              counts: tuple[int, int] | None = None) -> bytes:
+        tensor_count, pair_count = counts or (len(tensors), len(pairs))
+        index = b"GGUF" + struct.pack("<IQQ", version, tensor_count, pair_count) + b"".join(pairs + tensors)
+        padded = lambda part: part.ljust((len(part) + align - 1) // align * align, b"\0")
+        return padded(index) + padded(data)
+
+    data = bytes(range(1, 65))
+    two = [tensor(b"a", [5], i8, 0), tensor(b"b", [2, 4], f32, 32)]
+    return {
+        "one": whole([], [tensor(b"blk.0/w", [4, 4], f32, 0)], data),
+        "two": whole([], two, data),
+        "version-2": whole([], two, data, version=2),
+        "big-endian": whole([], two, data, version=0x03000000),
+        "quantised": whole([], [tensor(b"q", [256], q4_k, 0)], bytes(range(144))),
+        "half-a-block": whole([], [tensor(b"q", [128], q4_k, 0)], bytes(range(72))),
+        "alignment": whole([pair(b"general.alignment", 4, struct.pack("<I", 8))],
+                           [tensor(b"a", [5], i8, 0), tensor(b"b", [5], i8, 8)], data[:16], align=8),
+        "alignment-of-none": whole([pair(b"general.alignment", 4, struct.pack("<I", 0))], two, data),
+        "texts": whole([pair(b"name", 8, text(b"x")), pair(b"tokens", 9, array(8, 3, text(b"a") + text(b"") + text(b"bc")))],
+                       two, data),
+        "numbers": whole([pair(b"u8", 0, b"\1"), pair(b"f64", 12, bytes(8)), pair(b"many", 9, array(6, 3, bytes(12)))],
+                         two, data),
+        "array-of-arrays": whole([pair(b"k", 9, array(9, 1, array(0, 1, b"\1")))], [], b""),
+        "array-that-wraps": whole([pair(b"k", 9, array(10, 2**61, b""))], [], b""),
+        "text-that-wraps": whole([pair(b"k", 8, struct.pack("<Q", 2**64 - 1))], [], b""),
+        "same-key": whole([pair(b"k", 0, b"\1")] * 2, [], b""),
+        "same-name": whole([], [tensor(b"a", [5], i8, 0), tensor(b"a", [5], i8, 32)], data),
+        "gap": whole([], [tensor(b"a", [5], i8, 0), tensor(b"b", [5], i8, 64)], data + data[:5]),
+        "overlap": whole([], [tensor(b"a", [40], i8, 0), tensor(b"b", [5], i8, 32)], data),
+        "shape-that-wraps": whole([], [tensor(b"a", [2**40, 2**40], f32, 0)], data),
+        "unknown-type": whole([], [tensor(b"a", [5], 4, 0)], data),
+        "scalar-and-empty": whole([], [tensor(b"a", [], i8, 0), tensor(b"b", [0, 3], f32, 32)], data[:1]),
+        "many-tensors": whole([], [], b"", counts=(2**20, 0)),
+        "none": whole([], [], b""),
+        "cut": whole([], two, data)[:90],
+    }
+
+
 def manifest() -> Seeds:
     text = lambda value: json.dumps(value, indent=1).encode()
     record = {"type": "opaque", "name": "log", "file": "a.txt"}
@@ -318,6 +445,10 @@ def manifest() -> Seeds:
         "irpa.json": whole({"type": "weight_blob", "name": "w", "file": "w.irpa", "tensors": {"format": "irpa"}}),
         "onnx.json": whole({"type": "weight_blob", "name": "w", "file": "w.irpa",
                             "tensors": {"format": "irpa", "shapes_from": "m.onnx"}}),
+        "safetensors.json": whole({"type": "weight_blob", "name": "w", "file": "w.safetensors", "tensors": {}}),
+        "gguf.json": whole({"type": "weight_blob", "name": "w", "file": "w.bin", "tensors": {"format": "gguf"}}),
+        "external-data.json": whole({"type": "weight_blob", "name": "w", "file": "m.onnx.data",
+                                     "tensors": {"format": "onnx", "model": "m.onnx"}}),
         "comments.json": b"// why\n{ /* here */ \"schema\": \"fatctx.manifest/1\", \"name\": \"m\", \"records\": [] }",
         "unknown-key.json": whole(record | {"colour": "red"}),
         "key-twice.json": b'{"schema": "fatctx.manifest/1", "schema": "fatctx.manifest/1"}',
@@ -407,8 +538,8 @@ def c_calls() -> Seeds:
     }
 
 
-TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, irpa, lz4, manifest,
-                                            tensor_table, toc, words)}
+TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, dlc, gguf, irpa, lz4,
+                                            manifest, safetensors, tensor_table, toc, words)}
 
 
 def main() -> None:

@@ -90,6 +90,22 @@ def test_a_container_that_cannot_be_leaves_no_file(tmp_path, records, keywords, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_equal_pages_are_stored_once_as_often_as_the_caller_allows(tmp_path):
+    page = [bytes([i]) * 2048 + bytes([i ^ 255]) * 2048 for i in range(40)]
+    records = [fatctx.PackRecord("opaque", "first", b"".join(page[:25])),
+               fatctx.PackRecord("opaque", "second", b"".join(page[30:] + page[:16]))]
+    path = tmp_path / "s.fatctx"
+    report = fatctx.pack(path, records, sharing="pages")
+    assert report.shared_bytes == 16 * 4096
+    with fatctx.open(path) as container:
+        view = container.acquire("second")
+        assert bytes(view) == b"".join(page[30:] + page[:16]) and view.access_path == "stitched"
+        view.close()
+    assert fatctx.pack(path, records, sharing="pages", max_pieces=1, overwrite=True).shared_bytes == 0
+    with pytest.raises(fatctx.InvalidArgument, match="max_pieces"):
+        fatctx.pack(path, records, sharing="pages", max_pieces=0, overwrite=True)
+
+
 def test_an_archive_that_is_none_is_named(tmp_path):
     (tmp_path / "x.irpa").write_bytes(b"not an archive" * 100)
     with pytest.raises(fatctx.Error, match="x.irpa"):

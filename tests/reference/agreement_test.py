@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,11 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     made = {path.stem: path.read_bytes() for path in sorted(GOLDEN.glob("*.fatctx"))}
     fatctx.pack(folder / "packed", records("license"), model_name="packed")
     made["packed"] = (folder / "packed").read_bytes()
+    shared = random.Random(SEED).randbytes(100_000)
+    chips = [fatctx.PackRecord("context_binary", f"chip {seed}", pattern(8192, seed) + shared, group="chips",
+                               unit="main", backend="htp", arch=f"v{seed}") for seed in (73, 75)]
+    fatctx.pack(folder / "pages", records("license") + chips, sharing="pages", model_name="pages")
+    made["pages"] = (folder / "pages").read_bytes()
     names = ("dead", "pieces", "unknown", "recipe", "coded")
     fatctx.pack(folder / "large", records(*names), model_name="grown")
     made["grown"] = grown(reference.read((folder / "large").read_bytes()), *names)
@@ -170,6 +176,14 @@ def test_both_say_the_same_of_whole_files(bases, tmp_path):
         assert found == [], name
         assert "refused" not in library and len(library["records"]) >= 4, name
         assert any(isinstance(record["bytes"], bytes) and record["bytes"] for record in library["records"]), name
+
+
+def test_a_file_with_records_that_share_pages_is_among_them(bases):
+    tables = reference.read(bases["pages"]).tables
+    of_several = [record for record in tables.records if len(record.slices) > 1]
+    used = [{entry.segment for entry in record.slices} for record in of_several]
+    assert used and any(one & two for number, one in enumerate(used) for two in used[:number] + [
+        {record.slices[0].segment} for record in tables.records if len(record.slices) == 1])
 
 
 def test_both_say_the_same_of_two_thousand_damaged_files(bases, tmp_path):

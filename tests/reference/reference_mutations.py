@@ -17,6 +17,7 @@ from fatctx_reference import Container, read
 from reference_fields import (DIRECTORY_ENTRY, PROLOGUE, PROLOGUES, RECORD, SLOT, SLOTS, TABLES, TENSOR,
                               TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, slot_seed)
 from reference_frame import frame_of_size
+from reference_payload import bytes_of_slice
 from reference_toc import DEAD, ENTRIES, LZ4, RECIPE
 
 NAMES_OF = {1: ("name",), 3: ("group", "unit", "backend", "part", "arch", "features", "variant")}
@@ -157,8 +158,8 @@ def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
 
 
 def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str) -> bytes:
-    """What later writers make: an appended file with a DEAD segment, an earlier generation, and records that this
-    version only lists. Each name is that of an opaque record of the base."""
+    """What later writers make: an appended file with a DEAD segment, an earlier generation, a record of several slices
+    out of order, and records that this version only lists. Each name is that of an opaque record of the base."""
     base, frame_yields = with_frame(base, coded.encode())
     draft = Draft(base)
     tables, by_name = draft.tables, {record.name.decode(): record for record in draft.tables.records}
@@ -169,8 +170,11 @@ def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, co
     tables.keys = [key for key in tables.keys if key.record_id != gone.record_id]
     granule = 1 << base.header.prologue.granule_log2
     whole = by_name[pieces].slices[0]
-    by_name[pieces].slices = [Overlay(whole, {"size": granule}),
-                              Overlay(whole, {"offset_in_segment": granule, "size": whole.size - granule})]
+    by_name[pieces].slices = [Overlay(whole, {"offset_in_segment": granule, "size": granule}),
+                              Overlay(whole, {"size": granule}),
+                              Overlay(whole, {"offset_in_segment": 2 * granule, "size": whole.size - 2 * granule})]
+    by_name[pieces].logical_hash = hash_of(b"".join(bytes_of_slice(base, entry) for entry in by_name[pieces].slices))
+    by_name[pieces].alignment_log2 = base.header.prologue.granule_log2
     by_name[unknown].type, by_name[unknown].flags = 99, 1
     by_name[recipe].flags |= 4
     by_name[recipe].logical_size *= 3

@@ -17,14 +17,23 @@ BAD_LEAF = "bytes do not match their leaf"
 
 
 def only_listed(record) -> bool:
-    return not 1 <= record.type <= 7 or record.codec > LZ4 or bool(record.flags & RECIPE) or len(record.slices) > 1
+    return not 1 <= record.type <= 7 or record.codec > LZ4 or bool(record.flags & RECIPE)
 
 
 def acquire(container, record) -> bytes:
-    """The bytes of a record as a range of the file, after every leaf under them was checked."""
+    """The bytes of a record as a view shows them, after every leaf under them was checked, and of a record of several
+    slices that zeros follow in its last granule."""
     if only_listed(record) or record.codec:
         raise Refused("unsupported", None, None, f"record {record.record_id} has no view")
-    return b"".join(checked_slice(container, entry) for entry in record.slices)
+    data = b"".join(checked_slice(container, entry) for entry in record.slices)
+    if len(record.slices) > 1:
+        last = record.slices[-1]
+        end = container.tables.segments[last.segment].offset + last.offset_in_segment + last.size
+        granule = 1 << container.header.prologue.granule_log2
+        behind = -(-end // granule) * granule
+        if behind <= container.header.slot.committed_end and any(container.data[end:behind]):
+            raise Refused("malformed", "F35", end, "the last granule is not filled with zeros")
+    return data
 
 
 def read(container, record) -> bytes:
@@ -36,12 +45,13 @@ def read(container, record) -> bytes:
     stored = b""
     for entry in record.slices:
         try:
-            stored = checked_slice(container, entry)
+            stored += checked_slice(container, entry)
         except Refused as refused:
             findings.append(refused)
             segment = container.tables.segments[entry.segment]
             begin = segment.offset + entry.offset_in_segment
-            stored = container.data[begin:max(begin, refused.offset)] if refused.what == BAD_LEAF else b""
+            stored += container.data[begin:max(begin, refused.offset)] if refused.what == BAD_LEAF else b""
+            break
     try:
         data = yielded(stored, record.logical_size)
         if hash_of(data) != record.logical_hash:
@@ -62,12 +72,16 @@ def read_whole(container, record) -> bytes:
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
     if record.codec:
         return read(container, record)
-    segment = container.tables.segments[record.slices[0].segment]
-    begin = segment.offset + record.slices[0].offset_in_segment
-    data = container.data[begin:begin + record.logical_size]
+    data = b"".join(bytes_of_slice(container, entry) for entry in record.slices)
     if hash_of(data) != record.logical_hash:
+        begin = container.tables.segments[record.slices[0].segment].offset + record.slices[0].offset_in_segment
         raise Refused("checksum_mismatch", "F37", begin, f"record {record.record_id} does not match its hash")
     return data
+
+
+def bytes_of_slice(container, entry) -> bytes:
+    begin = container.tables.segments[entry.segment].offset + entry.offset_in_segment
+    return container.data[begin:begin + entry.size]
 
 
 def checked_slice(container, entry) -> bytes:
@@ -82,8 +96,7 @@ def checked_slice(container, entry) -> bytes:
         piece = container.data[at:min(at + LEAF, segment.offset + segment.size)]
         if hash_of(piece) != leaves[16 * number:16 * number + 16]:
             raise Refused("checksum_mismatch", "F26", at, BAD_LEAF)
-    begin = segment.offset + entry.offset_in_segment
-    return container.data[begin:begin + entry.size]
+    return bytes_of_slice(container, entry)
 
 
 def tensors_of(container, blob) -> list[SimpleNamespace] | None:

@@ -16,7 +16,7 @@
 namespace fatctx::support {
 
 // Only for files whose generation is in pair A and whose TOC copy 1 is the last extent, as the packer writes them, and
-// whose TOC stays below 64 KiB.
+// whose TOC stays below 64 KiB unless more room is made for it.
 class HostileFile {
  public:
   explicit HostileFile(Bytes good) : file_(std::move(good)) {
@@ -60,7 +60,7 @@ class HostileFile {
     if (rehash_payload) hash_payload(out);
     Bytes toc = encode_toc();
     if (in_toc) in_toc(toc);
-    if (toc.size() > container::kHeaderSize) throw std::length_error("the TOC of a hostile file must stay small");
+    if (toc.size() > toc_room_) throw std::length_error("the TOC of a hostile file must stay small");
     if (toc.size() != live.toc_size) {
       live.toc_size = toc.size();
       live.committed_end = live.toc_offset[1] + toc.size();
@@ -92,6 +92,15 @@ class HostileFile {
     segments.push_back(entry);
     move_toc_copy_1(((size - 1) / container::kLeafSize + 1) * container::kLeafSize);
     return static_cast<std::uint32_t>(segments.size() - 1);
+  }
+  // Moves everything behind TOC copy 0, which then is to need `more` blocks of 64 KiB more than one.
+  void make_room_for_toc(std::size_t more) {
+    const std::uint64_t by = more * container::kHeaderSize;
+    file_.insert(file_.begin() + static_cast<std::ptrdiff_t>(live.toc_offset[0] + container::kHeaderSize),
+                 static_cast<std::size_t>(by), std::byte{0});
+    for (container::SegmentEntry& segment : segments) segment.offset = segment.offset + by;
+    move_toc_copy_1(by);
+    toc_room_ += by;
   }
   void move_toc_copy_1(std::uint64_t by) {
     live.toc_offset[1] = live.toc_offset[1] + by;
@@ -258,6 +267,7 @@ class HostileFile {
   }
 
   Bytes file_;
+  std::uint64_t toc_room_ = container::kHeaderSize;
 };
 
 }  // namespace fatctx::support

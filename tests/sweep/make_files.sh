@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes eight containers of different kinds with the built `fatctx pack`, for the sweep over their metadata.
+# Makes nine containers of different kinds with the built `fatctx pack`, for the sweep over their metadata.
 #
 #   tests/sweep/make_files.sh FATCTX FOLDER
 set -euo pipefail
@@ -75,6 +75,14 @@ cat > empty.json <<'JSON'
 ]}
 JSON
 fatctx pack empty.json -o empty-records.fatctx > /dev/null
+
+# Binaries with equal pages: records of several slices, which share segments.
+awk 'BEGIN { for (i = 0; i < 12000; i++) printf "%09d\n", (i * 7919 + i * i) % 1000000000 }' > same.weights
+for chip in first second; do
+  { awk -v chip="$chip" 'BEGIN { for (i = 0; i < 512; i++) printf "%-7s %07d\n", chip, i }'; cat same.weights; } > "$chip.bin"
+done
+fatctx pack -o shared-pages.fatctx --name chips --sharing pages --binary first.bin@cpu:x86-64-v2 \
+  --binary second.bin@cpu:x86-64-v3 > /dev/null
 
 # Evidence and a wrapper model beside a binary with graphs.
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "pass %d: ok\n", i * i % 997 }' > evidence.log

@@ -27,6 +27,7 @@ WHOLE = {
     "schema": "fatctx.manifest/1", "name": "net", "group": "chat",
     "options": {"team": "vision", "level": 3, "rate": 0.5, "fast": True, "note": "",
                 "ep": {"value": "qnn", "owner": "onnxruntime"}},
+    "sharing": "pages", "max_pieces": 100, "granule": 16,
     "records": [
         {"type": "weight_blob", "name": "w", "file": "w.bin", "format": "raw",
          "tensors": {"format": "ranges", "ranges": [
@@ -42,6 +43,9 @@ WHOLE = {
         {"type": "source_model", "name": "s", "file": "m.onnx", "codec": "none"},
         {"type": "opaque", "name": "log", "file": "log.txt", "codec": "lz4", "options": {"a": {"value": 1}}},
         {"type": "wrapper_model", "name": "wrap", "file": "ctx.onnx"},
+        {"type": "weight_blob", "name": "safe", "file": "a.safetensors", "tensors": {"format": "safetensors"}},
+        {"type": "weight_blob", "name": "llm", "file": "a.gguf", "tensors": {}},
+        {"type": "weight_blob", "name": "external", "file": "m.onnx.data", "tensors": {"format": "onnx", "model": "m.onnx"}},
     ],
 }
 GONE = object()
@@ -64,6 +68,8 @@ def changed(pointer: str, value) -> dict:
 
 # (JSON pointer, new value): one change of WHOLE each.
 GOOD = [
+    ("/sharing", GONE), ("/sharing", "off"), ("/sharing", "bytes"), ("/max_pieces", 1), ("/max_pieces", 65536),
+    ("/max_pieces", GONE), ("/granule", 4), ("/granule", 64), ("/granule", GONE),
     ("/group", GONE), ("/options", GONE), ("/options", {}), ("/name", "é/\t"), ("/records/2/name", "p 2\u00e9"),
     ("/records/0/codec", "none"), ("/records/1/codec", "none"), ("/records/6/codec", "none"), ("/records/4/codec", GONE),
     ("/records/4/codec", "lz4"), ("/records/5/codec", "none"), ("/records/6/target", {"backend": "cpu"}),
@@ -75,11 +81,15 @@ GOOD = [
     ("/records/1/graphs/0/inputs/0/shape", [9223372036854775807, 0]), ("/records/1/graphs/0/inputs/0/dtype", "whatever"),
     ("/records/0/tensors/ranges", []), ("/records/0/tensors/ranges/0/offset", 18446744073709551615),
     ("/records/0/tensors/ranges/0/shape", [0, 1099511627776]), ("/records/0/tensors/ranges/1/alias", False),
-    ("/records/2/tensors/shapes_from", GONE), ("/options/level", -1.5e300), ("/options/ep/owner", GONE),
+    ("/records/2/tensors/shapes_from", GONE), ("/records/2/tensors/format", GONE), ("/records/7/tensors/format", GONE),
+    ("/records/7/file", "a.bin"), ("/records/8/tensors", {"format": "gguf"}), ("/records/9/file", "m.gguf"),
+    ("/records/8/file", "a.irpa"), ("/options/level", -1.5e300), ("/options/ep/owner", GONE),
     ("/options/ep/value", False), ("/options/ep/value", ""), ("/options/", "an empty key"), ("/records/5/options", {}),
 ]
 
 BAD = [
+    ("/sharing", "page"), ("/sharing", True), ("/sharing", ""), ("/max_pieces", 0), ("/max_pieces", 65537),
+    ("/max_pieces", "8"), ("/max_pieces", -1), ("/granule", 8), ("/granule", "4"), ("/granule", 0), ("/granule", 12),
     ("/schema", GONE), ("/schema", "fatctx.manifest/2"), ("/schema", 1), ("/name", GONE), ("/name", ""), ("/name", 7),
     ("/name", None), ("/gruop", "chat"), ("/group", ""), ("/group", []), ("/records", GONE), ("/records", []),
     ("/records", {}), ("/records/0", "w"), ("/records/0", []), ("/options", []), ("/options", None),
@@ -113,7 +123,11 @@ BAD = [
     ("/records/1/graphs/0/inputs/0/shape", ["?"]), ("/records/1/graphs/0/inputs/0/size", 1),
     ("/records/0/tensors", []), ("/records/0/tensors/format", GONE), ("/records/0/tensors/format", "raw"),
     ("/records/0/tensors/ranges", GONE), ("/records/0/tensors/ranges", {}), ("/records/0/tensors/shapes_from", "m.onnx"),
-    ("/records/2/tensors/ranges", []), ("/records/2/tensors/shapes_from", ""), ("/records/2/tensors/shape_from", "m"),
+    ("/records/2/tensors/ranges", []), ("/records/2/tensors/model", "m.onnx"), ("/records/7/tensors/shapes_from", "m.onnx"),
+    ("/records/8/tensors/shapes_from", "m.onnx"), ("/records/8/tensors/ranges", []), ("/records/8/tensors/model", "m"),
+    ("/records/8/tensors/format", "ranges"), ("/records/8/file", "a.gguf.bin"), ("/records/8/file", "a.GGUF"),
+    ("/records/9/tensors/model", GONE), ("/records/9/tensors/model", ""), ("/records/9/tensors/format", GONE),
+    ("/records/9/tensors/shapes_from", "m.onnx"), ("/records/2/tensors/shapes_from", ""), ("/records/2/tensors/shape_from", "m"),
     ("/records/0/tensors/ranges/0", 1), ("/records/0/tensors/ranges/0/name", ""), ("/records/0/tensors/ranges/0/dtype", "int3"),
     ("/records/0/tensors/ranges/0/dtype", GONE), ("/records/0/tensors/ranges/0/shape", GONE),
     ("/records/0/tensors/ranges/0/shape", 9), ("/records/0/tensors/ranges/0/shape", [3, -3]),
@@ -235,7 +249,8 @@ OBJECTS = [
     ("/records/1/graphs/0/inputs/0", SCHEMA["$defs"]["graph_tensor"]), ("/options/ep", SCHEMA["$defs"]["owned_option"]),
 ]
 WORDS = [
-    ("/schema", SCHEMA["properties"]["schema"]), ("/records/0/type", SCHEMA["$defs"]["record"]["properties"]["type"]),
+    ("/schema", SCHEMA["properties"]["schema"]), ("/sharing", SCHEMA["properties"]["sharing"]),
+    ("/records/0/type", SCHEMA["$defs"]["record"]["properties"]["type"]),
     ("/records/4/codec", SCHEMA["$defs"]["record"]["properties"]["codec"]),
     ("/records/0/tensors/format", SCHEMA["$defs"]["tensors"]["properties"]["format"]),
     ("/records/0/tensors/ranges/0/dtype", SCHEMA["$defs"]["range"]["properties"]["dtype"]),
@@ -267,7 +282,8 @@ def test_every_object_and_every_enum_of_the_schema_is_looked_at():
                 yield from nodes(value)
 
     strict = [node for node in nodes(SCHEMA) if node.get("additionalProperties") is False]
-    enums = [node for node in nodes(SCHEMA) if "enum" in node and node["enum"] != ["source_model", "opaque"]]
+    enums = [node for node in nodes(SCHEMA) if "enum" in node and node["enum"] != ["source_model", "opaque"]
+             and all(isinstance(word, str) for word in node["enum"])]  # numbers are in GOOD and BAD
     assert {id(node) for node in strict} == {id(node) for _, node in OBJECTS}
     assert {id(node) for node in enums} == {id(node) for _, node in WORDS}
 

@@ -19,6 +19,7 @@ const std::string kWhole = R"({
   "name": "net",
   "group": "chat",
   "options": {"team": "vision", "level": 3, "fast": true, "ep": {"value": "qnn", "owner": "onnxruntime"}},
+  "sharing": "pages", "max_pieces": 100, "granule": 16,
   "records": [
     {"type": "weight_blob", "name": "w", "file": "w.bin", "format": "raw",
      "tensors": {"format": "ranges", "ranges": [
@@ -50,6 +51,9 @@ TEST(Manifest, EverythingInItArrives) {
   ASSERT_TRUE(is_ok(parsed));
   const Manifest& manifest = parsed.value();
   EXPECT_EQ(manifest.name, "net");
+  EXPECT_EQ(manifest.sharing.sharing, Sharing::kPages);
+  EXPECT_EQ(manifest.sharing.max_pieces, 100U);
+  EXPECT_EQ(manifest.sharing.granule_log2, 14U);
   ASSERT_EQ(manifest.options.size(), 4U);  // in order of their keys
   EXPECT_EQ(manifest.options[0].key, "ep");
   EXPECT_EQ(manifest.options[0].owner, "onnxruntime");
@@ -89,7 +93,7 @@ TEST(Manifest, EverythingInItArrives) {
   EXPECT_EQ(binary.description.graphs[0].inputs[0].shape, (std::vector<std::int64_t>{-1, 3}));
   EXPECT_EQ(binary.description.producer, "tool 1");
 
-  EXPECT_TRUE(manifest.records[2].tensors->irpa);
+  EXPECT_EQ(manifest.records[2].tensors->source, TensorSource::kIrpa);
   EXPECT_EQ(manifest.records[2].tensors->shapes_from, "folder/m.onnx");
   EXPECT_EQ(manifest.records[3].record.source.path, "/abs/d.bin");
   EXPECT_EQ(manifest.records[3].record.key.group, "other");
@@ -179,11 +183,19 @@ const Mistake kMistakes[] = {
     {"\"graphs\": {\"from\": \"m.onnx\"}", "\"tensors\": {\"format\": \"irpa\"}",
      "m.json: /records/3/tensors: only a weight blob has tensors"},
     {"\"format\": \"irpa\"", "\"format\": \"irpe\"",
-     "m.json: /records/2/tensors/format: found \"irpe\"; did you mean \"irpa\"? allowed: \"irpa\", \"ranges\""},
+     "m.json: /records/2/tensors/format: found \"irpe\"; did you mean \"irpa\"? allowed: \"irpa\", \"safetensors\", "
+     "\"gguf\", "
+     "\"onnx\", \"ranges\""},
     {"\"shapes_from\": \"m.onnx\"", "\"ranges\": []",
      "m.json: /records/2/tensors/ranges: only format \"ranges\" has this key"},
     {"\"format\": \"ranges\", ", "\"format\": \"ranges\", \"shapes_from\": \"m.onnx\", ",
      "m.json: /records/0/tensors/shapes_from: only format \"irpa\" has this key"},
+    {"\"pages\"", "\"page\"",
+     "m.json: /sharing: found \"page\"; did you mean \"pages\"? allowed: \"pages\", \"bytes\", \"off\""},
+    {"\"max_pieces\": 100", "\"max_pieces\": 0",
+     "m.json: /max_pieces: found 0; allowed: a whole number from 1 to 65536"},
+    {"\"max_pieces\": 100", "\"max_pieces\": 65537", "m.json: /max_pieces: found 65537; allowed: a whole number"},
+    {"\"granule\": 16", "\"granule\": 8", "m.json: /granule: found 8; allowed: 4, 16 or 64, in KiB"},
     {"\"int4\"", "\"int3\"", "m.json: /records/0/tensors/ranges/0/dtype: found \"int3\"; did you mean "},
     {"[3, 3]", "[3, -3]", "m.json: /records/0/tensors/ranges/0/shape/1: found -3; allowed: a whole number"},
     {"[3, 3]", "[4294967296, 4294967296]",

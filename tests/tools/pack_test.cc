@@ -3,10 +3,16 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <random>
 
 #include "fatctx/container.h"
+#include "support/chip_corpus.h"
+#include "support/gguf_file.h"
 #include "support/result_matchers.h"
+#include "support/safetensors_file.h"
 #include "tools/command.h"
 #include "tools/json_cursor.h"
 #include "tools/sample_files.h"
@@ -18,6 +24,7 @@ namespace {
 using support::is_ok;
 using support::TempDir;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Pack : public ::testing::Test {
  protected:
@@ -27,6 +34,13 @@ class Pack : public ::testing::Test {
     for (const char* name : {"v3.vmfb", "v4.vmfb", "arm.vmfb"}) {
       support::write_text(path(name), support::module_bytes(name));
     }
+    support::write_file(path("encoder.safetensors"),
+                        support::safetensors_file(R"({"w":{"dtype":"F16","shape":[8],"data_offsets":[0,16]}})", 16));
+    support::GgufWriter gguf;
+    gguf.tensor("q", {256}, support::GgufWriter::kQ4K, 0, 144);
+    support::write_file(path("decoder.gguf"), gguf.write());
+    support::write_model(path("head.onnx"), support::external_model("head.onnx.data"));
+    support::write_text(path("head.onnx.data"), std::string(64, 'w') + std::string(5, 'b'));
   }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
@@ -78,6 +92,39 @@ TEST_F(Pack, FlagsAndTensorsFromTheModelGiveAContainer) {
   EXPECT_EQ(tensors.value().view("bias").value().dtype(), DType::kI8);
 }
 
+// Shows S5.5.
+TEST_F(Pack, FilesOfWeightsGetTheirTensorsByWhatTheyAre) {
+  std::filesystem::copy(path("decoder.gguf"), path("by-its-magic.bin"));
+  ASSERT_EQ(run({"--name", "net", "--weights", path("encoder.safetensors"), "--weights", path("by-its-magic.bin"),
+                 "--weights", path("head.onnx") + ",name=head"}),
+            ExitCode::kOk)
+      << err_;
+
+  const auto container = Container::open(path("out.fatctx"));
+  ASSERT_TRUE(is_ok(container));
+  const auto tensor = [&](const char* record, const char* name) {
+    return container.value().tensors(container.value().find(record).value().id).value().view(name).value();
+  };
+  EXPECT_EQ(tensor("net.weights", "w").dtype(), DType::kF16);
+  EXPECT_EQ(tensor("net.weights2", "q").dtype(), DType::kU8);
+  EXPECT_EQ(tensor("head", "bias").offset_in_blob(), 64U);
+  EXPECT_EQ(tensor("head", "bias").dtype(), DType::kI8);
+  EXPECT_THAT(err_, HasSubstr("net.weights2: 1 of 1 tensors"));
+  std::map<std::string, std::string> formats;
+  const ContainerDescription description = container.value().describe().value();
+  for (const RecordDescription& record : description.records) {
+    formats[std::string(container.value().record(record.record_id).value().name)] = record.format;
+  }
+  EXPECT_EQ(formats["net.weights"], "safetensors");
+  EXPECT_EQ(formats["net.weights2"], "gguf");
+  EXPECT_EQ(formats["head"], "onnx-external-data");
+}
+
+TEST_F(Pack, AModelWithoutExternalDataIsNoWeights) {
+  EXPECT_EQ(run({"--name", "net", "--weights", path("model.onnx")}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("no external data"));
+}
+
 TEST_F(Pack, EveryExampleOfTheManifestPageWorks) {
   std::size_t manifests = 0;
   std::size_t targets = 0;
@@ -91,7 +138,7 @@ TEST_F(Pack, EveryExampleOfTheManifestPageWorks) {
     EXPECT_EQ(run({path("manifest.json"), "--force"}), ExitCode::kOk) << err_ << block;
     ++manifests;
   }
-  EXPECT_GE(manifests, 2U);
+  EXPECT_GE(manifests, 3U);
   EXPECT_GE(targets, 1U);
 }
 
@@ -115,24 +162,96 @@ TEST_F(Pack, ErrorsOfTheLibraryNameTheRecordOfTheManifest) {
 }
 
 TEST_F(Pack, SharingThatIsNotThereYetSaysSo) {
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"--sharing", "pages"},
-                                             {"--sharing", "bytes"},
-                                             {"--reference-weight-sharing", "on"},
-                                             {"--reference_weight_sharing", "require"},
-                                             {"--reference_weight_sharing_enabled_override", "on"}}) {
-    std::vector<std::string> arguments = {"--name", "net", "--weights", path("weights.irpa")};
+  EXPECT_EQ(run({"--name", "net", "--weights", path("weights.irpa"), "--sharing", "bytes"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("not yet"));
+  EXPECT_THAT(err_, HasSubstr("(unsupported)"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
+}
+
+TEST_F(Pack, SharingHasTwoVocabulariesThatMustNotContradict) {
+  const std::vector<std::string> given = {"--name", "net", "--weights", path("weights.irpa"), "--force"};
+  const auto run_with = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> arguments = given;
     arguments.insert(arguments.end(), words.begin(), words.end());
-    EXPECT_EQ(run(arguments), ExitCode::kUsage) << words[0];
-    EXPECT_THAT(err_, HasSubstr("not yet")) << words[0];
-    EXPECT_THAT(err_, HasSubstr("(unsupported)")) << words[0];
+    return run(arguments);
+  };
+  const std::vector<std::vector<std::string>> by_pages = {{"--sharing", "pages"},
+                                                          {"--reference-weight-sharing", "on"},
+                                                          {"--reference_weight_sharing_enabled_override", "on"},
+                                                          {"--reference_weight_sharing", "require"}};
+  for (const auto& words : by_pages) {
+    EXPECT_EQ(run_with(words), ExitCode::kOk) << words[0] << err_;
+    EXPECT_THAT(out_, HasSubstr("pieces")) << words[0];
   }
-  EXPECT_EQ(run({"--name", "net", "--weights", path("weights.irpa"), "--reference-weight-sharing", "off"}),
-            ExitCode::kOk);
-  EXPECT_EQ(run({"--name", "net", "--weights", path("weights.irpa"), "--reference-weight-sharing", "off", "--sharing",
-                 "pages", "--force"}),
-            ExitCode::kUsage);
+  EXPECT_EQ(run_with({"--reference-weight-sharing", "off"}), ExitCode::kOk);
+  EXPECT_THAT(out_, Not(HasSubstr("pieces")));
+  EXPECT_EQ(run_with({"--reference-weight-sharing", "off", "--sharing", "pages"}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("contradict"));
+}
+
+// Three chips: the second has other code before the same weights, the third has the weights 256 bytes further on.
+class PackChips : public Pack {
+ protected:
+  PackChips() {
+    std::mt19937_64 random(1);
+    const support::Bytes weights = support::random_bytes(random, 1'000'000);
+    for (const char* chip : {"a.bin", "b.bin", "c.bin"}) {
+      support::Bytes bytes = support::random_bytes(random, chip[0] == 'c' ? 8192 + 256 : 8192);
+      bytes.insert(bytes.end(), weights.begin(), weights.end());
+      support::write_file(path(chip), bytes);
+    }
+  }
+
+  ExitCode run_chips(std::vector<std::string> words, const std::string& chips = "abc") {
+    words.insert(words.begin(), {"--name", "net"});
+    for (const char chip : chips) {
+      words.insert(words.end(), {"--binary", path(std::string(1, chip) + ".bin") + "@htp:v7" + chip});
+    }
+    return run(words);
+  }
+};
+
+TEST_F(PackChips, TheSummarySaysWhatWasSharedAndInHowManyPieces) {
+  ASSERT_EQ(run_chips({"--sharing", "pages", "--json"}), ExitCode::kOk) << err_;
+
+  const auto json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["input_bytes"].get<std::uint64_t>(),
+            json["stored_bytes"].get<std::uint64_t>() + json["shared_bytes"].get<std::uint64_t>());
+  EXPECT_GT(json["shared_bytes"], 950'000);
+  EXPECT_LT(json["shared_bytes"], 1'000'001);
+  std::uint64_t in_pieces = 0;
+  for (const auto& record : json["records"]) in_pieces += record["pieces"].get<std::uint64_t>();
+  EXPECT_EQ(in_pieces, 4U) << "two chips whole, one of its code and the rest of another";
+}
+
+TEST_F(PackChips, RequiredSharingThatIsMissedEndsWithOneAndSaysWhy) {
+  EXPECT_EQ(run_chips({"--reference-weight-sharing", "require"}, "ab"), ExitCode::kOk) << err_;
+  EXPECT_EQ(err_, "");
+
+  EXPECT_EQ(run_chips({"--reference-weight-sharing", "require", "--force"}), ExitCode::kCheckFailed);
+
+  // The chip with other places, or the first of the two others if that one was looked at before them.
+  EXPECT_THAT(err_, HasSubstr("not shared: record \"net.v7"));
+  EXPECT_THAT(err_, HasSubstr("shifted within a page"));
+  EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << "one of the two with the same places shares";
+  EXPECT_TRUE(std::filesystem::exists(path("out.fatctx")));
+}
+
+TEST_F(PackChips, FlagsWinOverTheManifest) {
+  support::write_text(path("manifest.json"), R"({"schema": "fatctx.manifest/1", "name": "n",
+      "sharing": "pages", "max_pieces": 1, "granule": 16, "records": [
+      {"type": "context_binary", "name": "a", "file": "a.bin", "target": {"backend": "htp", "arch": "v7a"}},
+      {"type": "context_binary", "name": "b", "file": "b.bin", "target": {"backend": "htp", "arch": "v7b"}}]})");
+
+  ASSERT_EQ(run({path("manifest.json"), "--json"}), ExitCode::kOk) << err_;
+  EXPECT_EQ(nlohmann::json::parse(out_)["shared_bytes"], 0) << "one piece";
+  ASSERT_EQ(run({path("manifest.json"), "--json", "--max-pieces", "9", "--force"}), ExitCode::kOk) << err_;
+  const auto at_16 = nlohmann::json::parse(out_)["shared_bytes"].get<std::uint64_t>();
+  EXPECT_GT(at_16, 0U);
+  ASSERT_EQ(run({path("manifest.json"), "--json", "--max-pieces", "9", "--granule", "4", "--force"}), ExitCode::kOk);
+  EXPECT_GT(nlohmann::json::parse(out_)["shared_bytes"].get<std::uint64_t>(), at_16);
+  ASSERT_EQ(run({path("manifest.json"), "--json", "--sharing", "off", "--force"}), ExitCode::kOk);
+  EXPECT_EQ(nlohmann::json::parse(out_)["shared_bytes"], 0);
 }
 
 TEST_F(Pack, ManifestAndFlagsDoNotMix) {

@@ -58,6 +58,30 @@ inline onnx::ModelProto tiny_model() {
   return model;
 }
 
+// The same with its weights in the file `location`: layer/w at byte 0, bias at byte 64.
+inline onnx::ModelProto external_model(const std::string& location) {
+  onnx::ModelProto model = tiny_model();
+  struct Place {
+    int initializer;
+    const char* offset;
+    const char* length;
+  };
+  for (const Place& place : {Place{0, "0", "48"}, Place{1, "64", "5"}}) {
+    auto& tensor = *model.mutable_graph()->mutable_initializer(place.initializer);
+    tensor.clear_raw_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto add = [&tensor](const char* key, const std::string& value) {
+      auto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    };
+    add("location", location);
+    add("offset", place.offset);
+    add("length", place.length);
+  }
+  return model;
+}
+
 inline void write_model(const std::string& path, const onnx::ModelProto& model) {
   write_text(path, model.SerializeAsString());
 }

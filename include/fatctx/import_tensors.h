@@ -1,0 +1,27 @@
+// What the importers of files with weights have in common: tensors by name inside the file as it is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/description.h"
+#include "fatctx/packer.h"
+
+namespace fatctx {
+
+struct ImportedTensors {
+  // In the order of their bytes. Offsets count from the first byte of the file, so they are offsets in a weight blob
+  // that holds the file as it is; extracting such a blob gives the file back.
+  //
+  // A tensor table has the element types of DType and up to eight dimensions. A tensor with anything else (a
+  // block-quantised one, an 8-bit float) is uint8 with shape {size}, and `options` say what it is.
+  std::vector<PackTensor> tensors;
+  // For each tensor of the second kind the option "tensor.NAME.type", of the owner "safetensors" or "gguf", with the
+  // file's own word for the type in lower case and the shape, outermost dimension first: "q4_k [4096, 256]".
+  std::vector<DescribedOption> options;
+  ByteRange data;  // from the first tensor to the last, in the file
+  std::uint64_t file_size = 0;
+};
+
+}  // namespace fatctx

@@ -1,0 +1,373 @@
+#include "container/dlc/metadata.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/json_reader.h"
+#include "base/json_tree.h"
+#include "container/dlc/archive.h"
+#include "container/names.h"
+
+namespace fatctx::container::dlc {
+namespace {
+
+// Counts what is read, so that a text that would become too large is refused before it is large.
+class BoundedTree {
+ public:
+  bool null() { return value() && tree_.null(); }
+  bool boolean(bool truth) { return value() && tree_.boolean(truth); }
+  bool natural(std::uint64_t number) { return value() && tree_.natural(number); }
+  bool negative(std::int64_t number) { return value() && tree_.negative(number); }
+  bool other_number(std::string_view written) { return value() && tree_.other_number(written); }
+  bool text(std::string words) { return value() && tree_.text(std::move(words)); }
+  bool key(std::string words) {
+    if (++keys_.back() > kMaxMetadataKeys) {
+      return refuse(fmt::format("an object with more than {} keys, which is not read", kMaxMetadataKeys));
+    }
+    return tree_.key(std::move(words));
+  }
+  bool begin_object() { return open() && tree_.begin_object(); }
+  bool end_object() {
+    keys_.pop_back();
+    return tree_.end_object();
+  }
+  bool begin_array() { return open() && tree_.begin_array(); }
+  bool end_array() {
+    keys_.pop_back();
+    return tree_.end_array();
+  }
+
+  [[nodiscard]] const std::string& limit_exceeded() const noexcept { return limit_exceeded_; }  // empty: none
+  [[nodiscard]] Json take() && { return std::move(tree_).take(); }
+
+ private:
+  bool value() {
+    if (++values_ <= kMaxMetadataValues) return true;
+    return refuse(fmt::format("more than {} values, which are not read", kMaxMetadataValues));
+  }
+  bool open() {
+    keys_.push_back(0);
+    return value();
+  }
+  bool refuse(std::string what) {
+    limit_exceeded_ = std::move(what);
+    return false;
+  }
+
+  JsonTree tree_;
+  std::uint64_t values_ = 0;
+  std::vector<std::uint64_t> keys_;  // seen so far, of every object and list that is open
+  std::string limit_exceeded_;
+};
+
+bool looks_like_json(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+Status check_size(std::string_view text, std::uint64_t offset) {
+  if (text.size() <= kMaxMetadataBytes) return Done{};
+  return Error{ErrorCode::kLimitExceeded,
+               fmt::format("dlc: {} bytes of metadata; at most {} are read", text.size(), kMaxMetadataBytes),
+               {.file_offset = offset}};
+}
+
+Result<Json> parse_json(std::string_view text, std::uint64_t offset) {
+  const auto fault = [&](ErrorCode code, std::string_view what, std::size_t at = 0) {
+    return Error{code, fmt::format("dlc: the metadata {}", what), {.file_offset = offset + at}};
+  };
+  // Old writers end the text with zeros.
+  while (text.ends_with('\0')) text.remove_suffix(1);
+  BoundedTree tree;
+  JsonReader reader(text, kMaxMetadataDepth, tree);
+  switch (reader.read()) {
+    case JsonOutcome::kWhole:
+      return std::move(tree).take();
+    case JsonOutcome::kNotJson:
+      return fault(ErrorCode::kMalformed,
+                   fmt::format("is no JSON; it stops making sense at its byte {}", reader.position()),
+                   reader.position() - 1);
+    case JsonOutcome::kTooDeep:
+      return fault(ErrorCode::kLimitExceeded, fmt::format("has lists and objects more than {} deep, which are not read",
+                                                          std::uint64_t{kMaxMetadataDepth}));
+    case JsonOutcome::kStopped:
+      break;
+  }
+  if (!tree.limit_exceeded().empty()) return fault(ErrorCode::kLimitExceeded, "has " + tree.limit_exceeded());
+  return fault(ErrorCode::kMalformed, "has an object with a key that is there twice");
+}
+
+// "dspArch", "dsp_arch" and "DSP Arch" are one field.
+std::string folded(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c >= 'A' && c <= 'Z') {
+      out += static_cast<char>(c - 'A' + 'a');
+    } else if (c != '_' && c != ' ' && c != '-') {
+      out += c;
+    }
+  }
+  return out;
+}
+
+struct Place {
+  const std::string* key;
+  const Json* value;
+};
+
+// Calls `visit` with every value in `root` and the key it stands under (that of its list, for elements of one), outer
+// ones first. The stack holds what is still to be visited, at most the values of the text.
+template <typename Visit>
+void walk(const Json& root, const Visit& visit) {
+  const std::string none;
+  std::vector<Place> stack = {{&none, &root}};
+  while (!stack.empty()) {
+    const Place place = stack.back();
+    stack.pop_back();
+    visit(*place.key, *place.value);
+    const std::size_t from = stack.size();
+    if (const Json::Object* members = place.value->members()) {
+      for (const auto& [key, value] : *members) stack.push_back({&key, &value});
+    } else if (const Json::Array* items = place.value->items()) {
+      for (const Json& value : *items) stack.push_back({place.key, &value});
+    }
+    std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(from), stack.end());
+  }
+}
+
+// 57, "57" and "v57". Nothing for what is no such number.
+std::optional<std::uint32_t> number_of(const Json& value) {
+  constexpr std::uint64_t kMax = 0xffffffff;
+  if (const std::uint64_t* number = value.number()) {
+    return *number <= kMax ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+  }
+  if (value.text() == nullptr) return std::nullopt;
+  std::string_view text = *value.text();
+  if (text.starts_with('v') || text.starts_with('V')) text.remove_prefix(1);
+  if (text.empty() || text.size() > 9) return std::nullopt;
+  std::uint32_t number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return number;
+}
+
+// The version that a text begins with: "v2.48.0.260101120000_12" is 2.48.0, because the last number is too large to be
+// a part of a version.
+Version leading_version(std::string_view text) {
+  if (text.starts_with('v') || text.starts_with('V')) text.remove_prefix(1);
+  text = text.substr(0, std::min(text.find_first_not_of("0123456789."), text.size()));
+  std::size_t parts = static_cast<std::size_t>(std::count(text.begin(), text.end(), '.')) + 1;
+  for (; !text.empty(); text = text.substr(0, text.rfind('.') == std::string_view::npos ? 0 : text.rfind('.'))) {
+    const auto version = parts-- <= 4 ? parse_version(text) : Result<Version>(Version{});
+    if (version.ok() && version.value().known()) return version.value();
+  }
+  return {};
+}
+
+// "2.37.0", or {"major": 2, "minor": 37, "patch": 0}.
+Version version_of(const Json& value) {
+  if (value.text() != nullptr) return leading_version(*value.text());
+  if (value.members() == nullptr) return {};
+  Version version;
+  for (const auto& [key, part] : *value.members()) {
+    const auto number = number_of(part);
+    if (!number) continue;
+    const std::string name = folded(key);
+    if (name == "major" && *number <= 0xffff) version.major = static_cast<std::uint16_t>(*number);
+    if (name == "minor" && *number <= 0xffff) version.minor = static_cast<std::uint16_t>(*number);
+    if (name == "patch") version.patch = *number;
+  }
+  return version;
+}
+
+constexpr std::size_t kMaxTextFact = 255;
+constexpr std::size_t kMaxGraphs = 1024;
+
+std::string text_fact(const Json& value) {
+  const std::string* text = value.text();
+  return text != nullptr && check_name(*text, kMaxTextFact, true, "text").ok() ? *text : std::string();
+}
+
+void add_graph(CacheFacts& facts, std::string name) {
+  if (name.empty() || facts.graphs.size() >= kMaxGraphs) return;
+  if (std::find(facts.graphs.begin(), facts.graphs.end(), name) == facts.graphs.end()) {
+    facts.graphs.push_back(std::move(name));
+  }
+}
+
+void take_fact(CacheFacts& facts, const std::string& key, const Json& value) {
+  const std::string name = folded(key);
+  const auto number = number_of(value);
+  if (name == "socmodel" && number && facts.qnn_soc == 0) facts.qnn_soc = *number;
+  if (name == "dsparch" && number && facts.arch == 0) facts.arch = *number;
+  if ((name == "vtcmsize" || name == "vtcmsizeinmb" || name == "vtcmmb") && number) {
+    constexpr std::uint32_t kMiB = 1U << 20;
+    facts.vtcm_mb = std::max(facts.vtcm_mb, *number >= kMiB ? *number / kMiB : *number);
+  }
+  if (name == "buildid" && facts.build_id.empty()) {
+    facts.build_id = text_fact(value);
+    facts.sdk = leading_version(facts.build_id);
+  }
+  if (name == "coreapiversion" && !facts.api.known()) facts.api = version_of(value);
+  if (name == "contextblobversion" && !facts.blob.known()) facts.blob = version_of(value);
+  if (name == "graphname") add_graph(facts, text_fact(value));
+  if (name == "graphs") {
+    if (const Json* graph = value.find("name")) add_graph(facts, text_fact(*graph));
+  }
+}
+
+// The strings of an object itself, not of what it holds.
+std::vector<const std::string*> own_strings(const Json& value) {
+  std::vector<const std::string*> strings;
+  if (value.members() == nullptr) return strings;
+  for (const Json::Member& member : *value.members()) {
+    if (const std::string* text = member.value.text()) strings.push_back(text);
+  }
+  return strings;
+}
+
+const Json* member(const Json& object, std::string_view folded_key) {
+  if (object.members() == nullptr) return nullptr;
+  for (const auto& [key, value] : *object.members()) {
+    if (folded(key) == folded_key) return &value;
+  }
+  return nullptr;
+}
+
+void read_row(const Json& row, const Names& entries, Metadata& metadata) {
+  CacheFacts facts;
+  const Json* name = member(row, "cachename");
+  if (name == nullptr) name = member(row, "name");
+  if (name != nullptr && name->text() != nullptr && entries.contains(*name->text())) {
+    facts.entry = *name->text();
+  } else {
+    for (const std::string* text : own_strings(row)) {
+      if (facts.entry.empty() && entries.contains(*text)) facts.entry = *text;
+    }
+  }
+  if (facts.entry.empty()) {
+    metadata.missing.push_back(name == nullptr ? std::string() : text_fact(*name));
+    return;
+  }
+  walk(row, [&](const std::string& key, const Json& value) { take_fact(facts, key, value); });
+  metadata.caches.push_back(std::move(facts));
+}
+
+std::vector<std::string> mentioned(const Json& relation, const Names& entries) {
+  Names found;
+  walk(relation, [&](const std::string& key, const Json& value) {
+    if (entries.contains(key)) found.insert(key);
+    if (value.text() != nullptr && entries.contains(*value.text())) found.insert(*value.text());
+  });
+  return {found.begin(), found.end()};
+}
+
+bool names_dropped(const Json& value, const Names& dropped) {
+  if (value.text() != nullptr) return dropped.contains(*value.text());
+  const auto strings = own_strings(value);
+  return std::any_of(strings.begin(), strings.end(), [&](const auto* text) { return dropped.contains(*text); });
+}
+
+// Calls itself no deeper than kMaxMetadataDepth.
+Json cut(const Json& value, const Names& dropped) {
+  if (const Json::Array* items = value.items()) {
+    Json kept = Json::array();
+    for (const Json& item : *items) {
+      if (!names_dropped(item, dropped)) kept.push_back(cut(item, dropped));
+    }
+    return kept;
+  }
+  if (const Json::Object* members = value.members()) {
+    Json kept = Json::object();
+    for (const auto& [key, inner] : *members) {
+      if (!dropped.contains(key)) kept.add(key, cut(inner, dropped));
+    }
+    return kept;
+  }
+  return value;
+}
+
+// A line is dropped if a word of it is a dropped name.
+std::string cut_lines(std::string_view text, const Names& dropped) {
+  constexpr std::string_view kBetweenWords = " \t\r\n=,;:\"";
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = text.find('\n') == std::string_view::npos ? text.size() : text.find('\n') + 1;
+    const std::string_view line = text.substr(0, size);
+    bool keep = true;
+    for (std::size_t at = 0; keep && at < line.size();) {
+      const std::size_t from = line.find_first_not_of(kBetweenWords, at);
+      if (from == std::string_view::npos) break;
+      at = std::min(line.find_first_of(kBetweenWords, from), line.size());
+      keep = !dropped.contains(line.substr(from, at - from));
+    }
+    if (keep) out += line;
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Metadata> parse_metadata(std::string_view text, std::uint64_t offset, const Names& entries) {
+  FATCTX_TRY(check_size(text, offset));
+  Metadata metadata;
+  if (!looks_like_json(text)) return metadata;
+  metadata.json = true;
+  FATCTX_ASSIGN(const Json json, parse_json(text, offset));
+  const Json* rows = member(json, "cachelist");
+  if (rows != nullptr && rows->items() == nullptr) {
+    return Error{ErrorCode::kMalformed, "dlc: \"cacheList\" of the metadata is no list", {.file_offset = offset}};
+  }
+  if (rows != nullptr && rows->items()->size() > kMaxEntries) {
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("dlc: the metadata lists {} context binaries; at most {} are allowed",
+                             rows->items()->size(), kMaxEntries),
+                 {.file_offset = offset}};
+  }
+  if (rows != nullptr) {
+    for (const Json& row : *rows->items()) read_row(row, entries, metadata);
+  }
+  Names seen;
+  for (const CacheFacts& facts : metadata.caches) {
+    if (seen.insert(facts.entry).second) continue;
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("dlc: the metadata has two rows for entry \"{}\"", facts.entry),
+                 {.file_offset = offset}};
+  }
+  const Json* relations = member(json, "relations");
+  if (relations == nullptr) return metadata;
+  if (const Json::Array* items = relations->items()) {
+    for (const Json& relation : *items) metadata.relations.push_back(mentioned(relation, entries));
+  } else if (const Json::Object* members = relations->members()) {
+    for (const auto& [key, value] : *members) {
+      auto group = mentioned(value, entries);
+      if (entries.contains(key)) group.push_back(key);
+      metadata.relations.push_back(std::move(group));
+    }
+  }
+  std::erase_if(metadata.relations, [](const auto& group) { return group.size() < 2; });
+  std::uint64_t mentions = 0;
+  for (const auto& group : metadata.relations) mentions += group.size();
+  if (mentions > kMaxMentions) {
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("dlc: the relations of the metadata mention {} entries; at most {} are followed", mentions,
+                             kMaxMentions),
+                 {.file_offset = offset}};
+  }
+  return metadata;
+}
+
+Result<std::string> cut_metadata(std::string_view text, std::uint64_t offset, const Names& dropped) {
+  FATCTX_TRY(check_size(text, offset));
+  if (!looks_like_json(text)) return cut_lines(text, dropped);
+  FATCTX_ASSIGN(const Json json, parse_json(text, offset));
+  return write_json(cut(json, dropped), {.indent = -1, .ascii = false});
+}
+
+}  // namespace fatctx::container::dlc

@@ -1,0 +1,50 @@
+// From a tensor as a file of weights describes it to one of a tensor table, for all importers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/import_tensors.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+inline constexpr std::uint64_t kMaxImportedTensors = std::uint64_t{1} << 20;
+
+struct ImportedTensor {
+  std::string name;
+  std::optional<DType> dtype;        // nothing: no tensor table has it
+  std::string_view type;             // the word for it in descriptions: "q4_k"; static storage
+  std::vector<std::uint64_t> shape;  // outermost first
+  ByteRange range;                   // in the file
+};
+
+struct ImportedIndex {
+  std::vector<ImportedTensor> tensors;  // in the order of their bytes
+  ByteRange data;                       // in the file
+};
+
+// Errors: malformed, naming the first name that is there twice. `file_kind` is what the message calls the file.
+[[nodiscard]] Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind);
+
+// `owner` is whose words the types are. Requires: what tensor_size_bytes() says of a tensor with a dtype is its size.
+[[nodiscard]] ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, std::string_view owner);
+
+struct OpenedWeights {
+  std::unique_ptr<mapping::OsFile> file;
+  std::uint64_t size = 0;
+};
+// Errors: not_found, io, not_regular_file; each names the path.
+[[nodiscard]] Result<OpenedWeights> open_weights(const std::string& path);
+
+// The whole file at `path` as a weight blob with these tensors. `format` describes it.
+[[nodiscard]] PackRecord weight_record(const std::string& path, const std::string& name, std::string_view format,
+                                       ImportedTensors imported);
+
+}  // namespace fatctx::container

@@ -1,0 +1,163 @@
+#include "container/dlc/metadata.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/dlc_file.h"
+#include "support/result_matchers.h"
+
+namespace fatctx::container::dlc {
+namespace {
+
+using support::fails_with;
+using support::is_ok;
+
+const Names kEntries = {"htp.shared.weights.0", "htp.metadata.shared_weights.0_metadata", "htp.cache.57.0",
+                        "htp.cache.69.0", "dlc.metadata2.3.0"};
+
+Result<Metadata> parse(std::string_view text) { return parse_metadata(text, 1000, kEntries); }
+
+TEST(DlcMetadata, FactsOfATargetAreFoundWhereverTheyStandInItsRow) {
+  const auto metadata = parse(support::kTwoSocMetadata);
+
+  ASSERT_TRUE(is_ok(metadata));
+  ASSERT_EQ(metadata.value().caches.size(), 2U);
+  const CacheFacts& facts = metadata.value().caches[0];
+  EXPECT_EQ(facts.entry, "htp.cache.57.0");
+  EXPECT_EQ(facts.qnn_soc, 57U);
+  EXPECT_EQ(facts.arch, 75U);
+  EXPECT_EQ(facts.vtcm_mb, 8U);  // the largest of its graphs
+  EXPECT_EQ(facts.build_id, "v2.51.0.260101120000_9");
+  EXPECT_EQ(facts.sdk, (Version{2, 51, 0, 0}));
+  EXPECT_EQ(facts.api, (Version{2, 38, 0, 0}));
+  EXPECT_EQ(facts.blob, (Version{3, 3, 3, 0}));
+  EXPECT_EQ(facts.graphs, (std::vector<std::string>{"prefill", "decode", "extend"}));
+}
+
+TEST(DlcMetadata, OtherSpellingsOfTheSameFactsAreRead) {
+  const auto metadata = parse(R"({"cacheList": [{"name": "htp.cache.57.0", "soc_model": "57", "DSP Arch": "v75",
+      "vtcm_size": 8388608, "core_api_version": {"major": 2, "minor": 38, "patch": 1}}]})");
+
+  ASSERT_TRUE(is_ok(metadata));
+  const CacheFacts& facts = metadata.value().caches.at(0);
+  EXPECT_EQ(facts.qnn_soc, 57U);
+  EXPECT_EQ(facts.arch, 75U);
+  EXPECT_EQ(facts.vtcm_mb, 8U);
+  EXPECT_EQ(facts.api, (Version{2, 38, 1, 0}));
+}
+
+TEST(DlcMetadata, ABuildIdThatBeginsWithNoVersionGivesNone) {
+  for (const char* text : {"", "v", "unknown", "v.", "70000.1", "v99999999999999999999"}) {
+    const auto metadata =
+        parse(std::string(R"({"cacheList": [{"cacheName": "htp.cache.57.0", "buildId": ")") + text + "\"}]}");
+    ASSERT_TRUE(is_ok(metadata));
+    EXPECT_FALSE(metadata.value().caches.at(0).sdk.known()) << text;
+  }
+}
+
+TEST(DlcMetadata, RelationsAreEntriesThatAreMentionedTogether) {
+  const auto metadata = parse(support::kTwoSocMetadata);
+
+  ASSERT_TRUE(is_ok(metadata));
+  ASSERT_EQ(metadata.value().relations.size(), 3U);
+  EXPECT_EQ(metadata.value().relations[1], (std::vector<std::string>{"htp.cache.57.0", "htp.shared.weights.0"}));
+}
+
+TEST(DlcMetadata, RowsForWhatIsNotThereAreNamed) {
+  const auto metadata = parse(R"({"cacheList": [{"cacheName": "htp.cache.99.0"}, {}]})");
+
+  ASSERT_TRUE(is_ok(metadata));
+  EXPECT_EQ(metadata.value().missing, (std::vector<std::string>{"htp.cache.99.0", ""}));
+}
+
+TEST(DlcMetadata, LinesOfKeysAndValuesSayNothingOfTargets) {
+  const auto metadata = parse("model-version=1\nconverter=x\n");
+
+  ASSERT_TRUE(is_ok(metadata));
+  EXPECT_FALSE(metadata.value().json);
+  EXPECT_TRUE(metadata.value().caches.empty());
+}
+
+TEST(DlcMetadata, WhatIsNoJsonIsRefusedAtItsByte) {
+  const auto metadata = parse("{\"cacheList\": [}");
+
+  ASSERT_TRUE(fails_with(metadata, ErrorCode::kMalformed));
+  EXPECT_EQ(metadata.error().where.file_offset, 1015U);
+}
+
+TEST(DlcMetadata, ZerosBehindTheTextAreLeftOutAndOneInsideIsNoJson) {
+  EXPECT_TRUE(is_ok(parse(std::string("{}\0\0", 4))));
+  const auto hidden = parse(std::string("{}\0{}", 5));
+  ASSERT_TRUE(fails_with(hidden, ErrorCode::kMalformed));
+  EXPECT_EQ(hidden.error().where.file_offset, 1002U);
+}
+
+TEST(DlcMetadata, AKeyThatIsThereTwiceIsRefused) {
+  EXPECT_TRUE(fails_with(parse(R"({"cacheList": [], "cacheList": []})"), ErrorCode::kMalformed));
+  EXPECT_TRUE(is_ok(parse(R"({"a": {"k": 1}, "b": {"k": 1}})")));
+}
+
+TEST(DlcMetadata, CuttingKeepsNumbersAndTextsAsTheyAre) {
+  const std::string text =
+      R"({"a":18446744073709551615,"b":-3,"c":0.25,"d":"\u00e4 \"\\","e":[true,false,null],"f":{}})";
+
+  const auto cut = cut_metadata(text, 0, {"b "});
+
+  ASSERT_TRUE(is_ok(cut));
+  EXPECT_EQ(nlohmann::ordered_json::parse(cut.value()), nlohmann::ordered_json::parse(text));
+  EXPECT_EQ(cut.value().find('\\'), cut.value().find("\\\""));  // what is not ASCII is written as it is
+}
+
+TEST(DlcMetadata, MalformedContentIsRefused) {
+  EXPECT_TRUE(fails_with(parse("{\"cacheList\": 7}"), ErrorCode::kMalformed));
+  EXPECT_TRUE(fails_with(parse("{\"a\": \"\xff\"}"), ErrorCode::kMalformed));
+  EXPECT_TRUE(fails_with(parse(R"({"cacheList": [{"cacheName": "htp.cache.57.0"}, {"cacheName": "htp.cache.57.0"}]})"),
+                         ErrorCode::kMalformed));
+}
+
+TEST(DlcMetadata, DeepWideAndLongTextsAreRefusedBeforeTheyTakeMemory) {
+  EXPECT_TRUE(fails_with(parse("{\"a\":" + std::string(1'000'000, '[')), ErrorCode::kLimitExceeded));
+  std::string wide = "{\"k\":0";
+  for (int i = 0; i < 2000; ++i) wide += ",\"" + std::to_string(i) + "\":0";
+  EXPECT_TRUE(fails_with(parse(wide + "}"), ErrorCode::kLimitExceeded));
+  std::string many = "{\"a\":[0";
+  for (int i = 0; i < 1'100'000; ++i) many += ",0";
+  EXPECT_TRUE(fails_with(parse(many + "]}"), ErrorCode::kLimitExceeded));
+  EXPECT_TRUE(fails_with(parse("{" + std::string(kMaxMetadataBytes, ' ')), ErrorCode::kLimitExceeded));
+  std::string rows = "{\"cacheList\":[{}";
+  for (int i = 0; i < 5000; ++i) rows += ",{}";
+  EXPECT_TRUE(fails_with(parse(rows + "]}"), ErrorCode::kLimitExceeded));
+  std::string relations = "{\"relations\":[0";
+  for (int i = 0; i < 40'000; ++i) relations += R"(,["htp.cache.57.0","htp.cache.69.0"])";
+  EXPECT_TRUE(fails_with(parse(relations + "]}"), ErrorCode::kLimitExceeded));
+}
+
+TEST(DlcMetadata, CuttingRemovesRowsAndRelationsOfWhatIsDroppedAndNothingElse) {
+  const auto text = cut_metadata(support::kTwoSocMetadata, 1000, {"htp.cache.69.0"});
+
+  ASSERT_TRUE(is_ok(text));
+  auto expected = nlohmann::ordered_json::parse(support::kTwoSocMetadata);
+  expected["cacheList"].erase(1);
+  expected["relations"].erase(2);
+  EXPECT_EQ(text.value(), expected.dump());
+}
+
+TEST(DlcMetadata, CuttingRemovesNamesFromListsAndKeys) {
+  const auto text = cut_metadata(R"({"names": ["a", "b", ["b"]], "b": 1, "c": {"b": 2, "d": "b"}})", 0, {"b"});
+
+  ASSERT_TRUE(is_ok(text));
+  EXPECT_EQ(text.value(), R"({"names":["a",[]],"c":{"d":"b"}})");
+}
+
+TEST(DlcMetadata, CuttingLinesRemovesThoseWithADroppedName) {
+  const auto text =
+      cut_metadata("x=1\nrecord=backend.metadata1\nrecord=backend.metadata10\nlast", 0, {"backend.metadata1"});
+
+  ASSERT_TRUE(is_ok(text));
+  EXPECT_EQ(text.value(), "x=1\nrecord=backend.metadata10\nlast");
+}
+
+}  // namespace
+}  // namespace fatctx::container::dlc

@@ -1,0 +1,152 @@
+// The ways into files of other formats, and from them into a container.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <utility>
+
+#include "container/hash.h"
+#include "fatctx/import_dlc.h"
+#include "fatctx/import_gguf.h"
+#include "fatctx/import_safetensors.h"
+#include "fatctx/packer.h"
+#include "faults/process_folder.h"
+#include "faults/ways.h"
+#include "support/chip_corpus.h"
+#include "support/dlc_file.h"
+#include "support/gguf_file.h"
+#include "support/safetensors_file.h"
+
+namespace fatctx::faults {
+namespace {
+
+// Files are written by the constructor, before anything fails.
+class Files {
+ public:
+  static const Files& get() {
+    static const Files files;
+    return files;
+  }
+
+  const ProcessFolder folder;
+  const std::string dlc = folder.file("two.dlc");
+  const std::string safetensors = folder.file("w.safetensors");
+  const std::string gguf = folder.file("w.gguf");
+  const std::string first = folder.file("first.bin");
+  const std::string second = folder.file("second.bin");
+
+ private:
+  Files() {
+    support::write_file(dlc, support::two_socs().write());
+    // Names and metadata are longer than what a string keeps inside of itself.
+    const std::string header = R"({"__metadata__": {"a key that is long": "a value that is long"},
+      "model.layers.0.attention.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+      "model.layers.0.attention.scale": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [24, 28]}})";
+    support::write_file(safetensors, support::safetensors_file(header, 28));
+    support::GgufWriter writer;
+    writer.pair("general.architecture", 8);
+    writer.text("a text that is long enough to need memory");
+    writer.tensor("blk.0.attention_norm.weight", {8}, support::GgufWriter::kF32, 0, 32);
+    writer.tensor("blk.0.feed_forward_up.weight", {256}, support::GgufWriter::kQ4K, 32, 144);
+    support::write_file(gguf, writer.write());
+    // The second has the first's pages but one, behind one of its own.
+    constexpr std::size_t kPage = 4096;
+    std::mt19937_64 random(5);
+    const support::Bytes pages = support::random_bytes(random, 6 * kPage);
+    support::write_file(first, ByteView(pages).first(5 * kPage));
+    support::Bytes other = support::random_bytes(random, kPage);
+    other.insert(other.end(), pages.begin() + kPage, pages.end());
+    support::write_file(second, other);
+  }
+};
+
+std::string text_of(const ImportedTensors& imported) {
+  std::string text;
+  for (const PackTensor& tensor : imported.tensors)
+    text += tensor.name + ":" + std::to_string(tensor.offset_in_blob) + " ";
+  for (const DescribedOption& option : imported.options) text += option.key + "=" + option.value + " ";
+  return text;
+}
+
+Result<std::string> digest_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return std::to_string(text.size()) + ":" + to_hex(container::hash128(std::as_bytes(std::span(text))).bytes);
+}
+
+Result<std::string> packed(std::vector<PackRecord> records, Sharing sharing, const std::string& out) {
+  PackOptions options;
+  options.overwrite = true;
+  options.sharing = sharing;
+  Packer packer(options);
+  for (PackRecord& record : records) FATCTX_TRY(packer.add(std::move(record)));
+  FATCTX_ASSIGN(const PackReport report, packer.publish(out));
+  (void)report;
+  return digest_of_file(out);
+}
+
+}  // namespace
+
+std::vector<Way> import_ways() {
+  (void)Files::get();
+  return {
+      {"list a DLC",
+       [](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const bool is, is_dlc(Files::get().dlc));
+         FATCTX_ASSIGN(const DlcInfo info, list_dlc(Files::get().dlc));
+         std::string text = is ? "is one: " : "is none: ";
+         for (const DlcEntry& entry : info.entries) text += entry.name + " ";
+         for (const DlcSoc& soc : info.socs) text += soc.arch + " " + std::to_string(soc.shared.size()) + " ";
+         return text;
+       },
+       5},
+      {"pack a DLC",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(std::vector<PackRecord> records,
+                       records_from_dlc(Files::get().dlc, {.group = "a model with a long name", .unit = "main"}));
+         return packed(std::move(records), Sharing::kOff, path + ".packed");
+       },
+       15},
+      {"thin a DLC",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const ThinDlc thin,
+                       extract_thin_dlc(Files::get().dlc, {.qnn_socs = {57}, .entries = {}}, path + ".thin", true));
+         FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".thin"));
+         return digest + " " + std::to_string(thin.pieces.size());
+       },
+       15},
+      {"tensors of a safetensors file",
+       [](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const ImportedTensors imported, tensors_from_safetensors(Files::get().safetensors));
+         return text_of(imported);
+       },
+       3},
+      {"tensors of a GGUF file",
+       [](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const ImportedTensors imported, tensors_from_gguf(Files::get().gguf));
+         return text_of(imported);
+       },
+       3},
+      {"pack the weights of both",
+       [](const std::string& path) -> Result<std::string> {
+         std::vector<PackRecord> records(2);
+         FATCTX_ASSIGN(records[0], weights_from_safetensors(Files::get().safetensors, "safe"));
+         FATCTX_ASSIGN(records[1], weights_from_gguf(Files::get().gguf, "gguf"));
+         return packed(std::move(records), Sharing::kOff, path + ".packed");
+       },
+       15},
+      {"pack and share pages",
+       [](const std::string& path) -> Result<std::string> {
+         std::vector<PackRecord> records(2);
+         records[0].name = "first";
+         records[0].source.path = Files::get().first;
+         records[1].name = "second";
+         records[1].source.path = Files::get().second;
+         for (PackRecord& record : records) record.type = RecordType::kOpaque;
+         return packed(std::move(records), Sharing::kPages, path + ".packed");
+       },
+       15},
+  };
+}
+
+}  // namespace fatctx::faults

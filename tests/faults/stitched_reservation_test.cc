@@ -1,0 +1,63 @@
+// A stitched view that fails half way: its reservation goes with everything that was mapped into it.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "fatctx/container.h"
+#include "faults/os_faults.h"
+#include "support/result_matchers.h"
+#include "support/sliced_container.h"
+
+namespace fatctx {
+namespace {
+
+struct Maps {
+  int of_the_file = 0;
+  int reserved = 0;  // nobody may touch them
+  friend bool operator==(const Maps&, const Maps&) = default;
+};
+
+Maps maps_now() {
+  std::ifstream file("/proc/self/maps");
+  Maps maps;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("sliced.fatctx") != std::string::npos) ++maps.of_the_file;
+    if (line.find(" ---p ") != std::string::npos) ++maps.reserved;
+  }
+  return maps;
+}
+
+TEST(StitchedReservation, LeavesNothingWhenTheNthCallFails) {
+  const support::TempDir folder;
+  const std::string path = folder.file("sliced.fatctx");
+  support::write_file(path, support::sliced_model().bytes());
+  const Container container = Container::open(path, {.verify = VerifyPolicy::kNone}).value();
+  (void)container.acquire("weights");  // what is made once per process
+  const Maps before = maps_now();
+
+  int refused = 0;
+  for (const bool for_ever : {false, true}) {
+    bool met = true;
+    for (long call = 0; met; ++call) {
+      ASSERT_LT(call, 500) << "it never got through";
+      {
+        const faults::Injected injected({.error_number = ENOMEM, .call = call, .for_ever = for_ever});
+        const auto view = container.acquire("weights");
+        met = injected.met();
+        if (!view.ok()) {
+          ++refused;
+          EXPECT_EQ(view.error().code, ErrorCode::kNoResource) << to_text(view.error());
+        }
+      }
+      EXPECT_EQ(maps_now(), before) << "after call " << call;
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(2 * support::kSlicedGranules)) << "one map for each piece";
+  EXPECT_TRUE(support::is_ok(container.acquire("weights")));
+}
+
+}  // namespace
+}  // namespace fatctx

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Writes archives in the shape of a multi-SoC DLC, for tests: payloads are made up, names and layout are as compilers
+make them.
+
+Two namings exist. With "htp", entries are named after what they are and the metadata is JSON. With "backend", context
+binaries are numbered, the source model is inside, and the metadata is JSON or, with older writers, lines of key=value.
+
+    python3 dlc_archive.py OUT [--naming htp|backend] [--socs 43,57,69] [--metadata json|lines] [--unaligned] ...
+
+Nothing here is shared with the program under test, so that it can be held against it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import struct
+
+PAGE = 4096
+ARCH = {30: 68, 36: 69, 43: 73, 57: 75, 60: 73, 69: 79, 87: 81, 88: 81}
+VTCM_MB = {36: 8, 43: 8, 57: 8, 69: 8, 87: 8}
+
+
+def payload(size: int, seed: int) -> bytes:
+    """Bytes without a pattern that two payloads could share by accident."""
+    out = bytearray()
+    state = seed * 2654435761 % 2**32 or 1
+    while len(out) < size:
+        state = (state * 1103515245 + 12345) % 2**32
+        out += struct.pack("<I", state ^ (state >> 16))
+    return bytes(out[:size])
+
+
+@dataclasses.dataclass
+class Entry:
+    name: str
+    data: bytes
+    aligned: bool = True
+
+
+def header(name: str, size: int, at: int, aligned: bool) -> bytes:
+    shortest = at + 30 + len(name.encode()) + 20
+    padding = -shortest % PAGE if aligned else 0
+    extra = struct.pack("<HHQQ", 1, 16 + padding, size, size) + bytes(padding)
+    # 1980-01-01, CRC 0, sizes in the ZIP64 field: as compilers leave them.
+    return struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 0x21, 0, 0xFFFFFFFF, 0xFFFFFFFF, len(name.encode()),
+                       len(extra)) + name.encode() + extra
+
+
+def directory_row(name: str, size: int, at: int) -> bytes:
+    extra = struct.pack("<HHQQQ", 1, 24, size, size, at)
+    return struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 0, 0, 0x21, 0, 0xFFFFFFFF, 0xFFFFFFFF,
+                       len(name.encode()), len(extra), 0, 0, 0, 0, 0xFFFFFFFF) + name.encode() + extra
+
+
+def end_records(directory_at: int, directory_size: int, count: int) -> bytes:
+    end64 = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, directory_size, directory_at)
+    locator = struct.pack("<IIQI", 0x07064B50, 0, directory_at + directory_size, 1)
+    return end64 + locator + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+
+
+def archive(entries: list[Entry]) -> bytes:
+    out = bytearray()
+    directory = b""
+    for entry in entries:
+        directory += directory_row(entry.name, len(entry.data), len(out))
+        out += header(entry.name, len(entry.data), len(out), entry.aligned)
+        out += entry.data
+    return bytes(out) + directory + end_records(len(out), len(directory), len(entries))
+
+
+def cache_row(name: str, soc: int, graphs: list[str]) -> dict:
+    return {
+        "cacheName": name,
+        "buildId": "v2.51.0.260101120000_1234",
+        "coreApiVersion": "2.38.0",
+        "backendApiVersion": "5.51.0",
+        "contextBlobVersion": "3.3.3",
+        "socModel": soc,
+        "contextMetadata": {"info": {"dspArch": ARCH.get(soc, 68)}},
+        "graphs": [{"info": {"graphName": graph, "graphBlobInfo": {"info": {"vtcmSize": VTCM_MB.get(soc, 4),
+                                                                           "spillFillBufferSize": 65536}}}}
+                   for graph in graphs],
+    }
+
+
+def metadata_text(rows: list[dict], relations: list[dict]) -> bytes:
+    return json.dumps({"version": "2.3.0", "cacheList": rows, "relations": relations}, indent=1).encode()
+
+
+def groups_of(socs: list[int]) -> list[list[int]]:
+    """SoCs that share weights: v68 and v69 with each other, v73 and newer with each other."""
+    old = [soc for soc in socs if ARCH.get(soc, 68) < 73]
+    return [group for group in (old, [soc for soc in socs if soc not in old]) if group]
+
+
+def htp_entries(socs: list[int], weights_size: int, cache_size: int, graphs: list[str], own_weights: bool,
+                aligned: bool) -> list[Entry]:
+    entries: list[Entry] = []
+    relations: list[dict] = []
+    rows: list[dict] = []
+    caches: list[Entry] = []
+    number: dict[int, int] = {}
+    names = []
+    for soc in socs:
+        names.append(f"htp.cache.{soc}.{number.get(soc, 0)}")
+        number[soc] = number.get(soc, 0) + 1
+        caches.append(Entry(names[-1], payload(cache_size + (weights_size if own_weights else 0), 100 + len(names)),
+                            aligned))
+        rows.append(cache_row(names[-1], soc, graphs))
+    for index, group in enumerate(groups_of(socs)):
+        weights = f"htp.shared.weights.{index}"
+        described = f"htp.metadata.shared_weights.{index}_metadata"
+        entries.append(Entry(weights, payload(weights_size, 7 + index), aligned))
+        entries.append(Entry(described, payload(PAGE + 700 + index, 17 + index), aligned))
+        relations.append({"parent": weights, "children": [described]})
+        for name, soc in zip(names, socs):
+            if soc in group:
+                relations.append({"parent": name, "children": [weights]})
+    return [*entries, *caches, Entry("dlc.metadata2.3.0", metadata_text(rows, relations), aligned)]
+
+
+def backend_entries(socs: list[int], weights_size: int, cache_size: int, graphs: list[str], metadata: str,
+                    aligned: bool) -> list[Entry]:
+    entries = [Entry("model", payload(3000, 1), aligned), Entry("model.params", payload(900, 2), aligned),
+               Entry("model.params.bin", payload(weights_size, 3), aligned)]
+    names = [f"backend.metadata{index}" for index in range(len(socs))]
+    entries += [Entry(name, payload(cache_size, 200 + index), aligned) for index, name in enumerate(names)]
+    if metadata == "lines":
+        text = "converter-command=made up\nmodel-version=1\n" + "".join(
+            f"record={name}\n" for name in names)
+        return [*entries, Entry("dlc.metadata", text.encode(), aligned)]
+    rows = [cache_row(name, soc, graphs) for name, soc in zip(names, socs)]
+    for row in rows:  # the other spelling of the same facts
+        row["name"] = row.pop("cacheName")
+        row["soc_model"] = str(row.pop("socModel"))
+    return [*entries, Entry("dlc.metadata", metadata_text(rows, []), aligned)]
+
+
+def make(naming: str = "htp", socs: list[int] | None = None, weights_size: int = 6 * PAGE, cache_size: int = 3 * PAGE,
+         graphs: list[str] | None = None, metadata: str = "json", own_weights: bool = False,
+         aligned: bool = True) -> list[Entry]:
+    socs = [43, 57, 69, 87] if socs is None else socs
+    graphs = graphs or ["prefill", "decode"]
+    if naming == "htp":
+        return htp_entries(socs, weights_size, cache_size, graphs, own_weights, aligned)
+    return backend_entries(socs, weights_size, cache_size, graphs, metadata, aligned)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--naming", choices=["htp", "backend"], default="htp")
+    parser.add_argument("--socs", default="43,57,69,87", help="vendor numbers, in the order of compilation")
+    parser.add_argument("--metadata", choices=["json", "lines"], default="json")
+    parser.add_argument("--weights", type=int, default=6 * PAGE, help="bytes")
+    parser.add_argument("--cache", type=int, default=3 * PAGE, help="bytes")
+    parser.add_argument("--own-weights", action="store_true", help="no context binary uses the shared weights")
+    parser.add_argument("--unaligned", action="store_true", help="entries follow each other without gaps")
+    arguments = parser.parse_args()
+    entries = make(arguments.naming, [int(soc) for soc in arguments.socs.split(",")], arguments.weights,
+                   arguments.cache, None, arguments.metadata, arguments.own_weights, not arguments.unaligned)
+    arguments.out.write_bytes(archive(entries))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+// fatctx export: what other programs can use of a container without knowing it.
+//
+// An ONNX model may keep its weights in another file, at offsets. A weight blob lies in the container as the file that
+// it was, so the container can be that other file: the model then stays small, and everything that loads ONNX models
+// takes its weights out of the container.
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fatctx/container.h"
+#include "tools/command.h"
+#include "tools/find_record.h"
+#include "tools/onnx_import.h"
+#include "tools/onnx_weights.h"
+#include "tools/print.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportOptions {
+  std::string path;
+  std::string model;
+  std::string output;
+  std::vector<std::string> weights;
+  bool force = false;
+};
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// The container as the model has to call it: ONNX wants a path below the model's folder.
+Result<std::string> location_for(const std::string& container, const std::string& output) {
+  std::error_code problem;
+  const fs::path folder = fs::path(output).parent_path();
+  const fs::path from = fs::canonical(folder.empty() ? fs::path(".") : folder, problem);
+  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", output)};
+  const fs::path to = fs::canonical(container, problem);
+  if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", container, problem.message())};
+  const fs::path relative = to.lexically_relative(from);
+  if (relative.empty() || *relative.begin() == "..") {
+    return invalid(
+        fmt::format("{}: an ONNX model finds its external data below its own folder only, and {} is not "
+                    "there; write the model beside the container",
+                    output, container));
+  }
+  return relative.generic_string();
+}
+
+// Where a weight blob lies in the file, if it lies there in one piece.
+Result<OnnxPlace> place_of(const RecordInfo& record) {
+  if (record.size_bytes == 0) return OnnxPlace{};
+  if (record.codec != Codec::kNone || record.slice_count != 1) {
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("record \"{}\" does not lie in the file in one piece, as an ONNX model needs it", record.name)};
+  }
+  return OnnxPlace{record.file_offset, record.size_bytes};
+}
+
+// The name that the model gave to the file; empty: it is none of a model.
+std::string location_of_record(const ContainerDescription& description, std::uint32_t id) {
+  for (const RecordDescription& record : description.records) {
+    if (record.record_id != id) continue;
+    for (const DescribedOption& option : record.options) {
+      if (option.key == kOnnxLocation) return option.value;
+    }
+  }
+  return {};
+}
+
+// A model and weights that were not packed together must not become a model that computes nonsense.
+Status check_places(const OnnxModel& model, const std::string& location, const Container& container,
+                    const RecordInfo& record) {
+  auto table = container.tensors(record.id);
+  if (!table.ok()) {
+    if (table.error().code == ErrorCode::kNotFound) return Done{};  // an empty table is none
+    return std::move(table).error();
+  }
+  for (const OnnxInitializer& initializer : model.initializers) {
+    if (!initializer.external || initializer.external->location != location) continue;
+    const auto view = table.value().view(initializer.name);
+    if (view.ok() && view.value().offset_in_blob() == initializer.external->offset &&
+        (!initializer.external->size || *initializer.external->size == view.value().bytes().size())) {
+      continue;
+    }
+    return invalid(
+        fmt::format("initializer \"{}\" lies at byte {} of \"{}\", but {} in record \"{}\"; the record must be "
+                    "packed from the external data of this model",
+                    initializer.name, initializer.external->offset, location,
+                    view.ok() ? fmt::format("at byte {}", view.value().offset_in_blob()) : "nowhere", record.name));
+  }
+  return Done{};
+}
+
+Result<std::map<std::string, OnnxPlace>> places_of(const ExportOptions& options, const Container& container,
+                                                   const OnnxModel& model) {
+  FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+  std::vector<RecordInfo> records;
+  for (const std::string& name : options.weights) {
+    FATCTX_ASSIGN(const RecordInfo record, find_record(container, name));
+    records.push_back(record);
+  }
+  if (options.weights.empty()) {
+    for (const RecordInfo& record : container.records()) {
+      if (record.type == RecordType::kWeightBlob) records.push_back(record);
+    }
+  }
+  std::map<std::string, OnnxPlace> places;
+  std::map<std::string, std::string> names;
+  for (const RecordInfo& record : records) {
+    const std::string location = location_of_record(description, record.id);
+    if (location.empty()) continue;
+    const auto [first, inserted] = names.emplace(location, record.name);
+    if (!inserted) {
+      return invalid(
+          fmt::format("{}: records \"{}\" and \"{}\" are both called \"{}\" by their models; --weights says "
+                      "which one is meant",
+                      options.path, first->second, record.name, location));
+    }
+    FATCTX_TRY(check_places(model, location, container, record));
+    FATCTX_ASSIGN(const OnnxPlace place, place_of(record));
+    places.emplace(location, place);
+  }
+  return places;
+}
+
+Result<ExitCode> run_export(const ExportOptions& options) {
+  std::error_code status;
+  if (!options.force && fs::exists(fs::symlink_status(options.output, status))) {
+    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+  }
+  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  FATCTX_ASSIGN(const OnnxModel model, read_onnx(options.model));
+  if (model.external_files.empty()) {
+    return invalid(fmt::format("{}: the model has no external data that could be elsewhere", options.model));
+  }
+  FATCTX_ASSIGN(const auto places, places_of(options, container, model));
+  FATCTX_ASSIGN(const std::string location, location_for(options.path, options.output));
+
+  const std::string part = options.output + ".part";
+  const auto pointed = write_onnx_pointing_into(options.model, location, places, part);
+  if (!pointed.ok()) {
+    fs::remove(part, status);
+    return in_context(pointed.error(), options.path);
+  }
+  fs::rename(part, options.output, status);
+  if (status) return Error{ErrorCode::kIo, fmt::format("{}: {}", options.output, status.message())};
+  print_note(escaped(fmt::format("{}: {} tensors lie in {}", options.output, pointed.value(), location)));
+  if (!container.report().sealed) {
+    print_note(
+        escaped(fmt::format("note: {} is not sealed; what is packed anew may lie elsewhere, and the model has to be "
+                            "exported again",
+                            options.path)));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = describe(app, "export",
+                               {.purpose = "Write an ONNX model whose external data lies in a container",
+                                .synopsis = "fatctx export FILE --onnx MODEL -o OUT [options]",
+                                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx"},
+                                .more = "docs/cli.md"});
+  command->add_option("FILE", options->path, "The container, which holds the model's external data")->required();
+  command->add_option("--onnx", options->model, "The model that was packed")->required()->type_name("MODEL");
+  command->add_option("-o,--output", options->output, "Where to; the container must lie below its folder")
+      ->required()
+      ->type_name("OUT");
+  command->add_option("--weights", options->weights, "Only these weight blobs, by name or # and id")
+      ->type_name("RECORD")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--force", options->force, "Replace OUT if it is there");
+  command->callback([options, &outcome] { outcome.finish(run_export(*options)); });
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,183 @@
+#include "tools/ep_context.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fatctx/import_dlc.h"
+#include "tools/onnx_import.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+constexpr std::string_view kCompatibilityKey = "ep_compatibility_info.QNNExecutionProvider";
+constexpr std::size_t kFields = 8;  // version, backend, SDK, backend API, archs, SoCs, VTCM sizes, kind of driver
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t to = std::min(text.find(at, from), text.size());
+    parts.push_back(text.substr(from, to - from));
+    if (to == text.size()) return parts;
+    from = to + 1;
+  }
+}
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  if (text.empty() || text.size() > 9) return std::nullopt;
+  std::uint32_t number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return number;
+}
+
+// A name in a model is a claim: it must not lead out of the model's folder.
+Result<std::string> beside(const std::string& model, const std::string& name) {
+  const std::filesystem::path file(name);
+  const bool inside = !name.empty() && file.is_relative() &&
+                      std::none_of(file.begin(), file.end(), [](const auto& part) { return part == ".."; });
+  if (!inside) {
+    return invalid(
+        fmt::format("{}: names the binary \"{}\"; only a file in the model's own folder is read", model, name));
+  }
+  return (std::filesystem::path(model).parent_path() / file).string();
+}
+
+void add_graph(PackRecord& record, const OnnxModel& model, const OnnxEpContext& node) {
+  DescribedGraph graph = model.graph;
+  graph.name = node.partition_name.empty() ? node.name : node.partition_name;
+  auto& graphs = record.description.graphs;
+  const bool there = std::any_of(graphs.begin(), graphs.end(), [&](const auto& g) { return g.name == graph.name; });
+  if (!there && !graph.name.empty()) graphs.push_back(std::move(graph));
+}
+
+Status set_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
+  const auto text = model.metadata.find(std::string(kCompatibilityKey));
+  record.key.backend = "htp";
+  record.description.format = "qnn-context-binary";
+  if (text == model.metadata.end()) return Done{};
+  auto targets = parse_qnn_compatibility(text->second);
+  if (!targets.ok()) return in_context(std::move(targets).error(), path);
+  if (targets.value().empty()) return Done{};
+  if (targets.value().size() > 1) {
+    return invalid(fmt::format("{}: {} targets for the one binary {}; pack it with --binary and its target", path,
+                               targets.value().size(), record.source.path));
+  }
+  const QnnTarget& target = targets.value().front();
+  record.key.qnn_soc = target.qnn_soc;
+  if (target.arch != 0) record.key.arch = fmt::format("v{}", target.arch);
+  record.key.vtcm_mb = target.vtcm_mb;
+  record.key.sdk = target.sdk;
+  return Done{};
+}
+
+}  // namespace
+
+Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
+  const auto malformed = [&](std::string_view what) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("the compatibility text \"{}\" of the QNN provider: {}", text.substr(0, 80), what)};
+  };
+  const auto fields = split(text, ':');
+  if (fields.front() != "v2") return std::vector<QnnTarget>{};
+  if (fields.size() != kFields) return malformed(fmt::format("{} fields, not {}", fields.size(), kFields));
+  const auto archs = split(fields[4], ',');
+  const auto socs = split(fields[5], ',');
+  const auto vtcms = split(fields[6], ',');
+  if (archs.size() != socs.size() || socs.size() != vtcms.size()) {
+    return malformed("its lists of archs, SoCs and VTCM sizes differ in length");
+  }
+  const auto sdk = parse_version(fields[2]);
+  std::vector<QnnTarget> targets;
+  for (std::size_t i = 0; i < socs.size(); ++i) {
+    const auto arch = number_of(archs[i]);
+    const auto soc = number_of(socs[i]);
+    const auto vtcm = number_of(vtcms[i]);
+    if (!arch || !soc || !vtcm) return malformed("an arch, SoC or VTCM size is no number");
+    targets.push_back({*soc, *arch, *vtcm, sdk.ok() ? sdk.value() : Version{}});
+  }
+  return targets;
+}
+
+Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& path, const std::string& group) {
+  FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
+  if (model.ep_contexts.empty()) {
+    return invalid(
+        fmt::format("{}: no EPContext node in it; give the model that was written with ep.context_enable=1", path));
+  }
+  std::vector<ManifestRecord> records;
+  std::map<std::string, std::size_t> by_file;
+  for (const OnnxEpContext& node : model.ep_contexts) {
+    if (!node.main_context && node.cache.empty()) continue;  // its binary is that of the main node
+    if (node.embedded) {
+      return invalid(
+          fmt::format("{}: the binary of node \"{}\" is inside the model; compile with "
+                      "ep.context_embed_mode=0",
+                      path, node.name));
+    }
+    FATCTX_ASSIGN(const std::string file, beside(path, node.cache));
+    const auto [place, fresh] = by_file.emplace(file, records.size());
+    if (!fresh) {
+      add_graph(records[place->second].record, model, node);
+      continue;
+    }
+    if (format_of(file) == "dlc") {
+      FATCTX_ASSIGN(auto inside, manifest_records_from_dlc(file, group));
+      std::move(inside.begin(), inside.end(), std::back_inserter(records));
+      continue;
+    }
+    ManifestRecord record;
+    record.where = path;
+    record.record.type = RecordType::kContextBinary;
+    record.record.name = std::filesystem::path(file).filename().string();
+    record.record.source.path = file;
+    record.record.key.group = group;
+    if (format_of(file) == "ovep-bin") {
+      record.record.key.backend = "openvino";
+      record.record.description.format = "ovep-bin";
+    } else {
+      FATCTX_TRY(set_target(path, model, record.record));
+    }
+    add_graph(record.record, model, node);
+    records.push_back(std::move(record));
+  }
+  if (records.empty()) return invalid(fmt::format("{}: no EPContext node of it names a binary", path));
+  return records;
+}
+
+Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path, const std::string& group) {
+  FATCTX_ASSIGN(auto found, records_from_dlc(path, {.group = group, .unit = {}}));
+  std::vector<ManifestRecord> records;
+  for (PackRecord& record : found) {
+    ManifestRecord made;
+    made.record = std::move(record);
+    made.where = path;
+    records.push_back(std::move(made));
+  }
+  return records;
+}
+
+std::string format_of(const std::string& path) {
+  std::string head(8, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head.starts_with("IRPA")) return "irpa";
+  if (head.starts_with("GGUF")) return "gguf";
+  if (head == "OVEP_BIN") return "ovep-bin";
+  const auto dlc = is_dlc(path);
+  if (dlc.ok() && dlc.value()) return "dlc";
+  if (head.ends_with("IREE") || (head.starts_with("PK\x03\x04") && path.ends_with(".vmfb"))) return "iree-vmfb";
+  return {};
+}
+
+}  // namespace fatctx::tools

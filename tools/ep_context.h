@@ -1,0 +1,44 @@
+// Context binaries by way of the ONNX model that names them: `<stem>_ctx.onnx` beside `<stem>_ctx_qnn.bin`.
+//
+// The binaries are opaque. Which file, which graphs and for which target comes from the EPContext nodes and from the
+// compatibility text that the execution provider has left in the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/packer.h"
+#include "tools/manifest.h"
+
+namespace fatctx::tools {
+
+// A target as the QNN execution provider writes it down; 0 means "not stated".
+struct QnnTarget {
+  std::uint32_t qnn_soc = 0;
+  std::uint32_t arch = 0;
+  std::uint32_t vtcm_mb = 0;
+  Version sdk;
+};
+
+// "v2:6:2.51.0:5.51.0:75,79:57,69:8,8:0": one target for each element of the three lists.
+// Errors: malformed, with what was found. A text of another version than v2 gives none.
+[[nodiscard]] Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text);
+
+// A record for each binary that the EPContext nodes of the model at `path` name, with the graphs of those nodes; or the
+// records of a multi-SoC DLC, if that is what they name. `group` and `unit` are as in the flags of pack.
+// Errors: those of read_onnx and of list_dlc; invalid_argument (no EPContext node, a binary inside the model, one
+// outside of the model's folder, several targets for one binary).
+[[nodiscard]] Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& path,
+                                                                          const std::string& group);
+
+// All entries of a DLC as records of a manifest. Errors: those of records_from_dlc.
+[[nodiscard]] Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path,
+                                                                            const std::string& group);
+
+// What the first bytes of a file say it is: "irpa", "iree-vmfb", "ovep-bin", "dlc", or nothing.
+[[nodiscard]] std::string format_of(const std::string& path);
+
+}  // namespace fatctx::tools

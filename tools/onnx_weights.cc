@@ -1,0 +1,157 @@
+#include "tools/onnx_weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/checked.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxRank = 8;
+
+fs::path folder_of(const std::string& model_path) {
+  const fs::path folder = fs::path(model_path).parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+// Where the bytes are, if that is inside of the model's folder: a model must not make anybody pack a file of theirs
+// that it has nothing to do with.
+Result<std::string> path_inside(const std::string& model_path, const std::string& location) {
+  const fs::path relative(location);
+  const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
+  if (relative.is_absolute() || climbs || location.find('\0') != std::string::npos) {
+    return Error{ErrorCode::kMalformed, fmt::format("{}: external data at \"{}\"; allowed: a file below the model's "
+                                                    "folder, without \"..\"",
+                                                    model_path, location)};
+  }
+  const fs::path path = folder_of(model_path) / relative;
+  std::error_code problem;
+  const fs::path real = fs::canonical(path, problem);
+  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: not there; {} needs it", path.string(), model_path)};
+  const fs::path folder = fs::canonical(folder_of(model_path), problem);
+  const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), real.begin(), real.end());
+  if (problem || end != folder.end()) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("{}: external data at \"{}\" is a link out of the model's folder", model_path, location)};
+  }
+  if (!fs::is_regular_file(real, problem)) {
+    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path.string())};
+  }
+  return path.string();
+}
+
+// Bytes of type and shape; nothing if the type is not known or they do not fit 64 bits.
+std::optional<std::uint64_t> size_of(const OnnxInitializer& initializer) {
+  if (initializer.bits == 0) return std::nullopt;
+  std::uint64_t bits = initializer.bits;
+  for (const std::uint64_t dim : initializer.shape) {
+    const auto product = checked_mul(bits, dim);
+    if (!product) return std::nullopt;
+    bits = *product;
+  }
+  return bits / 8 + (bits % 8 != 0 ? 1 : 0);
+}
+
+Result<PackTensor> tensor_of(const OnnxInitializer& initializer, std::uint64_t file_size,
+                             std::vector<DescribedOption>& options) {
+  const OnnxExternal& external = *initializer.external;
+  const auto known = size_of(initializer);
+  const std::string shape = fmt::format("{} [{}]", initializer.type, fmt::join(initializer.shape, ", "));
+  if (!known && !external.size) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("initializer \"{}\", {}, does not say how many bytes it has", initializer.name, shape)};
+  }
+  const std::uint64_t size = external.size.value_or(known.value_or(0));
+  if (known && size != *known) {
+    return Error{ErrorCode::kMalformed, fmt::format("initializer \"{}\" has {} bytes of external data, but {} takes {}",
+                                                    initializer.name, size, shape, *known)};
+  }
+  if (!within({external.offset, size}, file_size)) {
+    return Error{ErrorCode::kTruncated,
+                 fmt::format("initializer \"{}\", {} bytes at {}, leaves the {} bytes of \"{}\"", initializer.name,
+                             size, external.offset, file_size, external.location)};
+  }
+  PackTensor tensor;
+  tensor.name = initializer.name;
+  tensor.offset_in_blob = external.offset;
+  tensor.size_bytes = size;
+  if (initializer.dtype && initializer.shape.size() <= kMaxRank) {
+    tensor.dtype = *initializer.dtype;
+    tensor.shape = initializer.shape;
+  } else {
+    options.push_back({.key = fmt::format("tensor.{}.type", initializer.name), .value = shape, .owner = "onnx"});
+    tensor.shape = {size};
+  }
+  return tensor;
+}
+
+// Initializers may share bytes: tied weights do.
+void mark_aliases(std::vector<PackTensor>& tensors) {
+  std::vector<PackTensor*> order;
+  for (PackTensor& tensor : tensors) {
+    if (tensor.size_bytes != 0) order.push_back(&tensor);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->offset_in_blob < b->offset_in_blob; });
+  std::uint64_t run_end = 0;
+  PackTensor* previous = nullptr;
+  for (PackTensor* tensor : order) {
+    if (previous != nullptr && tensor->offset_in_blob < run_end) {
+      previous->alias = true;
+      tensor->alias = true;
+    }
+    run_end = std::max(run_end, tensor->offset_in_blob + tensor->size_bytes);
+    previous = tensor;
+  }
+}
+
+}  // namespace
+
+Result<OnnxWeights> external_weights(const OnnxModel& model, const std::string& model_path,
+                                     const std::string& location) {
+  OnnxWeights weights;
+  FATCTX_ASSIGN(weights.path, path_inside(model_path, location));
+  std::error_code problem;
+  const std::uint64_t file_size = fs::file_size(weights.path, problem);
+  if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", weights.path, problem.message())};
+  weights.options.push_back({.key = std::string(kOnnxLocation), .value = location, .owner = "onnx"});
+  std::set<std::string_view> names;
+  for (const std::vector<OnnxInitializer>* list : {&model.initializers, &model.inner}) {
+    for (const OnnxInitializer& initializer : *list) {
+      if (!initializer.external || initializer.external->location != location) continue;
+      // Names are unique in a graph only; a table has room for one of each.
+      const bool inner = list == &model.inner;
+      if (inner && (initializer.name.empty() || names.contains(initializer.name))) continue;
+      auto tensor = tensor_of(initializer, file_size, weights.options);
+      if (!tensor.ok()) return in_context(std::move(tensor).error(), model_path);
+      names.insert(initializer.name);
+      weights.tensors.push_back(std::move(tensor).value());
+    }
+  }
+  mark_aliases(weights.tensors);
+  return weights;
+}
+
+Result<std::string> location_of(const OnnxModel& model, const std::string& model_path, const std::string& path) {
+  for (const std::string& location : model.external_files) {
+    std::error_code not_there;
+    if (fs::equivalent(folder_of(model_path) / location, path, not_there)) return location;
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{} is no external data of {}; that has {}", path, model_path,
+                           model.external_files.empty() ? std::string("none")
+                                                        : fmt::format("{}", fmt::join(model.external_files, ", ")))};
+}
+
+}  // namespace fatctx::tools
