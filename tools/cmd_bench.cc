@@ -58,12 +58,17 @@ std::string bench_text(const LoadBench& bench, const BenchOptions& options) {
                {"further, min", Align::kRight},
                {"anonymous", Align::kRight},
                {"file-backed", Align::kRight}});
+  std::uint64_t composed = 0;
   for (const LoadFigure& figure : bench.figures) {
+    composed = std::max(composed, figure.composed_bytes);
     table.add_row({std::to_string(figure.sessions), load_way_name(figure.way), std::to_string(figure.mappings),
                    time_text(figure.min_ns), time_text(figure.median_ns),
                    figure.sessions > 1 ? time_text(figure.further_min_ns) : "",
                    memory_text(figure.memory, &ProcessMemory::anonymous_bytes),
                    memory_text(figure.memory, &ProcessMemory::file_backed_bytes)});
+  }
+  if (composed != 0) {
+    block.add("composed", fmt::format("{} in sealed memory, once for all sessions", size_text(composed)));
   }
   return block.text() + "\n" + table.text();
 }
@@ -78,10 +83,10 @@ nlohmann::ordered_json bench_json(const LoadBench& bench, const BenchOptions& op
                                  {"repetitions", options.load.repetitions},
                                  {"figures", nlohmann::ordered_json::array()}};
   for (const LoadFigure& figure : bench.figures) {
-    nlohmann::ordered_json row = {{"sessions", figure.sessions},   {"way", load_way_name(figure.way)},
-                                  {"mappings", figure.mappings},   {"min_ns", figure.min_ns},
-                                  {"median_ns", figure.median_ns}, {"further_min_ns", figure.further_min_ns},
-                                  {"anonymous_bytes", nullptr},    {"file_backed_bytes", nullptr}};
+    nlohmann::ordered_json row = {
+        {"sessions", figure.sessions}, {"way", load_way_name(figure.way)}, {"mappings", figure.mappings},
+        {"min_ns", figure.min_ns},     {"median_ns", figure.median_ns},    {"further_min_ns", figure.further_min_ns},
+        {"anonymous_bytes", nullptr},  {"file_backed_bytes", nullptr},     {"composed_bytes", figure.composed_bytes}};
     if (figure.memory) {
       row["anonymous_bytes"] = figure.memory->anonymous_bytes;
       row["file_backed_bytes"] = figure.memory->file_backed_bytes;
@@ -142,6 +147,10 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command->add_option("--verify", options->verify, "record_on_acquire (default) or none")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"record_on_acquire", "none"}));
+  command
+      ->add_option("--max-copied-bytes", options->load.model.open.max_copied_bytes,
+                   "Memory that composed views may take; default: 0")
+      ->type_name("BYTES");
   command->add_flag("--cold", options->load.cold, "Drop the records from the page cache before each load");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.bench_load/1)");
   command->callback([options, &outcome] { outcome.finish(run_bench(*options)); });

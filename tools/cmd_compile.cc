@@ -196,7 +196,7 @@ Manifest manifest_of(const CompileFlags& flags, const IreeTools& tools, const St
     weights.record.description.options = {
         {.key = "iree.parameter_scope", .value = std::string(kParameterScope), .owner = "iree"}};
     weights.tensors =
-        ManifestTensors{.source = TensorSource::kIrpa, .shapes_from = flags.model, .model = {}, .ranges = {}};
+        ManifestTensors{.source = TensorSource::kIrpa, .shapes_from = flags.model, .models = {}, .ranges = {}};
     manifest.records.push_back(std::move(weights));
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -57,10 +57,11 @@ Result<std::string> location_for(const std::string& container, const std::string
 // Where a weight blob lies in the file, if it lies there in one piece.
 Result<OnnxPlace> place_of(const RecordInfo& record) {
   if (record.size_bytes == 0) return OnnxPlace{};
-  if (record.codec != Codec::kNone || record.slice_count != 1) {
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("record \"{}\" does not lie in the file in one piece, as an ONNX model needs it", record.name)};
+  if (record.codec != Codec::kNone || record.recipe || record.slice_count != 1) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("record \"{}\" does not lie in the file in one piece, as an ONNX model needs it; pack "
+                             "with --sharing off",
+                             record.name)};
   }
   return OnnxPlace{record.file_offset, record.size_bytes};
 }

@@ -1,4 +1,4 @@
-// fatctx info: what is in a container. Reads header, table of contents and description; payload stays where it is.
+// fatctx info: what is in a container. Reads header, table of contents and description; payload only for --sharing.
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,11 +8,14 @@
 
 #include "fatctx/container.h"
 #include "fatctx/info.h"
+#include "fatctx/sharing.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/info_text.h"
 #include "tools/print.h"
+#include "tools/progress.h"
 #include "tools/recording.h"
+#include "tools/sharing_text.h"
 
 namespace fatctx::tools {
 
@@ -24,6 +27,7 @@ struct InfoOptions {
   bool records = false;
   bool graphs = false;
   bool options = false;
+  bool sharing = false;
   bool layout = false;
   std::string tensors_of;
 };
@@ -57,7 +61,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   }
 
   if (options.json) {
-    InfoParts parts{.graphs = options.graphs, .options = options.options};
+    InfoParts parts{.graphs = options.graphs, .options = options.options, .sharing = options.sharing};
     if (weights) parts.tensors_of = weights->id;
     FATCTX_ASSIGN(const std::string json, info_json(container, description, parts));
     print_result(json + '\n');
@@ -67,6 +71,11 @@ Result<ExitCode> run_info(const InfoOptions& options) {
     if (tensors) sections.push_back(tensors_text(*tensors));
     if (options.graphs) sections.push_back(graphs_text(container, description));
     if (options.options) sections.push_back(options_text(container, description));
+    if (options.sharing) {
+      ProgressLine line("info");
+      FATCTX_ASSIGN(const SharingReport report, measure_sharing(container, line.callback()));
+      sections.push_back(sharing_report_text(container, report, bars_of_terminal()));
+    }
     if (sections.empty()) {
       sections = {header_text(container, description) + degraded_text(container.report()),
                   record_table_text(container)};
@@ -91,6 +100,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
   command->add_option("--tensors", options->tensors_of, "Print the tensor table of a weight blob")->type_name("RECORD");
   command->add_flag("--graphs", options->graphs, "Print the graphs with inputs and outputs");
   command->add_flag("--options", options->options, "Print the stored compiler and session options");
+  command->add_flag("--sharing", options->sharing, "Print what records share, and what they could; reads the payload");
   command->add_flag("--layout", options->layout, "Print the field tables of the format; needs no FILE");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)");
   const auto recording = add_recording(*command);

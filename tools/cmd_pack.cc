@@ -1,8 +1,10 @@
 // fatctx pack: files and a description of what they are become one container.
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -75,10 +77,27 @@ Result<std::vector<ManifestRecord>> external_records(const ManifestRecord& recor
     ManifestRecord blob = record;
     blob.record.source.path = weights.value().path;
     if (!records.empty()) blob.record.name += fmt::format("{}", records.size() + 1);
-    blob.tensors = ManifestTensors{.source = TensorSource::kOnnx, .shapes_from = {}, .model = model_path, .ranges = {}};
+    blob.tensors =
+        ManifestTensors{.source = TensorSource::kOnnx, .shapes_from = {}, .models = {model_path}, .ranges = {}};
     records.push_back(std::move(blob));
   }
   return records;
+}
+
+// Models of one group may have one file of external data: one blob then, with the tensors of all. False if no record so
+// far is of the same file.
+bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
+  if (!blob.tensors || blob.tensors->source != TensorSource::kOnnx) return false;
+  for (ManifestRecord& earlier : records) {
+    if (!earlier.tensors || earlier.tensors->source != TensorSource::kOnnx) continue;
+    std::error_code not_there;
+    const bool same = std::filesystem::equivalent(earlier.record.source.path, blob.record.source.path, not_there);
+    if (!same || earlier.record.key.group != blob.record.key.group) continue;
+    const std::vector<std::string>& models = blob.tensors->models;
+    earlier.tensors->models.insert(earlier.tensors->models.end(), models.begin(), models.end());
+    return true;
+  }
+  return false;
 }
 
 Result<Manifest> manifest_of_flags(const PackFlags& flags) {
@@ -101,7 +120,9 @@ Result<Manifest> manifest_of_flags(const PackFlags& flags) {
       record.tensors = tensors_of(record.record, flags.tensors_from);
       blobs.push_back(std::move(record));
     }
+    const bool named = flags.weights[i].find(",name=") != std::string::npos;
     for (ManifestRecord& blob : blobs) {
+      if (!named && joined(blob, manifest.records)) continue;
       weight_names.push_back(blob.record.name);
       manifest.records.push_back(std::move(blob));
     }
@@ -136,12 +157,6 @@ Result<SharingWish> sharing_of_flags(const PackFlags& flags) {
                       asked, vendor, meant));
     }
     asked = meant;
-  }
-  if (asked == "bytes") {
-    return Error{
-        ErrorCode::kUnsupported,
-        "--sharing bytes: not yet; this version stores equal records (--sharing off) or equal pages (--sharing "
-        "pages) once"};
   }
   SharingWish wish;
   wish.sharing = sharing_from_name(asked);
@@ -222,7 +237,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->type_name("MODEL");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_flag("--force", flags->force, "Replace OUT if it is there");
-  command->add_option("--sharing", flags->sharing, "How records share bytes: pages, bytes or off (the default)")
+  command->add_option("--sharing", flags->sharing, "How records share bytes: pages (the default), bytes or off")
       ->check(CLI::IsMember({"pages", "bytes", "off"}))
       ->type_name("HOW");
   command
@@ -230,10 +245,10 @@ void add_pack(CLI::App& app, Outcome& outcome) {
                    flags->reference_weight_sharing, "The vendor's words for it: on, off or require")
       ->check(CLI::IsMember({"on", "off", "require"}))
       ->type_name("WORD");
-  command->add_option("--max-pieces", flags->max_pieces, "With --sharing pages: most pieces of one record (4096)")
+  command->add_option("--max-pieces", flags->max_pieces, "Sharing by pages: most pieces of one record (4096)")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
-  command->add_option("--granule", flags->granule, "With --sharing pages: 4, 16 or 64 KiB, no less than a host's page")
+  command->add_option("--granule", flags->granule, "Sharing by pages: 4, 16 or 64 KiB, no less than a host's page")
       ->check(CLI::IsMember({4, 16, 64}))
       ->type_name("KIB");
   command->add_flag("--json", flags->json, "Print the summary as JSON");

@@ -45,7 +45,10 @@ std::string sharing_text(const RecordInfo& record, const Container& container) {
   }
   const auto twins = same_bytes_as(record, records);
   if (!twins.empty()) parts.push_back("same bytes as " + names_of(records, twins));
-  if (record.slice_count > 1) {
+  if (record.recipe) {
+    const std::size_t sources = record.slice_count - 1;
+    parts.push_back(sources == 0 ? "recipe" : "recipe over " + count_text(sources, "segment"));
+  } else if (record.slice_count > 1) {
     const auto path = container.access_path_of(record.id);
     parts.push_back(count_text(record.slice_count, "slice") +
                     (path.ok() ? fmt::format(", {}", access_path_name(path.value())) : ""));
@@ -180,7 +183,8 @@ std::string record_details_text(const Container& container, const ContainerDescr
     block.add("type", record_type_name(record.type));
     add_if(block, "name", record.name);
     block.add("size", size_text(record.size_bytes));
-    block.add("stored", record.codec == Codec::kNone
+    block.add("stored", record.recipe ? fmt::format("{}, a recipe and what it reads", size_text(record.stored_bytes))
+                        : record.codec == Codec::kNone
                             ? size_text(record.stored_bytes)
                             : fmt::format("{}, {}", size_text(record.stored_bytes), codec_name(record.codec)));
     block.add("slices", fmt::format("{}", record.slice_count));

@@ -126,7 +126,9 @@ Result<LoadFigure> measure(const std::string& path, const LoadBenchOptions& opti
     seen = seen + read_all(one);
     loaded.push_back(std::move(one));
   }
-  figure.mappings = runtime_metrics().live_mappings;
+  const RuntimeMetrics metrics = runtime_metrics();
+  figure.mappings = metrics.live_mappings;
+  for (const ContainerMetrics& container : metrics.containers) figure.composed_bytes += container.composed_bytes;
   if (const auto after = process_memory(); before && after) {
     figure.memory = ProcessMemory{.anonymous_bytes = after->anonymous_bytes - before->anonymous_bytes,
                                   .file_backed_bytes = after->file_backed_bytes - before->file_backed_bytes};

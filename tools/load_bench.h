@@ -29,7 +29,8 @@ struct LoadFigure {
   LoadWay way = LoadWay::kMapped;
   std::uint32_t sessions = 0;
   std::size_t mappings = 0;
-  std::uint64_t min_ns = 0;  // until the last session has its views
+  std::uint64_t composed_bytes = 0;  // memory in which the views' bytes that cannot be mapped were built
+  std::uint64_t min_ns = 0;          // until the last session has its views
   std::uint64_t median_ns = 0;
   std::uint64_t further_min_ns = 0;  // of each session after the first; 0 if there is none
   // What came with the sessions, each byte of each view read. Empty if the system does not say.

@@ -175,8 +175,15 @@ Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& 
   }
   if (tensors.source == TensorSource::kOnnx) {
     FATCTX_ASSIGN(const JsonCursor model, cursor.required("model"));
-    FATCTX_ASSIGN(const std::string path, model.text());
-    tensors.model = resolved(folder, path);
+    std::vector<std::string> paths;
+    if (model.value().is_array()) {
+      FATCTX_ASSIGN(paths, model.texts());
+      if (paths.empty()) return model.error("is empty; name at least one model");
+    } else {
+      FATCTX_ASSIGN(std::string path, model.text());
+      paths.push_back(std::move(path));
+    }
+    for (const std::string& path : paths) tensors.models.push_back(resolved(folder, path));
   }
   if (tensors.source == TensorSource::kRanges) {
     FATCTX_ASSIGN(const JsonCursor ranges, cursor.required("ranges"));
@@ -426,9 +433,13 @@ Status gather_tensors(const ManifestTensors& from, const OnnxModels& models, Pac
       return Done{};
     }
     case TensorSource::kOnnx: {
-      const OnnxModel& model = models.at(from.model);
-      FATCTX_ASSIGN(const std::string location, location_of(model, from.model, record.source.path));
-      FATCTX_ASSIGN(OnnxWeights weights, external_weights(model, from.model, location));
+      OnnxWeights weights;
+      for (const std::string& path : from.models) {
+        const OnnxModel& model = models.at(path);
+        FATCTX_ASSIGN(const std::string location, location_of(model, path, record.source.path));
+        FATCTX_ASSIGN(OnnxWeights of_model, external_weights(model, path, location));
+        FATCTX_TRY(add_weights(weights, std::move(of_model), path));
+      }
       describe_tensors(std::move(weights.tensors), std::move(weights.options), "onnx-external-data", record);
       return Done{};
     }
@@ -579,9 +590,12 @@ Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::stri
 Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models) {
   GatheredRecords gathered;
   for (const ManifestRecord& from : manifest.records) {
-    const bool has_tensors = from.tensors.has_value();
-    for (const std::string& path : {from.graphs_from, has_tensors ? from.tensors->shapes_from : std::string(),
-                                    has_tensors ? from.tensors->model : std::string()}) {
+    std::vector<std::string> paths = {from.graphs_from};
+    if (from.tensors) {
+      paths.push_back(from.tensors->shapes_from);
+      paths.insert(paths.end(), from.tensors->models.begin(), from.tensors->models.end());
+    }
+    for (const std::string& path : paths) {
       if (path.empty() || models.contains(path)) continue;
       auto model = read_onnx(path);
       if (!model.ok()) return in_context(std::move(model).error(), from.where);

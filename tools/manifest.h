@@ -27,9 +27,9 @@ enum class TensorSource { kRanges, kIrpa, kSafetensors, kGguf, kOnnx };
 
 struct ManifestTensors {
   TensorSource source = TensorSource::kRanges;
-  std::string shapes_from;         // kIrpa: an ONNX model that knows the types and shapes; empty: none
-  std::string model;               // kOnnx: the model whose external data the blob is
-  std::vector<PackTensor> ranges;  // kRanges
+  std::string shapes_from;          // kIrpa: an ONNX model that knows the types and shapes; empty: none
+  std::vector<std::string> models;  // kOnnx: those whose external data the blob is; at least one
+  std::vector<PackTensor> ranges;   // kRanges
 };
 
 struct ManifestRecord {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -96,6 +98,8 @@ Result<PackTensor> tensor_of(const OnnxInitializer& initializer, std::uint64_t f
   return tensor;
 }
 
+std::string shape_text(const PackTensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.shape, ", ")); }
+
 // Initializers may share bytes: tied weights do.
 void mark_aliases(std::vector<PackTensor>& tensors) {
   std::vector<PackTensor*> order;
@@ -141,6 +145,39 @@ Result<OnnxWeights> external_weights(const OnnxModel& model, const std::string& 
   }
   mark_aliases(weights.tensors);
   return weights;
+}
+
+Status add_weights(OnnxWeights& weights, OnnxWeights more, const std::string& model_path) {
+  if (weights.path.empty()) weights.path = more.path;
+  std::map<std::string, const PackTensor*> known;
+  for (const PackTensor& tensor : weights.tensors) known.emplace(tensor.name, &tensor);
+  std::vector<PackTensor> added;
+  for (PackTensor& tensor : more.tensors) {
+    const auto found = known.find(tensor.name);
+    if (found == known.end()) {
+      added.push_back(std::move(tensor));
+      continue;
+    }
+    const PackTensor& before = *found->second;
+    const bool same = before.offset_in_blob == tensor.offset_in_blob && before.size_bytes == tensor.size_bytes &&
+                      before.dtype == tensor.dtype && before.shape == tensor.shape;
+    if (same) continue;
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: initializer \"{}\" is {} {} at byte {} of its file, but another model of the blob has "
+                    "{} {} at byte {}; give each model a blob with a name of its own",
+                    model_path, tensor.name, dtype_name(tensor.dtype), shape_text(tensor), tensor.offset_in_blob,
+                    dtype_name(before.dtype), shape_text(before), before.offset_in_blob)};
+  }
+  std::move(added.begin(), added.end(), std::back_inserter(weights.tensors));
+  for (DescribedOption& option : more.options) {
+    const bool there = std::any_of(weights.options.begin(), weights.options.end(), [&](const DescribedOption& other) {
+      return other.key == option.key && other.owner == option.owner;
+    });
+    if (!there) weights.options.push_back(std::move(option));
+  }
+  mark_aliases(weights.tensors);
+  return Done{};
 }
 
 Result<std::string> location_of(const OnnxModel& model, const std::string& model_path, const std::string& path) {

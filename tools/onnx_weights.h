@@ -28,6 +28,11 @@ struct OnnxWeights {
 [[nodiscard]] Result<OnnxWeights> external_weights(const OnnxModel& model, const std::string& model_path,
                                                    const std::string& location);
 
+// Adds what another model says of the same file: models of one group (prefill and decode) share it, and name other
+// parts of it or the same. A tensor that both have is one tensor; tensors that share bytes get the alias flag. Errors:
+// invalid_argument (one name for different bytes, or with another type or shape).
+[[nodiscard]] Status add_weights(OnnxWeights& weights, OnnxWeights more, const std::string& model_path);
+
 // The location whose file is `path`. Errors: invalid_argument, listing the locations of the model.
 [[nodiscard]] Result<std::string> location_of(const OnnxModel& model, const std::string& model_path,
                                               const std::string& path);

@@ -51,9 +51,18 @@ void add_what_was_stored(PackSummary& summary) {
     record.stored_bytes = found.stored_bytes;
     record.shared_bytes = found.shared_bytes;
     record.pieces = found.pieces;
+    record.recipe_steps = found.recipe_steps;
+    record.recipe_bytes = found.recipe_bytes;
+    record.mappable_bytes = found.mappable_bytes;
     record.sharing_order = found.sharing_order;
     record.shifted_bytes = found.shifted_bytes;
   }
+}
+
+std::string form_text(const PackedRecord& record) {
+  if (record.recipe_steps == 0) return record.stored_bytes == 0 ? "another record" : "itself";
+  return fmt::format("recipe of {} steps, {} can be mapped", grouped(record.recipe_steps),
+                     size_text(record.mappable_bytes));
 }
 
 }  // namespace
@@ -128,24 +137,25 @@ std::string summary_text(const PackSummary& summary) {
                                                   : fmt::format("{}, {} of them equal to another and stored once",
                                                                 report.record_count, report.shared_records));
   block.add("payload", fmt::format("{} of {}", size_text(report.stored_bytes), size_text(report.input_bytes)));
-  const bool by_pages = summary.sharing == Sharing::kPages;
-  if (by_pages) block.add("shared", size_text(report.shared_bytes));
+  // Without such a record nothing is worth two more columns, whatever was looked for.
+  const bool by_pages = std::any_of(summary.report.records.begin(), summary.report.records.end(),
+                                    [](const PackedRecordReport& record) { return record.pieces > 1; });
+  const bool by_bytes = summary.sharing == Sharing::kBytes;
+  if (by_pages || by_bytes) block.add("shared", size_text(report.shared_bytes));
   text += block.text();
   std::vector<Table::Column> columns = {
       {"name"}, {"type"}, {"target"}, {"size", Table::Align::kRight}, {"tensors", Table::Align::kRight}};
-  if (by_pages) {
-    columns.push_back({"shared", Table::Align::kRight});
-    columns.push_back({"pieces", Table::Align::kRight});
-  }
+  if (by_pages || by_bytes) columns.push_back({"shared", Table::Align::kRight});
+  if (by_pages) columns.push_back({"pieces", Table::Align::kRight});
+  if (by_bytes) columns.push_back({"stored as", Table::Align::kLeft});
   Table table(columns);
   for (const PackedRecord& record : summary.records) {
     std::vector<std::string> row = {record.name, std::string(record_type_name(record.type)), record.target,
                                     size_text(record.size_bytes),
                                     record.tensor_count == 0 ? std::string() : grouped(record.tensor_count)};
-    if (by_pages) {
-      row.push_back(record.shared_bytes == 0 ? std::string() : size_text(record.shared_bytes));
-      row.push_back(grouped(record.pieces));
-    }
+    if (by_pages || by_bytes) row.push_back(record.shared_bytes == 0 ? std::string() : size_text(record.shared_bytes));
+    if (by_pages) row.push_back(grouped(record.pieces));
+    if (by_bytes) row.push_back(form_text(record));
     table.add_row(std::move(row));
   }
   return text + table.text("  ");
@@ -175,6 +185,9 @@ nlohmann::ordered_json summary_json(const PackSummary& summary) {
     row["shared_bytes"] = record.shared_bytes;
     row["shifted_bytes"] = record.shifted_bytes;
     row["pieces"] = record.pieces;
+    row["recipe_steps"] = record.recipe_steps;
+    row["recipe_bytes"] = record.recipe_bytes;
+    row["mappable_bytes"] = record.mappable_bytes;
     row["tensor_count"] = record.tensor_count;
     row["weights"] = record.weights;
     json["records"].push_back(std::move(row));

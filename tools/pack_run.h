@@ -30,6 +30,9 @@ struct PackedRecord {
   std::uint64_t shared_bytes = 0;
   std::uint64_t shifted_bytes = 0;
   std::uint32_t pieces = 0;
+  std::uint32_t recipe_steps = 0;
+  std::uint64_t recipe_bytes = 0;
+  std::uint64_t mappable_bytes = 0;
   std::uint32_t sharing_order = 0;
   std::string group;  // with `unit`: which records hold the same graphs for different targets
   std::string unit;
@@ -39,7 +42,7 @@ struct PackedRecord {
 
 struct PackSummary {
   PackReport report;
-  Sharing sharing = Sharing::kOff;
+  Sharing sharing = Sharing::kPages;
   std::vector<PackedRecord> records;  // as asked for, in order of the manifest
   std::vector<std::string> notes;     // warnings of the packer, and what gather_records() remarks
 };

@@ -40,7 +40,8 @@ class ProgressLine {
   std::chrono::steady_clock::time_point next_;
 };
 
-// Whether a person is likely to read stderr now.
+// Whether a person is likely to read stderr, or the result, now.
 [[nodiscard]] bool stderr_is_terminal() noexcept;
+[[nodiscard]] bool stdout_is_terminal() noexcept;
 
 }  // namespace fatctx::tools

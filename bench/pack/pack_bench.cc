@@ -24,6 +24,7 @@ PackOptions pack_options() {
   PackOptions options;
   options.overwrite = true;
   options.model_name = "bench";
+  options.sharing = Sharing::kOff;  // the rivals look for nothing either
   return options;
 }
 

@@ -42,6 +42,9 @@ struct OpenOptions {
   FileMapping file_mapping = FileMapping::kAuto;
   std::shared_ptr<MappingProvider> mapping_provider = nullptr;  // null: the system
   std::shared_ptr<ViewAllocator> allocator = nullptr;           // not null: views are placed in its memory
+  // Memory that may be taken to compose views of records whose bytes cannot all be mapped (AccessPath::kComposed), for
+  // all views of one mapping together. FileMapping::kRequire makes it 0.
+  std::uint64_t max_copied_bytes = 0;
 };
 
 // The part of a larger file that is a container: an asset of an application package.
@@ -56,7 +59,8 @@ struct RecordInfo {
   RecordType type = RecordType::kOpaque;
   bool ignorable = false;
   bool must_map = false;
-  bool supported = true;       // false: this version lists the record but cannot hand it out (recipe, unknown type)
+  bool supported = true;       // false: this version lists the record but cannot hand it out (unknown type or codec)
+  bool recipe = false;         // its slices are a program and what it copies from; its bytes are made when asked for
   Codec codec = Codec::kNone;  // with any other it has no view: stream_record() and extract_record() give its bytes
   std::string_view name;
   std::uint64_t size_bytes = 0;    // logical
@@ -101,6 +105,9 @@ enum class AccessPath : std::uint8_t {
   // The pieces of a record that lies in several parts of the file, mapped side by side: one range of addresses per
   // record and process, shared by all sessions, and no copy.
   kStitched,
+  // Whole pages of the record that lie on whole pages of the file are mapped; the rest is built once per mapping and
+  // process in sealed memory, within OpenOptions::max_copied_bytes. One range of addresses, shared by all sessions.
+  kComposed,
 };
 [[nodiscard]] std::string_view access_path_name(AccessPath path) noexcept;
 
@@ -114,8 +121,8 @@ enum class AccessPath : std::uint8_t {
 class RecordView {
  public:
   RecordView(std::shared_ptr<const void> owner, std::uint32_t record_id, ByteView bytes,
-             AccessPath path = AccessPath::kDirect) noexcept
-      : owner_(std::move(owner)), record_id_(record_id), bytes_(bytes), path_(path) {}
+             AccessPath path = AccessPath::kDirect, std::uint64_t copied_bytes = 0) noexcept
+      : owner_(std::move(owner)), record_id_(record_id), bytes_(bytes), path_(path), copied_bytes_(copied_bytes) {}
   [[nodiscard]] ByteView bytes() const& noexcept { return bytes_; }
   ByteView bytes() && = delete;  // a span out of a temporary view would dangle
   [[nodiscard]] const std::byte* data() const& noexcept { return bytes_.data(); }
@@ -123,12 +130,16 @@ class RecordView {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return bytes_.size(); }
   [[nodiscard]] std::uint32_t record_id() const noexcept { return record_id_; }
   [[nodiscard]] AccessPath access_path() const noexcept { return path_; }
+  // Memory of this process that it shows in place of pages of the file, shared with the other views of the record: all
+  // of a copied one, what was built of a composed one (in whole pages), else 0.
+  [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
 
  private:
   std::shared_ptr<const void> owner_;
   std::uint32_t record_id_;
   ByteView bytes_;
   AccessPath path_;
+  std::uint64_t copied_bytes_;
 };
 
 // One tensor of a weight blob: name, element type, shape, and its bytes in the mapping.
@@ -242,14 +253,16 @@ class Container {
   [[nodiscard]] Result<Selection> select(const Device& device, const SelectPolicy& policy = {}) const;
 
   // How a view of the record comes to be, without making one. Errors: not_found, unsupported (as acquire),
-  // copy_not_allowed.
+  // copy_not_allowed. Cost: of a recipe, reading and checking its program; its errors are then those of acquire.
   [[nodiscard]] Result<AccessPath> access_path_of(std::uint32_t record_id) const;
 
-  // Errors: not_found, unsupported (recipe or compressed record), checksum_mismatch (naming record and file
-  //         offset), io, changed, mapping_lost.
+  // Errors: not_found, unsupported (compressed record), checksum_mismatch (naming record and file offset), io,
+  //         changed, mapping_lost.
   //         Of a record in several pieces: no_resource (the limit of maps; the message says what to do),
   //         copy_not_allowed (they cannot be mapped side by side here, and FileMapping::kRequire forbids a copy). When
   //         views are copies: out_of_memory (naming the bytes), those of the allocator.
+  //         Of a record that is composed: copy_not_allowed (naming the bytes that max_copied_bytes must allow),
+  //         no_resource, out_of_memory; malformed, limit_exceeded and codec, if its recipe is not one.
   // Cost: policy record_on_acquire reads the record once per mapping; afterwards and with `none`, no IO. A copy is read
   // and
   //       verified once per process, whatever the policy.

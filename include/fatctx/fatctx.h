@@ -370,6 +370,7 @@ typedef struct fatctx_open_options {
   uint32_t reserved;
   fatctx_mapping_provider mapping_provider;  // {0}: the system
   fatctx_view_allocator allocator;           // not {0}: views are placed in its memory
+  uint64_t max_copied_bytes;                 // memory that composed views may take together; 0
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -457,8 +458,8 @@ typedef struct fatctx_record_info {
   fatctx_version sdk;
   fatctx_version api;
   fatctx_version blob;
-  uint32_t codec;  // FATCTX_CODEC_...; with any but NONE it has no view: stream and extract give its bytes
-  uint32_t reserved;
+  uint32_t codec;   // FATCTX_CODEC_...; with any but NONE it has no view: stream and extract give its bytes
+  uint32_t recipe;  // 1: its slices are a program and what it copies from; its bytes are made when asked for
 } fatctx_record_info;
 FATCTX_API int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error);
 // By index in ascending record id, by id, by name. Lifetime: texts and weights borrow from `container`.
@@ -480,10 +481,12 @@ typedef struct fatctx_info_parts {  // what is wanted besides file and records
   uint32_t graphs;      // 0
   uint32_t options;     // 0
   uint32_t tensors_of;  // id of a weight blob; 0, which is none
+  uint32_t sharing;     // 0; what records share and could share: reads and verifies the payload
 } fatctx_info_parts;
 FATCTX_API void fatctx_info_parts_init(fatctx_info_parts* parts, size_t struct_size);
 // File, records and their description as JSON, schema "fatctx.info/1". `parts`: null for none of them.
-// Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors.
+// Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors; with sharing also
+// changed, truncated, limit_exceeded (records that together are more than 64 times as large as their file).
 FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
                                               size_t capacity, size_t* size, fatctx_error* error);
 
@@ -645,6 +648,7 @@ typedef struct fatctx_view_info {
   uint32_t access_path;  // fatctx_access_path_name()
   const void* data;
   uint64_t size;
+  uint64_t copied_bytes;  // memory that it shows in place of pages of the file, shared with other views of the record
 } fatctx_view_info;
 FATCTX_API int32_t fatctx_view_describe(fatctx_view view, fatctx_view_info* info, fatctx_error* error);
 
@@ -819,6 +823,7 @@ typedef struct fatctx_container_metrics {
   uint64_t saved_bytes;
   uint64_t record_count;
   uint64_t stitched_bytes;  // address space of the stitched views that somebody holds
+  uint64_t composed_bytes;  // memory of the composed views that somebody holds; what max_copied_bytes limits
 } fatctx_container_metrics;
 // By index. Lifetime: texts borrow from `metrics`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_metrics_container(fatctx_metrics metrics, uint64_t index, fatctx_container_metrics* container,
@@ -832,9 +837,10 @@ typedef struct fatctx_record_metrics {
   uint64_t size_bytes;
   uint64_t resident_bytes;
   uint32_t has_resident_bytes;
-  uint32_t verification;  // FATCTX_VERIFICATION_...
-  uint32_t views;         // acquired and not gone; copies of a view count as one
-  uint32_t sessions;      // that hold it
+  uint32_t verification;    // FATCTX_VERIFICATION_...
+  uint32_t views;           // acquired and not gone; copies of a view count as one
+  uint32_t sessions;        // that hold it
+  uint64_t composed_bytes;  // memory in which what cannot be mapped of it was built
 } fatctx_record_metrics;
 // By index of the container and of the record in it. Lifetime, Errors: as above.
 FATCTX_API int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t container_index, uint64_t index,
@@ -983,7 +989,7 @@ typedef struct fatctx_pack_options {
   uint32_t struct_size;
   uint32_t seal;           // 0
   uint32_t overwrite;      // replace an existing file (by rename); otherwise exists; 0
-  uint32_t sharing;        // FATCTX_SHARING_...; FATCTX_SHARING_OFF; BYTES is unsupported in this version
+  uint32_t sharing;        // FATCTX_SHARING_...; FATCTX_SHARING_PAGES. With BYTES records become recipes
   uint32_t extent_log2;    // 16 or 21; 16
   uint32_t granule_log2;   // 12, 14 or 16; 12
   const char* model_name;  // null: none

@@ -17,12 +17,13 @@ namespace fatctx {
 struct InfoParts {
   bool graphs = false;
   bool options = false;
+  bool sharing = false;                          // reads payload: see measure_sharing()
   std::optional<std::uint32_t> tensors_of = {};  // id of a weight blob
 };
 
 // Schema "fatctx.info/1": indented, pure ASCII (so that no name can harm a terminal), without a final line feed.
 // `description` is what Container::describe() says, or an empty one if that is damaged.
-// Errors: those of Container::tensors.
+// Errors: those of Container::tensors and of measure_sharing.
 [[nodiscard]] Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                                             const InfoParts& parts = {});
 

@@ -30,8 +30,9 @@ enum class PrefetchMethod : std::uint8_t {
 [[nodiscard]] std::string_view prefetch_method_name(PrefetchMethod method) noexcept;  // "none", "populate", ...
 
 struct PrefetchReport {
-  std::uint64_t asked_bytes = 0;  // size of the records
-  std::uint64_t done_bytes = 0;   // less than asked: the budget was used up, or it was cancelled
+  // Size of the records; of a recipe that nobody has a view of, of what it is made from.
+  std::uint64_t asked_bytes = 0;
+  std::uint64_t done_bytes = 0;  // less than asked: the budget was used up, or it was cancelled
   PrefetchMethod method = PrefetchMethod::kNone;
   bool cancelled = false;
 };

@@ -22,6 +22,8 @@ struct RecordMetrics {
   RecordState verification = RecordState::kUnknown;
   std::uint32_t views = 0;     // acquired and not gone; copies of a view count as one
   std::uint32_t sessions = 0;  // that hold it
+  // Memory in which what cannot be mapped of it was built; 0 if nobody holds a composed view.
+  std::uint64_t composed_bytes = 0;
 };
 
 struct ContainerMetrics {
@@ -30,8 +32,9 @@ struct ContainerMetrics {
   std::uint64_t generation = 0;
   std::uint64_t mapped_bytes = 0;    // address space of the file's map; 0 if nothing is mapped
   std::uint64_t stitched_bytes = 0;  // address space of the stitched views that somebody holds; no memory of its own
-  // Of the map and the stitched views, by /proc/self/smaps; empty if the system does not say. A page that both show
-  // counts twice as resident, and once as proportional.
+  std::uint64_t composed_bytes = 0;  // memory of the composed views that somebody holds; what max_copied_bytes limits
+  // Of the map, the stitched and the composed views, by /proc/self/smaps; empty if the system does not say. A page that
+  // both show counts twice as resident, and once as proportional.
   std::optional<std::uint64_t> resident_bytes = {};
   std::optional<std::uint64_t> proportional_bytes = {};  // pages that other processes map too count in parts
   std::optional<std::uint64_t> locked_bytes = {};

@@ -71,8 +71,10 @@ struct PackOptions {
   bool seal = false;
   bool overwrite = false;  // replace an existing file (by rename); otherwise `exists`
   // Equal records are always stored once. kPages also stores equal runs of granules of uncompressed records once; such
-  // a record is several slices of the file. kBytes: unsupported in this version.
-  Sharing sharing = Sharing::kOff;
+  // a record is several slices of the file. Where nothing is equal, both give the same file. kBytes stores equal runs
+  // of bytes once, wherever they stand: of records that are made of the same bytes one stays as it is, the others
+  // become recipes, whose bytes are made when asked for.
+  Sharing sharing = Sharing::kPages;
   std::uint32_t max_pieces = 4096;  // kPages: slices of one record; 1 to 65536
   std::uint8_t extent_log2 = 16;    // 16 or 21
   std::uint8_t granule_log2 = 12;   // 12, 14 or 16
@@ -91,8 +93,11 @@ struct PackedRecordReport {
   // Of the stored bytes, about how many some other record holds too, but at another place of a granule, so that they
   // cannot be mapped from there. Only with Sharing::kPages.
   std::uint64_t shifted_bytes = 0;
-  std::uint32_t pieces = 0;  // slices of the file that it is made of
-  // Its place among those that were looked at for equal granules, from 1; 0: it was not looked at.
+  std::uint32_t pieces = 0;          // slices of the file that it is made of; 0 if it is a recipe
+  std::uint32_t recipe_steps = 0;    // 0: it is no recipe
+  std::uint64_t recipe_bytes = 0;    // of the stored bytes, its program
+  std::uint64_t mappable_bytes = 0;  // of a recipe: whole granules that lie in the file as in the record
+  // Its place among those that were looked at for equal bytes, from 1; 0: it was not looked at.
   std::uint32_t sharing_order = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "fatctx/info.h"
 #include "keywords.h"
 #include "memory.h"
 #include "model.h"
@@ -221,6 +222,21 @@ void bind_container_class(nb::module_& module) {
           "describe", [](const Container& self) { return take(without_gil([&] { return self.describe(); })); },
           "Reads the description. Raises Malformed, ChecksumMismatch, Io.")
       .def(
+          "info_json",
+          [](const Container& self, bool graphs, bool options, bool sharing) {
+            return take(without_gil([&]() -> Result<std::string> {
+              FATCTX_ASSIGN(const ContainerDescription description, self.describe());
+              return info_json(self, description, {.graphs = graphs, .options = options, .sharing = sharing});
+            }));
+          },
+          nb::kw_only(), nb::arg("graphs") = false, nb::arg("options") = false, nb::arg("sharing") = false,
+          nb::sig("def info_json(self, *, graphs: bool = False, options: bool = False, sharing: bool = False) -> str"),
+          "File and records as JSON, schema \"fatctx.info/1\": what `fatctx info --json` prints.\n\n"
+          "sharing: also what records share and could share, their layout groups, and what one chip alone would hold;\n"
+          "reads and verifies the payload. Releases the GIL. Raises what describe() raises; with sharing also "
+          "Changed,\n"
+          "Truncated and LimitExceeded.")
+      .def(
           "acquire",
           [](const Container& self, nb::handle record) { return acquire_record(self, find_record(self, record)); },
           nb::arg("record"), nb::sig("def acquire(self, record: int | str) -> RecordView"),
@@ -356,6 +372,7 @@ OpenOptions take_open_options(nb::dict& keywords) {
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
   options.file_mapping = file_mapping_from(take_keyword<std::string>(
       keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));
+  options.max_copied_bytes = take_keyword(keywords, "max_copied_bytes", options.max_copied_bytes, "an int from 0 on");
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;
 }
@@ -413,7 +430,8 @@ void bind_container(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
         const FileWindow window = take_window(keywords);
-        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, file_mapping, offset, size");
+        refuse_unknown_keywords(keywords,
+                                "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, offset, size");
         if (window == FileWindow{}) return open_container(file, options);
         if (PyLong_Check(file.ptr()) == 0 || PyBool_Check(file.ptr()) != 0) {
           throw nb::type_error("offset and size go with a descriptor: open the file and hand in its number");
@@ -436,7 +454,9 @@ void bind_container(nb::module_& module) {
       "    follow_symlinks: False refuses a path whose last part is a symbolic link.\n"
       "    file_mapping: \"auto\" maps; \"require\" makes CopyNotAllowed of whatever would lead to a copy; "
       "\"disabled\"\n"
-      "        gives copies, one per record and process, shared by all sessions.\n\n"
+      "        gives copies, one per record and process, shared by all sessions.\n"
+      "    max_copied_bytes: memory that views of records that share their bytes at any offset may take to be\n"
+      "        composed; without enough of it acquire() raises CopyNotAllowed with the number.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");
@@ -445,7 +465,7 @@ void bind_container(nb::module_& module) {
       [](nb::handle buffer, const nb::kwargs& open_keywords) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
-        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, file_mapping");
+        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes");
         auto held = std::make_shared<const HeldBuffer>(buffer);
         const ByteView bytes = held->bytes();
         return take(without_gil([&] { return Container::open_memory(bytes, options, std::move(held)); }));

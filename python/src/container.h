@@ -12,7 +12,7 @@ namespace nb = nanobind;
 // The keywords as they stand in a signature.
 #define FATCTX_OPEN_KEYWORDS                                                                         \
   "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
-  "file_mapping: str = 'auto'"
+  "file_mapping: str = 'auto', max_copied_bytes: int = 0"
 
 // Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong type.
 [[nodiscard]] OpenOptions take_open_options(nb::dict& keywords);

@@ -202,19 +202,30 @@ BoundLock lock_record(const Container& container, std::uint32_t record_id) {
 }
 
 nb::bytes read_record(const Container& container, const RecordInfo& info) {
-  // The object's own memory is filled without the GIL: nobody else knows of the object yet.
-  const auto size = static_cast<std::size_t>(info.size_bytes);
-  if (info.size_bytes > static_cast<std::uint64_t>(PY_SSIZE_T_MAX)) throw std::bad_alloc();
-  auto bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
-  if (!bytes.is_valid()) throw nb::python_error();
-  char* const target = PyBytes_AS_STRING(bytes.ptr());
+  // The object's own memory is filled without the GIL: nobody else knows of the object yet. It is taken when the first
+  // bytes are there, because until then a recipe may claim any size.
+  nb::bytes bytes = nb::steal<nb::bytes>(nb::handle());
+  const auto take_memory = [&] {
+    if (info.size_bytes > static_cast<std::uint64_t>(PY_SSIZE_T_MAX)) throw std::bad_alloc();
+    bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(info.size_bytes)));
+    if (!bytes.is_valid()) {
+      PyErr_Clear();
+      throw std::bad_alloc();
+    }
+  };
   std::size_t filled = 0;
   const ByteSink sink = [&](ByteView piece) -> Status {
-    std::memcpy(target + filled, piece.data(), piece.size());
+    if (!bytes.is_valid()) {
+      const nb::gil_scoped_acquire gil;
+      take_memory();
+    }
+    std::memcpy(PyBytes_AS_STRING(bytes.ptr()) + filled, piece.data(), piece.size());
     filled += piece.size();
     return Done{};
   };
-  take_status(without_gil([&] { return stream_record(container, info.id, sink); }));
+  auto status = without_gil([&] { return stream_record(container, info.id, sink); });
+  if (status.ok() && !bytes.is_valid()) take_memory();  // an empty record
+  take_status(std::move(status));
   return bytes;
 }
 

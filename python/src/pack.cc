@@ -234,18 +234,19 @@ void bind_pack(nb::module_& module) {
         return take(std::move(report));
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
-      nb::arg("sharing") = "off", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
+      nb::arg("sharing") = "pages", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
       nb::arg("max_pieces") = 4096, nb::arg("model_name") = "", nb::arg("options") = nb::none(),
       nb::arg("progress") = nb::none(),
       nb::sig("def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
-              "overwrite: bool = False, sharing: str = 'off', extent_log2: int = 16, granule_log2: int = 12, "
+              "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 16, granule_log2: int = 12, "
               "max_pieces: int = 4096, model_name: str = '', "
               "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
               "progress: typing.Callable[[int, int], object] | None = None) -> PackReport"),
       "Writes a container: a temporary file beside `path`, made durable, then renamed to `path`.\n\n"
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
-      "sharing=\"pages\" stores equal runs of granules once; max_pieces bounds what one record is made of then.\n"
+      "sharing=\"pages\" stores equal runs of granules once, and max_pieces bounds what one record is made of then;\n"
+      "\"off\" stores only equal records once.\n"
       "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
       "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");

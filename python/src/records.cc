@@ -102,6 +102,9 @@ void bind_record(nb::module_& module) {
           "codec", [](const BoundRecord& self) { return to_str(codec_name(self.info.codec)); },
           "\"none\", or \"lz4\": the record has no view, Container.read(), stream() and extract() give its bytes.")
       .def_prop_ro(
+          "recipe", [](const BoundRecord& self) { return self.info.recipe; },
+          "True if its slices are a program and what it copies from: its bytes are made when they are asked for.")
+      .def_prop_ro(
           "ignorable", [](const BoundRecord& self) { return self.info.ignorable; },
           "True if a reader that does not know the type may skip it.")
       .def_prop_ro(

@@ -163,8 +163,11 @@ void bind_record_view(nb::module_& module) {
       .def_prop_ro(
           "access_path", [](const BoundRecordView& self) { return to_str(access_path_name(self.view.access_path())); },
           "How the view came to be: \"direct\" is a pointer into the mapping, \"stitched\" pieces of the file mapped "
-          "side "
-          "by side, \"copied\" a copy of this process.")
+          "side by side, \"composed\" pages of the file and built memory side by side, \"copied\" a copy of this "
+          "process.")
+      .def_prop_ro(
+          "copied_bytes", [](const BoundRecordView& self) { return self.view.copied_bytes(); },
+          "Memory that it shows in place of pages of the file, shared with the other views of the record.")
       .def_prop_ro(
           "address", [](const BoundRecordView& self) { return address_of(self.view.bytes()); },
           "Address of the first byte in this process; valid while the view lives.")

@@ -41,6 +41,7 @@ fatctx_record_info record_out(const RecordInfo& record) noexcept {
   out.api = version_out(key.api);
   out.blob = version_out(key.blob);
   out.codec = static_cast<std::uint32_t>(record.codec);
+  out.recipe = flag(record.recipe);
   return out;
 }
 
@@ -191,7 +192,7 @@ int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     fatctx_info_parts given = {};
     if (parts != nullptr) FATCTX_TRY(read_sized(parts, given));
-    fatctx::InfoParts wanted{.graphs = given.graphs != 0, .options = given.options != 0};
+    fatctx::InfoParts wanted{.graphs = given.graphs != 0, .options = given.options != 0, .sharing = given.sharing != 0};
     if (given.tensors_of != 0) wanted.tensors_of = given.tensors_of;
     FATCTX_ASSIGN(const fatctx::ContainerDescription description, object.container.describe());
     FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description, wanted));

@@ -35,6 +35,7 @@ fatctx_container_metrics container_out(const ContainerMetrics& metrics) noexcept
   out.saved_bytes = metrics.saved_bytes;
   out.record_count = metrics.records.size();
   out.stitched_bytes = metrics.stitched_bytes;
+  out.composed_bytes = metrics.composed_bytes;
   return out;
 }
 
@@ -106,6 +107,7 @@ int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t container_index, 
     filled.verification = verification_out(found->verification);
     filled.views = found->views;
     filled.sessions = found->sessions;
+    filled.composed_bytes = found->composed_bytes;
     return write_sized(filled, record, "record");
   });
 }

@@ -38,6 +38,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   result.follow_symlinks = given.refuse_symlinks == 0;
   result.require_local = given.require_local != 0;
   result.file_mapping = static_cast<FileMapping>(given.file_mapping);
+  result.max_copied_bytes = given.max_copied_bytes;
   if (given.mapping_provider.id != 0) {
     FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
   }

@@ -210,6 +210,7 @@ extern "C" {
 void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size) {
   const fatctx::PackOptions defaults;
   fatctx_pack_options result = {};
+  result.sharing = static_cast<std::uint32_t>(defaults.sharing);
   result.extent_log2 = defaults.extent_log2;
   result.granule_log2 = defaults.granule_log2;
   result.max_pieces = defaults.max_pieces;

@@ -43,6 +43,7 @@ int32_t fatctx_view_describe(fatctx_view view, fatctx_view_info* info, fatctx_er
     if (const auto* record = std::get_if<fatctx::RecordView>(&object.view)) {
       filled.record_id = record->record_id();
       filled.access_path = static_cast<std::uint32_t>(record->access_path());
+      filled.copied_bytes = record->copied_bytes();
     } else {
       filled.is_tensor = 1;
     }

@@ -54,9 +54,10 @@ Error refuse(std::uint64_t at, std::string message) {
 
 struct FrameWriter::State {
   explicit State(std::uint64_t content_size) : wanted(preferences(content_size)) {
-    throw_if_out_of_memory(LZ4F_createCompressionContext(&context, LZ4F_VERSION));
     frame.resize(LZ4F_compressBound(kBlockSize, &wanted) + LZ4F_HEADER_SIZE_MAX);
     block.reserve(kBlockSize);
+    // Last: nobody would free it if another line threw.
+    throw_if_out_of_memory(LZ4F_createCompressionContext(&context, LZ4F_VERSION));
   }
   ~State() { (void)LZ4F_freeCompressionContext(context); }
   State(const State&) = delete;
@@ -213,6 +214,19 @@ struct FrameReader::State {
   std::uint64_t produced = 0;  // logical bytes so far
   std::vector<std::byte> out;
 };
+
+Result<std::uint64_t> frame_content_size(ByteView frame) {
+  constexpr std::size_t kSizeAt = 6;  // behind the magic and two bytes of flags
+  le32 magic;
+  le64 size;
+  if (frame.size() < kSizeAt + sizeof(size)) return refuse(frame.size(), "its frame is cut off");
+  std::memcpy(&magic, frame.data(), sizeof(magic));
+  if (magic != kFrameMagic) return refuse(0, "it does not begin like an lz4 frame");
+  if ((frame[kFlagsAt] & kFlagContentSize) == std::byte{0})
+    return refuse(kFlagsAt, "its frame does not state its size");
+  std::memcpy(&size, frame.data() + kSizeAt, sizeof(size));
+  return std::uint64_t{size};
+}
 
 FrameReader::FrameReader(std::uint64_t logical_size) : state_(std::make_unique<State>(logical_size)) {}
 FrameReader::~FrameReader() = default;

@@ -36,6 +36,10 @@ class FrameWriter {
   std::unique_ptr<State> state_;
 };
 
+// The content size that the header of a frame states. Needs the first 15 bytes of it, or all of a shorter one.
+// Errors: codec, if it is no frame that a FrameReader takes.
+[[nodiscard]] Result<std::uint64_t> frame_content_size(ByteView frame);
+
 // Takes one frame apart. Errors are `codec` (F41) with the byte of the frame that the complaint is about.
 //
 // Threads: one at a time.

@@ -1,6 +1,7 @@
 #include "fatctx/layout.h"
 
 #include "container/disk_format.h"
+#include "container/recipe_format.h"
 #include "container/tensor_table_format.h"
 
 namespace fatctx {
@@ -125,6 +126,11 @@ constexpr LayoutField kTensorEntry[] = {
     FATCTX_FIELD(TensorEntry, reserved1),   FATCTX_FIELD(TensorEntry, offset_in_blob),
     FATCTX_FIELD(TensorEntry, size_bytes),  FATCTX_FIELD(TensorEntry, dims),
 };
+constexpr LayoutField kRecipeHeader[] = {
+    FATCTX_FIELD(RecipeHeader, magic),      FATCTX_FIELD(RecipeHeader, version),
+    FATCTX_FIELD(RecipeHeader, reserved),   FATCTX_FIELD(RecipeHeader, step_count),
+    FATCTX_FIELD(RecipeHeader, steps_size), FATCTX_FIELD(RecipeHeader, literals_size),
+};
 #undef FATCTX_FIELD
 
 constexpr LayoutTable kTables[] = {
@@ -141,6 +147,7 @@ constexpr LayoutTable kTables[] = {
     {"GenerationEntry", sizeof(GenerationEntry), kGenerationEntry},
     {"TensorTableHeader", sizeof(TensorTableHeader), kTensorTableHeader},
     {"TensorEntry", sizeof(TensorEntry), kTensorEntry},
+    {"RecipeHeader", sizeof(RecipeHeader), kRecipeHeader},
 };
 
 // A field left out of a list above would leave a gap; this finds it at compile time.

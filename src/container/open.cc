@@ -64,7 +64,7 @@ Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file,
               {.file_offset = record.file_offset, .rule = "F33"}},
         record);
   }
-  if (record.codec != Codec::kNone) {
+  if (record.codec != Codec::kNone || record.recipe) {
     std::vector<std::byte> unpacked;
     auto streamed = stream_logical(file, toc, record, [&](ByteView piece) -> Status {
       unpacked.insert(unpacked.end(), piece.begin(), piece.end());

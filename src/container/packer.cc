@@ -110,6 +110,10 @@ class Copier {
         }
         return Done{};
       };
+      if (planned.recipe) {  // the record's bytes have no hash before they are rebuilt
+        FATCTX_TRY(append(planned.recipe->program));
+        continue;
+      }
       FATCTX_ASSIGN(planned.hash, planned.codec == Codec::kNone ? read_input(planned.input, append)
                                                                 : compress_input(planned.input, append));
       if (stored != planned.stored_size) return changed(planned);
@@ -343,11 +347,6 @@ Status Packer::add(PackRecord record) { return impl_->add(std::move(record)); }
 
 Result<PackReport> Packer::publish(const std::string& path) {
   const PackOptions& options = impl_->options;
-  if (options.sharing == Sharing::kBytes) {
-    return Error{ErrorCode::kUnsupported,
-                 "sharing bytes at any offset is not there yet; --sharing pages stores equal pages once, --sharing off "
-                 "equal records"};
-  }
   if (options.max_pieces == 0 || options.max_pieces > kMaxSlices) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("max_pieces is {}; allowed: 1 to {}", options.max_pieces, kMaxSlices)};
@@ -392,11 +391,19 @@ Result<PackReport> Packer::publish(const std::string& path) {
     record.name = planned.record.name;
     record.id = planned.id;
     record.size_bytes = planned.input.size();
+    const std::optional<PlannedRecipe>& recipe = plan.records[planned.stored_as].recipe;
     record.stored_bytes = planned.stored_as == i ? planned.own_bytes : 0;
-    record.shared_bytes = planned.stored_size - record.stored_bytes;
+    if (recipe && planned.stored_as == i) record.stored_bytes += recipe->program.size();
+    record.shared_bytes = (recipe ? record.size_bytes : planned.stored_size) - record.stored_bytes;
     record.shifted_bytes = planned.stored_as == i ? planned.shifted_bytes : 0;
     record.sharing_order = plan.records[planned.stored_as].sharing_order;
-    record.pieces = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
+    if (recipe) {
+      record.recipe_steps = recipe->steps;
+      record.recipe_bytes = recipe->program.size();
+      record.mappable_bytes = recipe->mappable_bytes;
+    } else {
+      record.pieces = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
+    }
     if (planned.stored_as != i) ++report.shared_records;
     report.input_bytes += record.size_bytes;
     report.stored_bytes += record.stored_bytes;

@@ -17,6 +17,7 @@ ByteRange in_file(const Toc& toc, const Slice& slice) {
 
 std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record) {
   std::vector<Piece> pieces;
+  if (record.recipe) return pieces;
   std::uint64_t at = 0;
   for (const Slice& slice : slices_of(toc, record)) {
     const ByteRange range = in_file(toc, slice);
@@ -30,7 +31,14 @@ std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record) {
   return pieces;
 }
 
+std::vector<ByteRange> slices_in_file(const Toc& toc, const RecordInfo& record) {
+  std::vector<ByteRange> ranges;
+  for (const Slice& slice : slices_of(toc, record)) ranges.push_back(in_file(toc, slice));
+  return ranges;
+}
+
 std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint64_t offset_in_record) {
+  if (record.recipe) return record.file_offset;
   std::uint64_t left = offset_in_record;
   std::uint64_t place = record.file_offset + left;
   for (const Slice& slice : slices_of(toc, record)) {
@@ -44,7 +52,7 @@ std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint6
 }
 
 ByteRange behind_last_granule(const Toc& toc, const RecordInfo& record, std::uint8_t granule_log2) {
-  if (record.slice_count < 2) return {};
+  if (record.slice_count < 2 || record.recipe) return {};
   const ByteRange last = in_file(toc, slices_of(toc, record).back());
   const std::uint64_t mask = (std::uint64_t{1} << granule_log2) - 1;
   const std::uint64_t end = last.offset + last.size;

@@ -14,11 +14,15 @@ struct Piece {
   ByteRange in_file;
 };
 
-// The slices in the order of the record's bytes; neighbours in the record that are neighbours in the file make one
-// piece.
+// Nothing for a recipe, whose slices are not its bytes. The slices in the order of the record's bytes; neighbours in
+// the record that are neighbours in the file make one piece.
 [[nodiscard]] std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record);
 
-// Where a stored byte lies in the file. An offset behind the record counts on from its last byte.
+// The slices themselves, in their order; each lies in one segment.
+[[nodiscard]] std::vector<ByteRange> slices_in_file(const Toc& toc, const RecordInfo& record);
+
+// Where a stored byte lies in the file; of a recipe, the first byte of its program. An offset behind the record counts
+// on from its last byte.
 [[nodiscard]] std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint64_t offset_in_record);
 
 // Between the end of a record of several slices and the end of its last granule: bytes that a view shows as zeros when

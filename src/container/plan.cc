@@ -10,6 +10,7 @@
 
 #include "container/hash.h"
 #include "container/metadata_codec.h"
+#include "container/sharing/byte_plan.h"
 #include "container/sharing/page_plan.h"
 #include "container/toc_build.h"
 #include "fatctx/base/checked.h"
@@ -67,6 +68,11 @@ Status choose_codecs(Plan& plan) {
 // Records that consumers map, or may map, and that are worth looking for pages in.
 bool may_share_pages(const PlannedRecord& planned) {
   return !packed(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
+}
+
+// Records whose bytes are worth looking for at any offset: a smaller one would hardly save what its steps cost.
+bool may_become_recipe(const PlannedRecord& planned) {
+  return may_share_pages(planned) && planned.input.size() > kLeafSize;
 }
 
 // Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
@@ -138,6 +144,66 @@ Status find_equal_pages(Plan& plan, const PackOptions& options) {
   return Done{};
 }
 
+// Equal runs at any byte offset. The first record of each layout group stays as it is.
+Status find_equal_bytes(Plan& plan, const PackOptions& options) {
+  std::vector<std::size_t> indexes;
+  std::vector<const sharing::RecordBytes*> inputs;
+  std::uint64_t rows = 0;  // of the table of slices: equal records repeat those of the one that stores them
+  std::uint64_t other_rows = 0;
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    const PlannedRecord& storing = plan.records[plan.records[i].stored_as];
+    if (!may_become_recipe(storing)) {
+      if (storing.input.size() != 0) ++other_rows;
+      continue;
+    }
+    ++rows;
+    if (plan.records[i].stored_as != i) continue;
+    indexes.push_back(i);
+    inputs.push_back(&plan.records[i].input);
+  }
+  if (rows == 0) return Done{};  // and so there are no inputs
+  sharing::ByteSettings settings;
+  settings.granule_log2 = options.granule_log2;
+  const std::uint64_t most = (kMaxSlices - other_rows) / rows;  // at least 15: there are at most 4,096 records
+  settings.max_sources = static_cast<std::uint32_t>(std::min<std::uint64_t>(settings.max_sources, most - 1));
+  FATCTX_ASSIGN(sharing::BytePlan bytes, sharing::plan_bytes(inputs, {}, settings));
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    PlannedRecord& planned = plan.records[indexes[i]];
+    sharing::ByteRecord& found = bytes.records[i];
+    planned.own = std::move(found.own);
+    planned.own_bytes = found.own_bytes;
+    if (!found.recipe) continue;
+    PlannedRecipe& recipe = planned.recipe.emplace();
+    recipe.program = std::move(found.program);
+    recipe.packed = found.packed;
+    recipe.steps = found.steps;
+    recipe.mappable_bytes = found.mappable_bytes;
+    for (const std::uint32_t store : found.sources) recipe.sources.push_back(indexes[store]);
+  }
+  std::uint32_t order = 0;
+  for (const sharing::LayoutGroup& group : bytes.layout.groups) {
+    for (const std::size_t member : group.members) plan.records[indexes[member]].sharing_order = ++order;
+  }
+  return Done{};
+}
+
+// The program among the small records, in front of the sources.
+Status place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
+  PlannedRecord& planned = plan.records[index];
+  const PlannedRecipe& recipe = *planned.recipe;
+  const auto start = checked_align_up(small.size, kSmallRecordLog2);
+  if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
+  planned.slices = {{index, {*start, recipe.program.size()}}};
+  planned.stored_size = recipe.program.size();
+  small.size = *start + recipe.program.size();
+  small.records.push_back(index);
+  for (const std::size_t source : recipe.sources) {
+    planned.slices.push_back({source, {0, plan.records[source].own_bytes}});
+    planned.stored_size += plan.records[source].own_bytes;
+  }
+  return Done{};
+}
+
 Status place_in_segments(Plan& plan) {
   PlannedSegment small;
   small.kind = SegmentKind::kPacked;
@@ -146,7 +212,9 @@ Status place_in_segments(Plan& plan) {
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     PlannedRecord& planned = plan.records[i];
     if (planned.stored_as != i || planned.input.size() == 0) continue;
-    if (packed(planned)) {
+    if (planned.recipe) {
+      FATCTX_TRY(place_recipe(plan, i, small));
+    } else if (packed(planned)) {
       const auto start = checked_align_up(small.size, kSmallRecordLog2);
       if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
       planned.slices = {{i, {*start, planned.stored_size}}};
@@ -155,7 +223,7 @@ Status place_in_segments(Plan& plan) {
       small.records.push_back(i);
       continue;
     }
-    if (planned.slices.empty()) {  // nobody has looked for pages in it
+    if (planned.slices.empty()) {  // it is stored as it is
       planned.slices = {{i, {0, planned.stored_size}}};
       planned.own = {{0, planned.input.size()}};
       planned.own_bytes = planned.stored_size;
@@ -168,7 +236,10 @@ Status place_in_segments(Plan& plan) {
     large.push_back(std::move(segment));
   }
   for (PlannedRecord& planned : plan.records) {
-    for (PlannedSlice& slice : planned.slices) slice.segment = segment_of[slice.segment];
+    for (PlannedSlice& slice : planned.slices) {
+      const bool program = planned.recipe && &slice == &planned.slices.front();
+      slice.segment = program ? 0 : segment_of[slice.segment];
+    }
   }
   plan.segments.push_back(std::move(small));
   std::move(large.begin(), large.end(), std::back_inserter(plan.segments));
@@ -390,6 +461,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records));
   if (options.sharing == Sharing::kPages) FATCTX_TRY(find_equal_pages(plan, options));
+  if (options.sharing == Sharing::kBytes) FATCTX_TRY(find_equal_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));
   FATCTX_TRY(place_in_file(plan, options));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,15 @@ class Input final : public sharing::RecordBytes {
 // The same as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
 [[nodiscard]] Result<Hash128> compress_input(const Input& input, const StreamSink& sink);
 
+// How a record is made that is not stored as it is.
+struct PlannedRecipe {
+  std::vector<std::byte> program;    // as it is stored
+  bool packed = false;               // it is an lz4 frame
+  std::vector<std::size_t> sources;  // indexes of the records whose own bytes it copies from, ascending
+  std::uint32_t steps = 0;
+  std::uint64_t mappable_bytes = 0;
+};
+
 struct PlannedSlice {
   std::size_t segment = 0;  // in Plan::segments
   ByteRange range;          // in the segment
@@ -62,9 +72,11 @@ struct PlannedRecord {
   Input input;
   std::uint32_t id = 0;
   Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
-  std::uint64_t stored_size = 0;  // of the input or of its frame
+  std::uint64_t stored_size = 0;  // of the input, of its frame, or of the program and all sources of its recipe
+  std::optional<PlannedRecipe> recipe;
   std::size_t stored_as = 0;
   std::vector<PlannedSlice> slices;  // of a storing record: one, or several that it shares with others; empty: no bytes
+                                     // of a recipe: its program, then its sources
   std::vector<ByteRange> own;        // of a storing record: which of its bytes its segment holds; may be none
   std::uint64_t own_bytes = 0;       // sum of `own`, or stored_size if it is compressed
   std::uint32_t sharing_order = 0;   // from 1, in the order of work

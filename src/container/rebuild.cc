@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/hash.h"
+#include "container/recipe_record.h"
 
 namespace fatctx::container {
 namespace {
@@ -42,13 +43,42 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
   return Done{};
 }
 
+// As a reader makes it: from the bytes of the program and of its sources in the file.
+Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& file) {
+  const auto in_file = [&](const PlannedSlice& slice) {
+    return ByteRange{plan.segments[slice.segment].offset + slice.range.offset, slice.range.size};
+  };
+  const ByteRange where = in_file(planned.slices.front());
+  std::vector<std::byte> stored(static_cast<std::size_t>(where.size));
+  FATCTX_TRY(file.read_at(where.offset, stored));
+  std::vector<ByteRange> sources;
+  for (std::size_t i = 1; i < planned.slices.size(); ++i) sources.push_back(in_file(planned.slices[i]));
+  FATCTX_ASSIGN(std::vector<std::byte> program, unpack_program(std::move(stored), planned.recipe->packed, where));
+  FATCTX_ASSIGN(const Recipe recipe, Recipe::read(std::move(program), planned.input.size(), sources));
+  Hasher hasher;
+  std::vector<std::byte> given;
+  std::vector<std::byte> made;
+  for (std::uint64_t at = 0; at < planned.input.size(); at += made.size()) {
+    made.resize(static_cast<std::size_t>(std::min(kUnit, planned.input.size() - at)));
+    given.resize(made.size());
+    FATCTX_TRY(planned.input.read_at(at, given));
+    FATCTX_TRY(recipe.apply(
+        {at, made.size()}, [&](std::uint64_t offset, std::span<std::byte> out) { return file.read_at(offset, out); },
+        made));
+    if (given != made) return differs(planned, at);
+    hasher.update(made);
+  }
+  planned.hash = hasher.digest();
+  return Done{};
+}
+
 }  // namespace
 
 Status check_rebuilt(Plan& plan, const mapping::OsFile& file) {
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     PlannedRecord& planned = plan.records[i];
     if (planned.stored_as != i || !planned.shares()) continue;  // equal records have been compared with each other
-    FATCTX_TRY(rebuild(plan, planned, file));
+    FATCTX_TRY(planned.recipe ? rebuild_by_recipe(plan, planned, file) : rebuild(plan, planned, file));
     FATCTX_TRY(planned.input.check_unchanged());
     planned.input.close();
   }

@@ -9,13 +9,13 @@
 #include "container/leaves.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/recipe_record.h"
 
 namespace fatctx::container {
 
 Status check_readable(const RecordInfo& record, const RecordForm& form) {
   if (record.supported) return Done{};
-  const std::string_view why = form.recipe ? "it is stored as a recipe"
-                               : form.codec != kCodecNone && form.codec != kCodecLz4Frame
+  const std::string_view why = form.codec != kCodecNone && form.codec != kCodecLz4Frame
                                    ? "it is stored compressed in an unknown way"
                                    : "its type is unknown";
   return in_record(Error{ErrorCode::kUnsupported, fmt::format("{}, which this version lists but cannot hand out", why)},
@@ -30,6 +30,16 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     hasher.update(bytes);
     return sink(bytes);
   };
+  const auto finish = [&]() -> Status {
+    if (hasher.digest() == record.hash) return Done{};
+    return Error{ErrorCode::kChecksumMismatch,
+                 "its bytes do not match its hash, although every leaf does",
+                 {.file_offset = record.file_offset, .rule = "F37"}};
+  };
+  if (form.recipe) {
+    FATCTX_TRY(stream_recipe(file, toc, record, hashed));
+    return finish();
+  }
   std::optional<FrameReader> frame;
   if (record.codec != Codec::kNone) frame.emplace(record.size_bytes);
   // The frame counts its own bytes; people look for them in the file.
@@ -47,12 +57,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   const auto visit = [&](const Segment& segment, const Slice& slice, std::uint64_t leaf, ByteView bytes,
                          bool good) -> Status {
     const std::uint64_t start = leaf << kLeafLog2;  // in the segment
-    if (!good) {
-      const std::uint64_t at = segment.offset + start;
-      return Error{ErrorCode::kChecksumMismatch,
-                   fmt::format("bytes {:#x} to {:#x} of the file are damaged", at, at + bytes.size()),
-                   {.file_offset = at, .rule = "F26"}};
-    }
+    if (!good) return damaged_bytes(segment.offset + start, bytes.size());
     // The first and last leaf may hold other records' bytes too.
     const std::uint64_t from = std::max(start, slice.range.offset);
     const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
@@ -69,12 +74,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
         [&](std::uint64_t leaf, ByteView bytes, bool good) { return visit(segment, slice, leaf, bytes, good); }));
   }
   if (frame) FATCTX_TRY(in_file(frame->finish()));
-  if (hasher.digest() != record.hash) {
-    return Error{ErrorCode::kChecksumMismatch,
-                 "its bytes do not match its hash, although every leaf does",
-                 {.file_offset = record.file_offset, .rule = "F37"}};
-  }
-  return Done{};
+  return finish();
 }
 
 }  // namespace fatctx::container

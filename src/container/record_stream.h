@@ -1,4 +1,5 @@
-// The logical bytes of a record as a stream: read by pread, checked leaf by leaf, decompressed if they are stored so.
+// The logical bytes of a record as a stream: read by pread, checked leaf by leaf, decompressed or built by a recipe if
+// they are stored so.
 #pragma once
 
 #include "container/codec.h"
@@ -11,10 +12,11 @@ namespace fatctx::container {
 [[nodiscard]] Status check_readable(const RecordInfo& record, const RecordForm& form);
 
 // Hands on nothing of a damaged leaf, and decompresses nothing of it. The record's hash is checked at the end. Memory
-// does not depend on the record's size, but for the leaf hashes of the segments that it lies in.
+// does not depend on the record's size, but for the leaf hashes of the segments that it lies in and the program of a
+// recipe.
 // Errors: unsupported; checksum_mismatch with F26 (bytes damaged, naming their range in the file; or leaf hashes
-// damaged) or F37 (the record's hash); codec (F41); truncated, io; what `sink` returns. All but the first leave it to
-// the caller to name the record.
+// damaged) or F37 (the record's hash); codec (F41); malformed, limit_exceeded (F39, F42); truncated, io; what `sink`
+// returns. All but the first leave it to the caller to name the record.
 [[nodiscard]] Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
                                     const StreamSink& sink);
 

@@ -54,6 +54,7 @@ inline constexpr Rule kRules[] = {
     {"F39", "a recipe reads plain segments only, inside their bounds, and yields exactly its record"},
     {"F40", "directory and tables follow each other without gap or overlap"},
     {"F41", "the bytes of a coded record are one lz4 frame that yields exactly its logical size"},
+    {"F42", "the program of a recipe is well-formed, canonical and within its limits"},
 };
 
 }  // namespace fatctx::container

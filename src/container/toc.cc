@@ -404,6 +404,7 @@ class Parser {
     info.slice_count = disk.slice_count;
     FATCTX_TRY(check_record_sizes(disk, info, form, row));
     FATCTX_TRY(check_record_slices(disk, row, next_slice));
+    if (form.recipe) FATCTX_TRY(check_recipe_slices(disk, row));
     form.first_slice = disk.first_slice;
     if (info.slice_count != 0) {
       const Slice& first = toc_.slices[form.first_slice];
@@ -412,8 +413,9 @@ class Parser {
     if (disk.alignment_log2 >= 48 || (info.file_offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {
       return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
     }
-    info.codec = static_cast<Codec>(form.codec);
-    info.supported = known && !form.recipe && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
+    info.recipe = form.recipe;
+    info.codec = form.recipe ? Codec::kNone : static_cast<Codec>(form.codec);  // a recipe's is that of its program
+    info.supported = known && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
     if (info.type == RecordType::kDescription) ++descriptions_;
     if (info.type == RecordType::kTensorTable) ++tensor_tables_;
@@ -470,13 +472,33 @@ class Parser {
     for (std::uint64_t i = next_slice; i < next_slice + disk.slice_count; ++i) {
       const Slice& slice = toc_.slices[static_cast<std::size_t>(i)];
       const bool last = i + 1 == next_slice + disk.slice_count;
-      if (disk.slice_count > 1 &&
+      if (disk.slice_count > 1 && (disk.flags & kRecordRecipe) == 0 &&
           ((slice.range.offset & granule_mask) != 0 || (!last && (slice.range.size & granule_mask) != 0))) {
         return malformed("F38", row, "a slice is not on the granule");
       }
       sum += slice.range.size;  // at most 65,536 slices of at most 2^40 bytes: cannot wrap
     }
     if (sum != disk.stored_size) return malformed("F38", row, "its slices do not add up to its stored size");
+    return Done{};
+  }
+
+  // The program lies in a packed segment, and its copies read whole payload segments: no copy can read a program.
+  // That each source is there once gives one order, and the entry alone tells which segments the record needs.
+  Status check_recipe_slices(const RecordEntry& disk, const Row& row) const {
+    if (disk.slice_count == 0) return malformed("F39", row, "a recipe without a program");
+    const auto slices = std::span(toc_.slices).subspan(disk.first_slice, disk.slice_count);
+    if (toc_.segments[slices[0].segment].kind != SegmentKind::kPacked) {
+      return malformed("F39", row, "the program of its recipe does not lie in a packed segment");
+    }
+    for (std::size_t i = 1; i < slices.size(); ++i) {
+      const Segment& segment = toc_.segments[slices[i].segment];
+      if (segment.kind != SegmentKind::kPayload || slices[i].range != ByteRange{0, segment.size}) {
+        return malformed("F39", row, fmt::format("source {} of its recipe is not a whole payload segment", i - 1));
+      }
+      if (i > 1 && slices[i].segment <= slices[i - 1].segment) {
+        return malformed("F39", row, "the sources of its recipe are not in ascending order");
+      }
+    }
     return Done{};
   }
 

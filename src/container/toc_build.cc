@@ -193,14 +193,15 @@ Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& op
     RecordEntry entry = {};
     entry.record_id = planned.id;
     entry.type = static_cast<std::uint16_t>(planned.record.type);
-    entry.flags = must_map(planned.record.type) ? kRecordMustMap : std::uint16_t{0};
-    entry.codec = static_cast<std::uint8_t>(planned.codec);
+    const std::optional<PlannedRecipe>& recipe = plan.records[planned.stored_as].recipe;
+    entry.flags = recipe ? kRecordRecipe : must_map(planned.record.type) ? kRecordMustMap : std::uint16_t{0};
+    entry.codec = recipe ? (recipe->packed ? kCodecLz4Frame : kCodecNone) : static_cast<std::uint8_t>(planned.codec);
     entry.alignment_log2 = record_alignment(planned, plan, options);
     entry.name = names.at(planned.record.name);
     entry.first_slice = next_slice;
     entry.slice_count = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
     entry.logical_size = planned.input.size();
-    entry.stored_size = planned.stored_size;
+    entry.stored_size = plan.records[planned.stored_as].stored_size;
     entry.logical_hash = plan.records[planned.stored_as].hash.bytes;
     next_slice += entry.slice_count;
     append_struct(toc, entry);

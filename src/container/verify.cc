@@ -12,6 +12,7 @@
 #include "container/metadata_codec.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/recipe_record.h"
 #include "container/record_stream.h"
 #include "container/tensor_table.h"
 
@@ -83,7 +84,7 @@ class Verifier {
 
   Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
     const RecordForm& form = toc.forms[toc.index_of(record)];
-    const std::vector<SegmentLeaves> leaves = leaves_under(toc, record);
+    FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record));
     total_ = record.slice_count == 1 ? record.stored_bytes : bytes_of(toc, leaves);  // slices may share leaves
     if (record.slice_count == 1 && is_whole_segment(toc, record, toc.slices[form.first_slice].segment)) {
       const RecordInfo* const one = &record;
@@ -98,11 +99,23 @@ class Verifier {
   }
 
  private:
+  // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
+  Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record) {
+    if (!record.recipe || !record.supported) return leaves_under(toc, record);
+    auto recipe = read_recipe(file_, toc, record);
+    if (recipe.ok()) return leaves_under(toc, record, recipe.value());
+    if (is_failure(recipe.error().code)) return std::move(recipe).error();
+    const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
+    return std::vector<SegmentLeaves>{{program.segment, leaves_touched(program.range)}};
+  }
+
   // Damage is what verify looks for; an I/O error is what keeps it from looking.
+  static bool is_failure(ErrorCode code) {
+    return code == ErrorCode::kIo || code == ErrorCode::kNoResource || code == ErrorCode::kInternal ||
+           code == ErrorCode::kOutOfMemory;
+  }
   Status finding_or_failure(Error error) {
-    const bool failure = error.code == ErrorCode::kIo || error.code == ErrorCode::kNoResource ||
-                         error.code == ErrorCode::kInternal || error.code == ErrorCode::kOutOfMemory;
-    if (failure) return error;
+    if (is_failure(error.code)) return error;
     findings_.add(std::move(error));
     return Done{};
   }
@@ -269,7 +282,7 @@ class Verifier {
   }
 
   static bool is_whole_segment(const Toc& toc, const RecordInfo& record, std::uint32_t index) {
-    if (!record.supported || record.codec != Codec::kNone || record.slice_count != 1) return false;
+    if (!record.supported || record.recipe || record.codec != Codec::kNone || record.slice_count != 1) return false;
     const Slice& slice = toc.slices[toc.forms[toc.index_of(record)].first_slice];
     return slice.segment == index && slice.range == ByteRange{0, toc.segments[index].size};
   }
@@ -313,7 +326,7 @@ class Verifier {
 
   Status check_record_hash(const Toc& toc, const RecordInfo& record) {
     if (!record.supported) return Done{};
-    if (record.codec != Codec::kNone) return check_frame(toc, record);
+    if (record.codec != Codec::kNone || record.recipe) return check_made(toc, record);
     Hasher hasher;
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
     for (const Piece& piece : pieces_of(toc, record)) {
@@ -328,8 +341,8 @@ class Verifier {
     return Done{};
   }
 
-  // What a compressed record yields. Damaged leaves have been found already, and are not decompressed.
-  Status check_frame(const Toc& toc, const RecordInfo& record) {
+  // What a compressed record or a recipe yields. Damaged leaves have been found already, and are not used.
+  Status check_made(const Toc& toc, const RecordInfo& record) {
     auto status = stream_logical(file_, toc, record, [](ByteView) -> Status { return Done{}; });
     if (status.ok()) return Done{};
     Error error = std::move(status).error();
@@ -345,6 +358,7 @@ class Verifier {
     if (!bytes.ok()) {
       const ErrorCode code = bytes.error().code;
       if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // found already
+      if (record.recipe) return Done{};  // whatever is wrong with it has been found as well
       return finding_or_failure(std::move(bytes).error());
     }
     Status meaning = record.type == RecordType::kDescription ? check_description(toc, bytes.value())
@@ -357,7 +371,7 @@ class Verifier {
 
   // In a check of the file: what lies behind a segment, and between the slices of a packed one, is looked at already.
   Status check_last_granule(const Header& header, const Toc& toc, const RecordInfo& record) {
-    if (record.slice_count < 2) return Done{};
+    if (record.slice_count < 2 || record.recipe) return Done{};
     const Segment& segment =
         toc.segments[toc.slices[toc.forms[toc.index_of(record)].first_slice + record.slice_count - 1].segment];
     if (segment.kind == SegmentKind::kPacked) return Done{};

@@ -10,6 +10,7 @@
 
 #include "mapping/address_space.h"
 #include "mapping/os_error.h"
+#include "mapping/sealed_file.h"
 #include "mapping/uninterrupted.h"
 #include "mapping/unique_fd.h"
 
@@ -47,9 +48,16 @@ Status seal(const SealableBlock& block) {
   if (::fcntl(block.descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
     return os_error(errno, "cannot seal memory");
   }
-  if (::mmap(block.data, size, PROT_READ, MAP_SHARED | MAP_FIXED, block.descriptor, 0) == MAP_FAILED) {
-    return os_error(errno, "cannot map sealed memory");
+  const auto map = [&] {
+    return ::mmap(block.data, size, PROT_READ, MAP_SHARED | MAP_FIXED, block.descriptor, 0) == MAP_FAILED ? errno : 0;
+  };
+  int failed = map();
+  if (failed == EPERM) {
+    // Before Linux 6.7 the seal forbids every shared map through a descriptor that could write, also one to read.
+    FATCTX_TRY(make_read_only(block.descriptor));
+    failed = map();
   }
+  if (failed != 0) return os_error(failed, "cannot map sealed memory");
   (void)::madvise(block.data, size, MADV_DONTDUMP);
   return Done{};
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "mapping/mapped_region.h"
+#include "mapping/sealed_memory.h"
 
 namespace fatctx::mapping {
 
@@ -29,5 +30,17 @@ struct FilePiece {  // offset from the first byte of the OsFile
 // Cost:     one system call a piece; a map of the process for each piece, which the system limits (map_count.h).
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_stitched(const OsFile& file, std::span<const FilePiece> pieces,
                                                                  std::atomic<bool>* also_lost);
+
+struct MixedPiece {
+  bool built = false;        // true: of the built memory; false: of the file
+  std::uint64_t offset = 0;  // in the one or the other
+  std::uint64_t size = 0;
+};
+
+// The same with pieces of the file and of memory that was built and sealed, whose own map may go afterwards. Null, if
+// there is no built piece.
+// Requires: each piece begins at a page of what it is a piece of, and each but the last one ends at one.
+[[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
+                                                              const SealableBlock* built, std::atomic<bool>* also_lost);
 
 }  // namespace fatctx::mapping

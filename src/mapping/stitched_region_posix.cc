@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -55,33 +56,43 @@ Status check_stitchable(const OsFile& file, std::span<const FilePiece> pieces, s
 
 Result<std::unique_ptr<MappedRegion>> map_stitched(const OsFile& file, std::span<const FilePiece> pieces,
                                                    std::atomic<bool>* also_lost) {
+  std::vector<MixedPiece> of_file;
+  of_file.reserve(pieces.size());
+  for (const FilePiece& piece : pieces) of_file.push_back({false, piece.file_offset, piece.size});
+  return map_mixed(file, of_file, nullptr, also_lost);
+}
+
+Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
+                                                const SealableBlock* built, std::atomic<bool>* also_lost) {
   std::uint64_t size = 0;
-  std::uint64_t end = 0;
-  for (const FilePiece& piece : pieces) {
+  std::uint64_t end = 0;  // in the file; stays 0 if nothing of it is mapped
+  for (const MixedPiece& piece : pieces) {
     if (piece.size > std::numeric_limits<std::size_t>::max() / 2 - size) {
       return Error{ErrorCode::kNoResource, "the pieces together do not fit into this address space"};
     }
     size += piece.size;
-    end = std::max(end, piece.file_offset + piece.size);
+    if (!piece.built) end = std::max(end, piece.offset + piece.size);
   }
-  FATCTX_TRY(check_mappable(file, end));
+  if (end != 0) FATCTX_TRY(check_mappable(file, end));
   const auto whole = static_cast<std::size_t>((size + page_size() - 1) / page_size() * page_size());
   void* const reserved = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return os_error(errno, fmt::format("cannot reserve {} bytes of addresses", whole));
   Addresses addresses(reserved, Unmap{whole});
   auto* at = static_cast<std::byte*>(reserved);
-  for (const FilePiece& piece : pieces) {
+  for (const MixedPiece& piece : pieces) {
     const auto length = static_cast<std::size_t>(piece.size);
-    if (::mmap(at, length, PROT_READ, MAP_SHARED | MAP_FIXED, file.descriptor(),
-               static_cast<off_t>(file.base() + piece.file_offset)) == MAP_FAILED) {
-      return os_error(errno,
-                      fmt::format("cannot map {} bytes from byte {:#x} of the file", piece.size, piece.file_offset));
+    const bool from_memory = piece.built && built != nullptr;
+    const int descriptor = from_memory ? built->descriptor : file.descriptor();
+    const std::uint64_t offset = from_memory ? piece.offset : file.base() + piece.offset;
+    if (::mmap(at, length, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, static_cast<off_t>(offset)) == MAP_FAILED) {
+      return os_error(errno, fmt::format("cannot map {} bytes from byte {:#x} of {}", piece.size, piece.offset,
+                                         piece.built ? "sealed memory" : "the file"));
     }
     at += length;
   }
   // Weights do not belong into core dumps. A kernel without the advice keeps working.
   (void)::madvise(reserved, whole, MADV_DONTDUMP);
-  FATCTX_TRY(check_mappable(file, end));
+  if (end != 0) FATCTX_TRY(check_mappable(file, end));
   return std::unique_ptr<MappedRegion>(
       std::make_unique<StitchedRegion>(std::move(addresses), static_cast<std::size_t>(size), also_lost));
 }

@@ -22,6 +22,8 @@ class Attachments {
     std::atomic<const Freshness*> damaged{nullptr};  // the look of the file in which it was found damaged
     // The look of the file in which the rest of its last granule was found zero.
     std::atomic<const Freshness*> zero_behind{nullptr};
+    // The look of the file in which a composed view of it was found whole.
+    std::atomic<const Freshness*> composed{nullptr};
   };
 
   Attachments() = default;

@@ -11,6 +11,7 @@
 #include "container/pieces.h"
 #include "container/verify.h"
 #include "runtime/attachments.h"
+#include "runtime/composed_view.h"
 #include "runtime/mapped_container.h"
 #include "runtime/observe.h"
 #include "runtime/record_copy.h"
@@ -52,6 +53,8 @@ std::string_view access_path_name(AccessPath path) noexcept {
       return "copied";
     case AccessPath::kStitched:
       return "stitched";
+    case AccessPath::kComposed:
+      return "composed";
   }
   return "unknown";
 }
@@ -138,7 +141,7 @@ OpenReport Container::report() const {
       const std::vector<container::Piece> pieces = container::pieces_of(mapped_->toc(), record);
       if (pieces.size() < 2) continue;
       std::string obstacle = stitch_obstacle(*mapped_, record, pieces);
-      if (obstacle.empty()) continue;
+      if (obstacle.empty() || is_composed(*this, record)) continue;
       if (report.copied_records++ == 0) report.copied_records_reason = std::move(obstacle);
     }
   }
@@ -152,6 +155,10 @@ Result<AccessPath> Container::access_path_of(std::uint32_t record_id) const {
   auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
   if (!supported.ok()) return in_context(std::move(supported).error(), origin_.path);
   if (!copy_reason_.empty()) return AccessPath::kCopied;
+  if (is_composed(*this, *record)) {
+    FATCTX_TRY(check_composable(*this, *record));
+    return AccessPath::kComposed;
+  }
   if (record->slice_count < 2) return AccessPath::kDirect;
   const std::vector<container::Piece> pieces = container::pieces_of(toc, *record);
   if (pieces.size() < 2) return AccessPath::kDirect;
@@ -213,6 +220,7 @@ Result<RecordView> Container::acquire_unobserved(std::uint32_t record_id) const 
   }
   FATCTX_TRY(mapped_->recheck());
   if (record->slice_count == 0) return RecordView(attach_view(mapped_, *record, nullptr), record_id, {});
+  if (is_composed(*this, *record)) return composed_view(*this, *record);
   if (record->slice_count > 1) {
     const std::vector<container::Piece> pieces = container::pieces_of(toc, *record);
     if (pieces.size() > 1) return pieced_view(*this, *record, pieces);

@@ -2,6 +2,8 @@
 
 #include "base/json.h"
 #include "fatctx/layout.h"
+#include "fatctx/sharing.h"
+#include "runtime/sharing_json.h"
 
 namespace fatctx {
 namespace {
@@ -55,6 +57,7 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"stored_bytes", record.stored_bytes},
           {"codec", codec_name(record.codec)},
           {"slice_count", record.slice_count},
+          {"recipe", record.recipe},
           {"access_path", path.ok() ? Json(access_path_name(path.value())) : Json(nullptr)},
           {"file_offset", record.file_offset},
           {"xxh3_128", to_hex(record.hash.bytes)},
@@ -150,6 +153,10 @@ Result<std::string> info_json(const Container& container, const ContainerDescrip
   }
   if (parts.graphs) json.add("graphs", graphs_json(description));
   if (parts.options) json.add("options", options_json(description));
+  if (parts.sharing) {
+    FATCTX_ASSIGN(const SharingReport report, measure_sharing(container));
+    json.add("sharing", sharing_json(report, container.records()));
+  }
   return write_json(json);
 }
 

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "container/checked_bytes.h"
 #include "container/copy_out.h"
+#include "container/hash.h"
 #include "container/open.h"
 #include "container/pieces.h"
 #include "runtime/file_mapping.h"
@@ -191,6 +193,57 @@ Status MappedContainer::verify_record(const RecordInfo& record) const {
   return Done{};
 }
 
+Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& record,
+                                                          std::span<const mapping::MixedPiece> pieces,
+                                                          const BuiltBytes& built, const Freshness* known) const {
+  auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));  // as in verify_record()
+  if (fresh == known) return known;
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  Attachments::OfRecord& counted = attachments_.at(toc_.index_of(record), toc_.records.size());
+  const auto damaged = [&](Error error) {
+    if (error.code == ErrorCode::kChecksumMismatch) counted.damaged.store(fresh, std::memory_order_relaxed);
+    return error;
+  };
+  container::CheckedBytes checked(*file_, toc_);
+  container::Hasher hasher;
+  std::vector<container::SegmentLeaves> good;
+  std::uint64_t at = 0;
+  for (const mapping::MixedPiece& piece : pieces) {
+    if (piece.built) hasher.update(built(at, piece));
+    at += piece.size;
+    // A run of the file may go on in the next segment.
+    for (ByteRange left = piece.built ? ByteRange{} : ByteRange{piece.offset, piece.size}; left.size != 0;) {
+      const auto next = std::upper_bound(
+          toc_.segments.begin(), toc_.segments.end(), left.offset,
+          [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
+      const container::Segment& segment = *(next - 1);
+      const std::uint64_t size = std::min(left.size, segment.offset + segment.size - left.offset);
+      auto read = checked.read({left.offset, size}, [&](ByteView bytes) -> Status {
+        hasher.update(bytes);
+        return Done{};
+      });
+      if (!read.ok()) return damaged(std::move(read).error());
+      good.push_back({static_cast<std::uint32_t>(&segment - toc_.segments.data()),
+                      container::leaves_touched({left.offset - segment.offset, size})});
+      left = {left.offset + size, left.size - size};
+    }
+  }
+  if (hasher.digest() != record.hash) {
+    return damaged({ErrorCode::kChecksumMismatch,
+                    "its composed bytes do not have its hash; run `fatctx verify` and fetch the file again",
+                    {.rule = "F37"}});
+  }
+  for (const container::SegmentLeaves& run : good) {
+    for (std::uint64_t leaf = run.range.first; leaf < run.range.end; ++leaf) {
+      fresh->mark_good(run.segment, leaf, toc_.segments[run.segment].leaf_count());
+    }
+  }
+  counted.composed.store(fresh, std::memory_order_relaxed);
+  span.succeeded(record.size_bytes);
+  return fresh;
+}
+
 RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   const std::size_t index = toc_.index_of(record);
   const container::RecordForm& form = toc_.forms[index];
@@ -198,8 +251,11 @@ RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   if (record.slice_count == 0) return RecordState::kOk;  // there is nothing that could be damaged
   const Freshness* fresh = freshness_.load(std::memory_order_acquire);
   const Attachments::OfRecord* counted = attachments_.all();
-  bool good = record.slice_count == 1 ||
-              (counted != nullptr && counted[index].zero_behind.load(std::memory_order_relaxed) == fresh);
+  if (counted != nullptr && counted[index].composed.load(std::memory_order_relaxed) == fresh) return RecordState::kOk;
+  // Slices of a recipe are what it may copy from, which says nothing of what it makes.
+  bool good =
+      !record.recipe && (record.slice_count == 1 ||
+                         (counted != nullptr && counted[index].zero_behind.load(std::memory_order_relaxed) == fresh));
   for (std::uint32_t i = 0; good && i < record.slice_count; ++i) {
     const container::Slice& slice = toc_.slices[form.first_slice + i];
     good = fresh->all_good(slice.segment, container::leaves_touched(slice.range));

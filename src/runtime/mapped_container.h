@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "mapping/filesystem_kind.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_file.h"
+#include "mapping/stitched_region.h"
 #include "runtime/attachments.h"
 
 namespace fatctx {
@@ -76,8 +78,10 @@ class MappedContainer {
   // Null if nobody has mapped it yet.
   [[nodiscard]] const mapping::MappedRegion* region() const noexcept { return region_.load(std::memory_order_acquire); }
   [[nodiscard]] bool mapped_by_provider() const noexcept { return provider_ != nullptr; }
-  // Set by the guard when bytes of one of its stitched ranges went away; stays when the range is gone.
+  // Set by the guard when bytes of one of its stitched or composed ranges went away; stays when the range is gone.
   [[nodiscard]] std::atomic<bool>& stitched_lost() const noexcept { return stitched_lost_; }
+  // Memory of its composed records; what OpenOptions::max_copied_bytes limits.
+  [[nodiscard]] std::atomic<std::uint64_t>& composed_bytes() const noexcept { return composed_bytes_; }
   [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
 
   // Were all mapped bytes there whenever somebody read them? Knows only what the guard of bus_guard.h has seen.
@@ -93,7 +97,14 @@ class MappedContainer {
   // Verifies what is not yet known to be good of a record: the leaves under it, each once, and of a record of several
   // slices that zeros follow in its last granule. Errors: checksum_mismatch (F26), malformed (F35), truncated, io.
   [[nodiscard]] Status verify_record(const RecordInfo& record) const;
-  // What verify_record() has found since the file last changed. Reads nothing.
+  // The same of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it must have
+  // the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.
+  // Errors: checksum_mismatch (F26, F37), truncated, io.
+  using BuiltBytes = std::function<ByteView(std::uint64_t offset_in_record, const mapping::MixedPiece& piece)>;
+  [[nodiscard]] Result<const Freshness*> verify_composed(const RecordInfo& record,
+                                                         std::span<const mapping::MixedPiece> pieces,
+                                                         const BuiltBytes& built, const Freshness* known) const;
+  // What verify_record() and verify_composed() have found since the file last changed. Reads nothing.
   [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
   // Who holds what of it.
   [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
@@ -121,6 +132,7 @@ class MappedContainer {
   mutable std::atomic<const Freshness*> freshness_;
   mutable Attachments attachments_;
   mutable std::atomic<bool> stitched_lost_{false};
+  mutable std::atomic<std::uint64_t> composed_bytes_{0};
 };
 
 }  // namespace fatctx

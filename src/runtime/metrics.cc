@@ -5,6 +5,7 @@
 #include "container/pieces.h"
 #include "fatctx/model.h"
 #include "mapping/residency.h"
+#include "runtime/composed_view.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 #include "runtime/registry.h"
@@ -27,8 +28,7 @@ Result<std::uint64_t> resident_in(ByteView whole, std::span<const container::Pie
   return resident;
 }
 
-void add_stitched(ContainerMetrics& metrics, ByteView bytes) {
-  metrics.stitched_bytes += bytes.size();
+void add_range(ContainerMetrics& metrics, ByteView bytes) {
   const auto use = mapping::use_of_map(bytes);
   if (!use.ok() || !metrics.resident_bytes) return;
   *metrics.resident_bytes += use.value().resident;
@@ -59,10 +59,16 @@ ContainerMetrics metrics_of(const MappedContainer& mapped) {
     record.name = info.name;
     record.size_bytes = info.size_bytes;
     record.verification = mapped.verification_of(info);
-    if (const auto stitched = info.slice_count > 1 ? live_stitched(mapped, info.id) : nullptr) {
-      add_stitched(metrics, stitched->bytes());
+    if (const auto composed = live_composed(mapped, info.id)) {
+      record.composed_bytes = composed->built_bytes();
+      metrics.composed_bytes += composed->built_bytes();
+      add_range(metrics, composed->region().bytes());
+      record.resident_bytes = known(mapping::resident_bytes(composed->region().bytes()));
+    } else if (const auto stitched = info.slice_count > 1 ? live_stitched(mapped, info.id) : nullptr) {
+      metrics.stitched_bytes += stitched->bytes().size();
+      add_range(metrics, stitched->bytes());
       record.resident_bytes = known(mapping::resident_bytes(stitched->bytes()));
-    } else if (region != nullptr) {
+    } else if (region != nullptr && !info.recipe) {
       record.resident_bytes = known(resident_in(bytes, container::pieces_of(mapped.toc(), info)));
     }
     if (counted != nullptr) {
@@ -98,13 +104,15 @@ Json fields_of(const ContainerMetrics& metrics) {
                        {"resident_bytes", record.resident_bytes},
                        {"verification", state_name(record.verification)},
                        {"views", record.views},
-                       {"sessions", record.sessions}});
+                       {"sessions", record.sessions},
+                       {"composed_bytes", record.composed_bytes}});
   }
   return {{"path", metrics.path},
           {"uuid", metrics.uuid},
           {"generation", metrics.generation},
           {"mapped_bytes", metrics.mapped_bytes},
           {"stitched_bytes", metrics.stitched_bytes},
+          {"composed_bytes", metrics.composed_bytes},
           {"resident_bytes", metrics.resident_bytes},
           {"proportional_bytes", metrics.proportional_bytes},
           {"locked_bytes", metrics.locked_bytes},

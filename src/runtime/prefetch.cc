@@ -10,6 +10,7 @@
 #include "fatctx/model.h"
 #include "mapping/background_thread.h"
 #include "mapping/page_advice.h"
+#include "runtime/composed_view.h"
 #include "runtime/mapped_container.h"
 #include "runtime/observe.h"
 #include "runtime/record_memory.h"
@@ -28,7 +29,7 @@ class Prefetch {
   Prefetch(const Container& container, std::span<const std::uint32_t> record_ids, const PrefetchOptions& options,
            std::atomic<std::uint64_t>* done_bytes = nullptr)
       : container_(container), record_ids_(record_ids), options_(options), done_bytes_(done_bytes) {
-    for (const std::uint32_t id : record_ids_) report_.asked_bytes += mapped().toc().find(id)->size_bytes;
+    for (const std::uint32_t id : record_ids_) report_.asked_bytes += bytes_of(*mapped().toc().find(id));
   }
 
   Result<PrefetchReport> run(const std::atomic<bool>* cancel) {
@@ -54,6 +55,11 @@ class Prefetch {
  private:
   [[nodiscard]] const MappedContainer& mapped() const noexcept { return *RecordReader::of(container_); }
 
+  // Of a recipe that nobody has a view of, what it is made from.
+  [[nodiscard]] std::uint64_t bytes_of(const RecordInfo& record) const {
+    return record.recipe && !live_composed(mapped(), record.id) ? record.stored_bytes : record.size_bytes;
+  }
+
   [[nodiscard]] bool stopped() {
     for (const std::atomic<bool>* cancel : {options_.cancel, cancel_}) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) report_.cancelled = true;
@@ -63,6 +69,8 @@ class Prefetch {
 
   // False if the rest is not wanted.
   Result<bool> bring_in(const RecordInfo& record, const mapping::MappedRegion& whole) {
+    if (const auto composed = live_composed(mapped(), record.id)) return bring_in(*composed);
+    if (record.recipe) return bring_in_sources(record, whole);
     // Without a stitched view there is no page table to fill, but what it will show can be in memory already.
     const auto stitched = record.slice_count > 1 ? live_stitched(mapped(), record.id) : nullptr;
     for (const container::Piece& piece : container::pieces_of(mapped().toc(), record)) {
@@ -71,6 +79,33 @@ class Prefetch {
                                  ? stitched->bytes().subspan(static_cast<std::size_t>(piece.offset_in_record), size)
                                  : whole.bytes().subspan(static_cast<std::size_t>(piece.in_file.offset), size);
       FATCTX_ASSIGN(const bool wanted, bring_in(bytes, piece.in_file.offset));
+      if (!wanted) return false;
+    }
+    return true;
+  }
+
+  // What was built of it is in memory already.
+  Result<bool> bring_in(const ComposedRecord& composed) {
+    std::size_t at = 0;
+    for (const mapping::MixedPiece& piece : composed.pieces()) {
+      const auto size = static_cast<std::size_t>(piece.size);
+      if (!piece.built) {
+        FATCTX_ASSIGN(const bool wanted, bring_in(composed.region().bytes().subspan(at, size), piece.offset));
+        if (!wanted) return false;
+      } else {
+        report_.done_bytes += std::min(piece.size, options_.max_bytes - report_.done_bytes);
+      }
+      at += size;
+    }
+    return true;
+  }
+
+  // Before a view is composed: its program and what it may copy from, so that composing it waits for no disk.
+  Result<bool> bring_in_sources(const RecordInfo& record, const mapping::MappedRegion& whole) {
+    for (const ByteRange& range : container::slices_in_file(mapped().toc(), record)) {
+      const ByteView bytes =
+          whole.bytes().subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
+      FATCTX_ASSIGN(const bool wanted, bring_in(bytes, range.offset));
       if (!wanted) return false;
     }
     return true;

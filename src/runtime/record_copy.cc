@@ -133,7 +133,7 @@ Result<RecordView> shared_copy(const Container& container, const RecordInfo& rec
   }
   const ByteView bytes(copy->block().data, static_cast<std::size_t>(record.size_bytes));
   return RecordView(attach_view(RecordReader::of(container), record, std::move(copy)), record.id, bytes,
-                    AccessPath::kCopied);
+                    AccessPath::kCopied, record.size_bytes);
 }
 
 }  // namespace fatctx

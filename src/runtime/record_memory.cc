@@ -11,6 +11,7 @@
 #include "fatctx/model.h"
 #include "mapping/page_advice.h"
 #include "mapping/page_lock.h"
+#include "runtime/composed_view.h"
 #include "runtime/mapped_container.h"
 #include "runtime/observe.h"
 #include "runtime/record_reader.h"
@@ -19,17 +20,47 @@
 namespace fatctx {
 namespace {
 
-// From the stitched range, if there is one, and from the map of the file, where a prefetch may have put pages.
-Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& record,
-                           std::span<const container::Piece> pieces) {
+// The ranges of the file whose pages show the record: those that its composed view maps, if there is one. What it has
+// built stays, and what a recipe copies from belongs to others.
+std::vector<ByteRange> shown_ranges(const MappedContainer& mapped, const RecordInfo& record,
+                                    const ComposedRecord* composed) {
+  std::vector<ByteRange> ranges;
+  if (composed != nullptr) {
+    for (const mapping::MixedPiece& piece : composed->pieces()) {
+      if (!piece.built) ranges.push_back({piece.offset, piece.size});
+    }
+    return ranges;
+  }
+  for (const container::Piece& piece : container::pieces_of(mapped.toc(), record)) ranges.push_back(piece.in_file);
+  return ranges;
+}
+
+Result<std::uint64_t> drop_mapped(const ComposedRecord& composed) {
+  std::uint64_t dropped = 0;
+  ByteRange in_record;
+  for (const mapping::MixedPiece& piece : composed.pieces()) {
+    in_record = {in_record.offset + in_record.size, piece.size};
+    if (piece.built) continue;
+    FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(composed.region().bytes(), in_record));
+    dropped += of_piece;
+  }
+  return dropped;
+}
+
+// From the range of the view, if there is one, and from the map of the file, where a prefetch may have put pages.
+Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& record, const ComposedRecord* composed,
+                           std::span<const ByteRange> ranges) {
   std::uint64_t stitched_bytes = 0;
+  if (composed != nullptr) {
+    FATCTX_ASSIGN(stitched_bytes, drop_mapped(*composed));
+  }
   if (const auto stitched = record.slice_count > 1 ? live_stitched(mapped, record.id) : nullptr) {
     const ByteView bytes = stitched->bytes();
     FATCTX_ASSIGN(stitched_bytes, mapping::drop_pages(bytes, {0, bytes.size()}));
   }
   std::uint64_t dropped = 0;
-  for (const container::Piece& piece : pieces) {
-    FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(mapped.region()->bytes(), piece.in_file));
+  for (const ByteRange& range : ranges) {
+    FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(mapped.region()->bytes(), range));
     dropped += of_piece;
   }
   return std::max(dropped, stitched_bytes);  // the same pages of memory
@@ -46,14 +77,15 @@ Status give_back(const Container& container, std::uint32_t record_id, const Rele
   if (RecordReader::copies(container) || region == nullptr || !region->backed_by_file()) return Done{};
   observe::Span span(ProfileEventKind::kRelease, RecordReader::path(container));
   span.about(record);
-  const std::vector<container::Piece> pieces = container::pieces_of(mapped.toc(), record);
-  auto dropped = drop(mapped, record, pieces);
+  const auto composed = live_composed(mapped, record_id);
+  const std::vector<ByteRange> ranges = shown_ranges(mapped, record, composed.get());
+  auto dropped = drop(mapped, record, composed.get(), ranges);
   if (!dropped.ok()) {
     return in_context(container::in_record(std::move(dropped).error(), record), RecordReader::path(container));
   }
   // After the pages: what this process has mapped, the system does not forget.
   if (!options.keep_cached) {
-    for (const container::Piece& piece : pieces) mapping::drop_cache(mapped.file(), piece.in_file);
+    for (const ByteRange& range : ranges) mapping::drop_cache(mapped.file(), range);
   }
   report.released_bytes += dropped.value();
   span.succeeded(dropped.value());

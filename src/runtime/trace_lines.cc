@@ -57,6 +57,10 @@ class Members {
     if (json.text() != nullptr) into = *json.text();
     return json.text() != nullptr;
   }
+  static bool read(const Json& json, std::uint64_t& into) {
+    if (json.number() != nullptr) into = *json.number();
+    return json.number() != nullptr;
+  }
   static bool read(const Json& json, std::vector<std::uint32_t>& into) {
     if (json.items() == nullptr) return false;
     for (const Json& item : *json.items()) {
@@ -69,6 +73,7 @@ class Members {
   static std::string_view wanted() {
     if constexpr (std::is_same_v<T, bool>) return "true or false";
     if constexpr (std::is_same_v<T, std::string>) return "a text";
+    if constexpr (std::is_same_v<T, std::uint64_t>) return "a number of bytes";
     return "an array of integers";
   }
 
@@ -103,6 +108,8 @@ Json gave(const Selection& selection, const Container& of) {
 Json gave(const RecordView& view, const Container& of) {
   const RecordInfo* record = RecordReader::of(of)->toc().find(view.record_id());
   Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
+  // How much of it could not be mapped tells a system with other pages.
+  if (view.access_path() == AccessPath::kComposed) json.add("copied_bytes", view.copied_bytes());
   if (record != nullptr) {
     json.add("name", record->name);
     json.add("xxh3_128", to_hex(record->hash.bytes));
@@ -119,6 +126,7 @@ Json to_json(const OpenOptions& options) {
                {"follow_symlinks", options.follow_symlinks},
                {"require_local", options.require_local},
                {"file_mapping", file_mapping_name(options.file_mapping)}};
+  if (options.max_copied_bytes != 0) json.add("max_copied_bytes", options.max_copied_bytes);
   // Objects of the caller cannot be written down; that they were there explains another answer.
   if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
   if (options.allocator) json.add("allocator", options.allocator->name());
@@ -146,6 +154,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("follow_symlinks", options.follow_symlinks)
                  .take("require_local", options.require_local)
                  .take("file_mapping", file_mapping)
+                 .take("max_copied_bytes", options.max_copied_bytes)
                  .end());
   const auto policy = verify_policy_from_name(verify);
   if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");

@@ -35,6 +35,15 @@ void* failing_new(std::size_t size) {
 
 void* operator new(std::size_t size) { return failing_new(size); }
 void* operator new[](std::size_t size) { return failing_new(size); }
+// What sorts stably asks for memory in this way; a sanitizer would give its own.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return failing_new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -114,6 +114,13 @@ TEST_F(CModel, InfoIsTheJsonOfTheCommand) {
   parts.options = 1;
   EXPECT_TRUE(info(&parts).contains("options"));
   EXPECT_FALSE(info(&parts).contains("graphs"));
+  EXPECT_FALSE(info(&parts).contains("sharing"));
+  parts.sharing = 1;
+  const auto sharing = info(&parts)["sharing"];
+  EXPECT_EQ(sharing["records"].size(), 7U);
+  EXPECT_EQ(sharing["targets"].size(), 4U);
+  EXPECT_EQ(sharing["totals"]["pages"].size(), 3U);
+  EXPECT_GT(sharing["totals"]["bytes_at_most"], 0);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   const auto layout = nlohmann::json::parse(text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
     return fatctx_layout_json(buffer, capacity, size, &error);
@@ -156,7 +163,7 @@ TEST_F(CModel, InfoListsTheTensorsOfAWeightBlobAsTheTableDoes) {
 
 TEST_F(CModel, InfoPartsOfAnotherAgeAreReadAsFarAsTheyGo) {
   const fatctx_container container = open();
-  fatctx_info_parts parts = {offsetof(fatctx_info_parts, options), 1, 77, 99};
+  fatctx_info_parts parts = {offsetof(fatctx_info_parts, options), 1, 77, 99, 1};
   const auto ask = [&](const fatctx_info_parts* given) {
     return fatctx_container_info_json(container, given, nullptr, 0, nullptr, &error);
   };

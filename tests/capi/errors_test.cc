@@ -297,6 +297,7 @@ TEST(CNames, NumbersThatAreNotListedAreUnknownAlsoBeyondTheEnum) {
   EXPECT_STREQ(fatctx_axis_id(1), "A1");
   EXPECT_STREQ(fatctx_access_path_name(0), "direct");
   EXPECT_STREQ(fatctx_access_path_name(2), "stitched");
+  EXPECT_STREQ(fatctx_access_path_name(3), "composed");
   EXPECT_STREQ(fatctx_access_path_name(256), "unknown");
   EXPECT_EQ(fatctx_record_type_from_name("thing"), 0U);
   EXPECT_EQ(fatctx_record_type_from_name(nullptr), 0U);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/c_model.h"
+#include "support/chip_corpus.h"
 #include "support/gguf_file.h"
 #include "support/irpa_file.h"
 #include "support/safetensors_file.h"
@@ -109,6 +110,45 @@ TEST_F(CPacker, OptionsReachTheFile) {
   EXPECT_EQ(container.value().describe().value().name, "named");
   EXPECT_EQ(container.value().describe().value().options[0].owner, "cpu");
   EXPECT_EQ(fatctx_packer_close(sealed, &error), FATCTX_OK);
+}
+
+TEST_F(CPacker, SharingByBytesMakesRecipesThatAreStreamed) {
+  const auto corpus = support::make_chip_corpus(1, {.tensors = 4});
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  options.sharing = FATCTX_SHARING_BYTES;
+  const fatctx_packer by_bytes = create(&options);
+  for (const std::size_t chip : {0U, 2U}) {
+    auto record = opaque(chip == 0 ? "one" : "two");
+    record.bytes = corpus.chips[chip].data();
+    record.size = corpus.chips[chip].size();
+    ASSERT_EQ(fatctx_packer_add(by_bytes, &record, &error), FATCTX_OK);
+  }
+  auto report = sized<fatctx_pack_report>();
+  ASSERT_EQ(fatctx_packer_publish(by_bytes, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
+  EXPECT_LT(report.stored_bytes, corpus.chips[0].size() + 100'000);
+  EXPECT_EQ(fatctx_packer_close(by_bytes, &error), FATCTX_OK);
+
+  fatctx_container container = {};
+  ASSERT_EQ(fatctx_container_open(path.c_str(), nullptr, &container, &error), FATCTX_OK) << text_of(error);
+  std::uint32_t recipes = 0;
+  for (const char* name : {"one", "two"}) {
+    auto info = sized<fatctx_record_info>();
+    ASSERT_EQ(fatctx_container_find(container, name, &info, &error), FATCTX_OK);
+    EXPECT_EQ(info.codec, static_cast<std::uint32_t>(FATCTX_CODEC_NONE));
+    EXPECT_EQ(info.supported, 1U);
+    recipes += info.recipe;
+    support::Bytes bytes;
+    const auto take = [](void* user, const void* data, std::uint64_t size) -> std::int32_t {
+      const auto* from = static_cast<const std::byte*>(data);
+      static_cast<support::Bytes*>(user)->insert(static_cast<support::Bytes*>(user)->end(), from, from + size);
+      return 0;
+    };
+    EXPECT_EQ(fatctx_container_stream(container, info.id, take, &bytes, &error), FATCTX_OK) << text_of(error);
+    EXPECT_TRUE(bytes == corpus.chips[name[0] == 'o' ? 0 : 2]);
+  }
+  EXPECT_EQ(recipes, 1U);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
 TEST_F(CPacker, ProgressIsToldAndMayStopTheWork) {

@@ -1,4 +1,4 @@
-"""docs/cli.md and the help texts show commands that exist as cases, and answers that the cases check."""
+"""docs/cli.md, docs/sharing.md and the help texts show commands that exist as cases, and answers that the cases check."""
 
 import pathlib
 import re
@@ -12,6 +12,7 @@ sys.path.insert(0, str(HERE))
 from run_cases import CASES, json_matches, matches, text_matches  # noqa: E402
 
 PAGE = HERE.parents[1] / "docs" / "cli.md"
+PAGES = [PAGE, HERE.parents[1] / "docs" / "sharing.md"]
 
 
 def read(file: pathlib.Path) -> str:
@@ -35,7 +36,7 @@ def commands_of(block: str) -> list[tuple[str, str]]:
 
 
 def shown() -> list[tuple[str, str]]:
-    return [pair for block in console_blocks(read(PAGE)) for pair in commands_of(block)]
+    return [pair for page in PAGES for block in console_blocks(read(page)) for pair in commands_of(block)]
 
 
 def answers_of(case: pathlib.Path) -> str:

@@ -47,6 +47,15 @@ void counted_delete(void* memory) noexcept {
 
 void* operator new(std::size_t size) { return counted_new(size); }
 void* operator new[](std::size_t size) { return counted_new(size); }
+// What sorts stably asks for memory in this way; a sanitizer would give its own.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return counted_new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept { counted_delete(memory); }
 void operator delete(void* memory) noexcept { counted_delete(memory); }
 void operator delete[](void* memory) noexcept { counted_delete(memory); }
 void operator delete(void* memory, std::size_t) noexcept { counted_delete(memory); }

@@ -361,6 +361,44 @@ inline constexpr Lie kTocLies[] = {
        f.append_slice(5, 8192, 4096);
      },
      ErrorCode::kMalformed, "F38"},
+    {"a recipe without a program",
+     [](auto& f) { f.append_record(RecordType::kOpaque, 0, 0).flags = kRecordRecipe; }, ErrorCode::kMalformed, "F39",
+     "without a program"},
+    {"a program in a payload segment",
+     [](auto& f) {
+       f.append_record(RecordType::kOpaque, 1, 100).flags = kRecordRecipe;
+       f.append_slice(5, 0, 100);
+     },
+     ErrorCode::kMalformed, "F39", "does not lie in a packed segment"},
+    {"a recipe that copies from a packed segment",
+     [](auto& f) {
+       f.append_record(RecordType::kOpaque, 2, 100 + f.segments[0].size).flags = kRecordRecipe;
+       f.append_slice(0, 0, 100);
+       f.append_slice(0, 0, f.segments[0].size);
+     },
+     ErrorCode::kMalformed, "F39", "source 0 of its recipe is not a whole payload segment"},
+    {"a recipe that copies from a part of a segment",
+     [](auto& f) {
+       f.append_record(RecordType::kOpaque, 3, 100 + f.segments[4].size + 4096).flags = kRecordRecipe;
+       f.append_slice(0, 0, 100);
+       f.append_slice(4, 0, f.segments[4].size);
+       f.append_slice(5, 0, 4096);
+     },
+     ErrorCode::kMalformed, "F39", "source 1 of its recipe is not a whole payload segment"},
+    {"a recipe with a source there twice",
+     [](auto& f) {
+       f.append_record(RecordType::kOpaque, 3, 100 + 2 * f.segments[5].size).flags = kRecordRecipe;
+       f.append_slice(0, 0, 100);
+       f.append_slice(5, 0, f.segments[5].size);
+       f.append_slice(5, 0, f.segments[5].size);
+     },
+     ErrorCode::kMalformed, "F39", "ascending order"},
+    {"slices of a recipe that do not add up",
+     [](auto& f) {
+       f.append_record(RecordType::kOpaque, 1, 100).flags = kRecordRecipe;
+       f.append_slice(0, 0, 99);
+     },
+     ErrorCode::kMalformed, "F38"},
     {"slices that do not add up", [](auto& f) { f.slices[0].size = f.slices[0].size - 1; }, ErrorCode::kMalformed,
      "F38"},
     {"a record that is less aligned than it says", [](auto& f) { f.records[6].alignment_log2 = 12; },

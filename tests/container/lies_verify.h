@@ -6,6 +6,7 @@
 
 #include "container/lie.h"
 #include "container/tensor_table_format.h"
+#include "support/recipe_file.h"
 
 namespace fatctx::container {
 
@@ -55,7 +56,26 @@ inline void flip(support::HostileFile& file, std::uint64_t offset) {
   file.at_last = [offset](support::Bytes& bytes) { bytes.at(static_cast<std::size_t>(offset)) ^= std::byte{4}; };
 }
 
+// The record is the sample's weights by a recipe of one step.
+inline void weights_by_recipe(support::HostileFile& file, support::ProgramText program) {
+  support::add_recipe(file, program.bytes(), support::Bytes(150'000));
+}
+
 inline constexpr Lie kVerifyLies[] = {
+    {"a recipe that leaves its source", [](auto& f) { weights_by_recipe(f, support::ProgramText().copy(150'000, 1)); },
+     ErrorCode::kMalformed, "F39"},
+    {"a recipe that does not read its source",
+     [](auto& f) { weights_by_recipe(f, support::ProgramText().fill(150'000, 1)); }, ErrorCode::kMalformed, "F39"},
+    {"a recipe of too many steps",
+     [](auto& f) {
+       support::ProgramText program;
+       program.copy(150'000, 0).head.step_count = 150'000 / 64 + 17;
+       weights_by_recipe(f, program);
+     },
+     ErrorCode::kLimitExceeded, "F42"},
+    {"a recipe with an empty step",
+     [](auto& f) { weights_by_recipe(f, support::ProgramText().fill(0, 1).copy(150'000, 0)); }, ErrorCode::kMalformed,
+     "F42"},
     {"prologue copy 0 damaged", [](auto& f) { flip(f, 0x0020); }, ErrorCode::kChecksumMismatch, "F2"},
     {"prologue copy 1 damaged", [](auto& f) { flip(f, 0x8fff); }, ErrorCode::kChecksumMismatch, "F2"},
     {"slot A0 damaged", [](auto& f) { flip(f, 0x1000); }, ErrorCode::kChecksumMismatch, "F6"},

@@ -9,6 +9,7 @@
 
 #include "container/lies_toc.h"
 #include "container/open.h"
+#include "container/pieces.h"
 #include "container/record_stream.h"
 #include "container/verify.h"
 #include "support/memory_file.h"
@@ -35,7 +36,7 @@ Result<OpenedToc> open_changed(void (*change)(HostileFile&)) {
   return open_bytes(file.bytes());
 }
 
-TEST(Toc, HandsOutRecordsOfSeveralSlicesButNoRecipes) {
+TEST(Toc, HandsOutRecordsOfSeveralSlicesAndReadsRecipes) {
   const auto add = [](HostileFile& f) -> RecordEntry& {
     auto& record = f.append_record(RecordType::kOpaque, 2, 4096 + 100);
     f.append_slice(5, 8192, 4096);
@@ -45,13 +46,23 @@ TEST(Toc, HandsOutRecordsOfSeveralSlicesButNoRecipes) {
   HostileFile plain(support::unsealed_sample());
   (void)add(plain);
   HostileFile recipe(support::unsealed_sample());
-  add(recipe).flags = kRecordRecipe;
+  auto& entry = recipe.append_record(RecordType::kOpaque, 2, 100 + recipe.segments[5].size);
+  entry.flags = kRecordRecipe;
+  entry.codec = kCodecLz4Frame;
+  entry.logical_size = kMaxColdRecordSize + 1;
+  recipe.append_slice(0, 3, 100);
+  recipe.append_slice(5, 0, recipe.segments[5].size);
   const auto pieces = open_bytes(plain.bytes());
   ASSERT_TRUE(is_ok(pieces));
   EXPECT_TRUE(pieces.value().toc.records.back().supported);
   const auto program = open_bytes(recipe.bytes());
   ASSERT_TRUE(is_ok(program));
-  EXPECT_FALSE(program.value().toc.records.back().supported);
+  const RecordInfo& made = program.value().toc.records.back();
+  EXPECT_TRUE(made.supported);
+  EXPECT_TRUE(made.recipe);
+  EXPECT_EQ(made.codec, Codec::kNone) << "what is compressed is the program";
+  EXPECT_FALSE(pieces.value().toc.records.back().recipe);
+  EXPECT_TRUE(pieces_of(program.value().toc, made).empty()) << "its slices are not its bytes";
 }
 
 TEST(Toc, ListsWhatItCannotHandOut) {
@@ -61,14 +72,15 @@ TEST(Toc, ListsWhatItCannotHandOut) {
     const char* why;
   };
   const Row rows[] = {
-      {"a recipe",
+      {"a recipe whose program has an unknown codec",
        [](auto& f) {
          auto& record = f.append_record(RecordType::kOpaque, 1, 100);
-         record.flags = kRecordRecipe;
+         record.flags = kRecordRecipe | kRecordIgnorable;
+         record.codec = 9;
          record.logical_size = std::uint64_t{1} << 33;
-         f.append_slice(5, 0, 100);
+         f.append_slice(0, 0, 100);
        },
-       "recipe"},
+       "compressed"},
       {"an unknown codec of an ignorable record",
        [](auto& f) {
          auto& record = f.append_record(RecordType::kSourceModel, 1, 100);

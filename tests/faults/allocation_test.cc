@@ -92,6 +92,11 @@ void operator delete[](void* memory, std::size_t) noexcept { checked_delete(memo
 void operator delete(void* memory, std::align_val_t) noexcept { checked_delete(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { checked_delete(memory); }
 
+// protobuf leaks the element it was about to add to a repeated field when there is no memory for the field. The leak
+// checker of the sanitizers asks for this name.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:google::protobuf::"; }
+
 namespace fatctx {
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <memory>
 #include <string>
 
 #include "support/temp_dir.h"
@@ -13,17 +12,19 @@ namespace fatctx::faults {
 // Goes with the process that made it, and not when a forked child of it ends.
 class ProcessFolder {
  public:
-  ProcessFolder() = default;
+  ProcessFolder() {}
   ~ProcessFolder() {
-    if (::getpid() != maker_) (void)folder_.release();
+    if (::getpid() == maker_) folder_.~TempDir();
   }
   ProcessFolder(const ProcessFolder&) = delete;
   ProcessFolder& operator=(const ProcessFolder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_->file(name); }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
 
  private:
   pid_t maker_ = ::getpid();
-  std::unique_ptr<support::TempDir> folder_ = std::make_unique<support::TempDir>();
+  union {
+    support::TempDir folder_{};  // in a union, so that a child does not destroy it
+  };
 };
 
 }  // namespace fatctx::faults

@@ -16,6 +16,7 @@
 #include "fatctx/range_access.h"
 #include "fatctx/trace.h"
 #include "faults/process_folder.h"
+#include "support/chip_corpus.h"
 #include "support/sliced_container.h"
 
 namespace fatctx::faults {
@@ -71,6 +72,68 @@ std::string sliced_file() {
   return path;
 }
 
+// Two inputs of the same bytes, and a container in which one of them is a recipe; made before anything fails.
+struct RecipeFiles {
+  ProcessFolder folder;
+  std::string one = folder.file("one");
+  std::string two = folder.file("two");
+  std::string packed = folder.file("recipes.fatctx");
+
+  RecipeFiles() {
+    support::Bytes bytes = support::pattern(150'000, 41);
+    support::write_file(one, bytes);
+    bytes.insert(bytes.begin(), 100, std::byte{1});
+    support::write_file(two, bytes);
+    if (!pack_to(packed).ok()) throw std::runtime_error("the test could not pack its file");
+  }
+  [[nodiscard]] Result<PackReport> pack_to(const std::string& path) const {
+    PackOptions options;
+    options.overwrite = true;
+    options.sharing = Sharing::kBytes;
+    Packer packer(options);
+    for (const std::string* input : {&one, &two}) {
+      PackRecord record = support::plain_record(RecordType::kOpaque, input == &one ? "one" : "two", {});
+      record.source.path = *input;
+      FATCTX_TRY(packer.add(std::move(record)));
+    }
+    return packer.publish(path);
+  }
+};
+
+const RecipeFiles& recipe_files() {
+  static const RecipeFiles files;
+  return files;
+}
+
+// Two chips of one family that share their bytes; likewise.
+const std::string& chips_file() {
+  static const ProcessFolder folder;
+  static const std::string path = [] {
+    std::string made = folder.file("chips.fatctx");
+    const support::ChipCorpus corpus = support::make_chip_corpus(3, {.tensors = 4});
+    PackOptions options;
+    options.sharing = Sharing::kBytes;
+    support::write_file(made, support::packed_bytes({support::binary_record("chip 0", "x86-64-v2", corpus.chips[0]),
+                                                     support::binary_record("chip 2", "x86-64-v3", corpus.chips[2])},
+                                                    options));
+    return made;
+  }();
+  return path;
+}
+
+Result<std::string> composed(const std::string& path) {
+  FATCTX_ASSIGN(const Container container, Container::open(path, {.max_copied_bytes = std::uint64_t{1} << 30}));
+  for (const RecordInfo& record : container.records()) {
+    if (!record.recipe) continue;
+    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
+    if (view.access_path() != AccessPath::kComposed) return Error{ErrorCode::kInternal, "it is a copy"};
+    FATCTX_ASSIGN(const PrefetchReport report, container.prefetch(record.id));
+    FATCTX_ASSIGN(const ReleaseReport released, container.release(record.id, {.keep_cached = true}));
+    return digest(view.bytes()) + std::to_string(report.done_bytes) + std::to_string(released.asked_bytes);
+  }
+  return Error{ErrorCode::kInternal, "no record is a recipe"};
+}
+
 struct CloseFile {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
 };
@@ -122,6 +185,8 @@ Result<std::string> traced(const std::string& path) {
 
 std::vector<Way> ways() {
   const std::string sliced = sliced_file();
+  const RecipeFiles& recipes = recipe_files();
+  const std::string chips = chips_file();
   const auto opened = [](const std::string& path, const std::function<Result<std::string>(const Container&)>& use) {
     return [path, use]() -> Result<std::string> {
       FATCTX_ASSIGN(const Container container, Container::open(path));
@@ -169,6 +234,7 @@ std::vector<Way> ways() {
          return digest(view.bytes()) + std::to_string(report.done_bytes);
        },
        static_cast<int>(2 * support::kSlicedGranules)},
+      {"composed views", [chips](const std::string&) { return composed(chips); }, 20},
       {"extract a record of several slices",
        [sliced](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(sliced));
@@ -289,6 +355,27 @@ std::vector<Way> ways() {
          return std::to_string(std::filesystem::file_size(path + ".packed"));
        },
        15},
+      {"pack with sharing by bytes",
+       [&recipes](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const PackReport report, recipes.pack_to(path + ".packed"));
+         return std::to_string(report.stored_bytes) + " " + report.uuid;
+       },
+       25},
+      {"extract and verify recipes",
+       [&recipes](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(recipes.packed));
+         std::string text;
+         for (const char* name : {"one", "two"}) {
+           FATCTX_ASSIGN(const RecordInfo record, container.find(name));
+           FATCTX_TRY(extract_record(container, record.id, path + ".out", true));
+           text += std::to_string(std::filesystem::file_size(path + ".out")) + " ";
+           FATCTX_ASSIGN(const VerifyReport report, container.verify_record(record.id));
+           FATCTX_ASSIGN(const std::string checked, report_text(report));
+           text += checked + " ";
+         }
+         return text;
+       },
+       30},
   };
   for (Way& way : import_ways()) all.push_back(std::move(way));
   return all;

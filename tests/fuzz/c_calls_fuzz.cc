@@ -368,7 +368,7 @@ void Program::use_containers(std::uint8_t which) {
     }
     case 6: {
       const std::uint32_t choice = input_.byte();
-      fatctx_info_parts parts = {sizeof parts, choice & 1, choice & 2, choice / 4 % 9};
+      fatctx_info_parts parts = {sizeof parts, choice & 1, choice & 2, choice / 4 % 9, choice & 1};
       return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
         return fatctx_container_info_json(container, &parts, buffer, capacity, size, &error_);
       });

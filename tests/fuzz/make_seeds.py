@@ -215,6 +215,52 @@ def tensor_table() -> Seeds:
     }
 
 
+def recipe() -> Seeds:
+    def varint_of(number: int) -> bytes:
+        out = b""
+        while number > 127:
+            out, number = out + bytes([number & 127 | 128]), number >> 7
+        return out + bytes([number])
+
+    def copy(size: int, difference: int) -> bytes:
+        return varint_of(size << 2) + varint_of(2 * difference if difference >= 0 else -2 * difference - 1)
+
+    def literal(size: int) -> bytes:
+        return varint_of(size << 2 | 1)
+
+    def fill(size: int, byte: int) -> bytes:
+        return varint_of(size << 2 | 2) + bytes([byte])
+
+    def seed(size: int, sources: list[int], steps: list[bytes], literals: bytes = b"", count: int | None = None,
+             version: int = 1) -> bytes:
+        body = b"".join(steps)
+        head = b"CTXR" + struct.pack("<HHQQQ", version, 0, len(steps) if count is None else count, len(body), len(literals))
+        said = size.to_bytes(4, "little") + bytes([len(sources)]) + b"".join(
+            (source - 1).to_bytes(3, "little") for source in sources)
+        return said + head + body + literals
+
+    good = seed(12_007, [9000, 9000], [copy(8192, 0), literal(7), copy(3000, 2000), fill(808, 0)], b"between")
+    return {
+        "every-kind": good,
+        "fill-only": seed(2**32 - 1, [], [fill(2**32 - 1, 7)]),
+        "back-and-forth": seed(300, [1000], [copy(100, 500), copy(100, -400), copy(100, 600)]),
+        "over-a-border": seed(600, [300, 300], [copy(300, 0), copy(300, 0)]),
+        "same-bytes-twice": seed(400, [100], [copy(100, 0), copy(100, -100), copy(100, -100), copy(100, -100)]),
+        "whole-pages": seed(40_960, [65_536], [copy(8192, 0), fill(4096, 1), copy(28_672, 4096)]),
+        "leaves-its-source": seed(200, [100], [copy(200, 0)]),
+        "could-be-one": seed(200, [1000], [copy(100, 0), copy(100, 0)]),
+        "long-number": seed(4, [], [b"\x92\x00\x01"]),
+        "empty-step": seed(10, [], [fill(0, 1), fill(10, 1)]),
+        "unread-source": seed(10, [5, 6], [copy(5, 0), fill(5, 1)]),
+        "too-many-steps": seed(18, [], [fill(1, number % 2) for number in range(18)]),
+        "newer-version": seed(10, [], [fill(10, 1)], version=2),
+        "wrong-count": seed(10, [], [fill(10, 1)], count=2),
+        "cut": good[:-1],
+        "trailing": good + b"x",
+        "unused-literals": seed(10, [], [fill(10, 1)], b"left"),
+    }
+
+
 def xxh32_short(data: bytes) -> int:
     """xxHash-32, seed 0, of less than 16 bytes: what lz4 frames check their own header with."""
     mask = 0xFFFFFFFF
@@ -539,7 +585,7 @@ def c_calls() -> Seeds:
 
 
 TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, dlc, gguf, irpa, lz4,
-                                            manifest, safetensors, tensor_table, toc, words)}
+                                            manifest, recipe, safetensors, tensor_table, toc, words)}
 
 
 def main() -> None:

@@ -121,8 +121,10 @@ TEST_F(StitchedRegion, IsReadOnlySharedAndLeftOutOfCoreDumps) {
 }
 
 TEST_F(StitchedRegion, PiecesBehindTheEndOfTheFileAreRefused) {
-  const std::size_t before = lines_of_maps();
   const std::vector<FilePiece> pieces = {pages(0, 1), pages(kPages - 1, 2)};
+  // The heap of a sanitizer maps for the first error, and for the first count.
+  EXPECT_TRUE(fails_with(map(pieces), ErrorCode::kTruncated) && lines_of_maps() > 0);
+  const std::size_t before = lines_of_maps();
   EXPECT_TRUE(fails_with(map(pieces), ErrorCode::kTruncated));
   EXPECT_EQ(lines_of_maps(), before);
 }

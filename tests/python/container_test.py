@@ -1,5 +1,6 @@
 """Opening, listing, viewing and checking a container."""
 
+import json
 import os
 import threading
 import time
@@ -21,6 +22,25 @@ def test_the_report_says_what_was_opened(small):
     assert report.file_size == small.stat().st_size and report.committed_end <= report.file_size
     assert len(report.uuid) == 36 and len(report.toc_hash) == 32 and report.verify == "record_on_acquire"
     assert str(small) in repr(container) and "generation 1" in repr(report)
+
+
+def test_info_is_json_and_says_what_is_shared_when_it_is_asked(tmp_path):
+    weights = np.random.default_rng(4).bytes(200_000)
+    chips = {f"v{70 + i}": np.random.default_rng(i).bytes(8192) + weights for i in range(3)}
+    records = [fatctx.PackRecord("context_binary", arch, code, backend="htp", arch=arch) for arch, code in chips.items()]
+    stored = {}
+    for how in ("pages", "off"):
+        fatctx.pack(tmp_path / how, records, sharing=how)
+        container = fatctx.open(tmp_path / how)
+        assert "sharing" not in json.loads(container.info_json())
+        sharing = json.loads(container.info_json(sharing=True, graphs=True))["sharing"]
+        stored[how] = sharing["totals"]["stored_bytes"]
+        assert [target["alone_bytes"] for target in sharing["targets"]] == [208_192] * 3
+        assert sharing["totals"]["off_bytes"] - sharing["totals"]["pages"][0]["bytes"] >= 2 * 196_608
+        assert sharing["layout_groups"][0]["records"] != [] and len(sharing["layout_groups"]) == 1
+    assert stored["off"] - stored["pages"] == 2 * len(weights)
+    fatctx.pack(tmp_path / "default", records)
+    assert (tmp_path / "default").read_bytes() == (tmp_path / "pages").read_bytes()
 
 
 def test_records_are_listed_with_their_keys(small_file):

@@ -1,5 +1,7 @@
 """Writing containers from Python."""
 
+import random
+
 import pytest
 
 import fatctx
@@ -26,6 +28,20 @@ def test_equal_records_are_stored_once(tmp_path):
     container = fatctx.open(tmp_path / "twice.fatctx")
     assert container.acquire("a").address == container.acquire("b").address
     assert bytes(container.acquire("b")) == body
+
+
+def test_records_of_the_same_bytes_become_recipes(tmp_path):
+    """Shows S3.70."""
+    body = random.Random(1).randbytes(300_000)
+    bodies = {"plain": body, "moved": b"in front" + body, "longer": body[:200_001] + bytes(5_000) + body[200_001:]}
+    report = fatctx.pack(tmp_path / "r.fatctx", [fatctx.PackRecord("opaque", *one) for one in bodies.items()],
+                         sharing="bytes")
+
+    assert report.stored_bytes < 320_000
+    container = fatctx.open(tmp_path / "r.fatctx")
+    assert {name: container.read(name) for name in bodies} == bodies
+    assert sorted(container.record(name).recipe for name in bodies) == [False, True, True]
+    assert not container.verify().findings
 
 
 def test_a_source_may_be_a_path_or_any_buffer(tmp_path):
@@ -80,7 +96,6 @@ def test_a_record_that_cannot_be_is_refused_at_once(make, kind, text):
     ([("opaque", "a/b", b"x")], {}, fatctx.InvalidArgument),
     ([("opaque", "a", b"x"), ("opaque", "a", b"y")], {}, fatctx.Exists),
     ([("opaque", "a", "/no/such/file")], {}, FileNotFoundError),
-    ([("opaque", "a", b"x")], {"sharing": "bytes"}, fatctx.Unsupported),
     ([("opaque", "a", b"x")], {"sharing": "some"}, fatctx.InvalidArgument),
     ([("opaque", "a", b"x")], {"extent_log2": 17}, fatctx.InvalidArgument),
 ])
@@ -97,10 +112,12 @@ def test_equal_pages_are_stored_once_as_often_as_the_caller_allows(tmp_path):
     path = tmp_path / "s.fatctx"
     report = fatctx.pack(path, records, sharing="pages")
     assert report.shared_bytes == 16 * 4096
-    with fatctx.open(path) as container:
-        view = container.acquire("second")
-        assert bytes(view) == b"".join(page[30:] + page[:16]) and view.access_path == "stitched"
-        view.close()
+    container = fatctx.open(path)
+    views = {name: container.acquire(name) for name in ("first", "second")}
+    assert bytes(views["first"]) == b"".join(page[:25]) and bytes(views["second"]) == b"".join(page[30:] + page[:16])
+    # The content decides which of them is stored whole.
+    assert sorted(view.access_path for view in views.values()) == ["direct", "stitched"]
+    del container, views
     assert fatctx.pack(path, records, sharing="pages", max_pieces=1, overwrite=True).shared_bytes == 0
     with pytest.raises(fatctx.InvalidArgument, match="max_pieces"):
         fatctx.pack(path, records, sharing="pages", max_pieces=0, overwrite=True)

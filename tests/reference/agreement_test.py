@@ -19,7 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, 
 
 import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
+from reference_frame import frame  # noqa: E402
 from reference_mutations import grown, mutations  # noqa: E402
+from reference_recipe import program  # noqa: E402
+from reference_toc import RECIPE  # noqa: E402
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v0"
 COUNT = 2000
@@ -57,22 +60,29 @@ def bases(tmp_path_factory) -> dict[str, bytes]:
 def make_bases(folder: Path) -> dict[str, bytes]:
     made = {path.stem: path.read_bytes() for path in sorted(GOLDEN.glob("*.fatctx"))}
     fatctx.pack(folder / "packed", records("license"), model_name="packed")
+    chips = [fatctx.PackRecord("opaque", f"chip{number}", pattern(90_000, 77)[number * 256:] + pattern(900, number))
+             for number in range(3)]
+    fatctx.pack(folder / "recipes", records("license") + chips, model_name="recipes", sharing="bytes")
+    made["recipes"] = (folder / "recipes").read_bytes()
     made["packed"] = (folder / "packed").read_bytes()
     shared = random.Random(SEED).randbytes(100_000)
     chips = [fatctx.PackRecord("context_binary", f"chip {seed}", pattern(8192, seed) + shared, group="chips",
                                unit="main", backend="htp", arch=f"v{seed}") for seed in (73, 75)]
     fatctx.pack(folder / "pages", records("license") + chips, sharing="pages", model_name="pages")
     made["pages"] = (folder / "pages").read_bytes()
-    names = ("dead", "pieces", "unknown", "recipe", "coded")
-    fatctx.pack(folder / "large", records(*names), model_name="grown")
-    made["grown"] = grown(reference.read((folder / "large").read_bytes()), *names)
+    names = ("dead", "pieces", "unknown", "recipe", "coded", "packed recipe", "spare")
+    text = program(("copy", 500, 66_000), ("literal", b"in between"), ("copy", 66_000, 7), ("fill", 900, 0x55))
+    small = [fatctx.PackRecord("opaque", name, data) for name, data in (
+        ("program", text), ("program frame", frame(b"", text)))]
+    fatctx.pack(folder / "large", records(*names) + small, model_name="grown")
+    made["grown"] = grown(reference.read((folder / "large").read_bytes()), *names[:6])
     return made
 
 
 def library_says(path: Path) -> dict:
     """The answer of the library: a refusal, or everything that it hands out."""
     try:
-        container = fatctx.open(path)
+        container = fatctx.open(path, max_copied_bytes=1 << 40)  # recipes are built
     except fatctx.Error as error:
         return {"refused": {(error.code.name.lower(), error.rule)}}
     report = container.report
@@ -98,8 +108,8 @@ def library_record(container, record) -> dict:
                     "features": key.features, "variant": key.variant, "soc": key.qnn_soc, "vtcm": key.vtcm_mb,
                     "generic": key.generic, "sdk": numbers(key.sdk), "api": numbers(key.api),
                     "blob": numbers(key.blob)},
-            "codec": record.codec, "tensors": tensors, "bytes": answer(lambda: bytes(container.acquire(record.id))),
-            "yields": answer(lambda: container.read(record.id)) if record.codec != "none" else None}
+            "codec": record.codec, "recipe": record.recipe, "tensors": tensors, "bytes": answer(lambda: bytes(container.acquire(record.id))),
+            "yields": answer(lambda: container.read(record.id)) if record.codec != "none" or record.recipe else None}
 
 
 def numbers(version: str | None) -> list[int] | None:
@@ -140,7 +150,8 @@ def reference_says(data: bytes) -> dict:
     said["degraded"] = len(said["degraded"])
     for shown, record in zip(said["records"], container.tables.records):
         shown["bytes"] = answer(lambda: reference.acquire(container, record))
-        shown["yields"] = answer(lambda: reference.read_record(container, record)) if record.codec else None
+        stored_otherwise = record.codec or record.flags & RECIPE
+        shown["yields"] = answer(lambda: reference.read_record(container, record)) if stored_otherwise else None
         if isinstance(shown["tensors"], list):  # Python does not tell which tensors are aliases.
             shown["tensors"] = [{key: tensor[key] for key in tensor if key != "alias"} for tensor in shown["tensors"]]
         elif isinstance(shown["tensors"], str):

@@ -20,7 +20,7 @@ from reference_fields import RECORD_TYPES, VERSION, Findings, Refused
 from reference_header import read_header
 from reference_payload import acquire, description_of, tensors_of
 from reference_payload import read as read_record
-from reference_toc import MUST_MAP, NAME_FIELDS, WEIGHT_BLOB, read_toc_tables, version_numbers
+from reference_toc import MUST_MAP, NAME_FIELDS, RECIPE, WEIGHT_BLOB, read_toc_tables, version_numbers
 
 __all__ = ["Container", "Refused", "acquire", "description_of", "dump", "examine", "read", "read_record", "tensors_of"]
 
@@ -85,7 +85,8 @@ def dump_record(container: Container, record) -> dict:
         "stored": record.stored_size,
         "slices": record.slice_count,
         "offset": record.first_byte or 0,
-        "codec": CODECS.get(record.codec, "unknown"),
+        "codec": "none" if record.flags & RECIPE else CODECS.get(record.codec, "unknown"),
+        "recipe": bool(record.flags & RECIPE),
         "must_map": bool(record.flags & MUST_MAP),
         "hash": record.logical_hash.hex(),
         "key": dump_key(key or NO_KEY),

@@ -90,6 +90,7 @@ GENERATION = Struct(80, "number:8 toc_offset:8 toc_size:8 committed_end:8 toc_ha
 TENSOR_TABLE = Struct(64, "magic:4 version:2 entry_size:2 count:4 reserved0:4! blob_size:8 names_size:8 reserved1:32!")
 TENSOR = Struct(96, """name_offset:4 name_size:2 dtype:2 rank:1 flags:1 reserved0:2! reserved1:4! offset_in_blob:8
     size_bytes:8 dims:64""")
+RECIPE_HEADER = Struct(32, "magic:4 version:2 reserved:2! step_count:8 steps_size:8 literals_size:8")
 
 MAGIC = bytes.fromhex("894354580d0a1a0a")
 HEADER_SIZE = 65_536

@@ -157,9 +157,10 @@ def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
     return read(bytes(file.data)), frame_yields
 
 
-def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str) -> bytes:
+def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str, packed_recipe: str) -> bytes:
     """What later writers make: an appended file with a DEAD segment, an earlier generation, a record of several slices
-    out of order, and records that this version only lists. Each name is that of an opaque record of the base."""
+    out of order, records that this version only lists, and recipes over their own segments, whose programs are the
+    records "program" and "program frame". Each name is that of an opaque record of the base."""
     base, frame_yields = with_frame(base, coded.encode())
     draft = Draft(base)
     tables, by_name = draft.tables, {record.name.decode(): record for record in draft.tables.records}
@@ -176,8 +177,14 @@ def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, co
     by_name[pieces].logical_hash = hash_of(b"".join(bytes_of_slice(base, entry) for entry in by_name[pieces].slices))
     by_name[pieces].alignment_log2 = base.header.prologue.granule_log2
     by_name[unknown].type, by_name[unknown].flags = 99, 1
-    by_name[recipe].flags |= 4
-    by_name[recipe].logical_size *= 3
+    for name, program, codec in ((recipe, "program", 0), (packed_recipe, "program frame", LZ4)):
+        entry, text = by_name[name], by_name[program].slices[0]
+        entry.flags, entry.codec, entry.alignment_log2 = entry.flags | RECIPE, codec, 6
+        entry.slices = [text, entry.slices[0]]
+        entry.stored_size = text.size + entry.slices[1].size
+        entry.logical_size = 500 + 10 + 66_000 + 900
+        source = bytes_of_slice(base, entry.slices[1])
+        entry.logical_hash = hash_of(source[66_000:66_500] + b"in between" + source[7:66_007] + bytes([0x55]) * 900)
     by_name[coded].codec = LZ4
     by_name[coded].logical_size, by_name[coded].logical_hash = len(frame_yields), hash_of(frame_yields)
     for key in tables.keys:
@@ -338,6 +345,19 @@ def frame_field(rng: random.Random, file: Editable) -> str:
     return said
 
 
+def program_field(rng: random.Random, file: Editable) -> str:
+    """A program with right leaves: another header, step or literal."""
+    records = [record for record in file.base.tables.records if record.flags & RECIPE]
+    if not records:
+        return frame_field(rng, file)
+    record = rng.choice(records)
+    size = record.slices[0].size
+    at = rng.choice([rng.randrange(min(size, 32)), rng.randrange(size), min(size - 1, 32 + rng.randrange(16))])
+    file.data[record.first_byte + at] = overwritten(rng, file.data[record.first_byte + at], 1, []) % 256
+    file.rehash_segment(record.slices[0].segment)
+    return f"record {record.record_id}: byte {at} of its program"
+
+
 def raw_byte(rng: random.Random, file: Editable) -> str:
     """A flipped bit or another byte, and no hash knows of it."""
     segments, toc = file.base.tables.segments, file.toc_size
@@ -407,8 +427,8 @@ def copies(rng: random.Random, file: Editable) -> str:
 
 # What is drawn, and how often. All but the last three renew every hash.
 KINDS: dict[Callable[[random.Random, Editable], str], int] = {
-    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, raw_byte: 12,
-    cut_or_longer: 6, copies: 6}
+    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, program_field: 10,
+    raw_byte: 12, cut_or_longer: 6, copies: 6}
 
 
 def mutations(bases: dict[str, bytes], count: int, seed: int) -> Iterator[Mutation]:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from reference_fields import DTYPES, TENSOR, TENSOR_TABLE, Findings, Refused, hash_of
 from reference_frame import Broken, RanOut, yielded
+from reference_recipe import made
 from reference_toc import LZ4, RECIPE, WEIGHT_BLOB, check_text, leaf_count
 
 LEAF = 65_536
@@ -17,14 +18,16 @@ BAD_LEAF = "bytes do not match their leaf"
 
 
 def only_listed(record) -> bool:
-    return not 1 <= record.type <= 7 or record.codec > LZ4 or bool(record.flags & RECIPE)
+    return not 1 <= record.type <= 7 or record.codec > LZ4
 
 
 def acquire(container, record) -> bytes:
-    """The bytes of a record as a view shows them, after every leaf under them was checked, and of a record of several
-    slices that zeros follow in its last granule."""
-    if only_listed(record) or record.codec:
+    """The bytes of a record as a view shows them, after every leaf under them was checked; of a record of several
+    slices also that zeros follow in its last granule."""
+    if only_listed(record) or (record.codec and not record.flags & RECIPE):
         raise Refused("unsupported", None, None, f"record {record.record_id} has no view")
+    if record.flags & RECIPE:
+        return read(container, record)
     data = b"".join(checked_slice(container, entry) for entry in record.slices)
     if len(record.slices) > 1:
         last = record.slices[-1]
@@ -37,10 +40,13 @@ def acquire(container, record) -> bytes:
 
 
 def read(container, record) -> bytes:
-    """The bytes that a coded record yields (F41). It is read leaf by leaf, so that a frame may turn out to be broken
+    """The bytes that a recipe makes, or those that a coded record yields (F41). It is read leaf by leaf, so that a frame may turn out to be broken
     before a later leaf does; either may be named then, and both are in `all`."""
     if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
+    if record.flags & RECIPE:
+        return made(container, record, lambda *place: checked_slice(container, SimpleNamespace(
+            **dict(zip(("segment", "offset_in_segment", "size"), place)))))
     findings = Findings()
     stored = b""
     for entry in record.slices:
@@ -67,10 +73,10 @@ def read(container, record) -> bytes:
 
 def read_whole(container, record) -> bytes:
     """The bytes of a tensor table or a description; their own hash is checked instead of leaves, unless they have a
-    codec."""
+    codec or are made."""
     if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
-    if record.codec:
+    if record.codec or record.flags & RECIPE:
         return read(container, record)
     data = b"".join(bytes_of_slice(container, entry) for entry in record.slices)
     if hash_of(data) != record.logical_hash:

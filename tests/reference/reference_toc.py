@@ -227,6 +227,8 @@ def check_records(tables, header, names: Names, findings: Findings) -> None:
         next_slice += record.slice_count
         record.slices = slices[record.first_slice:next_slice]
         check_slices(record, what, segments, 1 << header.prologue.granule_log2, used, findings)
+        if record.flags & RECIPE:
+            check_recipe(record, what, segments, findings)
     if next_slice != len(slices):
         findings.add("F15", "a slice that belongs to no record")
     for entry in slices:
@@ -269,7 +271,7 @@ def check_record(record, what: str, findings: Findings) -> None:
 
 
 def check_slices(record, what: str, segments: list, granule: int, used: set[int], findings: Findings) -> None:
-    several = len(record.slices) > 1
+    several = len(record.slices) > 1 and not record.flags & RECIPE
     for number, entry in enumerate(record.slices):
         if entry.segment >= len(segments) or segments[entry.segment].kind not in (PAYLOAD, PACKED):
             findings.add("F38", f"{what}: a slice of no payload segment")
@@ -287,6 +289,23 @@ def check_slices(record, what: str, segments: list, granule: int, used: set[int]
                 findings.add("F21", f"{what}: its first byte is not aligned as it says")
     if sum(entry.size for entry in record.slices) != record.stored_size:
         findings.add("F38", f"{what}: its slices do not add up to its stored size")
+
+
+def check_recipe(record, what: str, segments: list, findings: Findings) -> None:
+    if not record.slices:
+        findings.add("F39", f"{what}: a recipe without a program")
+        return
+    of = [entry.segment for entry in record.slices]
+    if any(number >= len(segments) for number in of):
+        return  # F38
+    if segments[of[0]].kind != PACKED:
+        findings.add("F39", f"{what}: its program is not in a packed segment")
+    for entry in record.slices[1:]:
+        segment = segments[entry.segment]
+        if segment.kind != PAYLOAD or entry.offset_in_segment or entry.size != segment.size:
+            findings.add("F39", f"{what}: a source is no whole payload segment")
+    if any(before >= after for before, after in itertools.pairwise(of[1:])):
+        findings.add("F39", f"{what}: its sources do not ascend")
 
 
 def check_keys(tables, names: Names, findings: Findings) -> None:

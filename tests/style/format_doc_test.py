@@ -14,6 +14,7 @@ from checkout import ROOT, text_of
 PROGRAM = r"""
 #include <cstdio>
 #include "container/disk_format.h"
+#include "container/recipe_format.h"
 #include "container/rules.h"
 #include "container/tensor_table_format.h"
 #include "fatctx/layout.h"
@@ -45,6 +46,8 @@ int main() {
   limit("logical bytes of a record with a codec", kMaxColdRecordSize);
   limit("expansion of a codec, logical bytes per stored byte", kMaxExpansion);
   limit("expansion of a codec, bytes on top", kExpansionSlack);
+  limit("bytes of a recipe's program", kMaxRecipeSize);
+  limit("steps of a recipe", kMaxRecipeSteps);
   for (const auto& rule : kRules) {
     std::printf("rule %.*s %.*s\n", int(rule.id.size()), rule.id.data(), int(rule.text.size()), rule.text.data());
   }

@@ -18,13 +18,13 @@ struct LargePack {
 };
 
 // Packs `record` with a sparse file of kLargeInput bytes as its source.
-[[nodiscard]] inline LargePack pack_large_input(PackRecord record) {
+[[nodiscard]] inline LargePack pack_large_input(PackRecord record, PackOptions options = {}) {
   const TempDir folder;
   record.source.path = folder.file("sparse");
   write_file(record.source.path, pattern(1000, 1));
   std::filesystem::resize_file(record.source.path, kLargeInput);
   const PeakMemory peak;
-  auto report = pack({std::move(record)}, folder.file("out.fatctx"));
+  auto report = pack({std::move(record)}, folder.file("out.fatctx"), std::move(options));
   return {std::move(report), peak.grown_bytes()};
 }
 

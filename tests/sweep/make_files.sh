@@ -84,6 +84,13 @@ done
 fatctx pack -o shared-pages.fatctx --name chips --sharing pages --binary first.bin@cpu:x86-64-v2 \
   --binary second.bin@cpu:x86-64-v3 > /dev/null
 
+# Recipes: the same bytes as they are, with a word more in front, and with a hole in the middle.
+awk 'BEGIN { x = 7; for (i = 0; i < 8000; i++) { x = (x * 16807) % 2147483647; printf "%09d\n", x % 1000000000 } }' > base.bin
+{ echo 'another chip'; cat base.bin; } > moved.bin
+{ head -c 40000 base.bin; head -c 5000 /dev/zero; tail -c 39000 base.bin; } > hole.bin
+fatctx pack -o recipes.fatctx --name recipes --sharing bytes \
+  --binary base.bin@htp:v73 --binary moved.bin@htp:v75 --binary hole.bin@htp:v79 > /dev/null
+
 # Evidence and a wrapper model beside a binary with graphs.
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "pass %d: ok\n", i * i % 997 }' > evidence.log
 cat > evidence.json <<'JSON'

@@ -68,7 +68,7 @@ def changed(pointer: str, value) -> dict:
 
 # (JSON pointer, new value): one change of WHOLE each.
 GOOD = [
-    ("/sharing", GONE), ("/sharing", "off"), ("/sharing", "bytes"), ("/max_pieces", 1), ("/max_pieces", 65536),
+    ("/records/9/tensors/model", ["m.onnx", "n.onnx"]), ("/sharing", GONE), ("/sharing", "off"), ("/sharing", "bytes"), ("/max_pieces", 1), ("/max_pieces", 65536),
     ("/max_pieces", GONE), ("/granule", 4), ("/granule", 64), ("/granule", GONE),
     ("/group", GONE), ("/options", GONE), ("/options", {}), ("/name", "é/\t"), ("/records/2/name", "p 2\u00e9"),
     ("/records/0/codec", "none"), ("/records/1/codec", "none"), ("/records/6/codec", "none"), ("/records/4/codec", GONE),
@@ -126,7 +126,8 @@ BAD = [
     ("/records/2/tensors/ranges", []), ("/records/2/tensors/model", "m.onnx"), ("/records/7/tensors/shapes_from", "m.onnx"),
     ("/records/8/tensors/shapes_from", "m.onnx"), ("/records/8/tensors/ranges", []), ("/records/8/tensors/model", "m"),
     ("/records/8/tensors/format", "ranges"), ("/records/8/file", "a.gguf.bin"), ("/records/8/file", "a.GGUF"),
-    ("/records/9/tensors/model", GONE), ("/records/9/tensors/model", ""), ("/records/9/tensors/format", GONE),
+    ("/records/9/tensors/model", GONE), ("/records/9/tensors/model", ""), ("/records/9/tensors/model", []),
+    ("/records/9/tensors/model", [""]), ("/records/9/tensors/model", ["m.onnx", 1]), ("/records/9/tensors/format", GONE),
     ("/records/9/tensors/shapes_from", "m.onnx"), ("/records/2/tensors/shapes_from", ""), ("/records/2/tensors/shape_from", "m"),
     ("/records/0/tensors/ranges/0", 1), ("/records/0/tensors/ranges/0/name", ""), ("/records/0/tensors/ranges/0/dtype", "int3"),
     ("/records/0/tensors/ranges/0/dtype", GONE), ("/records/0/tensors/ranges/0/shape", GONE),

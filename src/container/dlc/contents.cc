@@ -168,6 +168,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
   }
   for (const auto& relation : metadata.relations) {
     std::vector<std::size_t> group;
+    group.reserve(relation.size());
     for (const std::string& name : relation) group.push_back(index.find(name)->second);
     contents.relations.push_back(std::move(group));
   }

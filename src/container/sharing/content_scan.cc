@@ -5,28 +5,13 @@
 #include <cstring>
 
 #include "container/hash.h"
+#include "container/sharing/gear.h"
 
 namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::size_t kReadUnit = std::size_t{1} << 20;
-constexpr std::size_t kWindow = 64;  // bytes that a rolling value of 64 bits remembers
 constexpr std::uint64_t kCutMask = ~std::uint64_t{0} << (64 - kChunkLog2);
-
-// Part of what makes files equal: another table gives other chunks, and with them another order of work.
-constexpr std::array<std::uint64_t, 256> make_gear() {
-  std::array<std::uint64_t, 256> gear = {};
-  std::uint64_t state = 0x66617463;
-  for (std::uint64_t& value : gear) {  // splitmix64
-    state += 0x9e3779b97f4a7c15;
-    std::uint64_t mixed = state;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-    value = mixed ^ (mixed >> 31);
-  }
-  return gear;
-}
-constexpr std::array<std::uint64_t, 256> kGear = make_gear();
 
 std::uint64_t first_word(const Hash128& hash) noexcept {
   std::uint64_t word = 0;
@@ -112,12 +97,12 @@ std::size_t chunk_size(ByteView bytes) noexcept {
   if (bytes.size() <= kMinChunk) return bytes.size();
   const std::size_t end = std::min(bytes.size(), kMaxChunk);
   std::uint64_t rolling = 0;
-  for (std::size_t at = kMinChunk - kWindow; at < kMinChunk; ++at) {
-    rolling = (rolling << 1) + kGear[static_cast<std::size_t>(bytes[at])];
+  for (std::size_t at = kMinChunk - kGearWindow; at < kMinChunk; ++at) {
+    rolling = roll(rolling, bytes[at]);
   }
   for (std::size_t at = kMinChunk; at < end; ++at) {
     if ((rolling & kCutMask) == 0) return at;
-    rolling = (rolling << 1) + kGear[static_cast<std::size_t>(bytes[at])];
+    rolling = roll(rolling, bytes[at]);
   }
   return end;
 }

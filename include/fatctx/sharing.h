@@ -1,0 +1,83 @@
+// What the records of a container have in common: what is stored once, and what could be.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+
+namespace fatctx {
+
+inline constexpr std::size_t kMaxListedSharers = 16;
+
+struct SharedBytes {
+  std::uint32_t record_id = 0;
+  std::uint64_t bytes = 0;  // of the file, under both records
+};
+
+// own + shared + repeated are the stored bytes of the record.
+struct RecordSharing {
+  std::uint32_t record_id = 0;
+  std::uint64_t size_bytes = 0;               // logical
+  std::uint64_t own_bytes = 0;                // of the file, under this record only
+  std::uint64_t shared_bytes = 0;             // of the file, under other records too
+  std::uint64_t repeated_bytes = 0;           // taken again from where the record has taken them before
+  std::vector<SharedBytes> shared_with;       // most bytes first, then by id; at most kMaxListedSharers
+  std::uint32_t sharer_count = 0;             // all that share bytes with it
+  std::uint32_t pieces = 0;                   // slices of the file
+  std::uint64_t composed_bytes = 0;           // that have to be copied together for a view; 0 where the file is mapped
+  std::optional<std::uint32_t> layout_group;  // index in SharingReport::layout_groups; none: nothing looked at it
+};
+
+// Records that are made of the same bytes, at whatever place in them.
+struct SharingLayoutGroup {
+  std::vector<std::uint32_t> records;  // the base first, then in the order in which pages are looked for; equal ones
+                                       // behind each other
+  std::uint64_t size_bytes = 0;        // logical, of all of them
+  std::uint64_t stored_bytes = 0;      // of the file, under any of them
+  std::uint64_t distinct_bytes = 0;    // in content-defined chunks, each counted once
+};
+
+struct PageTotal {
+  std::uint32_t page_bytes = 0;
+  std::uint64_t bytes = 0;  // with each different page of the records stored once: no sharing by pages can be smaller
+};
+
+// Payload bytes, without padding, header and tables.
+struct SharingTotals {
+  std::uint64_t input_bytes = 0;   // all records, each by itself
+  std::uint64_t off_bytes = 0;     // equal records once
+  std::uint64_t stored_bytes = 0;  // in this file
+  std::array<PageTotal, 3> pages = {{{4096, 0}, {16384, 0}, {65536, 0}}};
+  // With each different content-defined chunk stored once: an estimate from above of sharing at any byte offset,
+  // without the programs that put records together.
+  std::uint64_t bytes_at_most = 0;
+};
+
+// One chip by itself: binaries of one target in every group and unit, the weight blobs they refer to, and their tensor
+// tables, each content once and whole.
+struct TargetSharing {
+  std::string target;                  // as target_text()
+  std::vector<std::uint32_t> records;  // ascending
+  std::uint64_t alone_bytes = 0;
+};
+
+struct SharingReport {
+  std::vector<RecordSharing> records;             // of the container, in its order
+  std::vector<SharingLayoutGroup> layout_groups;  // most logical bytes first
+  SharingTotals totals;
+  std::vector<TargetSharing> targets;  // in the order of their first records
+};
+
+// Reads and verifies every record that pages could be shared of: uncompressed, in a segment of its own. The others
+// count as they are stored. Layout groups, pages and chunks are found by hash alone, because nothing is stored by them.
+// Memory: about 30 bytes for each 4 KiB. Errors: checksum_mismatch, malformed (F35), changed, truncated, io,
+// limit_exceeded (records that together are more than 64 times as large as their file).
+[[nodiscard]] Result<SharingReport> measure_sharing(const Container& container, const Progress& progress = {});
+
+}  // namespace fatctx

@@ -1,0 +1,47 @@
+// Bytes of segments in any order, each handed on only after the leaf that it lies in was compared with its hash.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "container/codec.h"
+#include "container/leaves.h"
+#include "container/parse.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// The bytes of a leaf do not match its hash: checksum_mismatch (F26), naming their range in the file.
+[[nodiscard]] Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size);
+
+// Keeps the leaves that were read last, and remembers which were compared: each is hashed about once, whatever steps
+// jump to and fro. (Bytes that change after their leaf was compared are found by the hash of the record.)
+// Memory: 8 MiB, and 1/4096 of the segments that were read from.
+//
+// Threads: one at a time.
+class CheckedBytes {
+ public:
+  CheckedBytes(const mapping::OsFile& file, const Toc& toc);
+
+  // Hands on `range` of the file in pieces of at most one leaf. Requires: it lies in one payload or packed segment.
+  // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; what `sink` returns.
+  [[nodiscard]] Status read(ByteRange range, const StreamSink& sink);
+
+ private:
+  struct Held {
+    std::uint32_t segment = kNoSegment;
+    std::uint64_t leaf = 0;
+    std::vector<std::byte> bytes;
+  };
+  [[nodiscard]] Result<ByteView> part(std::uint32_t segment, std::uint64_t leaf, ByteRange in_leaf);
+
+  const mapping::OsFile& file_;
+  const Toc& toc_;
+  LeafHashes hashes_;
+  std::vector<Held> held_;
+  std::map<std::uint32_t, std::vector<bool>> good_;  // leaves, by segment
+  std::vector<std::byte> small_;
+};
+
+}  // namespace fatctx::container

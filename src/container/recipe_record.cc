@@ -1,0 +1,140 @@
+#include "container/recipe_record.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "container/disk_format.h"
+#include "container/recipe_format.h"
+
+namespace fatctx::container {
+namespace {
+
+ByteRange in_file(const Toc& toc, const Slice& slice) {
+  return {toc.segments[slice.segment].offset + slice.range.offset, slice.range.size};
+}
+
+// The program stands in the file packed or as it is; errors speak of a byte of one or the other.
+Error in_program(Error error, ByteRange program, bool packed) {
+  const std::string where =
+      fmt::format("its recipe at bytes {:#x} to {:#x} of the file", program.offset, program.offset + program.size);
+  if (error.code == ErrorCode::kCodec) {
+    error.where.file_offset = program.offset + error.where.file_offset.value_or(0);
+    error.message = fmt::format("{}, an lz4 frame: {}", where, error.message);
+    return error;
+  }
+  const std::uint64_t at = error.where.file_offset.value_or(0);
+  error.message = packed ? fmt::format("{}, at byte {} of what its lz4 frame yields: {}", where, at, error.message)
+                         : fmt::format("{}: {}", where, error.message);
+  error.where.file_offset = program.offset + (packed ? 0 : at);
+  return error;
+}
+
+Error too_large(ByteRange program, std::uint64_t size) {
+  return Error{ErrorCode::kLimitExceeded,
+               fmt::format("its recipe at bytes {:#x} to {:#x} of the file has a program of {} bytes, at most {} are "
+                           "allowed",
+                           program.offset, program.offset + program.size, size, kMaxRecipeSize),
+               {.file_offset = program.offset, .rule = "F42"}};
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> unpack_program(std::vector<std::byte> stored, bool packed, ByteRange where) {
+  if (!packed) return stored;
+  const ByteView frame(stored);
+  auto size = frame_content_size(frame);
+  if (!size.ok()) return in_program(std::move(size).error(), where, true);
+  const std::uint64_t most = std::min(kMaxRecipeSize, frame.size() * kMaxExpansion + kExpansionSlack);
+  if (size.value() > most) return too_large(where, size.value());
+  std::vector<std::byte> program;
+  program.reserve(static_cast<std::size_t>(size.value()));
+  FrameReader reader(size.value());
+  auto unpacked = reader.feed(frame, [&](ByteView piece) -> Status {
+    program.insert(program.end(), piece.begin(), piece.end());
+    return Done{};
+  });
+  if (unpacked.ok()) unpacked = reader.finish();
+  if (!unpacked.ok()) return in_program(std::move(unpacked).error(), where, true);
+  return program;
+}
+
+ByteRange program_of(const Toc& toc, const RecordInfo& record) {
+  return in_file(toc, toc.slices[toc.forms[toc.index_of(record)].first_slice]);
+}
+
+std::vector<ByteRange> sources_of(const Toc& toc, const RecordInfo& record) {
+  std::vector<ByteRange> sources;
+  const std::uint32_t first = toc.forms[toc.index_of(record)].first_slice;
+  for (std::uint32_t i = 1; i < record.slice_count; ++i) sources.push_back(in_file(toc, toc.slices[first + i]));
+  return sources;
+}
+
+Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record) {
+  CheckedBytes bytes(file, toc);
+  return read_recipe(bytes, toc, record);
+}
+
+Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo& record) {
+  const ByteRange where = program_of(toc, record);
+  if (where.size > kMaxRecipeSize) return too_large(where, where.size);
+  const bool packed = toc.forms[toc.index_of(record)].codec != kCodecNone;
+  std::vector<std::byte> program;
+  program.reserve(static_cast<std::size_t>(where.size));
+  FATCTX_TRY(bytes.read(where, [&](ByteView piece) -> Status {
+    program.insert(program.end(), piece.begin(), piece.end());
+    return Done{};
+  }));
+  FATCTX_ASSIGN(std::vector<std::byte> unpacked, unpack_program(std::move(program), packed, where));
+  auto recipe = Recipe::read(std::move(unpacked), record.size_bytes, sources_of(toc, record));
+  if (!recipe.ok()) return in_program(std::move(recipe).error(), where, packed);
+  return recipe;
+}
+
+std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, const Recipe& recipe) {
+  const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
+  std::vector<SegmentLeaves> leaves = {{program.segment, leaves_touched(program.range)}};
+  for (const RecipeStep& step : recipe.steps()) {
+    if (step.kind != RecipeStep::Kind::kCopy) continue;
+    const auto next = std::upper_bound(toc.segments.begin(), toc.segments.end(), step.source,
+                                       [](std::uint64_t at, const Segment& segment) { return at < segment.offset; });
+    const auto segment = static_cast<std::uint32_t>(next - toc.segments.begin() - 1);
+    const LeafRange range = leaves_touched({step.source - toc.segments[segment].offset, step.size});
+    SegmentLeaves& last = leaves.back();  // steps are often neighbours
+    if (last.segment == segment && range.first >= last.range.first && range.first <= last.range.end) {
+      last.range.end = std::max(last.range.end, range.end);
+    } else {
+      leaves.push_back({segment, range});
+    }
+  }
+  sort_and_join(leaves);
+  return leaves;
+}
+
+Status stream_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
+  CheckedBytes bytes(file, toc);
+  FATCTX_ASSIGN(const Recipe recipe, read_recipe(bytes, toc, record));
+  std::vector<std::byte> fill;
+  for (const RecipeStep& step : recipe.steps()) {
+    switch (step.kind) {
+      case RecipeStep::Kind::kCopy:
+        FATCTX_TRY(bytes.read({step.source, step.size}, sink));
+        break;
+      case RecipeStep::Kind::kLiteral:
+        for (std::uint64_t done = 0; done < step.size; done += kLeafSize) {
+          FATCTX_TRY(sink(recipe.literals().subspan(static_cast<std::size_t>(step.source + done),
+                                                    static_cast<std::size_t>(std::min(kLeafSize, step.size - done)))));
+        }
+        break;
+      case RecipeStep::Kind::kFill:
+        fill.assign(static_cast<std::size_t>(std::min(kLeafSize, step.size)), static_cast<std::byte>(step.source));
+        for (std::uint64_t done = 0; done < step.size; done += kLeafSize) {
+          FATCTX_TRY(sink(ByteView(fill).first(static_cast<std::size_t>(std::min(kLeafSize, step.size - done)))));
+        }
+        break;
+    }
+  }
+  return Done{};
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,269 @@
+#include "container/sharing/byte_plan.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "container/codec.h"
+#include "container/disk_format.h"
+#include "container/recipe_format.h"
+#include "container/sharing/byte_runs.h"
+#include "container/sharing/content_scan.h"
+#include "container/sharing/stored_bytes.h"
+
+namespace fatctx::container::sharing {
+namespace {
+
+using Kind = RecipeStep::Kind;
+
+constexpr std::uint64_t kGivenLiteral = 256;         // a shorter one is hardly found again
+constexpr std::uint64_t kWorthASegment = kLeafSize;  // segments begin on multiples of that
+
+// A step before the sources of its recipe are known.
+struct Draft {
+  Kind kind = Kind::kLiteral;
+  std::uint64_t target = 0;
+  std::uint64_t size = 0;
+  std::uint32_t store = 0;
+  std::uint64_t source = 0;
+};
+
+std::uint64_t most_steps(std::uint64_t size) { return std::min(kMaxRecipeSteps, size / kBytesPerStep + kStepsOnTop); }
+
+// Runs and what lies between them.
+std::vector<Draft> drafts_of(const std::vector<ByteRun>& runs, std::uint64_t size) {
+  std::vector<Draft> drafts;
+  std::uint64_t at = 0;
+  for (const ByteRun& run : runs) {
+    if (run.target > at) drafts.push_back({.target = at, .size = run.target - at});
+    drafts.push_back({run.fill ? Kind::kFill : Kind::kCopy, run.target, run.size, run.store, run.source});
+    at = run.end();
+  }
+  if (at < size) drafts.push_back({.target = at, .size = size - at});
+  return drafts;
+}
+
+class Planner {
+ public:
+  Planner(std::span<const RecordBytes* const> records, std::span<const RecordBytes* const> present,
+          const ByteSettings& settings)
+      : records_(records), present_(present), settings_(settings), granule_(std::uint64_t{1} << settings.granule_log2) {
+    plan_.records.resize(records.size());
+    store_sizes_.resize(present.size() + records.size());
+  }
+
+  Result<BytePlan> run() {
+    FATCTX_TRY(make_groups());
+    for (std::size_t i = 0; i < present_.size(); ++i)
+      FATCTX_TRY(add_store(*present_[i], static_cast<std::uint32_t>(i)));
+    for (const LayoutGroup& group : plan_.layout.groups) {
+      for (const std::size_t index : group.members) FATCTX_TRY(plan_record(index, index == group.members.front()));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Status make_groups() {
+    std::vector<ContentScan> scans;
+    std::vector<GroupInput> groups;
+    for (const RecordBytes* record : records_) {
+      FATCTX_ASSIGN(ContentScan scan, scan_content(*record, settings_.granule_log2, granule_hash));
+      scan.granules = std::vector<std::uint64_t>();  // nobody asks for them here
+      scans.push_back(std::move(scan));
+    }
+    for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i]->size(), &scans[i]});
+    plan_.layout = layout_groups(groups);
+    return Done{};
+  }
+
+  Status add_store(const RecordBytes& bytes, std::uint32_t number) {
+    store_sizes_[number] = bytes.size();
+    return stored_.add(bytes, number);
+  }
+
+  Status plan_record(std::size_t index, bool is_base) {
+    const RecordBytes& bytes = *records_[index];
+    ByteRecord& record = plan_.records[index];
+    const auto store = static_cast<std::uint32_t>(present_.size() + index);
+    FATCTX_TRY(make_recipe(index, store, is_base));
+    if (!record.recipe) {
+      record = {};
+      record.own = {{0, bytes.size()}};
+      record.own_bytes = bytes.size();
+      FATCTX_TRY(add_store(bytes, store));
+    } else if (record.own_bytes != 0) {
+      owns_.emplace_back(bytes, record.own);
+      FATCTX_TRY(add_store(owns_.back(), store));
+    }
+    bytes.close();
+    return Done{};
+  }
+
+  // A recipe is made if it saves enough. A base is there to be mapped: that it could be filled is no reason.
+  Status make_recipe(std::size_t index, std::uint32_t store, bool is_base) {
+    const std::uint64_t divisor = is_base ? settings_.min_base_saving_divisor : settings_.min_saving_divisor;
+    const RecordBytes& bytes = *records_[index];
+    ByteRecord& record = plan_.records[index];
+    RunFinder finder(stored_, settings_.min_copy_bytes);
+    FATCTX_ASSIGN(std::vector<ByteRun> runs, finder.find(bytes));
+    finder.close();
+    std::uint64_t found = 0;
+    for (const ByteRun& run : runs) found += run.fill && is_base ? 0 : run.size;
+    if (found * divisor < bytes.size()) return Done{};
+    keep_best_sources(runs);
+    keep_within_steps(runs, bytes.size());
+    std::vector<Draft> drafts = with_own(drafts_of(runs, bytes.size()), store, record);
+    FATCTX_ASSIGN(bool fits, encode(drafts, store, record));
+    if (give_away_literals(drafts, store, record)) {
+      FATCTX_ASSIGN(fits, encode(drafts, store, record));
+    }
+    const std::uint64_t stored = record.own_bytes + record.program.size();
+    record.recipe = fits && stored <= bytes.size() && (bytes.size() - stored) * divisor >= bytes.size();
+    return Done{};
+  }
+
+  // Every source takes a row in the table of slices.
+  void keep_best_sources(std::vector<ByteRun>& runs) const {
+    std::map<std::uint32_t, std::uint64_t> bytes_by_store;
+    for (const ByteRun& run : runs) {
+      if (!run.fill) bytes_by_store[run.store] += run.size;
+    }
+    const std::size_t most = settings_.max_sources - 1;  // its own bytes are one more
+    if (bytes_by_store.size() <= most) return;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked;
+    ranked.reserve(bytes_by_store.size());
+    for (const auto& [store, bytes] : bytes_by_store) ranked.emplace_back(bytes, store);
+    std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+    for (std::size_t i = most; i < ranked.size(); ++i) bytes_by_store.erase(ranked[i].second);
+    std::erase_if(runs, [&](const ByteRun& run) { return !run.fill && !bytes_by_store.contains(run.store); });
+  }
+
+  // A record of many short runs gives up the shortest. With own bytes one literal can become three steps, of which two
+  // are literals of their own again, but it has `min_literal_bytes` then.
+  void keep_within_steps(std::vector<ByteRun>& runs, std::uint64_t size) const {
+    const std::uint64_t with_own = 2 * (size / settings_.min_literal_bytes);
+    for (std::uint64_t least = settings_.min_copy_bytes * 2;
+         !runs.empty() && drafts_of(runs, size).size() + with_own > most_steps(size); least *= 2) {
+      std::erase_if(runs, [&](const ByteRun& run) { return run.size < least; });
+    }
+  }
+
+  // Whole granules of long literals go to a segment of the record, where they can be mapped; the rest stays a literal.
+  std::vector<Draft> with_own(std::vector<Draft> drafts, std::uint32_t store, ByteRecord& record) const {
+    const std::uint64_t size = records_[store - present_.size()]->size();
+    std::vector<Draft> result;
+    for (const Draft& draft : drafts) {
+      const std::uint64_t end = draft.target + draft.size;
+      const std::uint64_t own_from = (draft.target + granule_ - 1) / granule_ * granule_;
+      const std::uint64_t own_end = end == size ? end : end / granule_ * granule_;
+      if (draft.kind != Kind::kLiteral || draft.size < settings_.min_literal_bytes || own_from >= own_end) {
+        result.push_back(draft);
+        continue;
+      }
+      if (own_from > draft.target) result.push_back({.target = draft.target, .size = own_from - draft.target});
+      result.push_back({Kind::kCopy, own_from, own_end - own_from, store, record.own_bytes});
+      if (end > own_end) result.push_back({.target = own_end, .size = end - own_end});
+      record.own.push_back({own_from, own_end - own_from});
+      record.own_bytes += own_end - own_from;
+    }
+    return result;
+  }
+
+  // Literals in a program are nothing that another record can copy from. Those that compress badly gain nothing by
+  // standing there, and go to the segment of the record, if they are worth one. False if all stays as it is.
+  bool give_away_literals(std::vector<Draft>& drafts, std::uint32_t store, ByteRecord& record) const {
+    std::uint64_t all = 0;
+    std::uint64_t given = 0;
+    const auto is_given = [](const Draft& draft) {
+      return draft.kind == Kind::kLiteral && draft.size >= kGivenLiteral;
+    };
+    for (const Draft& draft : drafts) {
+      if (draft.kind == Kind::kLiteral) all += draft.size;
+      if (is_given(draft)) given += draft.size;
+    }
+    if (given < kWorthASegment || record.program.size() < all / 4 * 3) return false;
+    for (Draft& draft : drafts) {
+      if (!is_given(draft)) continue;
+      record.own.push_back({draft.target, draft.size});
+      draft = {Kind::kCopy, draft.target, draft.size, store, record.own_bytes};
+      record.own_bytes += draft.size;
+    }
+    return true;
+  }
+
+  static Status read_literals(const RecordBytes& bytes, const std::vector<Draft>& drafts,
+                              std::vector<std::byte>& literals) {
+    for (const Draft& draft : drafts) {
+      if (draft.kind != Kind::kLiteral) continue;
+      if (literals.size() > kMaxRecipeSize) break;  // no program can hold them
+      const std::size_t at = literals.size();
+      literals.resize(at + static_cast<std::size_t>(draft.size));
+      FATCTX_TRY(bytes.read_at(draft.target, std::span(literals).subspan(at)));
+    }
+    return Done{};
+  }
+
+  // False if it is more than a program may be.
+  Result<bool> encode(const std::vector<Draft>& drafts, std::uint32_t own_store, ByteRecord& record) {
+    std::vector<std::byte> literals;
+    FATCTX_TRY(read_literals(*records_[own_store - present_.size()], drafts, literals));
+    store_sizes_[own_store] = record.own_bytes;
+    record.sources.clear();
+    record.mappable_bytes = 0;
+    std::map<std::uint32_t, std::uint64_t> starts;  // of the stores that are read, when they lie one behind the other
+    for (const Draft& draft : drafts) {
+      if (draft.kind == Kind::kCopy) starts.emplace(draft.store, 0);
+    }
+    std::uint64_t end = 0;
+    for (auto& [store, start] : starts) {
+      start = end;
+      end += store_sizes_[store];
+      record.sources.push_back(store);
+    }
+    std::vector<RecipeStep> steps;
+    for (const Draft& draft : drafts) {
+      steps.push_back({draft.kind, draft.target, draft.size,
+                       draft.kind == Kind::kCopy ? starts.at(draft.store) + draft.source : draft.source});
+      if (draft.kind != Kind::kCopy || (draft.source - draft.target) % granule_ != 0) continue;
+      const std::uint64_t from = (draft.target + granule_ - 1) / granule_ * granule_;
+      const std::uint64_t to = (draft.target + draft.size) / granule_ * granule_;
+      record.mappable_bytes += to > from ? to - from : 0;
+    }
+    record.steps = static_cast<std::uint32_t>(steps.size());
+    record.program = encode_recipe(steps, literals);
+    if (record.program.size() > kMaxRecipeSize) return false;
+    std::vector<std::byte> frame;
+    FrameWriter writer(record.program.size());
+    const auto keep = [&](ByteView piece) -> Status {
+      frame.insert(frame.end(), piece.begin(), piece.end());
+      return Done{};
+    };
+    FATCTX_TRY(writer.write(record.program, keep));
+    FATCTX_TRY(writer.finish(keep));
+    const bool expands_within = record.program.size() <= frame.size() * kMaxExpansion + kExpansionSlack;
+    record.packed = frame.size() < record.program.size() && expands_within;
+    if (record.packed) record.program = std::move(frame);
+    return true;
+  }
+
+  std::span<const RecordBytes* const> records_;
+  std::span<const RecordBytes* const> present_;
+  const ByteSettings& settings_;
+  const std::uint64_t granule_;
+  std::vector<std::uint64_t> store_sizes_;
+  std::deque<OwnBytes> owns_;  // addresses stay
+  StoredBytes stored_;
+  BytePlan plan_;
+};
+
+}  // namespace
+
+Result<BytePlan> plan_bytes(std::span<const RecordBytes* const> records, std::span<const RecordBytes* const> present,
+                            const ByteSettings& settings) {
+  return Planner(records, present, settings).run();
+}
+
+}  // namespace fatctx::container::sharing

@@ -1,0 +1,199 @@
+#include "container/sharing/byte_runs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "container/sharing/gear.h"
+
+namespace fatctx::container::sharing {
+namespace {
+
+constexpr std::uint64_t kReadUnit = std::uint64_t{1} << 20;
+// A run that goes on where the last one left off, after a few other bytes, is not compared with another if it has as
+// many bytes: it keeps its place in the page, and the recipe small.
+constexpr std::uint64_t kGoodEnough = 4096;
+// Where there is no anchor, every place is tried for a while, then none for a longer while.
+constexpr std::uint64_t kTriedGap = 2 * kMaxAnchorGap;
+constexpr std::uint64_t kLongestGap = 16 * kMaxAnchorGap;
+constexpr std::uint64_t kLeastFill = 512;  // twice as many equal bytes are always found
+
+}  // namespace
+
+Status StoredBytes::add(const RecordBytes& bytes, std::uint32_t number) {
+  stores_.push_back({&bytes, number, end_});
+  FATCTX_TRY(add_anchors(anchors_, bytes, end_));
+  end_ += bytes.size();
+  return Done{};
+}
+
+const StoredBytes::Store& StoredBytes::store_before(std::uint64_t place) const noexcept {
+  const auto next = std::lower_bound(stores_.begin(), stores_.end(), place,
+                                     [](const Store& store, std::uint64_t at) { return store.place < at; });
+  return *(next - 1);
+}
+
+// The buffer holds `at` and the bytes behind it, and those in front of it that hashing has gone through without a stop.
+Status RunFinder::load(std::uint64_t at) {
+  const std::uint64_t from = at - std::min<std::uint64_t>(at, kMaxAnchorGap);
+  if (at >= buffer_at_ && at < buffer_at_ + buffer_.size()) return Done{};
+  buffer_.resize(static_cast<std::size_t>(std::min(record_->size() - from, kReadUnit)));
+  buffer_at_ = from;
+  return record_->read_at(from, buffer_);
+}
+
+ByteView RunFinder::window(std::uint64_t end) const noexcept {
+  return ByteView(buffer_).subspan(static_cast<std::size_t>(end - kGearWindow - buffer_at_), kGearWindow);
+}
+
+Result<std::vector<ByteRun>> RunFinder::find(const RecordBytes& record) {
+  record_ = &record;
+  buffer_.clear();
+  buffer_at_ = 0;
+  free_from_ = 0;
+  last_copy_ = {};
+  last_store_ = nullptr;
+  runs_.clear();
+  std::uint64_t last = 0;                  // anchor, or end of a run
+  std::uint64_t at = 0;                    // the byte to be hashed next
+  std::uint64_t whole_from = kGearWindow;  // from here on the rolling value holds a whole window
+  std::uint64_t rolling = 0;
+  while (at < record.size()) {
+    FATCTX_TRY(load(at));
+    const std::uint64_t stop = buffer_at_ + buffer_.size();
+    bool found = false;
+    while (at < stop && !found) {
+      rolling = roll(rolling, buffer_[static_cast<std::size_t>(at - buffer_at_)]);
+      const std::uint64_t end = ++at;
+      const bool anchor = (rolling & kAnchorMask) == 0;
+      const std::uint64_t gap = end - std::min(end, last);  // hashing goes back a window behind a run
+      if (gap != 0 && gap % kLeastFill == 0) {
+        FATCTX_ASSIGN(found, take_fill(end));
+        if (found) break;
+      }
+      const bool tried = anchor || (gap >= kMaxAnchorGap && gap < kTriedGap);
+      if (tried && end >= whole_from && !constant(window(end))) {  // a constant one is everywhere or nowhere an anchor
+        FATCTX_ASSIGN(found, take_copy(end, rolling));
+        if (anchor) last = end;
+      }
+      if (gap >= kLongestGap) last = end;
+    }
+    if (!found) continue;
+    last = free_from_;
+    // Hashing goes on where a window can end behind the run.
+    at = free_from_ - std::min<std::uint64_t>(free_from_, kGearWindow - 1);
+    whole_from = at + kGearWindow;
+    rolling = 0;
+  }
+  return std::move(runs_);
+}
+
+Result<bool> RunFinder::take_fill(std::uint64_t end) {
+  const std::uint64_t from = end - kLeastFill;
+  const ByteView bytes =
+      ByteView(buffer_).subspan(static_cast<std::size_t>(from - buffer_at_), static_cast<std::size_t>(kLeastFill));
+  if (from < free_from_ || !constant(bytes)) return false;
+  FATCTX_ASSIGN(const Candidate going_on, as_the_last_one(end - kGearWindow));
+  if (going_on.size >= kLeastFill) {  // a copy can be mapped
+    take(going_on);
+    return true;
+  }
+  const std::byte byte = bytes[0];
+  ByteRun run{.target = from, .size = end - from, .fill = true, .source = static_cast<std::uint64_t>(byte)};
+  while (run.target > free_from_) {
+    const std::uint64_t block = (run.target - 1) / BlockCache::kBlockSize * BlockCache::kBlockSize;
+    const std::uint64_t first = std::max(block, free_from_);
+    FATCTX_ASSIGN(const ByteView before, targets_.at(*record_, first));
+    const auto size = static_cast<std::size_t>(run.target - first);
+    std::size_t equal = 0;
+    while (equal < size && before[size - 1 - equal] == byte) ++equal;
+    run.target -= equal;
+    run.size += equal;
+    if (equal < size) break;
+  }
+  while (run.end() < record_->size()) {
+    FATCTX_ASSIGN(const ByteView behind, targets_.at(*record_, run.end()));
+    const auto other = std::find_if(behind.begin(), behind.end(), [&](std::byte b) { return b != byte; });
+    run.size += static_cast<std::uint64_t>(other - behind.begin());
+    if (other != behind.end()) break;
+  }
+  runs_.push_back(run);
+  free_from_ = run.end();
+  return true;
+}
+
+Result<bool> RunFinder::take_copy(std::uint64_t end, std::uint64_t rolling) {
+  const std::uint64_t at = end - kGearWindow;
+  FATCTX_ASSIGN(Candidate best, as_the_last_one(at));
+  if (best.size < kGoodEnough) {
+    const std::uint64_t place = stored_.anchors().find(rolling);
+    if (place != kNoPlace) {
+      const StoredBytes::Store& store = stored_.store_before(place);
+      FATCTX_ASSIGN(const Candidate other, longest_from(store, place - kGearWindow - store.place, at));
+      if (other.size > best.size) best = other;
+    }
+  }
+  if (best.size < least_) return false;
+  take(best);
+  return true;
+}
+
+void RunFinder::take(const Candidate& run) {
+  runs_.push_back({.target = run.target, .size = run.size, .store = run.store->number, .source = run.source});
+  last_copy_ = runs_.back();
+  last_store_ = run.store;
+  free_from_ = run.target + run.size;
+}
+
+// The run through the window at `at` that goes on as the last copy did, after a few bytes of the record's own.
+Result<RunFinder::Candidate> RunFinder::as_the_last_one(std::uint64_t at) {
+  if (last_store_ == nullptr || at < last_copy_.end()) return Candidate{};
+  return longest_from(*last_store_, last_copy_.source + (at - last_copy_.target), at);
+}
+
+// The run through the window at `window_at` of the record, if that is what stands at `source` of the store.
+Result<RunFinder::Candidate> RunFinder::longest_from(const StoredBytes::Store& store, std::uint64_t source,
+                                                     std::uint64_t window_at) {
+  if (!within({source, kGearWindow}, store.bytes->size())) return Candidate{};
+  FATCTX_ASSIGN(const std::uint64_t behind, forward(store, source, window_at));
+  if (behind < kGearWindow) return Candidate{};
+  if (window_at < free_from_) {  // it begins in the run before
+    const std::uint64_t taken = free_from_ - window_at;
+    return Candidate{&store, source + taken, free_from_, behind - taken};
+  }
+  FATCTX_ASSIGN(const std::uint64_t before, backward(store, source, window_at));
+  return Candidate{&store, source - before, window_at - before, before + behind};
+}
+
+Result<std::uint64_t> RunFinder::forward(const StoredBytes::Store& store, std::uint64_t source, std::uint64_t target) {
+  const std::uint64_t most = std::min(store.bytes->size() - source, record_->size() - target);
+  std::uint64_t equal = 0;
+  while (equal < most) {
+    FATCTX_ASSIGN(const ByteView theirs, sources_.at(*store.bytes, source + equal));
+    FATCTX_ASSIGN(const ByteView ours, targets_.at(*record_, target + equal));
+    const std::size_t here = common_prefix(theirs, ours);
+    equal += here;
+    if (here < std::min(theirs.size(), ours.size())) break;
+  }
+  return equal;
+}
+
+// Bytes in front of both that are equal, up to the last run.
+Result<std::uint64_t> RunFinder::backward(const StoredBytes::Store& store, std::uint64_t source, std::uint64_t target) {
+  const std::uint64_t most = std::min(source, target - free_from_);
+  std::uint64_t equal = 0;
+  while (equal < most) {
+    // As far back as both stay in the block of the byte before.
+    const std::uint64_t piece = std::min({most - equal, (source - equal - 1) % BlockCache::kBlockSize + 1,
+                                          (target - equal - 1) % BlockCache::kBlockSize + 1});
+    FATCTX_ASSIGN(const ByteView theirs, sources_.at(*store.bytes, source - equal - piece));
+    FATCTX_ASSIGN(const ByteView ours, targets_.at(*record_, target - equal - piece));
+    const auto size = static_cast<std::size_t>(piece);
+    const std::size_t here = common_suffix(theirs.first(size), ours.first(size));
+    equal += here;
+    if (here < size) break;
+  }
+  return equal;
+}
+
+}  // namespace fatctx::container::sharing

@@ -1,0 +1,100 @@
+// Runs of a record's bytes that are stored already, at any byte offset, or that are one byte again and again.
+//
+// Anchors lie where the bytes say so, so that equal bytes have equal anchors wherever they stand. From an anchor that
+// the index knows, a run goes backward and forward as far as the bytes are equal.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "container/sharing/anchor_index.h"
+#include "container/sharing/record_bytes.h"
+#include "container/sharing/stored_bytes.h"
+#include "fatctx/base/result.h"
+
+namespace fatctx::container::sharing {
+
+struct ByteRun {
+  std::uint64_t target = 0;  // in the record
+  std::uint64_t size = 0;
+  bool fill = false;
+  std::uint32_t store = 0;   // of a copy
+  std::uint64_t source = 0;  // of a copy: in the store; of a fill: the byte
+
+  [[nodiscard]] std::uint64_t end() const noexcept { return target + size; }
+};
+
+// All that copies may read, and where its anchors are.
+//
+// Ownership: the bytes of stores outlive this. Threads: one at a time.
+class StoredBytes {
+ public:
+  // Stores are numbered as they are added. Errors: those of reading.
+  [[nodiscard]] Status add(const RecordBytes& bytes, std::uint32_t number);
+
+  struct Store {
+    const RecordBytes* bytes = nullptr;
+    std::uint32_t number = 0;
+    std::uint64_t place = 0;  // of its first byte, when all stores lie one behind the other
+  };
+  [[nodiscard]] const AnchorIndex& anchors() const noexcept { return anchors_; }
+  // Requires: a store holds the byte in front of `place`.
+  [[nodiscard]] const Store& store_before(std::uint64_t place) const noexcept;
+
+ private:
+  AnchorIndex anchors_;
+  std::deque<Store> stores_;  // addresses stay
+  std::uint64_t end_ = 0;
+};
+
+// What is found does not depend on the pieces in which bytes are read.
+//
+// Memory: 17 MiB, and 40 bytes a run. Threads: one at a time.
+class RunFinder {
+ public:
+  RunFinder(const StoredBytes& stored, std::uint64_t least) : stored_(stored), least_(least) {}
+
+  // Ascending and apart; none is shorter than `least`, which is at least 64. Errors: those of reading.
+  [[nodiscard]] Result<std::vector<ByteRun>> find(const RecordBytes& record);
+  // Closes the sources that were read.
+  void close() {
+    targets_.close_all();
+    sources_.close_all();
+  }
+
+ private:
+  struct Candidate {
+    const StoredBytes::Store* store = nullptr;
+    std::uint64_t source = 0;
+    std::uint64_t target = 0;
+    std::uint64_t size = 0;
+  };
+  // Where hashing stands: it begins so far in front of a place that whole windows lie behind it.
+  Status load(std::uint64_t at);
+  [[nodiscard]] Result<bool> take_copy(std::uint64_t end, std::uint64_t rolling);
+  [[nodiscard]] Result<bool> take_fill(std::uint64_t end);
+  [[nodiscard]] Result<Candidate> as_the_last_one(std::uint64_t at);
+  void take(const Candidate& run);
+  [[nodiscard]] Result<Candidate> longest_from(const StoredBytes::Store& store, std::uint64_t source,
+                                               std::uint64_t window_at);
+  [[nodiscard]] Result<std::uint64_t> forward(const StoredBytes::Store& store, std::uint64_t source,
+                                              std::uint64_t target);
+  [[nodiscard]] Result<std::uint64_t> backward(const StoredBytes::Store& store, std::uint64_t source,
+                                               std::uint64_t target);
+  [[nodiscard]] ByteView window(std::uint64_t end) const noexcept;
+
+  const StoredBytes& stored_;
+  const std::uint64_t least_;
+  BlockCache targets_{16};
+  BlockCache sources_{240};
+  const RecordBytes* record_ = nullptr;
+  std::vector<std::byte> buffer_;
+  std::uint64_t buffer_at_ = 0;  // of its first byte, in the record
+  std::uint64_t free_from_ = 0;  // nothing from here on belongs to a run
+  ByteRun last_copy_;
+  const StoredBytes::Store* last_store_ = nullptr;  // of the last copy; null: there was none
+  std::vector<ByteRun> runs_;
+};
+
+}  // namespace fatctx::container::sharing

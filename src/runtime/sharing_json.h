@@ -1,0 +1,14 @@
+// The sharing report as the JSON that info_json() holds.
+#pragma once
+
+#include <span>
+
+#include "base/json.h"
+#include "fatctx/sharing.h"
+
+namespace fatctx {
+
+// `records` are those of the container that was measured.
+[[nodiscard]] Json sharing_json(const SharingReport& report, std::span<const RecordInfo> records);
+
+}  // namespace fatctx
