@@ -61,8 +61,8 @@ void add_what_was_stored(PackSummary& summary) {
 
 std::string form_text(const PackedRecord& record) {
   if (record.recipe_steps == 0) return record.stored_bytes == 0 ? "another record" : "itself";
-  return fmt::format("recipe of {} steps, {} can be mapped", grouped(record.recipe_steps),
-                     size_text(record.mappable_bytes));
+  return fmt::format("recipe of {} {}, {} can be mapped", grouped(record.recipe_steps),
+                     record.recipe_steps == 1 ? "step" : "steps", size_text(record.mappable_bytes));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct RecordSharing {
   std::vector<SharedBytes> shared_with;       // most bytes first, then by id; at most kMaxListedSharers
   std::uint32_t sharer_count = 0;             // all that share bytes with it
   std::uint32_t pieces = 0;                   // slices of the file
-  std::uint64_t composed_bytes = 0;           // that have to be copied together for a view; 0 where the file is mapped
+  std::uint64_t composed_bytes = 0;           // that a view of a recipe builds here, in whole pages; else 0
   std::optional<std::uint32_t> layout_group;  // index in SharingReport::layout_groups; none: nothing looked at it
 };
 

@@ -8,13 +8,17 @@
 
 #include <fmt/format.h>
 
+#include "container/checked_bytes.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/recipe_record.h"
 #include "container/sharing/content_scan.h"
 #include "container/sharing/distinct_bytes.h"
 #include "container/sharing/layout_groups.h"
 #include "container/sharing/record_bytes.h"
 #include "container/sharing/stored_overlap.h"
+#include "mapping/page_range.h"
+#include "runtime/compose_plan.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 
@@ -57,6 +61,29 @@ class StoredRecord final : public sharing::RecordBytes {
   std::vector<container::Piece> pieces_;
 };
 
+// The logical bytes of a recipe, made as they are asked for.
+class MadeRecord final : public sharing::RecordBytes {
+ public:
+  MadeRecord(const MappedContainer& mapped, const container::Recipe& recipe)
+      : recipe_(recipe), file_(mapped.file(), mapped.toc()) {}
+  [[nodiscard]] std::uint64_t size() const noexcept override { return recipe_.logical_size(); }
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
+    const auto read = [this](std::uint64_t at, std::span<std::byte> out) -> Status {
+      auto to = out.begin();
+      return file_.read({at, out.size()}, [&](ByteView bytes) -> Status {
+        to = std::copy(bytes.begin(), bytes.end(), to);
+        return Done{};
+      });
+    };
+    return recipe_.apply({offset, buffer.size()}, read, buffer);
+  }
+  void close() const noexcept override {}
+
+ private:
+  const container::Recipe& recipe_;
+  mutable container::CheckedBytes file_;  // keeps what it read last
+};
+
 // Equal content in the same form is stored once, so one of them stands for all.
 using Content = std::tuple<Hash128, std::uint64_t, Codec>;
 Content content_of(const RecordInfo& record) { return {record.hash, record.size_bytes, record.codec}; }
@@ -86,6 +113,7 @@ class Measurement {
   [[nodiscard]] bool may_share_pages(std::size_t index) const {
     const RecordInfo& record = toc_.records[index];
     if (!record.supported || record.codec != Codec::kNone || record.size_bytes == 0) return false;
+    if (record.recipe) return true;
     for (std::uint32_t i = 0; i < record.slice_count; ++i) {
       const container::Slice& slice = toc_.slices[toc_.forms[index].first_slice + i];
       if (toc_.segments[slice.segment].kind != container::SegmentKind::kPayload) return false;
@@ -130,8 +158,7 @@ class Measurement {
       const RecordInfo& record = toc_.records[equal_[content].front()];
       auto verified = mapped_.verify_record(record);
       if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), record), mapped_.name());
-      const StoredRecord bytes(mapped_, record);
-      auto found = sharing::scan_content(bytes, sharing::kSmallestPageLog2, sharing::granule_hash);
+      auto found = record.recipe ? scan_recipe(content) : scan_bytes(StoredRecord(mapped_, record));
       if (!found.ok()) return in_context(container::in_record(std::move(found).error(), record), mapped_.name());
       scans_.push_back(std::move(found).value());
       done += record.size_bytes;
@@ -141,6 +168,21 @@ class Measurement {
       inputs_.push_back({toc_.records[equal_[scanned_[i]].front()].size_bytes, &scans_[i]});
     }
     return Done{};
+  }
+
+  [[nodiscard]] static Result<sharing::ContentScan> scan_bytes(const sharing::RecordBytes& bytes) {
+    return sharing::scan_content(bytes, sharing::kSmallestPageLog2, sharing::granule_hash);
+  }
+
+  // Also says what a view of it would build on this machine.
+  Result<sharing::ContentScan> scan_recipe(std::size_t content) {
+    const RecordInfo& record = toc_.records[equal_[content].front()];
+    FATCTX_ASSIGN(const container::Recipe recipe, container::read_recipe(mapped_.file(), toc_, record));
+    constexpr std::uint64_t kMostPieces = 4096;
+    const ComposePlan plan = plan_composition(
+        recipe, {.page_bytes = mapping::page_size(), .base = mapped_.file().base(), .most_pieces = kMostPieces});
+    for (const std::size_t index : equal_[content]) report_.records[index].composed_bytes = plan.built_bytes;
+    return scan_bytes(MadeRecord(mapped_, recipe));
   }
 
   void add_layout_groups() {

@@ -41,7 +41,9 @@ class SharingOfChips : public testing::Test {
     for (const PackRecord& record : records_) input_bytes_ += record.source.bytes.size();
   }
   [[nodiscard]] Container packed(Sharing how) {
-    const std::string path = folder_.file(how == Sharing::kOff ? "off.fatctx" : "pages.fatctx");
+    const std::string path = folder_.file(how == Sharing::kOff     ? "off.fatctx"
+                                          : how == Sharing::kPages ? "pages.fatctx"
+                                                                   : "bytes.fatctx");
     EXPECT_TRUE(is_ok(support::pack(records_, path, with_sharing(how))));
     return Container::open(path).value();
   }
@@ -90,6 +92,37 @@ TEST_F(SharingOfChips, WhatIsPossibleDoesNotDependOnHowTheFileWasPacked) {
   EXPECT_LE(b.pages[0].bytes, b.pages[1].bytes);
   EXPECT_LE(b.pages[1].bytes, b.pages[2].bytes);
   EXPECT_LT(b.bytes_at_most, b.pages[0].bytes);
+}
+
+TEST_F(SharingOfChips, RecipesAreMeasuredByTheBytesThatTheyMake) {
+  const Container off = packed(Sharing::kOff);
+  const Container by_bytes = packed(Sharing::kBytes);
+
+  const SharingReport possible = measure_sharing(off).value();
+  const auto report = measure_sharing(by_bytes);
+
+  ASSERT_TRUE(is_ok(report));
+  const SharingTotals& totals = report.value().totals;
+  EXPECT_EQ(totals.input_bytes, possible.totals.input_bytes);
+  EXPECT_EQ(totals.off_bytes, possible.totals.off_bytes);
+  EXPECT_EQ(totals.bytes_at_most, possible.totals.bytes_at_most);
+  for (std::size_t i = 0; i < totals.pages.size(); ++i) {
+    EXPECT_EQ(totals.pages[i].bytes, possible.totals.pages[i].bytes);
+  }
+  EXPECT_LT(totals.stored_bytes, totals.pages[0].bytes);
+  EXPECT_EQ(report.value().layout_groups.size(), possible.layout_groups.size());
+  std::size_t recipes = 0;
+  for (const RecordInfo& record : by_bytes.records()) {
+    const std::uint64_t composed = of(by_bytes, report.value(), record.name).composed_bytes;
+    EXPECT_EQ(composed != 0, record.recipe) << record.name;
+    if (!record.recipe) continue;
+    ++recipes;
+    const Container budget = Container::open(by_bytes.report().path, {.max_copied_bytes = composed}).value();
+    const auto view = budget.acquire(record.id);
+    ASSERT_TRUE(is_ok(view));
+    EXPECT_EQ(view.value().copied_bytes(), composed);
+  }
+  EXPECT_GE(recipes, 2U);
 }
 
 TEST_F(SharingOfChips, EveryRecordSaysWhatItSharesAndWithWhom) {
