@@ -87,6 +87,22 @@ lane_tidy() {
 
 lane_demo() { passes ./quickstart --small --no-install; }
 
+# Binaries of the vendor's compiler; scripts/qnn_setup.sh comes first. Compiled anew each time and kept by nobody, unless
+# FATCTX_QNN_KEEP=yes says that somebody works on these tests.
+lane_qnn() {
+  local report=build/check/qnn.xml work=$PWD/build/qnn/work code=0
+  scripts/build.sh
+  rm -f "$report"
+  [[ ${FATCTX_QNN_KEEP:-} == yes ]] || rm -rf "$work"
+  FATCTX_QNN_PYTHON=$PWD/build/qnn/venv/bin/python FATCTX_QNN_WORK=$work FATCTX_QNN_REPORT=$PWD/build/check/qnn-sizes.md \
+    .venv/bin/python -m pytest tests/qnn -q -rs --import-mode=importlib -p no:cacheprovider --basetemp="$work.tmp" \
+    --junitxml="$report" || code=$?
+  [[ ${FATCTX_QNN_KEEP:-} == yes ]] || rm -rf "$work"
+  rm -rf "$work.tmp"
+  if [[ -f $report ]]; then count_report "$report"; fi
+  return $code
+}
+
 # The sanitizers place their shadow at fixed addresses, which a kernel with much randomisation may have given away.
 if [[ $LANE == tsan && ${FATCTX_FIXED_ADDRESSES:-} != yes ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
   FATCTX_FIXED_ADDRESSES=yes exec setarch "$(uname -m)" -R "$0" "$LANE" "$COUNTS"
@@ -94,7 +110,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo) "lane_$LANE" ;;
+  format | shell | release | python | asan | tsan | tidy | demo | qnn) "lane_$LANE" ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;
 esac
 ! grep -q '^failed [1-9]' "$COUNTS"

@@ -82,11 +82,54 @@ def test_no_install_is_passed_on(lanes):
     assert "set-up was called with: --small --no-install\n" in result.stdout
 
 
-def test_the_proprietary_lane_says_why_it_is_skipped(lanes):
-    result = lanes("").run("check", "--quick", "--with-qnn")
+def with_qnn(lanes, set_up, arms=""):
+    machine = lanes(arms)
+    script(machine, "scripts/qnn_setup.sh", set_up)
+    return machine
 
-    assert "skipped: " in result.stdout
+
+def test_the_proprietary_lane_that_cannot_be_had_is_skipped_and_says_why(lanes):
+    machine = with_qnn(lanes, "echo skipped: no such package; exit 5", "qnn) echo ran; exit 1 ;;")
+
+    result = machine.run("check", "--quick", "--with-qnn")
+
+    assert result.returncode == 0
+    assert "skipped: no such package" in result.stdout
     assert result.stdout.splitlines()[-1] == "2 passed, 0 failed, 1 skipped"
+
+
+def test_a_set_up_of_the_proprietary_lane_that_breaks_is_a_failure(lanes):
+    result = with_qnn(lanes, "exit 1").run("check", "--quick", "--with-qnn")
+
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-1] == "2 passed, 1 failed, 0 skipped"
+
+
+def test_the_proprietary_lane_counts_as_the_others_and_shows_its_sizes(lanes):
+    machine = with_qnn(lanes, "echo set up with: $*",
+                       'qnn) printf "passed 9\\nfailed 1\\n" > "$2"; echo "a table" > build/check/qnn-sizes.md; exit 1 ;;')
+
+    result = machine.run("check", "--with-qnn", "--lane", "qnn", "--no-install")
+
+    assert result.returncode == 1
+    assert "set up with: --no-install" in result.stdout and "a table" in result.stdout
+    assert result.stdout.splitlines()[-1] == "9 passed, 1 failed, 0 skipped"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--quick"], ["--lane", "release"]])
+def test_nothing_proprietary_is_touched_unasked(lanes, arguments):
+    machine = with_qnn(lanes, "echo set up; exit 1")
+
+    result = machine.run("check", *arguments)
+
+    assert result.returncode == 0 and "set up\n" not in result.stdout and "qnn" not in result.stdout
+
+
+def test_the_proprietary_lane_alone_has_to_be_accepted_too(lanes):
+    result = with_qnn(lanes, "exit 0").run("check", "--lane", "qnn")
+
+    assert result.returncode == 2
+    assert "--with-qnn" in result.stderr and "licence" in result.stderr
 
 
 def test_a_set_up_that_fails_ends_the_check_with_its_code(lanes):

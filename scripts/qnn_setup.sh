@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Makes build/qnn/venv, the environment of the vendor's Snapdragon compiler. Only ./check --with-qnn calls it.
+#
+#   scripts/qnn_setup.sh [--no-install]
+#
+# Says first under which licence the compiler comes. --no-install  downloads nothing; says what is missing.
+# When nothing is missing no network is touched. What stands in the way is one line "skipped: WHY" and exit code 5.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/talk.sh
+source scripts/find_python.sh
+
+readonly PLACE=build/qnn/venv
+readonly STAMP=$PLACE/fatctx-requirements.sha256 LOG=build/qnn/pip.log
+
+INSTALL=yes
+for argument in "$@"; do
+  case $argument in
+    --no-install) INSTALL=no ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail "$EXIT_USAGE" "qnn_setup: unknown argument $argument; see scripts/qnn_setup.sh --help" ;;
+  esac
+done
+
+skip() {
+  say "skipped: $1"
+  exit "$EXIT_ENVIRONMENT"
+}
+
+say_licence() {
+  cat <<TEXT
+This lane uses the vendor's Snapdragon compiler and simulator, the Python package onnxruntime-qnn 2.7.0. The package's
+metadata says MIT, but the vendor's libraries in it are under Qualcomm's proprietary "AI Stack License", the terms of
+use in onnxruntime_qnn/Qualcomm_LICENSE.pdf of the package; once installed:
+  $PLACE/lib/python3.*/site-packages/onnxruntime_qnn/Qualcomm_LICENSE.pdf
+Downloading or using it is acceptance of that licence, for yourself or whom you work for. It grants use for developing
+your own software and for benchmarking. It forbids taking the libraries apart in any way (reverse engineering,
+disassembly), passing them on by themselves, removing notices, and some uses by name; it has duties too (export control,
+indemnification, no claims against the vendor for this software). Read it: this is a summary by somebody who is no lawyer.
+This project's own rule: neither the package nor what it compiles is committed, cached or published. All of it lies in
+build/qnn, which git ignores; rm -r build/qnn removes it.
+TEXT
+}
+
+wanted_stamp() { { cat scripts/qnn_requirements.txt; printf '%s\n' "$PWD"; } | sha256sum | cut -d' ' -f1; }
+
+works() { "$PLACE/bin/python" -c 'import numpy, onnx, onnxruntime, onnxruntime_qnn' >/dev/null 2>&1; }
+
+say_licence
+[[ $(uname -s) == Linux && $(uname -m) == x86_64 ]] || skip "the compiler and its simulator are here for Linux on x86-64 only"
+wanted=$(wanted_stamp)
+if [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]] && works; then
+  say "onnxruntime-qnn: there already"
+  exit 0
+fi
+[[ $INSTALL == yes ]] || skip "onnxruntime-qnn is not installed, and --no-install forbids it"
+find_python || skip "no Python 3.$PYTHON_OLDEST to 3.$PYTHON_NEWEST with the venv module was found ($PYTHON_FOUND)"
+say "onnxruntime-qnn: installing into $PLACE with $PYTHON"
+mkdir -p build/qnn
+rm -rf "$PLACE"
+"$PYTHON" -m venv "$PLACE" >"$LOG" 2>&1 || skip "$PYTHON could not make $PLACE; its words are in $LOG"
+# No cache: nothing of it may lie outside build/qnn.
+"$PLACE/bin/python" -m pip install --disable-pip-version-check --progress-bar off --no-cache-dir --only-binary=:all: \
+  --no-deps -r scripts/qnn_requirements.txt >"$LOG" 2>&1 ||
+  skip "pip could not install scripts/qnn_requirements.txt (is there a network?); its words are in $LOG"
+"$PLACE/bin/python" -m pip check --disable-pip-version-check >>"$LOG" 2>&1 || skip "the packages do not fit together; see $LOG"
+works || skip "onnxruntime-qnn was installed, but Python cannot import it; try $PLACE/bin/python -c 'import onnxruntime_qnn'"
+printf '%s\n' "$wanted" >"$STAMP"

@@ -1,0 +1,57 @@
+"""The vendor's compiler and its x86 simulator, driven through ONNX Runtime; each call is a process of its own.
+
+    python snapdragon.py compile MODEL.onnx SOC[,SOC...] OUT_ctx.onnx
+    python snapdragon.py run MODEL_ctx.onnx INPUTS.npz OUT.npy
+    python snapdragon.py cpu MODEL.onnx INPUTS.npz OUT.npy
+
+Runs under the Python of the compiler's environment (scripts/qnn_setup.sh). What the compiler makes is opaque here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import onnxruntime as ort
+
+EP_NAME = "QNNExecutionProvider"
+
+
+def simulator(options: ort.SessionOptions, **more: str) -> ort.SessionOptions:
+    import onnxruntime_qnn
+
+    # The library takes the name it is registered under as the provider's name.
+    ort.register_execution_provider_library(EP_NAME, onnxruntime_qnn.get_library_path())
+    devices = [device for device in ort.get_ep_devices()
+               if device.ep_name == EP_NAME and device.device.type == ort.OrtHardwareDeviceType.CPU]
+    options.add_provider_for_devices(devices[:1], {"backend_path": onnxruntime_qnn.get_qnn_htp_path(), **more})
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    return options
+
+
+def compile_for(model: str, socs: str, out: str) -> None:
+    options = ort.SessionOptions()
+    options.add_session_config_entry("ep.context_enable", "1")
+    options.add_session_config_entry("ep.context_file_path", out)
+    options.add_session_config_entry("ep.context_embed_mode", "0")
+    ort.InferenceSession(model, simulator(options, soc_model=socs))
+
+
+def run(model: str, inputs: str, out: str, options: ort.SessionOptions, **more) -> None:
+    session = ort.InferenceSession(model, options, **more)
+    np.save(out, session.run(None, dict(np.load(inputs)))[0])
+
+
+def main(action: str, *arguments: str) -> None:
+    if action == "compile":
+        compile_for(*arguments)
+    elif action == "run":
+        run(*arguments, simulator(ort.SessionOptions()))
+    elif action == "cpu":
+        run(*arguments, ort.SessionOptions(), providers=["CPUExecutionProvider"])
+    else:
+        raise SystemExit(f"unknown action {action}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,71 @@
+"""What the compiler makes of a model, made when a test first asks for it, and what the simulator computes with it."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+
+V69, V73, V75, V79, V81 = 36, 43, 57, 69, 87  # a SoC of each architecture, by the vendor's number
+FOUR = (V73, V75, V79, V81)
+FIVE = (V69, *FOUR)
+# The compiler shares weights with the first SoC only, so v69 first is the worst order and v69 last the best.
+BAD_ORDER, GOOD_ORDER = (V69, *FOUR), (*FOUR, V69)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    model: Path  # the _ctx.onnx
+    binary: Path
+
+    @property
+    def size_bytes(self) -> int:
+        return self.binary.stat().st_size
+
+
+class Vendor:
+    def __init__(self, python: Path, folder: Path):
+        self._python, self._folder = python, folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _call(self, program: str, *arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run([self._python, HERE / program, *map(str, arguments)], cwd=cwd or self._folder,
+                              capture_output=True, text=True, timeout=600, check=False)
+
+    def _made(self, program: str, *arguments: str | Path) -> None:
+        done = self._call(program, *arguments)
+        assert done.returncode == 0, f"{program} {' '.join(map(str, arguments))}\n{done.stderr[-3000:]}"
+
+    def model(self, name: str) -> Path:
+        """The quantised ONNX model. The name of a graph is a hash of the path, so paths stay relative and the same."""
+        if not (self._folder / f"{name}.npz").exists():
+            self._made("generated_models.py", name, ".")
+        return self._folder / f"{name}.onnx"
+
+    def compiled(self, name: str, *socs: int) -> Compiled:
+        """For one SoC a context binary, for several one multi-SoC DLC, both beside their _ctx.onnx."""
+        stem = f"{name}_{'-'.join(map(str, socs))}_ctx"
+        made = Compiled(self._folder / f"{stem}.onnx", self._folder / f"{stem}_qnn.bin")
+        if not made.model.exists():
+            self._made("snapdragon.py", "compile", self.model(name).name, ",".join(map(str, socs)), made.model.name)
+            # An unknown SoC is success without a file.
+            assert made.binary.stat().st_size > 0
+        return made
+
+    def simulated(self, name: str, model: Path) -> np.ndarray:
+        """What the simulator computes with `model`, a _ctx.onnx of the model `name`."""
+        return self._computed("run", name, model)
+
+    def on_cpu(self, name: str) -> np.ndarray:
+        """What ONNX Runtime's CPU provider computes with the quantised model itself."""
+        return self._computed("cpu", name, self.model(name))
+
+    def _computed(self, action: str, name: str, model: Path) -> np.ndarray:
+        self.model(name)
+        out = model.with_suffix(f".{action}.npy")
+        self._made("snapdragon.py", action, model, self._folder / f"{name}.npz", out)
+        return np.load(out)
