@@ -13,7 +13,7 @@ import fatctx
 from packing import fatctx as command
 from vendor import BAD_ORDER, FIVE, FOUR, GOOD_ORDER
 
-REPORT = os.environ.get("FATCTX_QNN_REPORT")
+REPORTS = os.environ.get("FATCTX_QNN_REPORTS")  # a folder
 FILLED: dict[tuple[str, int], "Sizes"] = {}
 SETS = [("transformer", FOUR), ("transformer", FIVE), ("transformer_8_tokens", FOUR), ("transformer_128_tokens", FOUR),
         ("small_transformer", FOUR), ("small_transformer", FIVE), ("convolutions", FOUR), ("convolutions", FIVE)]
@@ -79,17 +79,20 @@ def report() -> str:
         lines.append(f"| {name} | {count} | {' | '.join(number(getattr(sizes, column)) for column in COLUMNS)} |")
     lines += ["", "| target | at most | measured | |", "|---|---:|---:|---|"]
     for (name, count), what, most in TARGETS:
-        value = getattr(FILLED[name, count], what)
-        lines.append(f"| {name}, {count} SoCs, {what} | {most:,} | {value:,} | "
-                     f"{'reached' if value <= most else 'NOT reached'} |")
+        sizes = FILLED[name, count]
+        value = getattr(sizes, what)
+        verdict = "reached" if value <= most else "NOT reached"
+        if what == "pages" and sizes.page_bound > most:
+            verdict += ", and cannot be for this model: its different pages alone are more"
+        lines.append(f"| {name}, {count} SoCs, {what} | {most:,} | {value:,} | {verdict} |")
     return "\n".join(lines) + "\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def written_at_the_end():
     yield
-    if REPORT and set(FILLED) >= {(name, len(socs)) for name, socs in SETS}:
-        Path(REPORT).write_text(report(), encoding="utf-8")
+    if REPORTS and set(FILLED) >= {(name, len(socs)) for name, socs in SETS}:
+        (Path(REPORTS) / "qnn-sizes.md").write_text(report(), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +109,8 @@ def sizes_of(vendor, packer):
 @pytest.mark.parametrize("name, socs", SETS, ids=lambda value: value if isinstance(value, str) else f"{len(value)} SoCs")
 def test_pages_store_no_more_than_the_different_pages(sizes_of, name, socs):
     sizes = sizes_of(name, socs)
-    # Runs below 32 KiB are stored again, which shows in a small file.
-    assert sizes.page_bound <= sizes.pages_payload < sizes.page_bound * (1.05 if sizes.compiled < 40_000_000 else 1.002)
+    # Runs below 32 KiB are stored again, which shows most in a small file.
+    assert sizes.page_bound <= sizes.pages_payload < sizes.page_bound * (1.05 if sizes.compiled < 40_000_000 else 1.01)
     assert sizes.slices <= 600
     assert sizes.pages < sizes.compiled
 
