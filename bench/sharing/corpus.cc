@@ -1,6 +1,7 @@
 #include "sharing/corpus.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "support/or_stop.h"
 #include "support/raw_file.h"
 
 namespace fatctx::bench {
@@ -291,6 +293,19 @@ Corpus without_chip(const BenchFolder& folder, const Corpus& corpus, const std::
   copy_lines(corpus.parts_list, rest.parts_list, rest.files);
   copy_lines(corpus.tiles_list, rest.tiles_list, rest.files);
   return rest;
+}
+
+GivenFiles given_files(const std::vector<std::string>& paths) {
+  GivenFiles given;
+  given.files.name = "given";
+  for (const std::string& path : paths) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    const CorpusFile file{
+        .name = name, .path = path, .arch = "any", .unit = name, .size = size_of(open_raw(path), path)};
+    (path.ends_with(".dlc") ? given.archives : given.files.files).push_back(file);
+  }
+  if (given.files.files.empty()) stop("--inputs names no binary");
+  return given;
 }
 
 PackRecord record_of(const CorpusFile& file) {

@@ -51,6 +51,13 @@ struct Corpus {
 [[nodiscard]] Corpus without_chip(const BenchFolder& folder, const Corpus& corpus, const std::string& arch,
                                   std::string name);
 
+// Files that somebody has; nobody knows what they are made of.
+struct GivenFiles {
+  Corpus files;                      // without lists
+  std::vector<CorpusFile> archives;  // *.dlc among them: what a vendor's tools make of the same binaries
+};
+[[nodiscard]] GivenFiles given_files(const std::vector<std::string>& paths);
+
 // As the packer takes it.
 [[nodiscard]] PackRecord record_of(const CorpusFile& file);
 

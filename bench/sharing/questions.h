@@ -1,6 +1,10 @@
 // The questions of this bench, each with its rows.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "sharing/corpus.h"
 #include "support/bench_main.h"
 
@@ -16,6 +20,9 @@ struct SizeTargets {
   std::optional<double> tensors = {};  // the same, for `pages` with the tensors as boundaries
 };
 void add_sizes(Report& report, const BenchFolder& folder, const Corpus& corpus, const SizeTargets& targets);
+
+// The same of files without lists, beside archives of the same; ratios are to all of them together.
+void add_given_sizes(Report& report, const BenchFolder& folder, const GivenFiles& given);
 
 // How quickly it is packed, beside hashing and writing on one thread, and with how much memory.
 void add_packing(Report& report, const Options& options, const BenchFolder& folder, const Corpus& corpus);

@@ -7,7 +7,21 @@
 namespace fatctx::bench {
 namespace {
 
+// Binaries of real compilers cannot be part of the project; whoever has some, and an archive that the vendor's tools
+// make of them, can see how they compare.
+Report measure_inputs(const Options& options, const BenchFolder& folder) {
+  Report report;
+  report.question = "Sharing of given files: size, packing";
+  const GivenFiles given = given_files(options.inputs);
+  report.workload = fmt::format("{} files of {} bytes", given.files.files.size(), given.files.size_bytes());
+  report.notes = {"sizes: the whole file with header, tables and alignment; ratios are to all files together"};
+  add_given_sizes(report, folder, given);
+  add_packing(report, options, folder, given.files);
+  return report;
+}
+
 Report measure(const Options& options, const BenchFolder& folder) {
+  if (!options.inputs.empty()) return measure_inputs(options, folder);
   const std::uint64_t part = options.smoke ? 1'000'000 : options.full ? 100'000'000 : 25'000'000;
   Report report;
   report.question = "Sharing: size, packing, views";
@@ -46,5 +60,5 @@ Report measure(const Options& options, const BenchFolder& folder) {
 
 int main(int argc, char** argv) {
   return fatctx::bench::run_bench(argc, argv, "Size, packing and views of what is stored once", 7,
-                                  fatctx::bench::measure, fatctx::bench::Sizes::kUsualAndFull);
+                                  fatctx::bench::measure, {.full = true, .inputs = true});
 }

@@ -37,14 +37,14 @@ Row size_row(const Corpus& corpus, const std::string& what, std::uint64_t bytes,
   return row;
 }
 
-Row count_row(const Corpus& corpus, const std::string& what, double count) {
+Row count_row(const Corpus& corpus, const std::string& what, std::size_t count) {
   Row row;
   row.what = fmt::format("{}: {}", corpus.name, what);
   row.policy = "nothing";
   row.cache = "-";
   row.size_bytes = corpus.size_bytes();
   row.unit = "count";
-  row.minimum = row.median = count;
+  row.minimum = row.median = static_cast<double>(count);
   return row;
 }
 
@@ -69,6 +69,47 @@ std::size_t mapped_tensors(const Corpus& corpus, const std::string& path) {
   return count;
 }
 
+struct Knob {
+  Sharing sharing;
+  const char* name;
+};
+constexpr Knob kKnobs[] = {{Sharing::kOff, "off"}, {Sharing::kPages, "pages"}, {Sharing::kBytes, "bytes"}};
+
+// Packs in several orders, adds the rows, and leaves the file of the first order at `path`. Returns the row of its
+// size, which the next row that is added moves.
+std::size_t add_packed(Report& report, const BenchFolder& folder, const Corpus& corpus, const Knob& knob,
+                       std::uint64_t floor, const std::string& path) {
+  const std::string other = folder.path("order-n");
+  const PackReport packed = pack(corpus.files, knob.sharing, path);
+  std::size_t different = 0;
+  for (std::size_t order = 1; order < kOrders; ++order) {
+    (void)pack(in_order(corpus.files, order), knob.sharing, other);
+    if (!equal_files(path, other)) ++different;
+  }
+  (void)::unlink(other.c_str());
+  const std::size_t index = report.rows.size();
+  report.rows.push_back(size_row(corpus, fmt::format("fatctx, {}", knob.name), packed.file_size, floor));
+  Row orders = count_row(corpus, fmt::format("fatctx, {}: orders with other bytes", knob.name), different);
+  orders.target = at_most(fmt::format("of {} orders", kOrders), orders.median, 0);
+  report.rows.push_back(std::move(orders));
+  return index;
+}
+
+void add_rivals(Report& report, const BenchFolder& folder, const Corpus& corpus, std::uint64_t floor) {
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  std::vector<RivalEntry> entries;
+  for (const CorpusFile& file : corpus.files) entries.push_back({file.name, file.size, file.path});
+  const std::string zip = folder.path("stored.zip");
+  write_stored_zip(zip, entries, buffer, false);
+  report.rows.push_back(size_row(corpus, "stored ZIP", size_of(open_raw(zip), zip), floor));
+  (void)::unlink(zip.c_str());
+  if (const auto zstd = zstd_size(corpus)) {
+    report.rows.push_back(size_row(corpus, "zstd -3 --long=27, cannot be mapped", *zstd, floor));
+  } else {
+    report.notes.push_back(corpus.name + ": zstd is skipped, there is no such program");
+  }
+}
+
 }  // namespace
 
 PackOptions pack_options(Sharing sharing) {
@@ -87,57 +128,48 @@ PackReport pack(const std::vector<CorpusFile>& files, Sharing sharing, const std
 
 void add_sizes(Report& report, const BenchFolder& folder, const Corpus& corpus, const SizeTargets& targets) {
   const Floor floor = floor_of(corpus);
-  const auto add = [&](const std::string& what, std::uint64_t bytes) -> Row& {
-    return report.rows.emplace_back(size_row(corpus, what, bytes, floor.parts));
-  };
-  add("floor: different parts", floor.parts);
-  add("floor: different tiles", floor.tiles);
-  add("floor: different pages of 4 KiB", floor.pages);
-
+  for (const auto& [what, bytes] :
+       {std::pair{"floor: different parts", floor.parts}, std::pair{"floor: different tiles", floor.tiles},
+        std::pair{"floor: different pages of 4 KiB", floor.pages}}) {
+    report.rows.push_back(size_row(corpus, what, bytes, floor.parts));
+  }
   std::size_t tensors = 0;
   for (const CorpusFile& file : corpus.files) tensors += file.tensors.size();
-  struct Knob {
-    Sharing sharing;
-    const char* name;
-    std::optional<double> most;
-  };
-  for (const Knob& knob : {Knob{Sharing::kOff, "off", {}}, Knob{Sharing::kPages, "pages", targets.tensors},
-                           Knob{Sharing::kBytes, "bytes", targets.bytes}}) {
-    const std::string first = folder.path("order-0");
-    const std::string other = folder.path("order-n");
-    std::size_t different = 0;
-    const PackReport packed = pack(corpus.files, knob.sharing, first);
-    for (std::size_t order = 1; order < kOrders; ++order) {
-      (void)pack(in_order(corpus.files, order), knob.sharing, other);
-      if (!equal_files(first, other)) ++different;
-    }
-    Row& row = add(fmt::format("fatctx, {}", knob.name), packed.file_size);
-    if (knob.most) row.target = at_most("of the parts", *row.median_ratio, *knob.most);
-    Row& orders = report.rows.emplace_back(count_row(
-        corpus, fmt::format("fatctx, {}: orders with other bytes", knob.name), static_cast<double>(different)));
-    orders.target = at_most(fmt::format("of {} orders", kOrders), orders.median, 0);
-    if (tensors != 0) {
-      Row& mapped = report.rows.emplace_back(count_row(corpus, fmt::format("fatctx, {}: tensors mapped", knob.name),
-                                                       static_cast<double>(mapped_tensors(corpus, first))));
-      if (knob.sharing != Sharing::kBytes)
-        mapped.target = at_least("of all", mapped.median, static_cast<double>(tensors));
-    }
-    (void)::unlink(first.c_str());
-    (void)::unlink(other.c_str());
+  const std::string path = folder.path("order-0");
+  for (const Knob& knob : kKnobs) {
+    Row& row = report.rows[add_packed(report, folder, corpus, knob, floor.parts, path)];
+    const auto most = knob.sharing == Sharing::kBytes   ? targets.bytes
+                      : knob.sharing == Sharing::kPages ? targets.tensors
+                                                        : std::nullopt;
+    if (most) row.target = at_most("of the parts", *row.median_ratio, *most);
+    if (tensors == 0) continue;
+    Row mapped = count_row(corpus, fmt::format("fatctx, {}: tensors mapped", knob.name), mapped_tensors(corpus, path));
+    if (knob.sharing != Sharing::kBytes)
+      mapped.target = at_least("of all", mapped.median, static_cast<double>(tensors));
+    report.rows.push_back(std::move(mapped));
   }
+  (void)::unlink(path.c_str());
+  add_rivals(report, folder, corpus, floor.parts);
+}
 
-  std::vector<std::byte> buffer(std::size_t{1} << 20);
-  std::vector<RivalEntry> entries;
-  for (const CorpusFile& file : corpus.files) entries.push_back({file.name, file.size, file.path});
-  const std::string zip = folder.path("stored.zip");
-  write_stored_zip(zip, entries, buffer, false);
-  add("stored ZIP", size_of(open_raw(zip), zip));
-  (void)::unlink(zip.c_str());
-  if (const auto zstd = zstd_size(corpus)) {
-    add("zstd -3 --long=27, cannot be mapped", *zstd);
-  } else {
-    report.notes.push_back("skipped: there is no program zstd to compare with");
+void add_given_sizes(Report& report, const BenchFolder& folder, const GivenFiles& given) {
+  const Corpus& files = given.files;
+  const std::uint64_t all = files.size_bytes();
+  report.rows.push_back(size_row(files, "all of them", all, all));
+  std::uint64_t smallest = 0;
+  for (const CorpusFile& archive : given.archives) {
+    report.rows.push_back(size_row(files, fmt::format("archive {}", archive.name), archive.size, all));
+    smallest = smallest == 0 ? archive.size : std::min(smallest, archive.size);
   }
+  const std::string path = folder.path("order-0");
+  for (const Knob& knob : kKnobs) {
+    Row& row = report.rows[add_packed(report, folder, files, knob, all, path)];
+    if (knob.sharing == Sharing::kBytes && smallest != 0) {
+      row.target = at_most("of the smallest archive", row.median / static_cast<double>(smallest), 1);
+    }
+  }
+  (void)::unlink(path.c_str());
+  add_rivals(report, folder, files, all);
 }
 
 }  // namespace fatctx::bench

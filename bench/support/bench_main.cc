@@ -11,15 +11,19 @@
 namespace fatctx::bench {
 
 int run_bench(int argc, char** argv, const std::string& description, int usual_repetitions,
-              const std::function<Report(const Options&, const BenchFolder&)>& bench, Sizes sizes) {
+              const std::function<Report(const Options&, const BenchFolder&)>& bench, const Choices& choices) {
   constexpr int kSmokeRepetitions = 2;
   Options options;
   std::string folder = std::filesystem::temp_directory_path().string();
   std::string json;
   CLI::App app(description);
   CLI::Option* smoke = app.add_flag("--smoke", options.smoke, "tiny sizes and few repetitions, to see that it runs");
-  if (sizes == Sizes::kUsualAndFull) {
+  if (choices.full) {
     app.add_flag("--full", options.full, "files of the size of real ones; takes minutes")->excludes(smoke);
+  }
+  if (choices.inputs) {
+    app.add_option("--inputs", options.inputs, "measure these files and not those that the bench makes")
+        ->check(CLI::ExistingFile);
   }
   app.add_option("--repetitions", options.repetitions, "blocks per side, at least 15 for figures that are quoted")
       ->check(CLI::PositiveNumber);
