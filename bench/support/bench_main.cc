@@ -11,13 +11,20 @@
 namespace fatctx::bench {
 
 int run_bench(int argc, char** argv, const std::string& description, int usual_repetitions,
-              const std::function<Report(const Options&, const BenchFolder&)>& bench) {
+              const std::function<Report(const Options&, const BenchFolder&)>& bench, const Choices& choices) {
   constexpr int kSmokeRepetitions = 2;
   Options options;
   std::string folder = std::filesystem::temp_directory_path().string();
   std::string json;
   CLI::App app(description);
-  app.add_flag("--smoke", options.smoke, "tiny sizes and few repetitions, to see that it runs");
+  CLI::Option* smoke = app.add_flag("--smoke", options.smoke, "tiny sizes and few repetitions, to see that it runs");
+  if (choices.full) {
+    app.add_flag("--full", options.full, "files of the size of real ones; takes minutes")->excludes(smoke);
+  }
+  if (choices.inputs) {
+    app.add_option("--inputs", options.inputs, "measure these files and not those that the bench makes")
+        ->check(CLI::ExistingFile);
+  }
   app.add_option("--repetitions", options.repetitions, "blocks per side, at least 15 for figures that are quoted")
       ->check(CLI::PositiveNumber);
   app.add_option("--folder", folder, "where the files are made and removed again; use the filesystem in question")

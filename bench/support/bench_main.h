@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "support/report.h"
 #include "support/sample_files.h"
@@ -13,11 +14,19 @@ namespace fatctx::bench {
 struct Options {
   bool smoke = false;  // tiny sizes, few repetitions: does it run? Its figures mean nothing.
   int repetitions = 0;
+  bool full = false;                // the sizes of real files
+  std::vector<std::string> inputs;  // files of the user's in place of made ones
 };
 
-// Parses --smoke, --repetitions, --folder and --json, runs `bench` with a folder for its files, prints the table and
-// writes the JSON. Returns the exit code: 0 also when a target is missed, because a busy machine is no error.
+// Options that only some benches have.
+struct Choices {
+  bool full = false;    // --full
+  bool inputs = false;  // --inputs FILE...
+};
+
+// Parses --smoke, --repetitions, --folder, --json and the choices, runs `bench` with a folder for its files, prints the
+// table and writes the JSON. Returns the exit code: 0 also when a target is missed, because a busy machine is no error.
 int run_bench(int argc, char** argv, const std::string& description, int usual_repetitions,
-              const std::function<Report(const Options&, const BenchFolder&)>& bench);
+              const std::function<Report(const Options&, const BenchFolder&)>& bench, const Choices& choices = {});
 
 }  // namespace fatctx::bench

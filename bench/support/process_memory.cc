@@ -1,5 +1,7 @@
 #include "support/process_memory.h"
 
+#include <malloc.h>
+
 #include <fstream>
 
 #include "support/or_stop.h"
@@ -22,14 +24,16 @@ ProcessMemory process_memory() {
   return {.anonymous = read_kb_line("/proc/self/status", "RssAnon"),
           .file_backed = read_kb_line("/proc/self/status", "RssFile"),
           .pss = read_kb_line("/proc/self/smaps_rollup", "Pss"),
-          .page_tables = read_kb_line("/proc/self/status", "VmPTE")};
+          .page_tables = read_kb_line("/proc/self/status", "VmPTE"),
+          .shared = read_kb_line("/proc/self/status", "RssShmem")};
 }
 
 ProcessMemory operator-(const ProcessMemory& after, const ProcessMemory& before) {
   return {.anonymous = after.anonymous - before.anonymous,
           .file_backed = after.file_backed - before.file_backed,
           .pss = after.pss - before.pss,
-          .page_tables = after.page_tables - before.page_tables};
+          .page_tables = after.page_tables - before.page_tables,
+          .shared = after.shared - before.shared};
 }
 
 void reset_peak_memory() {
@@ -39,6 +43,14 @@ void reset_peak_memory() {
 }
 
 std::int64_t peak_memory() { return read_kb_line("/proc/self/status", "VmHWM"); }
+
+std::int64_t peak_growth(const std::function<void()>& work) {
+  (void)::malloc_trim(0);  // what was freed before would hide what this takes
+  const ProcessMemory before = process_memory();
+  reset_peak_memory();
+  work();
+  return peak_memory() - before.anonymous - before.shared - process_memory().file_backed;
+}
 
 int count_mappings(const std::string& path) {
   std::ifstream in("/proc/self/maps");

@@ -101,6 +101,27 @@ TEST(PackBytes, EveryRecordComesOutAsItWentIn) {
   }
 }
 
+// The end of a long piece of its own is no whole granule, and becomes a literal that is given away later.
+TEST(PackBytes, CodeThatEndsAnywhereInAGranuleIsOneCopy) {
+  std::mt19937_64 random(33);
+  std::vector<Bytes> chips(2);
+  for (Bytes& chip : chips) chip = support::random_bytes(random, 100'100);
+  for (int section = 0; section < 60; ++section) {
+    const Bytes weights = support::random_bytes(random, 10'000);
+    for (Bytes& chip : chips) {
+      const Bytes own = support::random_bytes(random, 2'000);
+      chip.insert(chip.end(), weights.begin(), weights.end());
+      chip.insert(chip.end(), own.begin(), own.end());
+    }
+  }
+  const std::vector<PackRecord> records = chip_records(chips);
+
+  const Packed packed(support::packed_bytes(records, by_bytes()));
+
+  expect_all_there(packed, records);
+  EXPECT_EQ(recipes_of(packed), 1U);
+}
+
 TEST(PackBytes, TheFileIsHardlyLargerThanWhatIsDifferent) {
   const auto corpus = support::make_chip_corpus(30);
   const TempDir folder;

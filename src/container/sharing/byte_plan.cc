@@ -191,7 +191,24 @@ class Planner {
       draft = {Kind::kCopy, draft.target, draft.size, store, record.own_bytes};
       record.own_bytes += draft.size;
     }
+    join_copies(drafts);
     return true;
+  }
+
+  // What was given away may go on where the own bytes in front of it end, in the record and in the store: that is one
+  // copy, and a recipe with two of them is refused.
+  static void join_copies(std::vector<Draft>& drafts) {
+    std::vector<Draft> joined;
+    for (const Draft& draft : drafts) {
+      Draft* const last = joined.empty() ? nullptr : &joined.back();
+      if (last != nullptr && last->kind == Kind::kCopy && draft.kind == Kind::kCopy && last->store == draft.store &&
+          last->source + last->size == draft.source) {
+        last->size += draft.size;
+      } else {
+        joined.push_back(draft);
+      }
+    }
+    drafts = std::move(joined);
   }
 
   static Status read_literals(const RecordBytes& bytes, const std::vector<Draft>& drafts,
