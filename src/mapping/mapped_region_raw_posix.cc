@@ -1,5 +1,5 @@
-// Mapping by plain system calls: the twin of mapped_region_boost.cc for builds without Boost.Interprocess, and the
-// yardstick it is measured against.
+// Mapping by plain system calls: the twin of mapped_region_boost_posix.cc for builds without Boost.Interprocess, and
+// the yardstick it is measured against.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -35,7 +35,11 @@ class RawRegion final : public MappedRegion {
 
 }  // namespace
 
+std::string_view raw_mapping_method() noexcept { return "mmap"; }
+
 std::uint64_t page_bytes() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+std::uint64_t map_granule_bytes() noexcept { return page_bytes(); }
 
 Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size) {
   FATCTX_TRY(check_mappable(file, size));
