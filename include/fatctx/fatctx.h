@@ -295,9 +295,13 @@ enum { FATCTX_FILE_MAPPING_AUTO = 0, FATCTX_FILE_MAPPING_REQUIRE = 1, FATCTX_FIL
 typedef struct fatctx_file_mapping_info {
   uint32_t struct_size;
   uint32_t available;  // 0: this build cannot map files on this system
-  fatctx_text how;     // "Boost.Interprocess", "mmap"; static storage
+  fatctx_text how;     // "Boost.Interprocess", "mmap", "MapViewOfFile"; static storage
   uint64_t page_bytes;
-  uint64_t fallbacks;  // how often this process copied because somebody could not take mapped memory
+  uint64_t fallbacks;      // how often this process copied because somebody could not take mapped memory
+  fatctx_text provider;    // whose calls: "posix", "win32"; static storage
+  uint64_t granule_bytes;  // a map begins at a multiple of this: a page, or 64 KiB on Windows
+  uint32_t stitched;       // 1: pieces of granules can stand side by side in one view
+  uint32_t sealed_memory;  // 1: copies can be made that nobody can change, and composed views with them
 } fatctx_file_mapping_info;
 FATCTX_API int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error);
 
