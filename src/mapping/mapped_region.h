@@ -39,6 +39,8 @@ class MappedRegion {
 // The way map_file() maps: "Boost.Interprocess", "mmap", "MapViewOfFile". Static storage.
 [[nodiscard]] std::string_view mapping_method() noexcept;
 [[nodiscard]] std::string_view raw_mapping_method() noexcept;
+// Whose calls this folder is built from: "posix", "win32". Static storage.
+[[nodiscard]] std::string_view provider_name() noexcept;
 [[nodiscard]] std::uint64_t page_bytes() noexcept;
 // A map begins at a multiple of this, in the file and in memory: a page, or 64 KiB on Windows.
 [[nodiscard]] std::uint64_t map_granule_bytes() noexcept;

@@ -38,6 +38,8 @@ SYSTEM_INFO system_info() noexcept {
 
 }  // namespace
 
+std::string_view provider_name() noexcept { return "win32"; }
+
 std::string_view raw_mapping_method() noexcept { return "MapViewOfFile"; }
 
 std::uint64_t page_bytes() noexcept { return system_info().dwPageSize; }

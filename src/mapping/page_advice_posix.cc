@@ -1,5 +1,4 @@
 // Raw calls, because Boost.Interprocess has no populate and reports advice as a bool without the error number.
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include "mapping/page_advice.h"
 #include "mapping/page_range.h"
 #include "mapping/read_through.h"
+#include "mapping/system_calls.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22  // older headers; the kernel decides
@@ -72,8 +72,7 @@ Result<std::uint64_t> drop_pages(ByteView mapped, ByteRange range) {
 
 void drop_cache(const OsFile& file, ByteRange range) noexcept {
   if (file.descriptor() < 0 || range.size == 0) return;
-  (void)::posix_fadvise(file.descriptor(), static_cast<off_t>(file.base() + range.offset),
-                        static_cast<off_t>(range.size), POSIX_FADV_DONTNEED);
+  forget_cached(file.descriptor(), static_cast<off_t>(file.base() + range.offset), static_cast<off_t>(range.size));
 }
 
 }  // namespace fatctx::mapping

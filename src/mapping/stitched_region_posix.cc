@@ -12,6 +12,7 @@
 #include "mapping/os_error.h"
 #include "mapping/page_range.h"
 #include "mapping/stitched_region.h"
+#include "mapping/system_calls.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -68,8 +69,7 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
     }
     at += length;
   }
-  // Weights do not belong into core dumps. A kernel without the advice keeps working.
-  (void)::madvise(reserved, whole, MADV_DONTDUMP);
+  keep_out_of_core_dumps(reserved, whole);
   if (end != 0) FATCTX_TRY(check_mappable(file, end));
   return std::unique_ptr<MappedRegion>(
       std::make_unique<StitchedRegion>(std::move(addresses), static_cast<std::size_t>(size), also_lost));
