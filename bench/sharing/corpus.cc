@@ -82,10 +82,10 @@ class FileOfParts {
   Lists& lists_;
 };
 
-// Matrices of 16 KiB to 2 MiB, whole tiles, of about `total` bytes together.
+// Matrices of 16 KiB to 1 MiB, whole tiles, of about `total` bytes together.
 std::vector<Bytes> make_matrices(std::uint64_t total, Random& random) {
   constexpr std::uint64_t kLeast = 16;
-  constexpr std::uint64_t kDoublings = 7;
+  constexpr std::uint64_t kDoublings = 6;
   std::vector<Bytes> matrices;
   for (std::uint64_t made = 0; made < total; made += matrices.back().size()) {
     const std::uint64_t least = kLeast << (random() % kDoublings);
