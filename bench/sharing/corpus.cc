@@ -82,10 +82,10 @@ class FileOfParts {
   Lists& lists_;
 };
 
-// Matrices of 16 KiB to 2 MiB, whole tiles, of about `total` bytes together.
+// Matrices of 16 KiB to 1 MiB, whole tiles, of about `total` bytes together.
 std::vector<Bytes> make_matrices(std::uint64_t total, Random& random) {
   constexpr std::uint64_t kLeast = 16;
-  constexpr std::uint64_t kDoublings = 7;
+  constexpr std::uint64_t kDoublings = 6;
   std::vector<Bytes> matrices;
   for (std::uint64_t made = 0; made < total; made += matrices.back().size()) {
     const std::uint64_t least = kLeast << (random() % kDoublings);
@@ -154,16 +154,31 @@ std::uint64_t gap_before(std::uint64_t at, std::uint64_t base, std::uint64_t pha
   return (base + phase - at) % kPage;  // wraps to the right residue: kPage divides 2^64
 }
 
-std::uint64_t drawn_phase(unsigned congruent_percent, Random& random) {
-  constexpr unsigned kHalfPagePercent = 15;
-  const std::uint64_t draw = random() % 100;
-  if (draw < congruent_percent) return 0;
-  return draw < congruent_percent + kHalfPagePercent ? kPage / 2 : 256 * (1 + random() % 15);
-}
+// How far matrices of a chip are from where they lie in a page of the base.
+class Phases {
+ public:
+  Phases(unsigned congruent_percent, Random& random) : percent_(congruent_percent), random_(random) {}
+  // Keeps to the share of bytes, so that it is what is said whatever sizes were drawn.
+  std::uint64_t next(std::uint64_t size) {
+    all_ += size;
+    if ((congruent_ + size / 2) * 100 <= percent_ * all_) {
+      congruent_ += size;
+      return 0;
+    }
+    constexpr std::uint64_t kHalfPageIn5 = 2;
+    return random_() % 5 < kHalfPageIn5 ? kPage / 2 : 256 * (1 + random_() % 15);
+  }
+
+ private:
+  unsigned percent_;
+  Random& random_;
+  std::uint64_t all_ = 0;
+  std::uint64_t congruent_ = 0;
+};
 
 struct TransformerChip {
   const char* arch;
-  unsigned congruent_percent;  // of the matrices: at the same place of a page as in the base
+  unsigned congruent_percent;  // of the bytes of matrices: at the same place of a page as in the base
 };
 
 std::uint64_t aligned(std::uint64_t at, std::uint64_t alignment) {
@@ -228,9 +243,10 @@ Corpus make_transformer(const BenchFolder& folder, std::uint64_t chip_bytes) {
     FileOfParts file(folder.path(name + ".bin"), lists);
     file.own(code, random());
     std::uint64_t base = code;
+    Phases phases(chip.congruent_percent, random);
     for (const Bytes& matrix : matrices) {
       if (chip.congruent_percent != 100) {
-        file.own(gap_before(file.size(), base, drawn_phase(chip.congruent_percent, random)), random());
+        file.own(gap_before(file.size(), base, phases.next(matrix.size())), random());
       }
       file.matrix(matrix);
       base += matrix.size();

@@ -208,7 +208,7 @@ void add_composed(Report& report, const Options& options, const std::string& pat
   std::optional<Container> container;
   std::optional<RecordView> view;
   const auto anew = [&](const OpenOptions& how) {
-    return [&] {
+    return [&view, &container, &path, how] {
       view.reset();
       container.reset();
       container.emplace(or_stop(Container::open(path, how)));
@@ -267,7 +267,6 @@ void add_sessions(Report& report, const std::string& path, const Corpus& corpus,
     touch_every_page(binary.bytes());
     components.push_back({std::move(model), std::move(session), std::move(binary)});
   };
-  const auto own = [](const ProcessMemory& memory) { return memory.anonymous + memory.shared; };
   (void)process_memory();  // its first call takes memory that it keeps
   const ProcessMemory nobody = process_memory();
   open();
@@ -285,10 +284,12 @@ void add_sessions(Report& report, const std::string& path, const Corpus& corpus,
     row.policy = "record_on_acquire";
     return &report.rows.emplace_back(std::move(row));
   };
-  add(fmt::format("composed, {}: memory of session 1", arch), own(one) - own(nobody), 1);
-  add(fmt::format("composed, {}: memory of session 2", arch), own(two) - own(one), 1);
+  // The first one's own, without the pages of the file. Of the others everything: Pss is exact, the rest is rounded.
+  const ProcessMemory first = one - nobody;
+  add(fmt::format("composed, {}: memory of session 1", arch), first.anonymous + first.shared, 1);
+  add(fmt::format("composed, {}: Pss of session 2", arch), two.pss - one.pss, 1);
   Row* const each =
-      add(fmt::format("composed, {}: of each of sessions 2 to 64", arch), own(all) - own(one), kSessions - 1);
+      add(fmt::format("composed, {}: Pss of each of sessions 2 to 64", arch), all.pss - one.pss, kSessions - 1);
   each->target = at_most("a session", each->median, kMostKiB);
   add(fmt::format("composed, {}: page tables of sessions 2 to 64", arch), all.page_tables - one.page_tables, 1);
 }

@@ -172,6 +172,22 @@ class Planner {
     return result;
   }
 
+  // What was given away may go on where the own bytes in front of it end, in the record and in the store: that is one
+  // copy, and a recipe with two of them is refused.
+  static void join_copies(std::vector<Draft>& drafts) {
+    std::vector<Draft> joined;
+    for (const Draft& draft : drafts) {
+      Draft* const last = joined.empty() ? nullptr : &joined.back();
+      if (last != nullptr && last->kind == Kind::kCopy && draft.kind == Kind::kCopy && last->store == draft.store &&
+          last->source + last->size == draft.source) {
+        last->size += draft.size;
+      } else {
+        joined.push_back(draft);
+      }
+    }
+    drafts = std::move(joined);
+  }
+
   // Literals in a program are nothing that another record can copy from. Those that compress badly gain nothing by
   // standing there, and go to the segment of the record, if they are worth one. False if all stays as it is.
   bool give_away_literals(std::vector<Draft>& drafts, std::uint32_t store, ByteRecord& record) const {
@@ -193,22 +209,6 @@ class Planner {
     }
     join_copies(drafts);
     return true;
-  }
-
-  // What was given away may go on where the own bytes in front of it end, in the record and in the store: that is one
-  // copy, and a recipe with two of them is refused.
-  static void join_copies(std::vector<Draft>& drafts) {
-    std::vector<Draft> joined;
-    for (const Draft& draft : drafts) {
-      Draft* const last = joined.empty() ? nullptr : &joined.back();
-      if (last != nullptr && last->kind == Kind::kCopy && draft.kind == Kind::kCopy && last->store == draft.store &&
-          last->source + last->size == draft.source) {
-        last->size += draft.size;
-      } else {
-        joined.push_back(draft);
-      }
-    }
-    drafts = std::move(joined);
   }
 
   static Status read_literals(const RecordBytes& bytes, const std::vector<Draft>& drafts,
