@@ -16,6 +16,9 @@ namespace fatctx::tools {
 
 namespace {
 
+// Below this much, code may well be larger than the weights that it shares.
+constexpr std::uint64_t kFewWeights = std::uint64_t{1} << 20;
+
 PackedRecord packed_record(const PackRecord& record) {
   const std::string features = fmt::format("{}", fmt::join(record.key.features, ","));
   SelectionKey key;
@@ -65,6 +68,16 @@ std::string form_text(const PackedRecord& record) {
                      record.recipe_steps == 1 ? "step" : "steps", size_text(record.mappable_bytes));
 }
 
+using SizesByName = std::map<std::string_view, std::uint64_t>;
+
+std::uint64_t size_of_weights(const PackedRecord& binary, const SizesByName& blobs) {
+  std::uint64_t size = 0;
+  for (const std::string& name : binary.weights) {
+    if (const auto blob = blobs.find(name); blob != blobs.end()) size += blob->second;
+  }
+  return size;
+}
+
 }  // namespace
 
 Result<PackSummary> pack_manifest(PackRequest request) {
@@ -104,13 +117,27 @@ Result<PackSummary> pack_manifest(PackRequest request) {
 }
 
 std::vector<std::string> what_was_not_shared(const PackSummary& summary) {
-  std::map<std::pair<std::string, std::string>, std::vector<const PackedRecord*>> groups;
+  SizesByName blob_sizes;
   for (const PackedRecord& record : summary.records) {
-    if (record.type == RecordType::kContextBinary && record.weights.empty()) {
-      groups[{record.group, record.unit}].push_back(&record);
-    }
+    if (record.type == RecordType::kWeightBlob) blob_sizes.emplace(record.name, record.size_bytes);
   }
+  std::map<std::pair<std::string, std::string>, std::vector<const PackedRecord*>> groups;
   std::vector<std::string> lines;
+  for (const PackedRecord& record : summary.records) {
+    if (record.type != RecordType::kContextBinary) continue;
+    if (record.weights.empty()) {
+      groups[{record.group, record.unit}].push_back(&record);
+      continue;
+    }
+    const std::uint64_t weights = size_of_weights(record, blob_sizes);
+    // A compiler that cannot share with the blob names it all the same, and leaves the weights in the binary too.
+    if (weights < kFewWeights || record.size_bytes < weights / 2 || record.stored_bytes <= record.size_bytes / 2)
+      continue;
+    lines.push_back(fmt::format(
+        "record \"{}\" refers to {} of weights, but stores {} of {} by itself; compile with a target of its generation "
+        "first",
+        record.name, size_text(weights), size_text(record.stored_bytes), size_text(record.size_bytes)));
+  }
   for (const auto& [key, records] : groups) {
     const PackedRecord* base = *std::min_element(
         records.begin(), records.end(),

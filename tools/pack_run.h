@@ -51,8 +51,9 @@ struct PackSummary {
 [[nodiscard]] Result<PackSummary> pack_manifest(PackRequest request);
 
 // One line for each context binary that should share its weights with the others of its group and unit and does not: it
-// stores more than half of its bytes again, and names no weight blob. Nothing is asked of
-// the one that was looked at first, because the others can only share with it.
+// stores more than half of its bytes again, and names no weight blob; nothing is asked of the one that was looked at
+// first, because the others can only share with it. A binary that names weight blobs of 1 MiB or more is listed if it
+// stores more than half of its bytes and is itself at least half as large as they are.
 [[nodiscard]] std::vector<std::string> what_was_not_shared(const PackSummary& summary);
 
 [[nodiscard]] std::string summary_text(const PackSummary& summary);

@@ -12,10 +12,20 @@ ROOT = Path(__file__).resolve().parents[2]
 FATCTX = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release")) / "tools" / "fatctx"
 
 
-def fatctx(*arguments: str | Path, code: int = 0) -> str:
+def run(*arguments: str | Path, code: int) -> subprocess.CompletedProcess:
     done = subprocess.run([FATCTX, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == code, f"exit {done.returncode}: {done.stderr}"
-    return done.stdout
+    return done
+
+
+def fatctx(*arguments: str | Path, code: int = 0) -> str:
+    """What the command prints."""
+    return run(*arguments, code=code).stdout
+
+
+def complaints_of(*arguments: str | Path, code: int) -> str:
+    """What it says on standard error."""
+    return run(*arguments, code=code).stderr
 
 
 class Packer:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fatctx
-from packing import fatctx as command
+from packing import complaints_of, fatctx as command
 from vendor import BAD_ORDER, FIVE, FOUR, GOOD_ORDER, V69, V73, V75
 
 MODELS = ["convolutions", "small_transformer", "transformer"]
@@ -120,6 +120,16 @@ def test_dlc_check_finds_that_the_bad_order_shares_nothing(vendor):
     assert "0 findings" in command("dlc", "check", vendor.compiled("transformer", *FOUR).binary)
     told = command("dlc", "check", vendor.compiled("transformer", *BAD_ORDER).binary, code=1)
     assert told.count("nothing seems to be shared") == 4
+
+
+@pytest.mark.parametrize("order, lacking", [(FOUR, []), (GOOD_ORDER, ["sm8450"]), (BAD_ORDER, ["sm8650"])],
+                         ids=["one generation", "v69 last", "v69 first"])
+def test_required_sharing_says_which_binary_of_a_dlc_carries_weights_of_its_own(vendor, tmp_path, order, lacking):
+    told = complaints_of("pack", "-o", tmp_path / "x.fatctx", "--name", "x", "--reference-weight-sharing", "require", "--dlc",
+                   vendor.compiled("transformer", *order).binary, code=1 if lacking else 0)
+    # With v69 first v73 to v81 all carry their own, which are equal: the container stores them once, with one of them.
+    assert [line.split('"')[1] for line in told.splitlines() if "not shared" in line] == [
+        f"htp.cache.{soc}.0" for soc in lacking]
 
 
 def test_a_flipped_byte_of_a_shared_run_is_found_in_every_record_that_reads_it(vendor, packer, tmp_path):
