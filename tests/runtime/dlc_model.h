@@ -33,6 +33,7 @@ namespace fatctx::testing {
   second.resize(40 * 4096);
   writer.entry("htp.cache.57.0", first);
   writer.entry("htp.cache.69.0", second);
+  writer.align(false);  // as compilers leave their metadata
   writer.entry("dlc.metadata2.3.0", support::kTwoSocMetadata);
   return writer;
 }
