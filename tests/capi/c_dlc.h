@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "capi/c_model.h"
 #include "fatctx/import_dlc.h"
@@ -25,7 +27,8 @@ class CDlc {
   CDlc() : bytes_(support::two_socs().write()) {
     support::write_file(dlc_, bytes_);
     Packer packer{PackOptions{}};
-    for (PackRecord& record : records_from_dlc(dlc_, {.group = "chat"}).value()) {
+    std::vector<PackRecord> records = records_from_dlc(dlc_, {.group = "chat"}).value();
+    for (PackRecord& record : records) {
       if (!packer.add(std::move(record)).ok()) throw std::runtime_error("a record of a DLC cannot be packed");
     }
     if (!packer.publish(container_).ok()) throw std::runtime_error("a DLC cannot be packed");

@@ -212,6 +212,7 @@ Result<std::vector<PackRecord>> records_from_dlc(const std::string& path, const 
   record.key.group = import.group;
   record.description.format = dlc::kLayoutFormat;
   record.source.bytes = dlc::encode_layout(layout.value());
+  record.codec = Codec::kLz4;  // most of it is padding
   records.push_back(std::move(record));
   return records;
 }
