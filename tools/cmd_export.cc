@@ -143,11 +143,10 @@ Result<ExitCode> run_export_dlc(const ExportOptions& options) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
   }
   if (!made.ok()) return std::move(made).error();
-  print_note(escaped(fmt::format("{}: {} written, {}, the same bytes as the DLC that was packed", options.output,
-                                 size_text(made.value().size_bytes),
-                                 made.value().records.size() == 1
-                                     ? "1 entry"
-                                     : fmt::format("{} entries", made.value().records.size()))));
+  print_note(escaped(fmt::format(
+      "{}: {} written, {}, the same bytes as the DLC that was packed", options.output,
+      size_text(made.value().size_bytes),
+      made.value().records.size() == 1 ? "1 entry" : fmt::format("{} entries", made.value().records.size()))));
   return ExitCode::kOk;
 }
 
@@ -193,13 +192,15 @@ Result<ExitCode> run_export(const ExportOptions& options) {
 
 void add_export(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = describe(app, "export",
-                               {.purpose = "Write an ONNX model whose data lies in a container, or a DLC that was packed",
-                                .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
-                                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
-                                             "fatctx export model.fatctx --dlc -o model.dlc"},
-                                .more = "docs/cli.md"});
-  command->add_option("FILE", options->path, "The container, which holds the model's external data or the DLC")->required();
+  CLI::App* command =
+      describe(app, "export",
+               {.purpose = "Write an ONNX model whose data lies in a container, or a DLC that was packed",
+                .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
+                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
+                             "fatctx export model.fatctx --dlc -o model.dlc"},
+                .more = "docs/cli.md"});
+  command->add_option("FILE", options->path, "The container, which holds the model's external data or the DLC")
+      ->required();
   command->add_option("--onnx", options->model, "The model that was packed")->type_name("MODEL");
   command->add_flag("--dlc", options->dlc, "The DLC that was packed with --dlc, byte for byte");
   command->add_option("--layout", options->layout, "Of several DLCs, the one with this layout record")

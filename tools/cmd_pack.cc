@@ -105,14 +105,16 @@ bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
 Status check_binary(const PackRecord& record) {
   const std::string& format = record.description.format;
   if (format == "dlc") {
-    return invalid(fmt::format("{}: a DLC, an archive of context binaries for several targets, and no binary for one; "
-                               "use --dlc {}",
-                               record.source.path, record.source.path));
+    return invalid(
+        fmt::format("{}: a DLC, an archive of context binaries for several targets, and no binary for one; "
+                    "use --dlc {}",
+                    record.source.path, record.source.path));
   }
   if (format == "ovep-bin" && record.key.backend != "openvino") {
-    return invalid(fmt::format("{}: a binary of the OpenVINO provider (OVEP_BIN), but its target is \"{}\"; give it as "
-                               "--binary FILE@openvino:ARCH, or the model beside it as --ep-context",
-                               record.source.path, record.key.backend));
+    return invalid(
+        fmt::format("{}: a binary of the OpenVINO provider (OVEP_BIN), but its target is \"{}\"; give it as "
+                    "--binary FILE@openvino:ARCH, or the model beside it as --ep-context",
+                    record.source.path, record.key.backend));
   }
   return Done{};
 }

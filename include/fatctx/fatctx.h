@@ -1166,8 +1166,8 @@ typedef struct fatctx_thin_dlc {
   uint32_t struct_size;
   uint32_t entry_count;  // that stay
   uint64_t size_bytes;
-  uint64_t new_bytes;     // of a file: not in the original; of a view: memory that was built for headers and the like
-  uint64_t copied_bytes;  // of a view: payload that could not be mapped; of a file 0
+  uint64_t new_bytes;      // of a file: not in the original; of a view: memory that was built for headers and the like
+  uint64_t copied_bytes;   // of a view: payload that could not be mapped; of a file 0
   uint32_t mapped_pieces;  // ranges of the original; of a view: that are mapped
   uint32_t built_pieces;   // new bytes between them
 } fatctx_thin_dlc;

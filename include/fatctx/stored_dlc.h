@@ -83,7 +83,8 @@ class ThinDlcView {
 
 // Payload is verified as the options of the container say. Copied bytes need OpenOptions::max_copied_bytes (new ones do
 // not), unless the views of this container are copies anyway.
-// Errors: those of thin_stored_dlc; copy_not_allowed (naming the bytes); no_resource (the limit of maps), out_of_memory;
+// Errors: those of thin_stored_dlc; copy_not_allowed (naming the bytes); no_resource (the limit of maps),
+// out_of_memory;
 //         unsupported (a system without sealed memory).
 // Cost:   reads what is built, and with record_on_acquire each record once per mapping; then a system call a piece.
 [[nodiscard]] Result<ThinDlcView> thin_dlc_view(const Container& container, const DlcChoice& choice,

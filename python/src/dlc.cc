@@ -79,9 +79,11 @@ void bind_info(nb::module_& module) {
       .def_prop_ro(
           "build_id", [](const BoundSoc& self) { return self.soc.build_id; }, "Of the compiler.")
       .def_prop_ro(
-          "sdk", [](const BoundSoc& self) { return version_or_none(self.soc.sdk); }, nb::sig("def sdk(self) -> str | None"))
+          "sdk", [](const BoundSoc& self) { return version_or_none(self.soc.sdk); },
+          nb::sig("def sdk(self) -> str | None"))
       .def_prop_ro(
-          "api", [](const BoundSoc& self) { return version_or_none(self.soc.api); }, nb::sig("def api(self) -> str | None"))
+          "api", [](const BoundSoc& self) { return version_or_none(self.soc.api); },
+          nb::sig("def api(self) -> str | None"))
       .def_prop_ro(
           "blob", [](const BoundSoc& self) { return version_or_none(self.soc.blob); },
           nb::sig("def blob(self) -> str | None"))
@@ -146,8 +148,7 @@ void bind_results(nb::module_& module) {
                    "Memory that was built: pages with headers, directory, metadata and small entries.")
       .def_prop_ro("copied_bytes", &ThinDlcView::copied_bytes, "Memory with payload that could not be mapped.")
       .def_prop_ro(
-          "address",
-          [](const ThinDlcView& self) { return reinterpret_cast<std::uintptr_t>(self.bytes().data()); },
+          "address", [](const ThinDlcView& self) { return reinterpret_cast<std::uintptr_t>(self.bytes().data()); },
           "Address of the first byte in this process; valid while the view lives.")
       .def("prefetch", &prefetch_thin_dlc, nb::kw_only(), nb::arg("max_bytes") = nb::none(),
            nb::arg("progress") = nb::none(),
@@ -233,7 +234,8 @@ void bind_files(nb::module_& module) {
 
 void bind_stored(nb::module_& module) {
   module.def(
-      "stored_dlcs", [](const Container& container) { return take(without_gil([&] { return stored_dlcs(container); })); },
+      "stored_dlcs",
+      [](const Container& container) { return take(without_gil([&] { return stored_dlcs(container); })); },
       nb::arg("container"),
       "The DLCs that were imported into a container. Raises ChecksumMismatch, Malformed, Changed.");
   module.def(
@@ -267,8 +269,7 @@ void bind_stored(nb::module_& module) {
          const std::string& layout, bool overwrite) {
         const std::string target = path_from(out);
         const DlcChoice choice = choice_of(std::move(socs), std::move(entries));
-        return take(
-            without_gil([&] { return extract_stored_thin_dlc(container, layout, choice, target, overwrite); }));
+        return take(without_gil([&] { return extract_stored_thin_dlc(container, layout, choice, target, overwrite); }));
       },
       nb::arg("container"), nb::arg("out"), nb::kw_only(), nb::arg("socs") = nb::tuple(),
       nb::arg("entries") = nb::tuple(), nb::arg("layout") = "", nb::arg("overwrite") = false,

@@ -181,7 +181,8 @@ PrefetchReport prefetch_record(const Container& container, std::uint32_t record_
 }
 
 PrefetchReport prefetch_thin_dlc(const ThinDlcView& view, nb::object max_bytes, nb::object progress) {
-  return prefetched(max_bytes, std::move(progress), [&](const PrefetchOptions& options) { return view.prefetch(options); });
+  return prefetched(max_bytes, std::move(progress),
+                    [&](const PrefetchOptions& options) { return view.prefetch(options); });
 }
 
 PrefetchReport prefetch_session(const Session& session, nb::object max_bytes, nb::object progress) {

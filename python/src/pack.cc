@@ -135,8 +135,7 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("sdk") = "", nb::arg("variant") = "", nb::arg("api") = "", nb::arg("blob") = "",
           nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{}, nb::arg("tensors") = nb::list(),
           nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
-          nb::arg("graphs") = nb::list(), nb::arg("codec") = "none",
-          nb::arg("own_extent") = false,
+          nb::arg("graphs") = nb::list(), nb::arg("codec") = "none", nb::arg("own_extent") = false,
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
@@ -148,7 +147,8 @@ void bind_pack_record(nb::module_& module) {
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
           "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
-          "An opaque record of up to 64 KiB lies among others; with own_extent=True on an extent of its own, so that its\n"
+          "An opaque record of up to 64 KiB lies among others; with own_extent=True on an extent of its own, so that "
+          "its\n"
           "pages can be mapped.\n\n"
           "Raises InvalidArgument for an unknown type or a version that cannot be read.")
       .def_ro("name", &PackRecord::name)

@@ -247,8 +247,8 @@ int32_t fatctx_container_export_dlc(fatctx_container container, const char* layo
                                     fatctx_progress progress, void* user, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(out, "out"));
-    const auto done = fatctx::export_dlc(object.container, text_in(layout), out, overwrite != 0,
-                                         progress_in(progress, user));
+    const auto done =
+        fatctx::export_dlc(object.container, text_in(layout), out, overwrite != 0, progress_in(progress, user));
     if (!done.ok()) return done.error();
     return fatctx::Done{};
   });
@@ -261,8 +261,8 @@ int32_t fatctx_container_extract_thin_dlc(fatctx_container container, const char
     FATCTX_TRY(not_null(out, "out"));
     FATCTX_TRY(check_report(report));
     FATCTX_ASSIGN(const fatctx::DlcChoice chosen, choice_in(choice));
-    FATCTX_ASSIGN(const fatctx::ThinDlc thin, fatctx::extract_stored_thin_dlc(object.container, text_in(layout), chosen,
-                                                                              out, overwrite != 0));
+    FATCTX_ASSIGN(const fatctx::ThinDlc thin,
+                  fatctx::extract_stored_thin_dlc(object.container, text_in(layout), chosen, out, overwrite != 0));
     return tell(thin, report);
   });
 }

@@ -44,14 +44,17 @@ Result<ByteView> RecordRanges::unpacked(const RecordInfo& record) {
 Status RecordRanges::read(const RecordInfo& record, std::uint64_t offset, std::span<std::byte> out) {
   FATCTX_TRY(check_readable(record, toc_.forms[toc_.index_of(record)]));
   if (!within({offset, out.size()}, record.size_bytes)) {
-    return Error{ErrorCode::kMalformed, fmt::format("bytes {} to {} of a record that has {}", offset,
-                                                    offset + out.size(), record.size_bytes)};
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("bytes {} to {} of a record that has {}", offset, offset + out.size(), record.size_bytes)};
   }
   if (record.recipe) {
     FATCTX_ASSIGN(const Recipe* recipe, recipe_of(record));
     return recipe->apply(
         {offset, out.size()},
-        [&](std::uint64_t at, std::span<std::byte> to) { return fill({at, to.size()}, to); }, out);
+        [&](std::uint64_t at, std::span<std::byte> to) {
+          return fill({at, to.size()}, to);
+        },
+        out);
   }
   if (record.codec != Codec::kNone) {
     FATCTX_ASSIGN(const ByteView bytes, unpacked(record));

@@ -102,7 +102,7 @@ StoredDlc OpenedDlc::description() const {
 
 Error OpenedDlc::about(Error error) const {
   switch (error.code) {
-    case ErrorCode::kChanged:       // of MappedContainer::recheck()
+    case ErrorCode::kChanged:  // of MappedContainer::recheck()
     case ErrorCode::kMappingLost:
     case ErrorCode::kIo:  // maybe of the file that is written
     case ErrorCode::kNoSpace:
@@ -166,8 +166,8 @@ Result<StoredDlc> export_dlc(const Container& container, std::string_view layout
   const MappedContainer& mapped = *RecordReader::of(container);
   for (const dlc::LayoutRun& run : dlc::runs_in(archive, {0, archive.file_size})) {
     if (run.entry == dlc::LayoutRun::kRest) {
-      FATCTX_TRY(write(ByteView(archive.rest).subspan(static_cast<std::size_t>(run.offset),
-                                                      static_cast<std::size_t>(run.size))));
+      FATCTX_TRY(write(
+          ByteView(archive.rest).subspan(static_cast<std::size_t>(run.offset), static_cast<std::size_t>(run.size))));
       continue;
     }
     const RecordInfo& record = *records[run.entry];

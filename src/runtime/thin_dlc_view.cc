@@ -46,10 +46,10 @@ struct ThinDlcView::Impl {
 
 namespace {
 
-constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;      // stays in the cache between read and write
-constexpr std::uint64_t kSmallRecord = std::uint64_t{64} << 10;     // built like a header, where it cannot be mapped
-constexpr std::uint64_t kLeastRecipePages = 8;                      // of a recipe's run, as composed views map it
-constexpr std::uint64_t kPrefetchStep = std::uint64_t{4} << 20;     // what a cancel has to wait for
+constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;   // stays in the cache between read and write
+constexpr std::uint64_t kSmallRecord = std::uint64_t{64} << 10;  // built like a header, where it cannot be mapped
+constexpr std::uint64_t kLeastRecipePages = 8;                   // of a recipe's run, as composed views map it
+constexpr std::uint64_t kPrefetchStep = std::uint64_t{4} << 20;  // what a cancel has to wait for
 
 using Records = std::map<std::size_t, const RecordInfo*>;  // by entry
 
@@ -148,13 +148,14 @@ class ThinBuilder {
     std::uint64_t before = used.load(std::memory_order_relaxed);
     do {
       if (before <= most && copied <= most - before) continue;
-      return Error{ErrorCode::kCopyNotAllowed,
-                   fmt::format("{} bytes of payload of the thin DLC do not lie in the container as whole pages, and {}; "
-                               "open with {}max_copied_bytes of at least {}",
-                               copied,
-                               required ? "mapping is required"
-                                        : fmt::format("max_copied_bytes is {}", options.max_copied_bytes),
-                               required ? "file mapping \"auto\" and " : "", before + copied)};
+      return Error{
+          ErrorCode::kCopyNotAllowed,
+          fmt::format(
+              "{} bytes of payload of the thin DLC do not lie in the container as whole pages, and {}; "
+              "open with {}max_copied_bytes of at least {}",
+              copied,
+              required ? "mapping is required" : fmt::format("max_copied_bytes is {}", options.max_copied_bytes),
+              required ? "file mapping \"auto\" and " : "", before + copied)};
     } while (!used.compare_exchange_weak(before, before + copied, std::memory_order_relaxed));
     impl.charged_bytes = copied;
     return Done{};

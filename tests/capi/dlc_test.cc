@@ -7,14 +7,12 @@
 namespace fatctx::capi::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using support::read_file;
+using ::testing::HasSubstr;
 
 class CDlcs : public ::testing::Test {
  protected:
-  CDlcs() {
-    EXPECT_EQ(fatctx_container_open(CDlc::get().container().c_str(), nullptr, &container, &error), FATCTX_OK);
-  }
+  CDlcs() { EXPECT_EQ(fatctx_container_open(CDlc::get().container().c_str(), nullptr, &container, &error), FATCTX_OK); }
   ~CDlcs() override { EXPECT_EQ(fatctx_container_close(container, nullptr), FATCTX_OK); }
   CDlcs(const CDlcs&) = delete;
   CDlcs& operator=(const CDlcs&) = delete;

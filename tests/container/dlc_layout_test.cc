@@ -124,8 +124,8 @@ TEST(DlcLayout, ThatLiesIsRefused) {
   EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint64_t>(b, kHead + 8, ~std::uint64_t{0}); }),
                          ErrorCode::kMalformed));
   EXPECT_TRUE(fails_with(with([](Bytes& b) { b[kHead + 36] = std::byte{1}; }), ErrorCode::kMalformed));
-  EXPECT_TRUE(
-      fails_with(with([](Bytes& b) { set_le<std::uint32_t>(b, kHead + 32, ~std::uint32_t{0}); }), ErrorCode::kMalformed));
+  EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint32_t>(b, kHead + 32, ~std::uint32_t{0}); }),
+                         ErrorCode::kMalformed));
   EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint32_t>(b, kHead + 32, 0); }), ErrorCode::kMalformed));
   EXPECT_TRUE(fails_with(with([&](Bytes& b) { b[names_at] = std::byte{'/'}; }), ErrorCode::kMalformed));
   EXPECT_TRUE(fails_with(with([](Bytes& b) { b.push_back(std::byte{0}); }), ErrorCode::kMalformed));

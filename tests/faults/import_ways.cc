@@ -139,8 +139,8 @@ std::vector<Way> import_ways() {
       {"thin a DLC of a container",
        [](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(Files::get().packed_dlc));
-         FATCTX_ASSIGN(const ThinDlc thin, extract_stored_thin_dlc(container, {}, {.qnn_socs = {57}, .entries = {}},
-                                                                   path + ".thin", true));
+         FATCTX_ASSIGN(const ThinDlc thin,
+                       extract_stored_thin_dlc(container, {}, {.qnn_socs = {57}, .entries = {}}, path + ".thin", true));
          FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".thin"));
          return digest + " " + std::to_string(thin.pieces.size());
        },

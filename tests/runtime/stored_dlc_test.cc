@@ -57,12 +57,9 @@ DlcWriter with_empty_entries() {
 }
 
 TEST_F(ExportedDlc, IsTheOriginalByteForByte) {
-  const std::vector<std::pair<const char*, DlcWriter>> archives = {{"two SoCs", two_socs()},
-                                                                   {"without alignment", two_socs(false)},
-                                                                   {"older naming", older_naming()},
-                                                                   {"a SoC twice", soc_twice()},
-                                                                   {"empty entries", with_empty_entries()},
-                                                                   {"large", testing::large_dlc()}};
+  const std::vector<std::pair<const char*, DlcWriter>> archives = {
+      {"two SoCs", two_socs()},     {"without alignment", two_socs(false)},  {"older naming", older_naming()},
+      {"a SoC twice", soc_twice()}, {"empty entries", with_empty_entries()}, {"large", testing::large_dlc()}};
   for (const auto& [name, writer] : archives) {
     for (const Sharing sharing : {Sharing::kOff, Sharing::kPages, Sharing::kBytes}) {
       const std::string container = pack(writer, sharing);
@@ -201,8 +198,8 @@ TEST_F(ExportedDlc, OfADamagedContainerIsNotMade) {
   const auto refused = export_dlc(container, {}, folder_.file("x"), false);
   ASSERT_TRUE(fails_with(refused, ErrorCode::kChecksumMismatch, "F26"));
   EXPECT_NE(refused.error().message.find("htp.cache.57.0"), std::string::npos);
-  EXPECT_TRUE(fails_with(thin_dlc_view(container, {.qnn_socs = {57}, .entries = {}}), ErrorCode::kChecksumMismatch,
-                         "F26"));
+  EXPECT_TRUE(
+      fails_with(thin_dlc_view(container, {.qnn_socs = {57}, .entries = {}}), ErrorCode::kChecksumMismatch, "F26"));
   EXPECT_TRUE(is_ok(thin_dlc_view(container, {.qnn_socs = {69}, .entries = {}})));
 }
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "fatctx/range_access.h"
+#include "runtime/dlc_model.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
-#include "runtime/dlc_model.h"
 
 namespace fatctx {
 namespace {
@@ -58,8 +58,7 @@ TEST_F(ThinView, PayloadThatDoesNotLieOnPagesNeedsABudget) {
   const std::string path = pack(testing::large_dlc(false));
   const auto refused = thin_dlc_view(Container::open(path).value(), kSoc57);
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
-  const Container container =
-      Container::open(path, {.max_copied_bytes = std::uint64_t{1} << 20}).value();
+  const Container container = Container::open(path, {.max_copied_bytes = std::uint64_t{1} << 20}).value();
   std::optional<ThinDlcView> view;
   {
     auto made = thin_dlc_view(container, kSoc57);
@@ -72,8 +71,9 @@ TEST_F(ThinView, PayloadThatDoesNotLieOnPagesNeedsABudget) {
   const auto& used = RecordReader::of(container)->composed_bytes();
   EXPECT_EQ(used.load(), view->copied_bytes());
   // A second one beside it does not fit.
-  EXPECT_TRUE(fails_with(thin_dlc_view(Container::open(path, {.max_copied_bytes = view->copied_bytes()}).value(), kSoc57),
-                         ErrorCode::kCopyNotAllowed));
+  EXPECT_TRUE(
+      fails_with(thin_dlc_view(Container::open(path, {.max_copied_bytes = view->copied_bytes()}).value(), kSoc57),
+                 ErrorCode::kCopyNotAllowed));
   view.reset();
   EXPECT_EQ(used.load(), 0U);
   EXPECT_TRUE(fails_with(thin_dlc_view(Container::open(path, {.file_mapping = FileMapping::kRequire,
@@ -89,7 +89,8 @@ TEST_F(ThinView, OfRecipesMapsTheirPagesAndComposesTheRest) {
   const Container container = Container::open(path, options).value();
   std::size_t recipes = 0;
   std::size_t copied = 0;
-  for (const RecordInfo& record : container.records()) if (record.recipe) ++recipes;
+  for (const RecordInfo& record : container.records())
+    if (record.recipe) ++recipes;
   ASSERT_EQ(recipes, 1U);
   for (const DlcChoice& choice : {kSoc57, kSoc69}) {
     const auto view = thin_dlc_view(container, choice);
@@ -110,8 +111,8 @@ TEST_F(ThinView, WithLargerPagesMapsWhatLiesOnThem) {
 
 TEST_F(ThinView, IsBuiltWhereViewsAreCopies) {
   const std::string path = pack(testing::large_dlc());
-  for (const OpenOptions& options : {OpenOptions{.file_mapping = FileMapping::kDisabled},
-                                     OpenOptions{.verify = VerifyPolicy::kPrivateCopy}}) {
+  for (const OpenOptions& options :
+       {OpenOptions{.file_mapping = FileMapping::kDisabled}, OpenOptions{.verify = VerifyPolicy::kPrivateCopy}}) {
     const auto view = thin_dlc_view(Container::open(path, options).value(), kSoc57);
     ASSERT_TRUE(shows(view, kSoc57));
     EXPECT_EQ(view.value().mapped_pieces(), 0U);

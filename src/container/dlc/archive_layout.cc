@@ -78,9 +78,9 @@ Result<ArchiveLayout> read_layout(const mapping::OsFile& file, const Archive& ar
   std::uint64_t rest = archive.file_size;
   for (const Entry& entry : archive.entries) rest -= entry.data.size;
   if (rest > kMaxRestBytes) {
-    return Error{ErrorCode::kLimitExceeded,
-                 fmt::format("dlc: {} bytes of the archive belong to no entry; at most {} are kept", rest,
-                             kMaxRestBytes)};
+    return Error{
+        ErrorCode::kLimitExceeded,
+        fmt::format("dlc: {} bytes of the archive belong to no entry; at most {} are kept", rest, kMaxRestBytes)};
   }
   layout.rest.reserve(static_cast<std::size_t>(rest));
   std::vector<std::byte> buffer(kReadUnit);
@@ -213,8 +213,8 @@ std::vector<LayoutRun> runs_in(const ArchiveLayout& layout, ByteRange range) {
 
 Status StoredArchive::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   if (!within({offset, buffer.size()}, layout_.file_size)) {
-    return Error{ErrorCode::kTruncated, fmt::format("the archive ends at byte {}", layout_.file_size),
-                 {.file_offset = offset}};
+    return Error{
+        ErrorCode::kTruncated, fmt::format("the archive ends at byte {}", layout_.file_size), {.file_offset = offset}};
   }
   for (const LayoutRun& run : runs_in(layout_, {offset, buffer.size()})) {
     const auto size = static_cast<std::size_t>(run.size);
