@@ -1,6 +1,8 @@
-// fatctx dlc: what is in a multi-SoC DLC, whether it is in order, and a DLC for one of its SoCs.
+// fatctx dlc: what is in a multi-SoC DLC, whether it is in order, and a DLC for one of its SoCs. The DLC may lie in a
+// container that it was packed into.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,7 +10,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "fatctx/container.h"
 #include "fatctx/import_dlc.h"
+#include "fatctx/stored_dlc.h"
 #include "tools/command.h"
 #include "tools/print.h"
 
@@ -23,6 +27,7 @@ struct DlcOptions {
   std::string path;
   std::vector<std::uint32_t> socs;
   std::vector<std::string> entries;
+  std::string layout;
   std::string output;
   bool force = false;
   bool json = false;
@@ -112,8 +117,33 @@ Json list_json(const std::string& path, const DlcInfo& info) {
           {"context_binaries", socs},     {"findings", info.findings}};
 }
 
+// The container, if the file is one; nothing if it is to be read as a DLC, whose errors then say what is wrong.
+Result<std::optional<Container>> container_of(const DlcOptions& options) {
+  std::optional<Container> none;
+  const auto dlc = is_dlc(options.path);
+  if (!dlc.ok() || dlc.value()) return none;
+  auto opened = Container::open(options.path);
+  if (opened.ok()) return std::optional<Container>(std::move(opened).value());
+  const ErrorCode code = opened.error().code;
+  if (code == ErrorCode::kBadMagic || code == ErrorCode::kTruncated) return none;
+  return std::move(opened).error();
+}
+
+Result<DlcInfo> info_of(const DlcOptions& options) {
+  FATCTX_ASSIGN(const std::optional<Container> container, container_of(options));
+  if (container) return list_stored_dlc(*container, options.layout);
+  return list_dlc(options.path);
+}
+
+Result<ThinDlc> extract_thin(const DlcOptions& options) {
+  const DlcChoice choice{.qnn_socs = options.socs, .entries = options.entries};
+  FATCTX_ASSIGN(const std::optional<Container> container, container_of(options));
+  if (container) return extract_stored_thin_dlc(*container, options.layout, choice, options.output, options.force);
+  return extract_thin_dlc(options.path, choice, options.output, options.force);
+}
+
 Result<ExitCode> run_list(const DlcOptions& options) {
-  FATCTX_ASSIGN(const DlcInfo info, list_dlc(options.path));
+  FATCTX_ASSIGN(const DlcInfo info, info_of(options));
   print_result(options.json ? json_text(list_json(options.path, info)) : list_text(options.path, info));
   if (!options.json) {
     for (const std::string& finding : info.findings) print_note("note: " + escaped(finding));
@@ -122,7 +152,7 @@ Result<ExitCode> run_list(const DlcOptions& options) {
 }
 
 Result<ExitCode> run_check(const DlcOptions& options) {
-  FATCTX_ASSIGN(const DlcInfo info, list_dlc(options.path));
+  FATCTX_ASSIGN(const DlcInfo info, info_of(options));
   if (options.json) {
     print_result(json_text(list_json(options.path, info)));
   } else {
@@ -139,8 +169,7 @@ Result<ExitCode> run_thin(const DlcOptions& options) {
   if (options.socs.empty() && options.entries.empty()) {
     return invalid("dlc thin: which SoC stays? give --soc N or --entry NAME; fatctx dlc list shows them");
   }
-  auto thin = extract_thin_dlc(options.path, {.qnn_socs = options.socs, .entries = options.entries}, options.output,
-                               options.force);
+  auto thin = extract_thin(options);
   if (!thin.ok() && thin.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
   }
@@ -182,12 +211,13 @@ void add_dlc(CLI::App& app, Outcome& outcome) {
                                {.purpose = "List, check or thin a multi-SoC DLC, without its vendor's library",
                                 .synopsis = "fatctx dlc list|check|thin FILE [options]",
                                 .examples = {"fatctx dlc list model.dlc", "fatctx dlc check model.dlc",
-                                             "fatctx dlc thin model.dlc --soc 57 -o model_57.dlc"},
+                                             "fatctx dlc thin model.dlc --soc 57 -o model_57.dlc",
+                                             "fatctx dlc thin model.fatctx --soc 57 -o model_57.dlc"},
                                 .more = "docs/cli.md"});
   command->add_option("ACTION", options->action, "list, check, or thin: leave out other SoCs")
       ->required()
       ->check(CLI::IsMember({"list", "check", "thin"}));
-  command->add_option("FILE", options->path, "The DLC")->required();
+  command->add_option("FILE", options->path, "The DLC, or a container that it was packed into with --dlc")->required();
   command->add_option("--soc", options->socs, "thin: vendor number of a SoC that stays; may be repeated")
       ->type_name("N")
       ->expected(1)
@@ -196,6 +226,8 @@ void add_dlc(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--layout", options->layout, "Of several DLCs in the container, the one with this layout record")
+      ->type_name("RECORD");
   command->add_option("-o,--output", options->output, "thin: where to")->type_name("OUT");
   command->add_flag("--force", options->force, "thin: replace OUT if it is there");
   command->add_flag("--json", options->json, "Print facts as JSON");

@@ -2,7 +2,7 @@
 //
 // An ONNX model may keep its weights in another file, at offsets. A weight blob lies in the container as the file that
 // it was, so the container can be that other file: the model then stays small, and everything that loads ONNX models
-// takes its weights out of the container.
+// takes its weights out of the container. A DLC that was packed comes back as the file that it was.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
+#include "fatctx/stored_dlc.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/onnx_import.h"
@@ -31,6 +32,8 @@ struct ExportOptions {
   std::string model;
   std::string output;
   std::vector<std::string> weights;
+  bool dlc = false;
+  std::string layout;
   bool force = false;
 };
 
@@ -133,7 +136,21 @@ Result<std::map<std::string, OnnxPlace>> places_of(const ExportOptions& options,
   return places;
 }
 
-Result<ExitCode> run_export(const ExportOptions& options) {
+Result<ExitCode> run_export_dlc(const ExportOptions& options) {
+  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  auto made = export_dlc(container, options.layout, options.output, options.force);
+  if (!made.ok() && made.error().code == ErrorCode::kExists) {
+    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+  }
+  if (!made.ok()) return std::move(made).error();
+  print_note(escaped(fmt::format(
+      "{}: {} written, {}, the same bytes as the DLC that was packed", options.output,
+      size_text(made.value().size_bytes),
+      made.value().records.size() == 1 ? "1 entry" : fmt::format("{} entries", made.value().records.size()))));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   std::error_code status;
   if (!options.force && fs::exists(fs::symlink_status(options.output, status))) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
@@ -164,18 +181,31 @@ Result<ExitCode> run_export(const ExportOptions& options) {
   return ExitCode::kOk;
 }
 
+Result<ExitCode> run_export(const ExportOptions& options) {
+  if (options.dlc == !options.model.empty()) return invalid("export: give either --onnx MODEL or --dlc");
+  if (options.dlc && !options.weights.empty()) return invalid("export: --weights is for --onnx");
+  if (!options.dlc && !options.layout.empty()) return invalid("export: --layout is for --dlc");
+  return options.dlc ? run_export_dlc(options) : run_export_onnx(options);
+}
+
 }  // namespace
 
 void add_export(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = describe(app, "export",
-                               {.purpose = "Write an ONNX model whose external data lies in a container",
-                                .synopsis = "fatctx export FILE --onnx MODEL -o OUT [options]",
-                                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx"},
-                                .more = "docs/cli.md"});
-  command->add_option("FILE", options->path, "The container, which holds the model's external data")->required();
-  command->add_option("--onnx", options->model, "The model that was packed")->required()->type_name("MODEL");
-  command->add_option("-o,--output", options->output, "Where to; the container must lie below its folder")
+  CLI::App* command =
+      describe(app, "export",
+               {.purpose = "Write an ONNX model whose data lies in a container, or a DLC that was packed",
+                .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
+                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
+                             "fatctx export model.fatctx --dlc -o model.dlc"},
+                .more = "docs/cli.md"});
+  command->add_option("FILE", options->path, "The container, which holds the model's external data or the DLC")
+      ->required();
+  command->add_option("--onnx", options->model, "The model that was packed")->type_name("MODEL");
+  command->add_flag("--dlc", options->dlc, "The DLC that was packed with --dlc, byte for byte");
+  command->add_option("--layout", options->layout, "Of several DLCs, the one with this layout record")
+      ->type_name("RECORD");
+  command->add_option("-o,--output", options->output, "Where to; with --onnx the container must lie below its folder")
       ->required()
       ->type_name("OUT");
   command->add_option("--weights", options->weights, "Only these weight blobs, by name or # and id")

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "fatctx/import_dlc.h"
 #include "tools/command.h"
 #include "tools/ep_context.h"
 #include "tools/manifest.h"
@@ -100,6 +101,31 @@ bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
   return false;
 }
 
+// What a file says it is must not contradict what the flag makes of it.
+Status check_binary(const PackRecord& record) {
+  const std::string& format = record.description.format;
+  if (format == "dlc") {
+    return invalid(
+        fmt::format("{}: a DLC, an archive of context binaries for several targets, and no binary for one; "
+                    "use --dlc {}",
+                    record.source.path, record.source.path));
+  }
+  if (format == "ovep-bin" && record.key.backend != "openvino") {
+    return invalid(
+        fmt::format("{}: a binary of the OpenVINO provider (OVEP_BIN), but its target is \"{}\"; give it as "
+                    "--binary FILE@openvino:ARCH, or the model beside it as --ep-context",
+                    record.source.path, record.key.backend));
+  }
+  return Done{};
+}
+
+// Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
+DlcImport import_of(const std::string& dlc, const PackFlags& flags) {
+  if (flags.dlcs.size() < 2) return {.group = flags.name};
+  const std::string stem = std::filesystem::path(dlc).stem().string();
+  return {.group = flags.name, .unit = stem, .prefix = stem + "."};
+}
+
 Result<Manifest> manifest_of_flags(const PackFlags& flags) {
   if (flags.name.empty()) return invalid("--name is missing: it names the model and the records that have no name");
   if (flags.binaries.empty() && flags.weights.empty() && flags.ep_contexts.empty() && flags.dlcs.empty()) {
@@ -130,6 +156,7 @@ Result<Manifest> manifest_of_flags(const PackFlags& flags) {
   for (const std::string& binary : flags.binaries) {
     FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name));
     record.record.description.format = format_of(record.record.source.path);
+    FATCTX_TRY(check_binary(record.record));
     record.record.weights = weight_names;
     record.graphs_from = flags.tensors_from;
     manifest.records.push_back(std::move(record));
@@ -140,7 +167,9 @@ Result<Manifest> manifest_of_flags(const PackFlags& flags) {
     return Done{};
   };
   for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, flags.name)));
-  for (const std::string& dlc : flags.dlcs) FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, flags.name)));
+  for (const std::string& dlc : flags.dlcs) {
+    FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
+  }
   return manifest;
 }
 

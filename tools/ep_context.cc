@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "fatctx/import_dlc.h"
 #include "tools/onnx_import.h"
 
 namespace fatctx::tools {
@@ -132,7 +131,7 @@ Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& p
       continue;
     }
     if (format_of(file) == "dlc") {
-      FATCTX_ASSIGN(auto inside, manifest_records_from_dlc(file, group));
+      FATCTX_ASSIGN(auto inside, manifest_records_from_dlc(file, {.group = group}));
       std::move(inside.begin(), inside.end(), std::back_inserter(records));
       continue;
     }
@@ -155,8 +154,8 @@ Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& p
   return records;
 }
 
-Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path, const std::string& group) {
-  FATCTX_ASSIGN(auto found, records_from_dlc(path, {.group = group, .unit = {}}));
+Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path, const DlcImport& import) {
+  FATCTX_ASSIGN(auto found, records_from_dlc(path, import));
   std::vector<ManifestRecord> records;
   for (PackRecord& record : found) {
     ManifestRecord made;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "fatctx/import_dlc.h"
 #include "fatctx/packer.h"
 #include "tools/manifest.h"
 
@@ -36,7 +37,7 @@ struct QnnTarget {
 
 // All entries of a DLC as records of a manifest. Errors: those of records_from_dlc.
 [[nodiscard]] Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path,
-                                                                            const std::string& group);
+                                                                            const DlcImport& import);
 
 // What the first bytes of a file say it is: "irpa", "iree-vmfb", "ovep-bin", "dlc", or nothing.
 [[nodiscard]] std::string format_of(const std::string& path);

@@ -39,6 +39,8 @@ PackedRecord packed_record(const PackRecord& record) {
   if (!key.backend.empty()) packed.target = target_text(key);
   packed.tensor_count = record.tensors.size();
   packed.weights = record.weights;
+  packed.size_bytes = record.source.bytes.size();
+  if (record.source.path.empty()) return packed;
   std::error_code missing;  // the packer says what is wrong with a file that is not there
   const auto size = std::filesystem::file_size(record.source.path, missing);
   if (!missing) packed.size_bytes = record.source.part ? record.source.part->size : size;

@@ -1045,6 +1045,10 @@ typedef struct fatctx_pack_record {
   // cannot say are bytes, and options "tensor.NAME.type" say what they are.
   uint32_t tensors_from_safetensors;
   uint32_t tensors_from_gguf;
+  // An opaque record of up to 64 KiB lies among others; with this on an extent of its own, so that its pages can be
+  // mapped.
+  uint32_t own_extent;
+  uint32_t reserved;
 } fatctx_pack_record;
 FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
 
@@ -1076,6 +1080,141 @@ FATCTX_API int32_t fatctx_packer_publish(fatctx_packer packer, const char* path,
 // A warning of the last publish. Lifetime: until the next publish or close. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error);
 FATCTX_API int32_t fatctx_packer_close(fatctx_packer packer, fatctx_error* error);
+
+// Multi-SoC DLC archives of Snapdragon compilers, in files and in containers. docs/dlc.md shows what they are.
+
+// An archive that was read: what is in it, never a payload.
+typedef struct fatctx_dlc {
+  uint64_t id;
+} fatctx_dlc;
+enum {
+  FATCTX_DLC_CONTEXT_BINARY = 0,
+  FATCTX_DLC_SHARED_WEIGHTS = 1,
+  FATCTX_DLC_SHARED_WEIGHTS_METADATA = 2,
+  FATCTX_DLC_SOURCE_MODEL = 3,
+  FATCTX_DLC_METADATA = 4,
+  FATCTX_DLC_OTHER = 5
+};
+FATCTX_API const char* fatctx_dlc_entry_kind_name(uint32_t kind);  // "context_binary", ...; "other"
+
+// 1 into `found` if the file has the entries of a DLC, else 0. Errors: not_found, io, not_regular_file.
+FATCTX_API int32_t fatctx_is_dlc(const char* path, uint32_t* found, fatctx_error* error);
+// Checks the structure of the whole archive and reads its metadata. Errors: not_found, io, not_regular_file, bad_magic,
+// truncated, malformed, unsupported, limit_exceeded.
+FATCTX_API int32_t fatctx_dlc_open(const char* path, fatctx_dlc* dlc, fatctx_error* error);
+// The same of an archive that was imported into a container. `layout` is the name of its layout record; null: the only
+// one there is. Errors: also not_found (no archive), invalid_argument (several, and none named), bad_reference (a
+// record is missing or has other bytes), checksum_mismatch, changed.
+FATCTX_API int32_t fatctx_container_dlc(fatctx_container container, const char* layout, fatctx_dlc* dlc,
+                                        fatctx_error* error);
+FATCTX_API int32_t fatctx_dlc_close(fatctx_dlc dlc, fatctx_error* error);
+typedef struct fatctx_dlc_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t size_bytes;  // of the archive
+  uint64_t entry_count;
+  uint64_t soc_count;      // context binaries
+  uint64_t finding_count;  // what a compiler did without a word, and what cannot be told
+} fatctx_dlc_info;
+FATCTX_API int32_t fatctx_dlc_describe(fatctx_dlc dlc, fatctx_dlc_info* info, fatctx_error* error);
+typedef struct fatctx_dlc_entry {
+  uint32_t struct_size;
+  uint32_t kind;  // FATCTX_DLC_...
+  fatctx_text name;
+  uint64_t offset;  // of its bytes in the archive, stored as they are
+  uint64_t size_bytes;
+} fatctx_dlc_entry;
+// In the order of the archive. Lifetime: texts of all three borrow from `dlc`. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_dlc_entry_at(fatctx_dlc dlc, uint64_t index, fatctx_dlc_entry* entry, fatctx_error* error);
+typedef struct fatctx_dlc_soc {  // a context binary; zero and empty: not stated
+  uint32_t struct_size;
+  uint32_t qnn_soc;
+  uint64_t entry;  // index among the entries
+  fatctx_text arch;
+  fatctx_text build_id;  // of the compiler
+  fatctx_version sdk;
+  fatctx_version api;
+  fatctx_version blob;
+  uint32_t vtcm_mb;
+  const uint64_t* shared;  // indexes of the shared weights and their metadata that it refers to; borrows as texts do
+  uint64_t shared_count;
+  uint64_t graph_count;
+} fatctx_dlc_soc;
+FATCTX_API int32_t fatctx_dlc_soc_at(fatctx_dlc dlc, uint64_t index, fatctx_dlc_soc* soc, fatctx_error* error);
+FATCTX_API int32_t fatctx_dlc_graph(fatctx_dlc dlc, uint64_t soc_index, uint64_t index, fatctx_text* text,
+                                    fatctx_error* error);
+FATCTX_API int32_t fatctx_dlc_finding(fatctx_dlc dlc, uint64_t index, fatctx_text* text, fatctx_error* error);
+
+typedef struct fatctx_dlc_import {
+  uint32_t struct_size;
+  uint32_t without_layout;  // do not keep what is between the entries: the archive cannot be given back
+  const char* group;        // of all records
+  const char* unit;         // of the context binaries
+  const char* prefix;       // in front of all names, to tell several archives in one container apart
+} fatctx_dlc_import;
+FATCTX_API void fatctx_dlc_import_init(fatctx_dlc_import* options, size_t struct_size);
+// One record for each entry, and one with the archive's layout. `options` may be null. The file must not change until
+// publish. Errors: those of fatctx_dlc_open() and fatctx_packer_add(); changed. The packer is not for use after one.
+FATCTX_API int32_t fatctx_packer_add_dlc(fatctx_packer packer, const char* path, const fatctx_dlc_import* options,
+                                         fatctx_error* error);
+
+typedef struct fatctx_dlc_choice {  // which context binaries stay
+  uint32_t struct_size;
+  uint32_t reserved;
+  const uint32_t* qnn_socs;  // all of these SoCs
+  uint64_t soc_count;
+  const char* const* entries;  // and these, by name
+  uint64_t entry_count;
+} fatctx_dlc_choice;
+FATCTX_API void fatctx_dlc_choice_init(fatctx_dlc_choice* choice, size_t struct_size);
+typedef struct fatctx_thin_dlc {
+  uint32_t struct_size;
+  uint32_t entry_count;  // that stay
+  uint64_t size_bytes;
+  uint64_t new_bytes;      // of a file: not in the original; of a view: memory that was built for headers and the like
+  uint64_t copied_bytes;   // of a view: payload that could not be mapped; of a file 0
+  uint32_t mapped_pieces;  // ranges of the original; of a view: that are mapped
+  uint32_t built_pieces;   // new bytes between them
+} fatctx_thin_dlc;
+// What a thin DLC of the file would be, and the same as a file that appears whole or not at all. `report` may be null
+// in the second. Errors: those of fatctx_dlc_open(); no_match (naming what is there), bad_reference (no metadata); of
+// the second: exists (without `overwrite`), no_space, changed, commit_unknown.
+FATCTX_API int32_t fatctx_dlc_thin(const char* path, const fatctx_dlc_choice* choice, fatctx_thin_dlc* report,
+                                   fatctx_error* error);
+FATCTX_API int32_t fatctx_dlc_extract_thin(const char* path, const fatctx_dlc_choice* choice, const char* out,
+                                           uint32_t overwrite, fatctx_thin_dlc* report, fatctx_error* error);
+
+typedef struct fatctx_stored_dlc {  // an archive that was imported into a container
+  uint32_t struct_size;
+  uint32_t layout_id;  // the record with its layout
+  fatctx_text layout;  // and its name
+  uint64_t size_bytes;
+  uint64_t record_count;  // with its entries
+} fatctx_stored_dlc;
+// Errors: checksum_mismatch, malformed (of a layout record), changed.
+FATCTX_API int32_t fatctx_container_dlc_count(fatctx_container container, uint64_t* count, fatctx_error* error);
+// Lifetime: texts borrow from `container`. Errors: also not_found (index out of range).
+FATCTX_API int32_t fatctx_container_dlc_at(fatctx_container container, uint64_t index, fatctx_stored_dlc* dlc,
+                                           fatctx_error* error);
+// The archive as it was, byte for byte, checked against the hash of the original. `layout` as in
+// fatctx_container_dlc(), `progress` may be null. Errors: those; exists, no_space, io, cancelled, commit_unknown.
+FATCTX_API int32_t fatctx_container_export_dlc(fatctx_container container, const char* layout, const char* out,
+                                               uint32_t overwrite, fatctx_progress progress, void* user,
+                                               fatctx_error* error);
+// What fatctx_dlc_extract_thin() of the original would write. `report` may be null.
+FATCTX_API int32_t fatctx_container_extract_thin_dlc(fatctx_container container, const char* layout,
+                                                     const fatctx_dlc_choice* choice, const char* out,
+                                                     uint32_t overwrite, fatctx_thin_dlc* report, fatctx_error* error);
+// The same as one range of memory: pages of the container, and sealed memory for what is between payloads. The view has
+// record id 0. `report` may be null. Errors: also copy_not_allowed (payload that does not lie in the container as whole
+// pages, and max_copied_bytes does not allow it), no_resource, out_of_memory, unsupported.
+FATCTX_API int32_t fatctx_container_thin_dlc_view(fatctx_container container, const char* layout,
+                                                  const fatctx_dlc_choice* choice, fatctx_view* view,
+                                                  fatctx_thin_dlc* report, fatctx_error* error);
+// Brings what such a view maps into memory, as fatctx_container_prefetch() does. Errors: those; invalid_argument, if
+// the view is not one of a thin DLC.
+FATCTX_API int32_t fatctx_thin_dlc_prefetch(fatctx_view view, const fatctx_prefetch_options* options,
+                                            fatctx_prefetch_report* report, fatctx_error* error);
 
 #ifdef __cplusplus
 }  // extern "C"

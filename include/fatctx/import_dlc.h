@@ -71,15 +71,20 @@ struct DlcInfo {
 [[nodiscard]] Result<DlcInfo> list_dlc(const std::string& path);
 
 struct DlcImport {
-  std::string group;  // of all records
-  std::string unit;   // of the context binaries
+  std::string group = {};   // of all records
+  std::string unit = {};    // of the context binaries
+  std::string prefix = {};  // in front of the names of all records, to tell several archives in one container apart
+  // Adds a record "<prefix>dlc.layout" with what is between the entries, so that the container can give the archive
+  // back byte for byte (fatctx/stored_dlc.h).
+  bool keep_layout = true;
 };
 
 // One record for each entry, under its name, each with a range of the file as its source: context binaries with
 // backend "htp" and the target that the metadata states, referring to their shared weights; shared weights as weight
 // blobs; source models as such; everything else opaque. Of two context binaries with one target each gets its name as
-// the variant.
-// Errors: those of list_dlc; unsupported, if an entry has a name that a record cannot have.
+// the variant. The file must not change until the records are packed.
+// Errors: those of list_dlc; unsupported, if an entry has a name that a record cannot have; changed; limit_exceeded.
+// Cost:   with the layout, reading the whole file once for its hashes; the layout in memory, some KiB an entry.
 [[nodiscard]] Result<std::vector<PackRecord>> records_from_dlc(const std::string& path, const DlcImport& import);
 
 // Which context binaries stay.

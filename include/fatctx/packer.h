@@ -63,6 +63,9 @@ struct PackRecord {
   // kLz4 is for source models and opaque records, which nobody maps; it is what happens if it makes the record smaller
   // and the record is not above 1 GiB.
   Codec codec = Codec::kNone;
+  // An opaque record of up to 64 KiB begins on a multiple of 64 bytes among others; with this on an extent of its own,
+  // so that its pages can be mapped at a place of their own.
+  bool own_extent = false;
 };
 
 enum class Sharing : std::uint8_t { kOff, kPages, kBytes };

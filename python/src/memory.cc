@@ -180,6 +180,11 @@ PrefetchReport prefetch_record(const Container& container, std::uint32_t record_
                     [&](const PrefetchOptions& options) { return container.prefetch(record_id, options); });
 }
 
+PrefetchReport prefetch_thin_dlc(const ThinDlcView& view, nb::object max_bytes, nb::object progress) {
+  return prefetched(max_bytes, std::move(progress),
+                    [&](const PrefetchOptions& options) { return view.prefetch(options); });
+}
+
 PrefetchReport prefetch_session(const Session& session, nb::object max_bytes, nb::object progress) {
   return prefetched(max_bytes, std::move(progress),
                     [&](const PrefetchOptions& options) { return session.prefetch(options); });

@@ -9,6 +9,7 @@
 
 #include "fatctx/container.h"
 #include "fatctx/model.h"
+#include "fatctx/stored_dlc.h"
 
 namespace fatctx::python {
 
@@ -19,6 +20,7 @@ namespace nb = nanobind;
 [[nodiscard]] PrefetchReport prefetch_record(const Container& container, std::uint32_t record_id, nb::object max_bytes,
                                              nb::object progress);
 [[nodiscard]] PrefetchReport prefetch_session(const Session& session, nb::object max_bytes, nb::object progress);
+[[nodiscard]] PrefetchReport prefetch_thin_dlc(const ThinDlcView& view, nb::object max_bytes, nb::object progress);
 
 // A prefetch on a thread of its own. wait() is one at a time. The destructor cancels and waits, without the GIL: when
 // its thread ends, it may call a profile hook of Python.

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "container.h"
+#include "dlc.h"
 #include "errors.h"
 #include "fatctx/layout.h"
 #include "fatctx/version.h"
@@ -27,5 +28,6 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_model(module);
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
+  fatctx::python::bind_dlc(module);
   fatctx::python::bind_observe(module);
 }

@@ -100,11 +100,12 @@ void bind_pack_record(nb::module_& module) {
              std::vector<std::string> features, std::uint32_t vtcm_mb, const std::string& sdk, std::string variant,
              const std::string& api, const std::string& blob, bool generic, std::vector<std::string> weights,
              std::vector<PackTensor> tensors, std::string producer, std::string format, nb::handle options,
-             std::vector<DescribedGraph> graphs, const std::string& codec) {
+             std::vector<DescribedGraph> graphs, const std::string& codec, bool own_extent) {
             PackRecord record;
             record.type = known_word(record_type_from_name(type), "type", type,
                                      "context_binary, weight_blob, source_model, wrapper_model, opaque");
             record.codec = known_word(codec_from_name(codec), "codec", codec, "none, lz4");
+            record.own_extent = own_extent;
             record.name = std::move(name);
             record.source = source_from(source);
             record.key = {.group = std::move(group),
@@ -134,21 +135,26 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("sdk") = "", nb::arg("variant") = "", nb::arg("api") = "", nb::arg("blob") = "",
           nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{}, nb::arg("tensors") = nb::list(),
           nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
-          nb::arg("graphs") = nb::list(), nb::arg("codec") = "none",
+          nb::arg("graphs") = nb::list(), nb::arg("codec") = "none", nb::arg("own_extent") = false,
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
                   "api: str = '', blob: str = '', generic: bool = False, weights: typing.Sequence[str] = (), "
                   "tensors: typing.Sequence[PackTensor] = (), producer: str = '', format: str = '', "
                   "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
-                  "graphs: typing.Sequence[DescribedGraph] = (), codec: str = 'none') -> None"),
+                  "graphs: typing.Sequence[DescribedGraph] = (), codec: str = 'none', "
+                  "own_extent: bool = False) -> None"),
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
-          "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n\n"
+          "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
+          "An opaque record of up to 64 KiB lies among others; with own_extent=True on an extent of its own, so that "
+          "its\n"
+          "pages can be mapped.\n\n"
           "Raises InvalidArgument for an unknown type or a version that cannot be read.")
       .def_ro("name", &PackRecord::name)
       .def_prop_ro("codec", [](const PackRecord& self) { return to_str(codec_name(self.codec)); })
       .def_prop_ro("type", [](const PackRecord& self) { return to_str(record_type_name(self.type)); })
+      .def_ro("own_extent", &PackRecord::own_extent)
       .def("__repr__", [](const PackRecord& self) {
         return fmt::format("<fatctx.PackRecord {} {}>", record_type_name(self.type), quoted(self.name));
       });

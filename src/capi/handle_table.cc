@@ -62,6 +62,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "metrics";
     case Kind::kProfile:
       return "profile";
+    case Kind::kDlc:
+      return "DLC";
   }
   return "unknown";
 }

@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
   kRecordLock,
   kMetrics,
   kProfile,
+  kDlc,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

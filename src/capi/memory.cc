@@ -162,6 +162,18 @@ int32_t fatctx_session_prefetch(fatctx_session session, const fatctx_prefetch_op
   });
 }
 
+int32_t fatctx_thin_dlc_prefetch(fatctx_view view, const fatctx_prefetch_options* options,
+                                 fatctx_prefetch_report* report, fatctx_error* error) {
+  return with_object(view, error, [&](const ViewObject& object) -> fatctx::Status {
+    if (!object.thin_dlc) {
+      return fatctx::Error{fatctx::ErrorCode::kInvalidArgument,
+                           "the view is not one of a thin DLC; fatctx_container_prefetch() is for records"};
+    }
+    return prefetched(options, report,
+                      [&](const fatctx::PrefetchOptions& given) { return object.thin_dlc->prefetch(given); });
+  });
+}
+
 int32_t fatctx_container_prefetch_in_background(fatctx_container container, uint32_t record_id,
                                                 const fatctx_prefetch_options* options, fatctx_prefetch* prefetch,
                                                 fatctx_error* error) {

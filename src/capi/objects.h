@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,6 +21,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/stored_dlc.h"
 
 namespace fatctx::capi {
 
@@ -32,11 +34,19 @@ struct ContainerObject {
 struct ViewObject {
   explicit ViewObject(RecordView record) : view(std::move(record)) {}
   explicit ViewObject(WeightView tensor) : strides(tensor.strides_bytes()), view(std::move(tensor)) {}
+  explicit ViewObject(const ThinDlcView& made) : view(made.as_view()), thin_dlc(made) {}
   [[nodiscard]] ByteView bytes() const {
     return std::visit([](const auto& alternative) { return alternative.bytes(); }, view);
   }
   const std::vector<std::uint64_t> strides;
   const std::variant<RecordView, WeightView> view;
+  const std::optional<ThinDlcView> thin_dlc = {};  // if that is what `view` shows
+};
+
+struct DlcObject {
+  explicit DlcObject(DlcInfo listed);
+  const DlcInfo info;
+  std::vector<std::vector<std::uint64_t>> shared;  // of each context binary; what C sees
 };
 
 struct PackerObject {
@@ -90,6 +100,8 @@ template <>
 struct Behind<fatctx_metrics> : BehindOf<const MetricsObject, Kind::kMetrics> {};
 template <>
 struct Behind<fatctx_profile> : BehindOf<const Profile, Kind::kProfile> {};
+template <>
+struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
 template <typename Handle>
@@ -139,6 +151,20 @@ template <typename Handle, typename Body>
 std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) noexcept {
   return guarded(error, [&]() -> Status {
     FATCTX_ASSIGN(const auto object, find(handle));
+    return body(*object);
+  });
+}
+
+// The packer's object, for one call at a time.
+template <typename Body>
+std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
+  return guarded(error, [&]() -> Status {
+    FATCTX_ASSIGN(const auto object, find(packer));
+    const std::unique_lock lock(object->busy, std::try_to_lock);
+    if (!lock) {
+      return Error{ErrorCode::kOperationNotPermitted,
+                   "the packer is at work in another call; one call at a time, on any thread"};
+    }
     return body(*object);
   });
 }

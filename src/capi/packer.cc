@@ -137,6 +137,7 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
                  fmt::format("codec is {}; allowed are FATCTX_CODEC_NONE (0) and FATCTX_CODEC_LZ4 (1)", given.codec)};
   }
   result.codec = static_cast<Codec>(given.codec);
+  result.own_extent = given.own_extent != 0;
   if (given.source_path != nullptr) {
     result.source.path = given.source_path;
     if (result.source.path.empty()) return Error{ErrorCode::kInvalidArgument, "source_path is empty"};
@@ -170,20 +171,6 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   FATCTX_ASSIGN(result.description.options, options_in(given.options, given.option_count));
   result.description.options.insert(result.description.options.end(), imported.options.begin(), imported.options.end());
   return result;
-}
-
-// The packer's object, for one call at a time.
-template <typename Body>
-std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
-  return guarded(error, [&]() -> Status {
-    FATCTX_ASSIGN(const auto object, find(packer));
-    const std::unique_lock lock(object->busy, std::try_to_lock);
-    if (!lock) {
-      return Error{ErrorCode::kOperationNotPermitted,
-                   "the packer is at work in another call; one call at a time, on any thread"};
-    }
-    return body(*object);
-  });
 }
 
 fatctx_pack_report report_out(const PackReport& report) noexcept {

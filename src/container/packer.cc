@@ -286,6 +286,7 @@ struct Packer::Impl {
     copy.weights = record.weights;
     copy.description = record.description;
     copy.codec = record.codec;
+    copy.own_extent = record.own_extent;
     return copy;
   }
 

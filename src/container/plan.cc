@@ -28,7 +28,7 @@ bool packed(const PlannedRecord& planned) {
     case RecordType::kTensorTable:
       return true;
     case RecordType::kOpaque:
-      return planned.stored_size <= kLeafSize;
+      return planned.stored_size <= kLeafSize && !planned.record.own_extent;
     default:
       return false;
   }

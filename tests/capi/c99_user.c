@@ -117,6 +117,30 @@ static const char* observe(const char* path, fatctx_error* error) {
   return events >= 3 ? NULL : "the hook was not called";
 }
 
+/* Functions about DLCs, on a container that has none. */
+static const char* no_dlc(const char* path, fatctx_error* error) {
+  const uint32_t soc = 57;
+  uint32_t found = 7;
+  uint64_t count = 7;
+  fatctx_dlc_choice choice;
+  fatctx_thin_dlc report = {.struct_size = sizeof report};
+  fatctx_container container;
+  fatctx_view view;
+
+  if (fatctx_is_dlc(path, &found, error) != FATCTX_OK || found != 0) return failed("is_dlc", error);
+  if (fatctx_container_open(path, NULL, &container, error) != FATCTX_OK) return failed("open", error);
+  if (fatctx_container_dlc_count(container, &count, error) != FATCTX_OK || count != 0) return failed("count", error);
+  fatctx_dlc_choice_init(&choice, sizeof choice);
+  choice.qnn_socs = &soc;
+  choice.soc_count = 1;
+  if (fatctx_container_thin_dlc_view(container, NULL, &choice, &view, &report, error) != FATCTX_ERROR_NOT_FOUND) {
+    return "a thin DLC out of nothing";
+  }
+  if (strstr(error->message, "dlc.layout") == NULL) return "the error does not say what is missing";
+  if (fatctx_container_close(container, error) != FATCTX_OK) return failed("close container", error);
+  return NULL;
+}
+
 const char* c99_walk(const char* path) {
   fatctx_error error;
   fatctx_view binary;
@@ -129,6 +153,9 @@ const char* c99_walk(const char* path) {
   if (fatctx_abi_version() != FATCTX_ABI_VERSION) return "the library has another ABI";
   fatctx_error_init(&error, sizeof error);
   wrong = pack(path, &error);
+  if (wrong != NULL) return wrong;
+
+  wrong = no_dlc(path, &error);
   if (wrong != NULL) return wrong;
 
   if (fatctx_view_open(path, NULL, NULL, &binary, &error) != FATCTX_OK) return failed("view_open", &error);

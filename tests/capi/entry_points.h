@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/c_dlc.h"
 #include "capi/c_model.h"
 #include "mapping/unique_fd.h"
 
@@ -29,6 +30,9 @@ struct Handles {
   fatctx_record_lock lock = {};
   fatctx_metrics metrics = {};
   fatctx_profile profile = {};
+  fatctx_dlc dlc = {};
+  fatctx_container with_dlc = {};
+  fatctx_view thin = {};  // of a thin DLC
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -78,6 +82,9 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_record_lock_close(handles.lock, nullptr);
   (void)fatctx_metrics_close(handles.metrics, nullptr);
   (void)fatctx_profile_close(handles.profile, nullptr);
+  (void)fatctx_dlc_close(handles.dlc, nullptr);
+  (void)fatctx_container_close(handles.with_dlc, nullptr);
+  (void)fatctx_view_close(handles.thin, nullptr);
 }
 
 inline Handles open_all(const std::string& path) {
@@ -120,6 +127,9 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_container_acquire(handles.container, 2, &seen, &error));
   ok(fatctx_view_close(seen, &error));
   ok(fatctx_profile_stop(&handles.profile, &error));
+  ok(fatctx_dlc_open(CDlc::get().dlc().c_str(), &handles.dlc, &error));
+  ok(fatctx_container_open(CDlc::get().container().c_str(), nullptr, &handles.with_dlc, &error));
+  ok(fatctx_container_thin_dlc_view(handles.with_dlc, nullptr, choice_of_57(), &handles.thin, nullptr, &error));
   return handles;
 }
 
@@ -188,6 +198,9 @@ class Call {
   [[nodiscard]] fatctx_record_lock* lock() { return out(made_.lock); }
   [[nodiscard]] fatctx_metrics* metrics() { return out(made_.metrics); }
   [[nodiscard]] fatctx_profile* profile() { return out(made_.profile); }
+  [[nodiscard]] fatctx_dlc* dlc() { return out(made_.dlc); }
+  [[nodiscard]] const char* dlc_path() const { return text(CDlc::get().dlc().c_str()); }
+  [[nodiscard]] const fatctx_dlc_choice* choice() const { return given ? choice_of_57() : nullptr; }
 
   const Handles h;
   const bool given;
@@ -533,6 +546,54 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_packer_warning",
        [](Call& c) { return fatctx_packer_warning(c.h.packer, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_is_dlc", [](Call& c) { return fatctx_is_dlc(c.dlc_path(), c.plain<std::uint32_t>(), &c.error); }, false},
+      {"fatctx_dlc_open", [](Call& c) { return fatctx_dlc_open(c.dlc_path(), c.dlc(), &c.error); }, false},
+      {"fatctx_container_dlc", [](Call& c) { return fatctx_container_dlc(c.h.with_dlc, nullptr, c.dlc(), &c.error); }},
+      {"fatctx_dlc_close", [](Call& c) { return fatctx_dlc_close(c.h.dlc, &c.error); }, true, FATCTX_OK},
+      {"fatctx_dlc_describe",
+       [](Call& c) { return fatctx_dlc_describe(c.h.dlc, c.structure<fatctx_dlc_info>(), &c.error); }},
+      {"fatctx_dlc_entry_at",
+       [](Call& c) { return fatctx_dlc_entry_at(c.h.dlc, 0, c.structure<fatctx_dlc_entry>(), &c.error); }},
+      {"fatctx_dlc_soc_at",
+       [](Call& c) { return fatctx_dlc_soc_at(c.h.dlc, 1, c.structure<fatctx_dlc_soc>(), &c.error); }},
+      {"fatctx_dlc_graph", [](Call& c) { return fatctx_dlc_graph(c.h.dlc, 0, 1, c.plain<fatctx_text>(), &c.error); }},
+      {"fatctx_dlc_finding", [](Call& c) { return fatctx_dlc_finding(c.h.dlc, 0, c.plain<fatctx_text>(), &c.error); },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_packer_add_dlc",
+       [](Call& c) {
+         return fatctx_packer_add_dlc(c.h.packer, c.dlc_path(), c.given ? dlc_import() : nullptr, &c.error);
+       }},
+      {"fatctx_dlc_thin",
+       [](Call& c) { return fatctx_dlc_thin(c.dlc_path(), c.choice(), c.structure<fatctx_thin_dlc>(), &c.error); },
+       false},
+      {"fatctx_dlc_extract_thin",
+       [](Call& c) {
+         return fatctx_dlc_extract_thin(c.dlc_path(), c.choice(), c.out_path(), 1, c.structure<fatctx_thin_dlc>(),
+                                        &c.error);
+       },
+       false},
+      {"fatctx_container_dlc_count",
+       [](Call& c) { return fatctx_container_dlc_count(c.h.with_dlc, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_container_dlc_at",
+       [](Call& c) { return fatctx_container_dlc_at(c.h.with_dlc, 0, c.structure<fatctx_stored_dlc>(), &c.error); }},
+      {"fatctx_container_export_dlc",
+       [](Call& c) {
+         return fatctx_container_export_dlc(c.h.with_dlc, nullptr, c.out_path(), 1, nullptr, nullptr, &c.error);
+       }},
+      {"fatctx_container_extract_thin_dlc",
+       [](Call& c) {
+         return fatctx_container_extract_thin_dlc(c.h.with_dlc, c.text("dlc.layout"), c.choice(), c.out_path(), 1,
+                                                  c.structure<fatctx_thin_dlc>(), &c.error);
+       }},
+      {"fatctx_container_thin_dlc_view",
+       [](Call& c) {
+         return fatctx_container_thin_dlc_view(c.h.with_dlc, nullptr, c.choice(), c.view(),
+                                               c.structure<fatctx_thin_dlc>(), &c.error);
+       }},
+      {"fatctx_thin_dlc_prefetch",
+       [](Call& c) {
+         return fatctx_thin_dlc_prefetch(c.h.thin, nullptr, c.structure<fatctx_prefetch_report>(), &c.error);
+       }},
       {"fatctx_packer_close", [](Call& c) { return fatctx_packer_close(c.h.packer, &c.error); }, true, FATCTX_OK},
   };
   return all;

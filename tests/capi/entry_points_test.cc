@@ -42,6 +42,9 @@ std::set<std::string> infallible() {
           "fatctx_verify_options_init",
           "fatctx_pack_options_init",
           "fatctx_pack_record_init",
+          "fatctx_dlc_import_init",
+          "fatctx_dlc_choice_init",
+          "fatctx_dlc_entry_kind_name",
           "fatctx_codec_name",
           "fatctx_verify_policy_name",
           "fatctx_file_mapping_name",
@@ -147,7 +150,10 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.prefetch.id = good.lock.id;
   turned.lock.id = good.metrics.id;
   turned.metrics.id = good.profile.id;
-  turned.profile.id = good.provider.id;
+  turned.profile.id = good.dlc.id;
+  turned.dlc.id = good.provider.id;
+  turned.with_dlc.id = good.view.id;
+  turned.thin.id = good.with_dlc.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -160,8 +166,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
 TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
-    const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}};
+    const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
+                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <stdexcept>
 #include <utility>
 
 #include "container/hash.h"
@@ -10,6 +11,7 @@
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_safetensors.h"
 #include "fatctx/packer.h"
+#include "fatctx/stored_dlc.h"
 #include "faults/process_folder.h"
 #include "faults/ways.h"
 #include "support/chip_corpus.h"
@@ -30,6 +32,7 @@ class Files {
 
   const ProcessFolder folder;
   const std::string dlc = folder.file("two.dlc");
+  const std::string packed_dlc = folder.file("two.fatctx");
   const std::string safetensors = folder.file("w.safetensors");
   const std::string gguf = folder.file("w.gguf");
   const std::string first = folder.file("first.bin");
@@ -38,6 +41,7 @@ class Files {
  private:
   Files() {
     support::write_file(dlc, support::two_socs().write());
+    pack_dlc();
     // Names and metadata are longer than what a string keeps inside of itself.
     const std::string header = R"({"__metadata__": {"a key that is long": "a value that is long"},
       "model.layers.0.attention.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
@@ -57,6 +61,15 @@ class Files {
     support::Bytes other = support::random_bytes(random, kPage);
     other.insert(other.end(), pages.begin() + kPage, pages.end());
     support::write_file(second, other);
+  }
+
+  void pack_dlc() const {
+    Packer packer{PackOptions{}};
+    std::vector<PackRecord> records = records_from_dlc(dlc, {.group = "a model with a long name"}).value();
+    for (PackRecord& record : records) {
+      if (!packer.add(std::move(record)).ok()) throw std::runtime_error("a record of a DLC cannot be packed");
+    }
+    if (!packer.publish(packed_dlc).ok()) throw std::runtime_error("a DLC cannot be packed");
   }
 };
 
@@ -115,6 +128,32 @@ std::vector<Way> import_ways() {
          return digest + " " + std::to_string(thin.pieces.size());
        },
        15},
+      {"export a DLC",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(Files::get().packed_dlc));
+         FATCTX_ASSIGN(const StoredDlc stored, export_dlc(container, {}, path + ".dlc", true));
+         FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".dlc"));
+         return digest + " " + stored.layout + " " + std::to_string(stored.records.size());
+       },
+       15},
+      {"thin a DLC of a container",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(Files::get().packed_dlc));
+         FATCTX_ASSIGN(const ThinDlc thin,
+                       extract_stored_thin_dlc(container, {}, {.qnn_socs = {57}, .entries = {}}, path + ".thin", true));
+         FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".thin"));
+         return digest + " " + std::to_string(thin.pieces.size());
+       },
+       15},
+      {"view a thin DLC",
+       [](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(Files::get().packed_dlc));
+         FATCTX_ASSIGN(const ThinDlcView view, thin_dlc_view(container, {.qnn_socs = {57}, .entries = {}}));
+         FATCTX_ASSIGN(const PrefetchReport brought, view.prefetch());
+         return std::to_string(brought.done_bytes) + ":" + to_hex(container::hash128(view.bytes()).bytes) + " " +
+                std::to_string(view.mapped_pieces()) + " " + std::to_string(view.new_bytes());
+       },
+       10},
       {"tensors of a safetensors file",
        [](const std::string&) -> Result<std::string> {
          FATCTX_ASSIGN(const ImportedTensors imported, tensors_from_safetensors(Files::get().safetensors));

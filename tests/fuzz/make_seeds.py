@@ -386,6 +386,49 @@ def dlc() -> Seeds:
     }
 
 
+def dlc_layout() -> Seeds:
+    def layout(entries: list, rest: bytes, size: int | None = None, version: int = 1) -> bytes:
+        """`entries` are (record, offset, size)."""
+        names = [name.encode() for name, _, _ in entries]
+        head = b"DLCLAYT\n" + struct.pack("<IIQQ", version, len(entries),
+                                         len(rest) + sum(entry[2] for entry in entries) if size is None else size,
+                                         len(rest)) + bytes(16)
+        rows = b"".join(struct.pack("<QQ16sII", at, length, bytes(16), len(name), 0)
+                        for name, (_, at, length) in zip(names, entries))
+        return head + rows + b"".join(names) + rest
+
+    def of(entries: list[dlc_archive.Entry]) -> bytes:
+        whole = dlc_archive.archive(entries)
+        rows, rest, at = [], b"", 0
+        for entry in entries:
+            start = len(dlc_archive.header(entry.name, len(entry.data), at, entry.aligned)) + at
+            rest += whole[at:start]
+            rows.append(("a." + entry.name, start, len(entry.data)))
+            at = start + len(entry.data)
+        return layout(rows, rest + whole[at:])
+
+    small = lambda name, size=300: dlc_archive.Entry(name, b" " * size, False)
+    two = [small("htp.shared.weights.0", 9000), small("htp.cache.57.0", 5000), small("htp.cache.69.0"),
+           small("dlc.metadata2.3.0")]
+    return {
+        "two-socs": of(two),
+        "one-soc": of([small("htp.cache.57.0"), small("dlc.metadata")]),
+        "no-metadata": of([small("htp.cache.57.0")]),
+        "empty-entries": of([small("htp.cache.57.0", 0), small("note", 0), small("dlc.metadata")]),
+        "nothing-in-it": layout([], b""),
+        "no-archive": layout([("a", 0, 100)], b"rest"),
+        "huge-entry": layout([("a", 4, 2**46)], b"rest"),
+        "overlap": layout([("a", 0, 50), ("b", 49, 10)], b"rest"),
+        "outside": layout([("a", 2**63, 2**63)], b"", size=100),
+        "same-record": layout([("a", 0, 5), ("a", 5, 5)], b""),
+        "bad-name": layout([("a/b", 0, 5)], b""),
+        "later": layout([], b"", version=2),
+        "many": with_bytes(layout([("a", 0, 5)], b""), 12, b"\xff\xff\xff\xff"),
+        "cut": of(two)[:100],
+        "trailing": of(two) + b"\0",
+    }
+
+
 def safetensors() -> Seeds:
     def whole(header, data: bytes = b"", size: int | None = None) -> bytes:
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
@@ -584,8 +627,8 @@ def c_calls() -> Seeds:
     }
 
 
-TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, dlc, gguf, irpa, lz4,
-                                            manifest, recipe, safetensors, tensor_table, toc, words)}
+TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, dlc, dlc_layout,
+                                            gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table, toc, words)}
 
 
 def main() -> None:

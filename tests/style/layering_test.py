@@ -24,6 +24,7 @@ PUBLIC_LAYER = {
     "import_gguf.h": "container",
     "content_hash.h": "container",
     "extract.h": "runtime",
+    "stored_dlc.h": "runtime",
     "select.h": "runtime",
     "device.h": "runtime",
     "model.h": "runtime",

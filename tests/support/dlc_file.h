@@ -16,6 +16,8 @@ namespace fatctx::support {
 class DlcWriter {
  public:
   explicit DlcWriter(bool aligned = true) : aligned_(aligned) {}
+  // Of the entries from now on.
+  void align(bool aligned) { aligned_ = aligned; }
 
   void entry(const std::string& name, std::string_view data) {
     const std::size_t at = bytes_.size();

@@ -1,4 +1,5 @@
-"""A thin DLC, as Python's zipfile sees it: a ZIP64 archive whose entries are those of the original.
+"""A thin DLC, as Python's zipfile sees it: a ZIP64 archive whose entries are those of the original. And archives that
+went through a container: they come back byte for byte.
 
 The archives come from a generator that shares nothing with the program (tests/support/dlc_archive.py).
 """
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -158,3 +160,99 @@ def test_an_archive_that_no_compiler_writes_is_refused(tmp_path, how):
         if how == "comment":
             archive.comment = b"hello"
     fatctx("dlc", "list", path, code=3)
+
+
+def pack(path: Path, *dlcs: Path, sharing: str = "pages", code: int = 0) -> subprocess.CompletedProcess:
+    arguments = [word for dlc in dlcs for word in ("--dlc", dlc)]
+    return fatctx("pack", "-o", path, "--name", "m", "--sharing", sharing, *arguments, code=code)
+
+
+ROUND_TRIPS = SHAPES | {
+    "the oldest SoC first": {"naming": "htp", "socs": [36, 43, 57, 69, 87]},
+    "a SoC twice": {"naming": "htp", "socs": [57, 69, 69]},
+    "one SoC": {"naming": "htp", "socs": [57]},
+    "weights that nobody uses": {"naming": "htp", "own_weights": True},
+}
+
+
+@pytest.mark.parametrize("sharing", ["off", "pages", "bytes"])
+@pytest.mark.parametrize("shape", ROUND_TRIPS)
+def test_a_dlc_comes_back_out_of_a_container_byte_for_byte(tmp_path, shape, sharing):
+    whole = write(tmp_path / "whole.dlc", dlc_archive.make(**ROUND_TRIPS[shape]))
+    pack(tmp_path / "m.fatctx", whole, sharing=sharing)
+    fatctx("export", tmp_path / "m.fatctx", "--dlc", "-o", tmp_path / "back.dlc")
+    assert (tmp_path / "back.dlc").read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("how", ["zipfile", "zipfile with ZIP64 fields", "extra fields", "gaps"])
+def test_a_dlc_of_another_writer_comes_back_too(tmp_path, how):
+    whole = tmp_path / "whole.dlc"
+    made = dlc_archive.make("htp", [57, 69])
+    if how == "gaps":
+        data = bytearray()
+        rows = b""
+        for index, entry in enumerate(made):
+            data += bytes(range(index + 1))  # bytes that belong to nothing
+            rows += dlc_archive.directory_row(entry.name, len(entry.data), len(data))
+            data += dlc_archive.header(entry.name, len(entry.data), len(data), False) + entry.data
+        whole.write_bytes(bytes(data) + rows + dlc_archive.end_records(len(data), len(rows), len(made)))
+    else:
+        with zipfile.ZipFile(whole, "w") as archive:
+            for entry in made:
+                info = zipfile.ZipInfo(entry.name, (2020, 2, 3, 4, 5, 6))
+                if how == "extra fields":
+                    info.extra = b"\x99\x99\x00\x00" + b"\x77\x77\x03\x00abc"
+                with archive.open(info, "w", force_zip64=how.endswith("fields")) as stream:
+                    stream.write(entry.data)
+    pack(tmp_path / "m.fatctx", whole)
+    fatctx("export", tmp_path / "m.fatctx", "--dlc", "-o", tmp_path / "back.dlc")
+    assert (tmp_path / "back.dlc").read_bytes() == whole.read_bytes()
+    fatctx("dlc", "thin", whole, "--soc", 57, "-o", tmp_path / "thin.dlc")
+    fatctx("dlc", "thin", tmp_path / "m.fatctx", "--soc", 57, "-o", tmp_path / "same.dlc")
+    assert (tmp_path / "same.dlc").read_bytes() == (tmp_path / "thin.dlc").read_bytes()
+
+
+@pytest.mark.parametrize("sharing", ["pages", "bytes"])
+@pytest.mark.parametrize("shape", ROUND_TRIPS)
+def test_a_thin_dlc_out_of_a_container_is_that_of_the_original(tmp_path, shape, sharing):
+    made = dlc_archive.make(**ROUND_TRIPS[shape])
+    whole = write(tmp_path / "whole.dlc", made)
+    pack(tmp_path / "m.fatctx", whole, sharing=sharing)
+    listed = json.loads(fatctx("dlc", "list", tmp_path / "m.fatctx", "--json").stdout)
+    original = json.loads(fatctx("dlc", "list", whole, "--json").stdout)
+    assert {**listed, "file": None} == {**original, "file": None}
+    for cache in (binary["entry"] for binary in listed["context_binaries"]):
+        fatctx("dlc", "thin", whole, "--entry", cache, "-o", tmp_path / "thin.dlc", "--force")
+        fatctx("dlc", "thin", tmp_path / "m.fatctx", "--entry", cache, "-o", tmp_path / "same.dlc", "--force")
+        assert (tmp_path / "same.dlc").read_bytes() == (tmp_path / "thin.dlc").read_bytes(), cache
+
+
+def test_several_dlcs_in_one_container_are_told_apart_by_their_names(tmp_path):
+    first = write(tmp_path / "prefill.dlc", dlc_archive.make("htp", [57, 69], cache_size=5000))
+    second = write(tmp_path / "decode.dlc", dlc_archive.make("htp", [57, 69], cache_size=7000))
+    pack(tmp_path / "m.fatctx", first, second)
+    refused = fatctx("export", tmp_path / "m.fatctx", "--dlc", "-o", tmp_path / "back.dlc", code=2)
+    assert "prefill.dlc.layout" in refused.stderr and "decode.dlc.layout" in refused.stderr
+    for path in (first, second):
+        layout = f"{path.stem}.dlc.layout"
+        fatctx("export", tmp_path / "m.fatctx", "--dlc", "--layout", layout, "-o", tmp_path / "back.dlc", "--force")
+        assert (tmp_path / "back.dlc").read_bytes() == path.read_bytes()
+        thin = fatctx("dlc", "thin", tmp_path / "m.fatctx", "--layout", layout, "--soc", 69, "-o",
+                      tmp_path / "thin.dlc", "--force", "--json")
+        assert json.loads(thin.stdout)["entries"][2] == "htp.cache.69.0"
+
+
+def test_random_dlcs_come_back(tmp_path):
+    random = Random(20261122)
+    for turn in range(12):
+        socs = random.sample([30, 36, 43, 57, 60, 69, 87, 88], random.randint(1, 6))
+        socs += random.choices(socs, k=random.randint(0, 2))
+        made = dlc_archive.make(random.choice(["htp", "backend"]), socs, random.randint(1, 90_000),
+                                random.randint(1, 90_000), aligned=random.random() < 0.5)
+        made = [entry for entry in made if entry.name.startswith("dlc.") or random.random() < 0.9]
+        random.shuffle(made)
+        whole = write(tmp_path / "whole.dlc", made)
+        (tmp_path / "m.fatctx").unlink(missing_ok=True)
+        pack(tmp_path / "m.fatctx", whole, sharing=random.choice(["off", "pages", "bytes"]))
+        fatctx("export", tmp_path / "m.fatctx", "--dlc", "-o", tmp_path / "back.dlc", "--force")
+        assert (tmp_path / "back.dlc").read_bytes() == whole.read_bytes(), f"turn {turn}"

@@ -174,19 +174,19 @@ Result<Entry> parse_row(ByteView bytes, std::uint64_t& at, std::uint64_t directo
     return archive_error(ErrorCode::kMalformed, offset, "no row of the directory where one must be");
   }
   ByteView rest = bytes.subspan(static_cast<std::size_t>(at) + sizeof(row));
-  if (rest.size() < std::size_t{row.name_size} + row.extra_size + row.comment_size) {
+  if (rest.size() < std::size_t{row.entry.name_size} + row.entry.extra_size + row.comment_size) {
     return archive_error(ErrorCode::kMalformed, offset, "the directory ends inside of a row");
   }
-  const std::string_view name = text_of(rest.first(row.name_size));
+  const std::string_view name = text_of(rest.first(row.entry.name_size));
   auto named = check_name(name, kMaxEntryName, true, "entry name");
   if (!named.ok()) return archive_error(named.error().code, offset + sizeof(row), named.error().message);
   entry.name = name;
-  FATCTX_TRY(check_form(name, offset, row.flags, row.method));
+  FATCTX_TRY(check_form(name, offset, row.entry.flags, row.entry.method));
   if (row.disk != 0) FATCTX_TRY(check_one_disk(false, offset));
-  auto field = zip64_field(rest.subspan(row.name_size, row.extra_size));
+  auto field = zip64_field(rest.subspan(row.entry.name_size, row.entry.extra_size));
   if (!field) return entry_error(ErrorCode::kMalformed, name, offset, "its extra fields do not add up");
-  const auto size = widened(row.size, *field);
-  const auto stored_size = widened(row.stored_size, *field);
+  const auto size = widened(row.entry.size, *field);
+  const auto stored_size = widened(row.entry.stored_size, *field);
   const auto header_offset = widened(row.header_offset, *field);
   if (!size || !stored_size || !header_offset) {
     return entry_error(ErrorCode::kMalformed, name, offset, "its ZIP64 field is too short for the numbers left to it");
@@ -197,7 +197,7 @@ Result<Entry> parse_row(ByteView bytes, std::uint64_t& at, std::uint64_t directo
   }
   entry.header_offset = *header_offset;
   entry.data.size = *size;
-  at += sizeof(row) + row.name_size + row.extra_size + row.comment_size;
+  at += sizeof(row) + row.entry.name_size + row.entry.extra_size + row.comment_size;
   return entry;
 }
 
@@ -213,19 +213,19 @@ Status place_data(const mapping::OsFile& file, Entry& entry, std::uint64_t limit
     return entry_error(ErrorCode::kMalformed, entry.name, at, "no entry begins where the directory says");
   }
   const std::uint64_t text_at = at + sizeof(header);
-  std::vector<std::byte> text(std::size_t{header.name_size} + header.extra_size);
+  std::vector<std::byte> text(std::size_t{header.entry.name_size} + header.entry.extra_size);
   if (!within({text_at, text.size()}, limit)) {
     return entry_error(ErrorCode::kMalformed, entry.name, at, "its header reaches into the directory");
   }
   if (!text.empty()) FATCTX_TRY(file.read_at(text_at, text));
-  if (text_of(ByteView(text).first(header.name_size)) != entry.name) {
+  if (text_of(ByteView(text).first(header.entry.name_size)) != entry.name) {
     return entry_error(ErrorCode::kMalformed, entry.name, text_at, "its header has another name than the directory");
   }
-  FATCTX_TRY(check_form(entry.name, at, header.flags, header.method));
-  auto field = zip64_field(ByteView(text).subspan(header.name_size));
+  FATCTX_TRY(check_form(entry.name, at, header.entry.flags, header.entry.method));
+  auto field = zip64_field(ByteView(text).subspan(header.entry.name_size));
   if (!field) return entry_error(ErrorCode::kMalformed, entry.name, text_at, "its extra fields do not add up");
-  const auto size = widened(header.size, *field);
-  const auto stored_size = widened(header.stored_size, *field);
+  const auto size = widened(header.entry.size, *field);
+  const auto stored_size = widened(header.entry.stored_size, *field);
   if (size != entry.data.size || stored_size != entry.data.size) {
     return entry_error(ErrorCode::kMalformed, entry.name, at,
                        fmt::format("its header has another size than the {} bytes of the directory", entry.data.size));
@@ -286,7 +286,7 @@ Result<Archive> read_archive(const mapping::OsFile& file, std::uint64_t file_siz
 Result<std::string> first_entry_name(const mapping::OsFile& file, std::uint64_t file_size) {
   if (file_size < sizeof(DiskLocalHeader)) return std::string();
   FATCTX_ASSIGN(const DiskLocalHeader header, read_struct<DiskLocalHeader>(file, 0));
-  const std::size_t size = header.name_size;
+  const std::size_t size = header.entry.name_size;
   if (header.signature != kLocalSignature || size > kMaxEntryName) return std::string();
   std::string name(size, '\0');
   if (!within({sizeof(header), size}, file_size)) return std::string();

@@ -1,17 +1,17 @@
 #include "fatctx/import_dlc.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <tuple>
 #include <utility>
 
+#include "container/disk_format.h"
+#include "container/dlc/archive_layout.h"
 #include "container/dlc/contents.h"
-#include "container/dlc/thin.h"
+#include "container/dlc/cut.h"
 #include "container/names.h"
 #include "mapping/os_file.h"
 #include "mapping/publish.h"
@@ -20,8 +20,6 @@ namespace fatctx {
 namespace {
 
 namespace dlc = container::dlc;
-
-constexpr std::size_t kCopyUnit = std::size_t{1} << 20;
 
 struct Opened {
   std::unique_ptr<mapping::OsFile> file;
@@ -80,7 +78,7 @@ std::string_view format_name(DlcEntryKind kind) noexcept {
   return {};
 }
 
-void describe_target(const DlcSoc& soc, const DlcInfo& info, PackRecord& record) {
+void describe_target(const DlcSoc& soc, PackRecord& record) {
   record.key.backend = "htp";
   record.key.qnn_soc = soc.qnn_soc;
   record.key.arch = soc.arch;
@@ -91,91 +89,43 @@ void describe_target(const DlcSoc& soc, const DlcInfo& info, PackRecord& record)
   record.description.producer = soc.build_id;
   for (const std::string& graph : soc.graphs)
     record.description.graphs.push_back({.name = graph, .inputs = {}, .outputs = {}});
-  for (const std::size_t entry : soc.shared) {
-    if (info.entries[entry].kind == DlcEntryKind::kSharedWeights) record.weights.push_back(info.entries[entry].name);
+}
+
+// What a thin DLC takes over as it is, so that it is worth mapping however small it is.
+bool stays_when_cut(DlcEntryKind kind) noexcept {
+  return kind == DlcEntryKind::kSharedWeightsMetadata || kind == DlcEntryKind::kOther;
+}
+
+Status check_record_name(const std::string& path, const DlcEntry& entry, const std::string& name,
+                         const DlcImport& import) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{}: entry \"{}\": {}", path, entry.name, why),
+                 {.file_offset = entry.data.offset}};
+  };
+  auto named = container::check_name(name, container::kMaxNameSize, false, "record name");
+  if (!named.ok()) return refuse(named.error().message);
+  if (import.keep_layout && entry.name == dlc::kLayoutName) {
+    return refuse("its name is that of the record which keeps the archive's layout");
   }
+  return Done{};
 }
 
 auto target_of(const PackRecord& record) {
   return std::tuple(record.key.qnn_soc, record.key.arch, record.key.vtcm_mb, record.key.sdk);
 }
 
-std::string target_words(const DlcSoc& soc, const DlcInfo& info) {
-  return fmt::format("{} ({})", soc.qnn_soc, info.entries[soc.entry].name);
-}
-
-Result<std::vector<bool>> choose(const DlcInfo& info, const DlcChoice& choice) {
-  std::vector<bool> chosen(info.entries.size(), false);
-  const auto refuse = [&](const std::string& what) {
-    std::vector<std::string> there;
-    for (const DlcSoc& soc : info.socs) there.push_back(target_words(soc, info));
-    return Error{ErrorCode::kNoMatch, fmt::format("no context binary {} in it; there are: {}", what,
-                                                  there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", ")))};
-  };
-  if (choice.qnn_socs.empty() && choice.entries.empty()) return refuse("was chosen");
-  for (const std::uint32_t number : choice.qnn_socs) {
-    bool found = false;
-    for (const DlcSoc& soc : info.socs) {
-      if (soc.qnn_soc != number) continue;
-      chosen[soc.entry] = true;
-      found = true;
-    }
-    if (!found) return refuse(fmt::format("for SoC {} is", number));
-  }
-  for (const std::string& name : choice.entries) {
-    const auto found = std::find_if(info.socs.begin(), info.socs.end(),
-                                    [&](const DlcSoc& soc) { return info.entries[soc.entry].name == name; });
-    if (found == info.socs.end()) return refuse(fmt::format("named \"{}\" is", name));
-    chosen[found->entry] = true;
-  }
-  return chosen;
-}
-
-Result<ThinDlc> thin_of(const Opened& opened, const std::string& path, const DlcChoice& choice) {
-  FATCTX_ASSIGN(const dlc::Contents contents, contents_of(opened, path));
-  auto chosen = choose(contents.info, choice);
-  if (!chosen.ok()) return in_context(std::move(chosen).error(), path);
-  const std::vector<bool> kept = dlc::entries_to_keep(contents, chosen.value());
-  dlc::Names dropped;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i]) dropped.insert(contents.info.entries[i].name);
-  }
-  std::optional<dlc::Replacement> replacement;
-  if (!dropped.empty()) {
-    if (!contents.metadata_entry) {
-      return Error{
-          ErrorCode::kBadReference,
-          fmt::format("{}: there is no entry \"dlc.metadata\" to say what is left; compile the DLC again", path)};
-    }
-    const std::size_t entry = *contents.metadata_entry;
-    auto text = dlc::cut_metadata(contents.metadata_text, contents.info.entries[entry].data.offset, dropped);
-    if (!text.ok()) return in_context(std::move(text).error(), path);
-    replacement = dlc::Replacement{entry, std::move(text).value()};
-  }
-  auto thin = dlc::build_thin(*opened.file, contents.archive, kept, replacement);
+Result<ThinDlc> cut_of(const Opened& opened, const std::string& path, const DlcChoice& choice) {
+  auto thin = dlc::cut(*opened.file, opened.identity.size, choice);
   if (!thin.ok()) return in_context(std::move(thin).error(), path);
   return thin;
 }
 
-// Ranges are read by pread in pieces of a fixed size.
-Status write_pieces(const mapping::OsFile& from, const ThinDlc& thin, mapping::OsFile& to) {
-  FATCTX_TRY(to.allocate(thin.size_bytes));
-  std::vector<std::byte> buffer;
-  std::uint64_t at = 0;
-  for (const DlcPiece& piece : thin.pieces) {
-    if (!piece.bytes.empty()) {
-      FATCTX_TRY(to.write_at(at, piece.bytes));
-      at += piece.bytes.size();
-      continue;
-    }
-    for (std::uint64_t done = 0; done < piece.range.size; done += buffer.size()) {
-      buffer.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyUnit, piece.range.size - done)));
-      FATCTX_TRY(from.read_at(piece.range.offset + done, buffer));
-      FATCTX_TRY(to.write_at(at + done, buffer));
-    }
-    at += piece.range.size;
-  }
-  return Done{};
+Status check_still(const Opened& opened, const std::string& path) {
+  FATCTX_ASSIGN(const mapping::FileIdentity now, opened.file->identity());
+  if (now == opened.identity) return Done{};
+  return Error{ErrorCode::kChanged,
+               fmt::format("{}: changed while it was being read; try again when it is still", path)};
 }
 
 }  // namespace
@@ -217,22 +167,22 @@ Result<DlcInfo> list_dlc(const std::string& path) {
 }
 
 Result<std::vector<PackRecord>> records_from_dlc(const std::string& path, const DlcImport& import) {
-  FATCTX_ASSIGN(const DlcInfo info, list_dlc(path));
+  FATCTX_ASSIGN(const Opened opened, open_archive(path));
+  FATCTX_ASSIGN(const dlc::Contents contents, contents_of(opened, path));
+  const DlcInfo& info = contents.info;
   std::vector<PackRecord> records;
+  std::vector<std::string> names;
   for (const DlcEntry& entry : info.entries) {
-    auto named = container::check_name(entry.name, container::dlc::kMaxEntryName, false, "record name");
-    if (!named.ok()) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("{}: entry \"{}\": {}", path, entry.name, named.error().message),
-                   {.file_offset = entry.data.offset}};
-    }
+    names.push_back(import.prefix + entry.name);
+    FATCTX_TRY(check_record_name(path, entry, names.back(), import));
     PackRecord record;
     record.type = record_type_of(entry.kind);
-    record.name = entry.name;
+    record.name = names.back();
     record.key.group = import.group;
     record.description.format = format_name(entry.kind);
     record.source.path = path;
     record.source.part = entry.data;
+    record.own_extent = stays_when_cut(entry.kind);
     // Only opaque records may be empty.
     if (entry.data.size == 0 && entry.kind != DlcEntryKind::kContextBinary) record.type = RecordType::kOpaque;
     records.push_back(std::move(record));
@@ -241,39 +191,48 @@ Result<std::vector<PackRecord>> records_from_dlc(const std::string& path, const 
   for (const DlcSoc& soc : info.socs) {
     PackRecord& record = records[soc.entry];
     record.key.unit = import.unit;
-    describe_target(soc, info, record);
-    std::erase_if(record.weights, [&](const std::string& name) {
-      return std::any_of(records.begin(), records.end(), [&](const PackRecord& other) {
-        return other.name == name && other.type != RecordType::kWeightBlob;
-      });
-    });
+    describe_target(soc, record);
+    std::vector<std::string> weights;
+    for (const std::size_t entry : soc.shared) {
+      if (records[entry].type == RecordType::kWeightBlob) weights.push_back(records[entry].name);
+    }
+    record.weights = std::move(weights);
     const auto [first, fresh] = targets.emplace(target_of(record), soc.entry);
     if (fresh) continue;
     record.key.variant = record.name;
     records[first->second].key.variant = records[first->second].name;
   }
+  if (!import.keep_layout) return records;
+  auto layout = dlc::read_layout(*opened.file, contents.archive, names);
+  if (!layout.ok() && layout.error().code != ErrorCode::kTruncated) return in_context(layout.error(), path);
+  FATCTX_TRY(check_still(opened, path));
+  if (!layout.ok()) return in_context(layout.error(), path);
+  PackRecord record;
+  record.name = import.prefix + std::string(dlc::kLayoutName);
+  record.key.group = import.group;
+  record.description.format = dlc::kLayoutFormat;
+  record.source.bytes = dlc::encode_layout(layout.value());
+  record.codec = Codec::kLz4;  // most of it is padding
+  records.push_back(std::move(record));
   return records;
 }
 
 Result<ThinDlc> thin_dlc(const std::string& path, const DlcChoice& choice) {
   FATCTX_ASSIGN(const Opened opened, open_archive(path));
-  return thin_of(opened, path, choice);
+  return cut_of(opened, path, choice);
 }
 
 Result<ThinDlc> extract_thin_dlc(const std::string& path, const DlcChoice& choice, const std::string& out,
                                  bool overwrite) {
   FATCTX_ASSIGN(const Opened opened, open_archive(path));
-  FATCTX_ASSIGN(ThinDlc thin, thin_of(opened, path, choice));
+  FATCTX_ASSIGN(ThinDlc thin, cut_of(opened, path, choice));
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending, mapping::PendingFile::create(out, overwrite));
-  const auto written = write_pieces(*opened.file, thin, pending->file());
+  const auto written = dlc::write_pieces(*opened.file, thin, pending->file());
   // A file that has become too short was not so when its entries were found inside.
   const bool shrunk = !written.ok() && written.error().code == ErrorCode::kTruncated;
   if (!written.ok() && !shrunk) return written.error();
-  FATCTX_ASSIGN(const mapping::FileIdentity now, opened.file->identity());
-  if (shrunk || now != opened.identity) {
-    return Error{ErrorCode::kChanged,
-                 fmt::format("{}: changed while it was being read; try again when it is still", path)};
-  }
+  FATCTX_TRY(check_still(opened, path));
+  if (shrunk) return written.error();
   FATCTX_TRY(pending->publish(false));
   return thin;
 }

@@ -89,6 +89,17 @@ Result<Pieces> on_pages(const mapping::OsFile& file, std::vector<DlcPiece> piece
   return out;
 }
 
+// With the sizes in a ZIP64 field of `field_size` bytes, the only extra field.
+DiskEntryFields in64(const Entry& entry, DiskEntryFields fields, std::uint64_t field_size) {
+  fields.version_needed = std::max<std::uint16_t>(fields.version_needed, kZip64Version);
+  fields.method = kStored;
+  fields.stored_size = kIn64;
+  fields.size = kIn64;
+  fields.name_size = static_cast<std::uint16_t>(entry.name.size());
+  fields.extra_size = static_cast<std::uint16_t>(sizeof(DiskExtraField) + field_size);
+  return fields;
+}
+
 // A header whose ZIP64 field is so long that the data comes to lie at `place` within a page.
 std::vector<std::byte> new_header(const Entry& entry, const DiskCentralEntry& central, std::uint64_t at,
                                   std::uint64_t size, std::uint64_t place) {
@@ -97,16 +108,7 @@ std::vector<std::byte> new_header(const Entry& entry, const DiskCentralEntry& ce
   const std::uint64_t padding = (place + kPage - shortest % kPage) % kPage;
   DiskLocalHeader header;
   header.signature = kLocalSignature;
-  header.version_needed = std::max<std::uint16_t>(central.version_needed, kZip64Version);
-  header.flags = central.flags;
-  header.method = kStored;
-  header.time = central.time;
-  header.date = central.date;
-  header.crc = central.crc;
-  header.stored_size = kIn64;
-  header.size = kIn64;
-  header.name_size = static_cast<std::uint16_t>(entry.name.size());
-  header.extra_size = static_cast<std::uint16_t>(sizeof(DiskExtraField) + kSizes + padding);
+  header.entry = in64(entry, central.entry, kSizes + padding);
   std::vector<std::byte> out;
   append_struct(out, header);
   append_text(out, entry.name);
@@ -121,11 +123,7 @@ void append_row(std::vector<std::byte>& out, const Entry& entry, DiskCentralEntr
                 std::uint64_t header_offset) {
   constexpr std::uint16_t kNumbers = 3 * sizeof(le64);
   central.signature = kCentralSignature;
-  central.version_needed = std::max<std::uint16_t>(central.version_needed, kZip64Version);
-  central.stored_size = kIn64;
-  central.size = kIn64;
-  central.name_size = static_cast<std::uint16_t>(entry.name.size());
-  central.extra_size = static_cast<std::uint16_t>(sizeof(DiskExtraField) + kNumbers);
+  central.entry = in64(entry, central.entry, kNumbers);
   central.comment_size = 0;
   central.disk = 0;
   central.header_offset = kIn64;
@@ -187,7 +185,7 @@ Result<ThinDlc> build_thin(const mapping::OsFile& file, const Archive& archive, 
     const std::uint64_t header_at = pieces.size();
     if (replaced) {
       DiskCentralEntry central = entry.central;
-      if (central.crc != 0) central.crc = crc32(replacement->bytes);
+      if (central.entry.crc != 0) central.entry.crc = crc32(replacement->bytes);
       // Metadata may lie anywhere in a page; it stays on one if it was.
       const std::uint64_t size = replacement->bytes.size();
       const std::uint64_t place = entry.data.offset % kPage;

@@ -21,8 +21,7 @@ inline constexpr std::uint16_t kZip64Field = 0x0001;
 inline constexpr std::uint32_t kIn64 = 0xffffffff;  // "the number is in the ZIP64 field"
 inline constexpr std::uint16_t kIn64Short = 0xffff;
 
-struct DiskLocalHeader {  // then name, then extra fields
-  le32 signature;
+struct DiskEntryFields {  // what the header of an entry and its row of the directory both say
   le16 version_needed;
   le16 flags;
   le16 method;
@@ -34,21 +33,18 @@ struct DiskLocalHeader {  // then name, then extra fields
   le16 name_size;
   le16 extra_size;
 };
+static_assert(sizeof(DiskEntryFields) == 26 && alignof(DiskEntryFields) == 1);
+
+struct DiskLocalHeader {  // then name, then extra fields
+  le32 signature;
+  DiskEntryFields entry;
+};
 static_assert(sizeof(DiskLocalHeader) == 30 && alignof(DiskLocalHeader) == 1);
 
 struct DiskCentralEntry {  // then name, extra fields, comment
   le32 signature;
   le16 version_made_by;
-  le16 version_needed;
-  le16 flags;
-  le16 method;
-  le16 time;
-  le16 date;
-  le32 crc;
-  le32 stored_size;
-  le32 size;
-  le16 name_size;
-  le16 extra_size;
+  DiskEntryFields entry;
   le16 comment_size;
   le16 disk;
   le16 internal_attributes;

@@ -1,0 +1,10 @@
+// Multi-SoC DLC archives in Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace fatctx::python {
+
+void bind_dlc(nanobind::module_& module);
+
+}  // namespace fatctx::python

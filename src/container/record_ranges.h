@@ -1,0 +1,42 @@
+// Any range of the logical bytes of any record, however it is stored, read by pread and checked leaf by leaf.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "container/checked_bytes.h"
+#include "container/parse.h"
+#include "container/recipe.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// Keeps what it takes to read on: the programs of recipes, and the bytes of compressed records (at most 1 GiB each)
+// that were asked for. Memory besides: that of CheckedBytes.
+//
+// Ownership: borrows the file and the table. Threads: one at a time.
+class RecordRanges {
+ public:
+  RecordRanges(const mapping::OsFile& file, const Toc& toc) : file_(file), toc_(toc), checked_(file, toc) {}
+
+  // Fills `out` with the bytes of the record from `offset` on. Requires: `record` is one of the table's own.
+  // Errors: unsupported; malformed, if they are not inside of the record; checksum_mismatch (F26), those of a recipe
+  // and of a frame; truncated, io. The caller names the record.
+  [[nodiscard]] Status read(const RecordInfo& record, std::uint64_t offset, std::span<std::byte> out);
+  // Lifetime: this object's. Requires: the record is a supported recipe. Errors: those of read_recipe.
+  [[nodiscard]] Result<const Recipe*> recipe_of(const RecordInfo& record);
+
+ private:
+  [[nodiscard]] Status fill(ByteRange in_file, std::span<std::byte> out);
+  [[nodiscard]] Result<ByteView> unpacked(const RecordInfo& record);
+
+  const mapping::OsFile& file_;
+  const Toc& toc_;
+  CheckedBytes checked_;
+  std::map<std::uint32_t, Recipe> recipes_;                   // by record id
+  std::map<std::uint32_t, std::vector<std::byte>> unpacked_;  // likewise
+};
+
+}  // namespace fatctx::container
