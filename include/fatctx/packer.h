@@ -35,6 +35,13 @@ struct PackTensor {
   bool alias = false;
 };
 
+// A part of a record that is opaque otherwise, and that may be equal to a part of another.
+struct PackRange {
+  std::string name;  // what errors call it
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;  // at least 1
+};
+
 // The key in owning form; see SelectionKey for the meaning of the fields.
 struct PackKey {
   std::string group;
@@ -63,6 +70,9 @@ struct PackRecord {
   // kLz4 is for source models and opaque records, which nobody maps; it is what happens if it makes the record smaller
   // and the record is not above 1 GiB.
   Codec codec = Codec::kNone;
+  // Where its parts begin and end, if it has no tensors that say so: ascending by offset, inside the record, apart.
+  // Equal parts are stored once, wherever they lie; they are not kept in the file.
+  std::vector<PackRange> ranges = {};
 };
 
 enum class Sharing : std::uint8_t { kOff, kPages, kBytes };
@@ -71,7 +81,9 @@ struct PackOptions {
   bool seal = false;
   bool overwrite = false;  // replace an existing file (by rename); otherwise `exists`
   // Equal records are always stored once. kPages also stores equal runs of granules of uncompressed records once; such
-  // a record is several slices of the file. Where nothing is equal, both give the same file. kBytes stores equal runs
+  // a record is several slices of the file. Where nothing is equal, both give the same file. Equal tensors of weight blobs
+  // that no context binary refers to are stored once wherever they lie; a view of a tensor then is a pointer into the
+  // file, a view of such a blob as a whole may have to be composed. kBytes stores equal runs
   // of bytes once, wherever they stand: of records that are made of the same bytes one stays as it is, the others
   // become recipes, whose bytes are made when asked for.
   Sharing sharing = Sharing::kPages;
@@ -81,6 +93,8 @@ struct PackOptions {
   std::string model_name;
   std::vector<DescribedOption> options;
   Progress progress;
+  // Of threads that look for what is shared; 0: as many as there are processors, at most 8. Changes no byte of the file.
+  std::uint32_t threads = 0;
 };
 
 // What a record came to.

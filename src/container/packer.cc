@@ -15,6 +15,7 @@
 #include "container/rebuild.h"
 #include "container/tensor_table.h"
 #include "container/toc_build.h"
+#include "fatctx/base/checked.h"
 #include "mapping/publish.h"
 
 namespace fatctx {
@@ -209,6 +210,40 @@ struct Packer::Impl {
     return Done{};
   }
 
+  // What needs no look at the file; whether they are inside it is seen when it is opened.
+  static Status check_ranges(const PackRecord& record) {
+    if (record.ranges.empty()) return Done{};
+    if (!record.tensors.empty()) {
+      return Error{ErrorCode::kInvalidArgument, "it has tensors, which say where its parts are; leave out its ranges"};
+    }
+    if (record.codec != Codec::kNone) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("nothing of a compressed record is shared, so that its ranges have no use; leave them "
+                               "out, or take codec {}",
+                               codec_name(Codec::kNone))};
+    }
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < record.ranges.size(); ++i) {
+      const PackRange& range = record.ranges[i];
+      const auto range_end = checked_add(range.offset, range.size_bytes);
+      if (range.size_bytes == 0 || !range_end) {
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("range \"{}\" has {} bytes at {}; at least 1 byte and an end below 2^64 are needed",
+                                 range.name, range.size_bytes, range.offset)};
+      }
+      if (range.offset < end) {
+        const PackRange& before = record.ranges[i - 1];
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("range \"{}\" begins at {}, {} \"{}\", which has {} bytes at {}; list ranges in the order "
+                                 "of their offsets, and apart",
+                                 range.name, range.offset, range.offset < before.offset ? "in front of" : "inside",
+                                 before.name, before.size_bytes, before.offset)};
+      }
+      end = *range_end;
+    }
+    return Done{};
+  }
+
   std::string key_text(const PackRecord& record) const {
     const PackKey& key = record.key;
     return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", static_cast<int>(record.type),
@@ -261,6 +296,8 @@ struct Packer::Impl {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("record \"{}\": only a weight blob has tensors", record.name)};
     }
+    auto ranges_ok = check_ranges(record);
+    if (!ranges_ok.ok()) return in_context(std::move(ranges_ok).error(), fmt::format("record \"{}\"", record.name));
     const auto [existing, inserted] = keys.emplace(key_text(record), record.name);
     if (!inserted) {
       return Error{
@@ -286,6 +323,8 @@ struct Packer::Impl {
     copy.weights = record.weights;
     copy.description = record.description;
     copy.codec = record.codec;
+    copy.ranges = record.ranges;
+    for (const PackTensor& tensor : record.tensors) copy.ranges.push_back({{}, tensor.offset_in_blob, tensor.size_bytes});
     return copy;
   }
 

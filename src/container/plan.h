@@ -70,6 +70,7 @@ struct PlannedSlice {
 struct PlannedRecord {
   PackRecord record;
   Input input;
+  std::vector<ByteRange> parts;  // its tensors, or the ranges that somebody has named
   std::uint32_t id = 0;
   Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
   std::uint64_t stored_size = 0;  // of the input, of its frame, or of the program and all sources of its recipe
@@ -86,6 +87,9 @@ struct PlannedRecord {
   // Its bytes lie somewhere else too, so that nothing has hashed them as a whole.
   [[nodiscard]] bool shares() const noexcept { return own_bytes != stored_size || slices.size() > 1; }
 };
+
+// It lies in the packed segment with others of its kind.
+[[nodiscard]] bool small_record(const PlannedRecord& planned) noexcept;
 
 struct PlannedSegment {
   SegmentKind kind = SegmentKind::kPayload;

@@ -28,6 +28,7 @@ struct PageSettings {
   std::uint64_t min_saving_divisor = 64;  // a record is left whole unless this part of it is saved
   std::uint32_t max_pieces = 4096;        // a record that needs more stores its shortest runs again; at least 1
   std::uint64_t max_slices = 65536;       // of all records together; at least one for each
+  unsigned threads = 1;                   // at least 1; changes nothing but the time
   GranuleHash hash = granule_hash;        // tests put collisions here
 };
 
