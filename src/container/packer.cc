@@ -324,13 +324,13 @@ struct Packer::Impl {
     copy.description = record.description;
     copy.codec = record.codec;
     copy.ranges = record.ranges;
-    for (const PackTensor& tensor : record.tensors) copy.ranges.push_back({{}, tensor.offset_in_blob, tensor.size_bytes});
     return copy;
   }
 
   // Tensor tables become records of their own, now that the size of their blob can be asked; `blob_sizes` are what was
-  // answered, by name of the blob.
-  Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes) const {
+  // answered, by name of the blob, `parts` where its tensors are.
+  Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes,
+                                                     PartsByName& parts) const {
     std::vector<PackRecord> all;
     for (const PackRecord& record : records) {
       if (!record.tensors.empty()) {
@@ -351,6 +351,10 @@ struct Packer::Impl {
           return Error{ErrorCode::kExists, fmt::format("the name \"{}\" is needed for the tensor table", table.name)};
         }
         all.push_back(std::move(table));
+        for (const PackTensor& tensor : record.tensors) {
+          parts[record.name].push_back({{tensor.offset_in_blob, tensor.size_bytes},
+                                        std::max<std::uint64_t>(1, dtype_bits(tensor.dtype) / 8)});
+        }
       }
       all.push_back(without_tensors(record));
     }
@@ -400,8 +404,9 @@ Result<PackReport> Packer::publish(const std::string& path) {
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
                 mapping::PendingFile::create(path, options.overwrite));
   std::map<std::string, std::uint64_t> blob_sizes;
-  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables(blob_sizes));
-  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), options));
+  PartsByName parts;
+  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables(blob_sizes, parts));
+  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), std::move(parts), options));
   for (const PlannedRecord& planned : plan.records) {  // make_plan has asked for the sizes again
     const auto described = blob_sizes.find(planned.record.name);
     if (described == blob_sizes.end() || described->second == planned.input.size()) continue;

@@ -172,7 +172,7 @@ Status place_in_file(Plan& plan, const PackOptions& options) {
   return Done{};
 }
 
-Status take_parts(PlannedRecord& planned) {
+Status take_ranges(PlannedRecord& planned) {
   for (const PackRange& range : planned.record.ranges) {
     const ByteRange part{range.offset, range.size_bytes};
     if (!within(part, planned.input.size())) {
@@ -181,7 +181,7 @@ Status take_parts(PlannedRecord& planned) {
                                planned.record.name, range.name, range.size_bytes, range.offset, planned.input.name(),
                                planned.input.size())};
     }
-    planned.parts.push_back(part);
+    planned.parts.push_back({part, 1});
   }
   planned.record.ranges = std::vector<PackRange>();  // clear() would keep the memory
   return Done{};
@@ -337,7 +337,7 @@ bool small_record(const PlannedRecord& planned) noexcept {
   }
 }
 
-Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& options) {
+Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options) {
   Plan plan;
   std::sort(records.begin(), records.end(), [](const PackRecord& a, const PackRecord& b) {
     const std::string fa = canonical_features(a.key.features);
@@ -372,7 +372,8 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
     planned.record.source.bytes = std::vector<std::byte>();  // the input holds them now; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.id = static_cast<std::uint32_t>(i + 1);
-    FATCTX_TRY(take_parts(planned));
+    if (const auto found = parts.find(planned.record.name); found != parts.end()) planned.parts = std::move(found->second);
+    FATCTX_TRY(take_ranges(planned));
     if (planned.input.size() == 0 && planned.record.type != RecordType::kOpaque) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("record \"{}\": {} is empty", planned.record.name, planned.input.name())};

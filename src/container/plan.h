@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "container/codec.h"
 #include "container/disk_format.h"
+#include "container/sharing/part_plan.h"
 #include "container/sharing/record_bytes.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
@@ -70,7 +72,7 @@ struct PlannedSlice {
 struct PlannedRecord {
   PackRecord record;
   Input input;
-  std::vector<ByteRange> parts;  // its tensors, or the ranges that somebody has named
+  std::vector<sharing::KnownPart> parts;  // its tensors, or the ranges that somebody has named
   std::uint32_t id = 0;
   Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
   std::uint64_t stored_size = 0;  // of the input, of its frame, or of the program and all sources of its recipe
@@ -111,9 +113,10 @@ struct Plan {
   std::vector<std::string> warnings;
 };
 
-// `records` are complete and checked: names unique, keys unique, references resolvable.
-// Errors: not_found, io (inputs), limit_exceeded.
-[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& options);
+// `records` are complete and checked: names unique, keys unique, references resolvable. `parts` says where the tensors of
+// a record lie, by its name. Errors: not_found, io (inputs), limit_exceeded, invalid_argument (a range outside its file).
+using PartsByName = std::map<std::string, std::vector<sharing::KnownPart>>;
+[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options);
 
 // The key of a record as it is compared and stored. Lifetime: borrows from `record` and `features`.
 [[nodiscard]] SelectionKey key_of(const PackRecord& record, std::string_view features);

@@ -91,9 +91,9 @@ class Finder {
   // False if nothing is found.
   Result<bool> find_parts() {
     const std::vector<bool> whole = taken_as_a_whole();
-    std::vector<std::vector<ByteRange>> parts(plan_.records.size());  // of equal records those of all
+    std::vector<std::vector<sharing::KnownPart>> parts(plan_.records.size());  // of equal records those of all
     for (const PlannedRecord& planned : plan_.records) {
-      std::vector<ByteRange>& of_all = parts[planned.stored_as];
+      std::vector<sharing::KnownPart>& of_all = parts[planned.stored_as];
       of_all.insert(of_all.end(), planned.parts.begin(), planned.parts.end());
     }
     std::vector<sharing::PartInput> inputs;

@@ -13,19 +13,14 @@ namespace {
 using container::Recipe;
 using container::RecipeStep;
 
-constexpr std::uint64_t kMostAlignment = 64;  // what a tensor may rely on
-
-std::uint64_t alignment_of(std::uint64_t offset) noexcept {
-  return offset == 0 ? kMostAlignment : std::min(kMostAlignment, offset & (~offset + 1));
-}
-
 // Empty if it is not one copy; a tensor without bytes is anywhere.
 std::optional<ByteRange> in_file(const Recipe& recipe, const TensorInfo& tensor) {
   if (tensor.size_bytes == 0) return ByteRange{};
   const auto steps = recipe.steps_in({tensor.offset_in_blob, tensor.size_bytes});  // F33: it lies in the blob
   if (steps.size() != 1 || steps[0].kind != RecipeStep::Kind::kCopy) return std::nullopt;
   const std::uint64_t offset = steps[0].source + (tensor.offset_in_blob - steps[0].target);
-  if (offset % alignment_of(tensor.offset_in_blob) != 0) return std::nullopt;
+  const std::uint64_t element = std::max(1U, dtype_bits(tensor.dtype) / 8);
+  if (offset % element != 0 && tensor.offset_in_blob % element == 0) return std::nullopt;
   return ByteRange{offset, tensor.size_bytes};
 }
 

@@ -10,7 +10,8 @@
 namespace fatctx {
 
 // The bytes of each tensor in the mapping, by its index in the table, checked as Container::acquire checks them. Nothing if
-// a tensor is more than one copy, or lies on a smaller power of two than in its blob: then the blob has to be made.
+// a tensor is more than one copy, or its elements are aligned in the blob but not in the file: then the blob has to be
+// made.
 // Requires: the record is a recipe, and the handle's views are not copies.
 // Errors: those of Container::acquire.
 [[nodiscard]] Result<std::optional<std::vector<ByteView>>> tensors_in_place(const Container& container,

@@ -73,13 +73,14 @@ Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
                  fmt::format("{}: record {} \"{}\" has no tensor table; pack it with tensors to get views by name",
                              origin_.path, weights.id, weights.name)};
   }
-  const container::RecordForm& form = toc.forms[toc.index_of(weights)];
-  if (weights.recipe && copy_reason_.empty() && container::check_supported(weights, form).ok()) {
+  const RecordInfo& own = *toc.find(weights_id);
+  const container::RecordForm& form = toc.forms[toc.index_of(own)];
+  if (own.recipe && copy_reason_.empty() && container::check_supported(own, form).ok()) {
     auto table = mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes);
     if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
-    FATCTX_ASSIGN(auto places, tensors_in_place(*this, weights, *table.value()));
+    FATCTX_ASSIGN(auto places, tensors_in_place(*this, own, *table.value()));
     if (places) {
-      RecordView blob(attach_view(mapped_, *toc.find(weights_id), nullptr), weights_id, {});
+      RecordView blob(attach_view(mapped_, own, nullptr), weights_id, {});
       return TensorTable(std::make_shared<const TensorTable::Impl>(
           TensorTable::Impl{mapped_, table.value(), std::move(blob), std::move(*places)}));
     }

@@ -34,37 +34,60 @@ std::uint64_t alignment_of(std::uint64_t offset) noexcept {
 struct Stretch {
   ByteRange range;
   bool part = false;
-  Hash128 hash;
+  std::uint64_t alignment = 1;  // what its place in the file must be a multiple of
+  Hash128 hash = {};
 
   [[nodiscard]] std::uint64_t end() const noexcept { return range.offset + range.size; }
   [[nodiscard]] bool worth_finding() const noexcept { return part || range.size >= kFoundGap; }
-  // What its place in the file must be a multiple of.
-  [[nodiscard]] std::uint64_t alignment() const noexcept { return part ? alignment_of(range.offset) : 1; }
 };
 
 // From front to back without gap. Parts that overlap are one, because a view of either is a pointer into the same bytes.
 std::vector<Stretch> stretches_of(const PartInput& record) {
-  std::vector<ByteRange> parts = record.parts;
-  std::erase_if(parts, [](const ByteRange& part) { return part.size == 0; });
-  std::sort(parts.begin(), parts.end(), [](const ByteRange& a, const ByteRange& b) {
-    return a.offset != b.offset ? a.offset < b.offset : a.size > b.size;
-  });
+  std::vector<KnownPart> parts = record.parts;
+  std::erase_if(parts, [](const KnownPart& part) { return part.range.size == 0; });
+  std::sort(parts.begin(), parts.end(),
+            [](const KnownPart& a, const KnownPart& b) { return a.range.offset < b.range.offset; });
   std::vector<Stretch> result;
   std::uint64_t at = 0;
-  for (const ByteRange& part : parts) {
-    const std::uint64_t end = part.offset + part.size;
-    if (part.offset < at) {
+  for (const KnownPart& part : parts) {
+    const ByteRange& range = part.range;
+    if (range.offset < at) {
       Stretch& last = result.back();
-      last.range.size = std::max(last.end(), end) - last.range.offset;
+      last.range.size = std::max(last.end(), range.offset + range.size) - last.range.offset;
+      last.alignment = std::max(last.alignment, part.element_bytes);
     } else {
-      if (part.offset > at) result.push_back({.range = {at, part.offset - at}, .part = false, .hash = {}});
-      result.push_back({.range = part, .part = true, .hash = {}});
+      if (range.offset > at) result.push_back({.range = {at, range.offset - at}});
+      result.push_back({.range = range, .part = true, .alignment = part.element_bytes});
     }
     at = result.back().end();
   }
   const std::uint64_t size = record.bytes->size();
-  if (at < size) result.push_back({.range = {at, size - at}, .part = false, .hash = {}});
+  if (at < size) result.push_back({.range = {at, size - at}});
   return result;
+}
+
+// The alignment of the record, and with it what each part needs.
+std::uint64_t align_parts(std::vector<Stretch>& stretches) {
+  std::map<std::uint64_t, std::uint64_t> bytes_on;  // by alignment
+  std::uint64_t in_parts = 0;
+  for (const Stretch& stretch : stretches) {
+    if (!stretch.part) continue;
+    in_parts += stretch.range.size;
+    bytes_on[alignment_of(stretch.range.offset)] += stretch.range.size;
+  }
+  std::uint64_t alignment = kPartAlignment;
+  std::uint64_t below = 0;  // bytes of parts that lie on less
+  for (const auto& [least, bytes] : bytes_on) {
+    below += bytes;
+    if (below <= in_parts / kMostlyDivisor) continue;
+    alignment = least;
+    break;
+  }
+  for (Stretch& stretch : stretches) {
+    if (!stretch.part) continue;
+    stretch.alignment = std::min(alignment_of(stretch.range.offset), std::max(alignment, stretch.alignment));
+  }
+  return alignment;
 }
 
 // One pass over the record.
@@ -126,6 +149,7 @@ class Planner {
         settings_(settings),
         granule_(std::uint64_t{1} << settings.granule_log2),
         stretches_(records.size()),
+        alignments_(records.size()),
         family_(records.size()) {
     plan_.records.resize(records.size());
     stores_.sizes.resize(records.size());
@@ -137,6 +161,7 @@ class Planner {
   Result<PartPlan> run() {
     FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t index) {
       stretches_[index] = stretches_of(records_[index]);
+      alignments_[index] = align_parts(stretches_[index]);
       return hash_stretches(*records_[index].bytes, settings_.hash, stretches_[index]);
     }));
     const std::vector<std::size_t> order = order_of_work();
@@ -165,9 +190,7 @@ class Planner {
     }
     std::vector<Rank> ranks;
     for (std::size_t i = 0; i < records_.size(); ++i) {
-      Rank rank{.alignment = kPartAlignment, .common_bytes = 0, .size = records_[i].bytes->size(), .content = {}};
-      std::map<std::uint64_t, std::uint64_t> bytes_on;  // by alignment
-      std::uint64_t in_parts = 0;
+      Rank rank{.alignment = alignments_[i], .common_bytes = 0, .size = records_[i].bytes->size(), .content = {}};
       Hasher content;
       for (const Stretch& stretch : stretches_[i]) {
         const std::uint64_t numbers[] = {stretch.range.offset, stretch.range.size};
@@ -178,16 +201,7 @@ class Planner {
         }
         content.update(stretch.hash.bytes);
         if (!stretch.part) continue;
-        in_parts += stretch.range.size;
-        bytes_on[alignment_of(stretch.range.offset)] += stretch.range.size;
         if (holders.at(stretch.hash).several) rank.common_bytes += stretch.range.size;
-      }
-      std::uint64_t below = 0;  // bytes of parts that lie on less
-      for (const auto& [alignment, bytes] : bytes_on) {
-        below += bytes;
-        if (below <= in_parts / kMostlyDivisor) continue;
-        rank.alignment = alignment;
-        break;
       }
       rank.content = content.digest();
       ranks.push_back(rank);
@@ -264,7 +278,7 @@ class Planner {
       std::vector<std::size_t>& before = own[stretch.hash];
       for (const std::size_t earlier : before) {
         const Stretch& same = stretches[earlier];
-        if (same.range.size != stretch.range.size || same.range.offset % stretch.alignment() != 0) continue;
+        if (same.range.size != stretch.range.size || same.range.offset % stretch.alignment != 0) continue;
         FATCTX_ASSIGN(const bool equal, equal_bytes(bytes, stretch.range, bytes, same.range.offset));
         if (!equal) continue;
         choice.form = Form::kAsBefore;
@@ -284,7 +298,7 @@ class Planner {
     Choice& choice = choices[i];
     const auto take = [&](const Place& place) -> Result<bool> {
       if (allowed != nullptr && !(*allowed)[place.store]) return false;
-      if (place.offset % stretch.alignment() != 0) return false;
+      if (place.offset % stretch.alignment != 0) return false;
       if (!within({place.offset, stretch.range.size}, stores_.sizes[place.store])) return false;
       FATCTX_ASSIGN(const bool equal, equal_bytes(bytes, stretch.range, *store_bytes_[place.store], place.offset));
       if (!equal) return false;
@@ -465,6 +479,7 @@ class Planner {
   const PartSettings& settings_;
   const std::uint64_t granule_;
   std::vector<std::vector<Stretch>> stretches_;
+  std::vector<std::uint64_t> alignments_;
   std::map<Hash128, std::vector<Place>> places_;
   Stores stores_;
   std::deque<OwnBytes> owns_;  // addresses stay

@@ -20,13 +20,18 @@
 
 namespace fatctx::container::sharing {
 
-// A part that lies on a multiple of this, or of a smaller power of two, in its record lies on such a multiple in the
-// file as well.
+// The alignment of a record is the largest power of two up to this on which its parts lie, but for at most one sixteenth
+// of their bytes. A part that lies on it in its record lies on it in the file as well.
 inline constexpr std::uint64_t kPartAlignment = 64;
+
+struct KnownPart {
+  ByteRange range;                  // in the record
+  std::uint64_t element_bytes = 1;  // a power of two: if it lies on a multiple in the record, so it does in the file
+};
 
 struct PartInput {
   const RecordBytes* bytes = nullptr;  // not empty; no two are equal
-  std::vector<ByteRange> parts;        // in the record; in any order; those that overlap are one
+  std::vector<KnownPart> parts;        // in any order; those that overlap are one
 };
 
 // Never proof that bytes are equal.
