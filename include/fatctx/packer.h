@@ -81,11 +81,11 @@ struct PackOptions {
   bool seal = false;
   bool overwrite = false;  // replace an existing file (by rename); otherwise `exists`
   // Equal records are always stored once. kPages also stores equal runs of granules of uncompressed records once; such
-  // a record is several slices of the file. Where nothing is equal, both give the same file. Equal tensors of weight blobs
-  // that no context binary refers to are stored once wherever they lie; a view of a tensor then is a pointer into the
-  // file, a view of such a blob as a whole may have to be composed. kBytes stores equal runs
-  // of bytes once, wherever they stand: of records that are made of the same bytes one stays as it is, the others
-  // become recipes, whose bytes are made when asked for.
+  // a record is several slices of the file. Where nothing is equal, both give the same file. Equal tensors of weight
+  // blobs that no context binary refers to are stored once wherever they lie; a view of a tensor then is a pointer into
+  // the file, a view of such a blob as a whole may have to be composed. kBytes stores equal runs of bytes once,
+  // wherever they stand: of records that are made of the same bytes one stays as it is, the others become recipes,
+  // whose bytes are made when asked for.
   Sharing sharing = Sharing::kPages;
   std::uint32_t max_pieces = 4096;  // kPages: slices of one record; 1 to 65536
   std::uint8_t extent_log2 = 16;    // 16 or 21
@@ -93,8 +93,11 @@ struct PackOptions {
   std::string model_name;
   std::vector<DescribedOption> options;
   Progress progress;
-  // Of threads that look for what is shared; 0: as many as there are processors, at most 8. Changes no byte of the file.
+  // Of threads that look for what is shared; 0: as many as there are processors, at most 8. Changes no byte of the
+  // file.
   std::uint32_t threads = 0;
+  // kPages: PackedRecordReport::reordered_bytes is wanted, at the price of another pass over the records.
+  bool explain_sharing = false;
 };
 
 // What a record came to.
@@ -107,6 +110,9 @@ struct PackedRecordReport {
   // Of the stored bytes, about how many some other record holds too, but at another place of a granule, so that they
   // cannot be mapped from there. Only with Sharing::kPages.
   std::uint64_t shifted_bytes = 0;
+  // Of the stored bytes that are not shifted, about how many another record holds in another order, as compilers lay
+  // out weights in tiles for some chips. The rest is different. Only with PackOptions::explain_sharing.
+  std::uint64_t reordered_bytes = 0;
   std::uint32_t pieces = 0;          // slices of the file that it is made of; 0 if it is a recipe
   std::uint32_t recipe_steps = 0;    // 0: it is no recipe
   std::uint64_t recipe_bytes = 0;    // of the stored bytes, its program

@@ -233,11 +233,12 @@ struct Packer::Impl {
       }
       if (range.offset < end) {
         const PackRange& before = record.ranges[i - 1];
-        return Error{ErrorCode::kInvalidArgument,
-                     fmt::format("range \"{}\" begins at {}, {} \"{}\", which has {} bytes at {}; list ranges in the order "
-                                 "of their offsets, and apart",
-                                 range.name, range.offset, range.offset < before.offset ? "in front of" : "inside",
-                                 before.name, before.size_bytes, before.offset)};
+        return Error{
+            ErrorCode::kInvalidArgument,
+            fmt::format("range \"{}\" begins at {}, {} \"{}\", which has {} bytes at {}; list ranges in the order "
+                        "of their offsets, and apart",
+                        range.name, range.offset, range.offset < before.offset ? "in front of" : "inside", before.name,
+                        before.size_bytes, before.offset)};
       }
       end = *range_end;
     }
@@ -352,8 +353,8 @@ struct Packer::Impl {
         }
         all.push_back(std::move(table));
         for (const PackTensor& tensor : record.tensors) {
-          parts[record.name].push_back({{tensor.offset_in_blob, tensor.size_bytes},
-                                        std::max<std::uint64_t>(1, dtype_bits(tensor.dtype) / 8)});
+          parts[record.name].push_back(
+              {{tensor.offset_in_blob, tensor.size_bytes}, std::max<std::uint64_t>(1, dtype_bits(tensor.dtype) / 8)});
         }
       }
       all.push_back(without_tensors(record));
@@ -440,6 +441,7 @@ Result<PackReport> Packer::publish(const std::string& path) {
     if (recipe && planned.stored_as == i) record.stored_bytes += recipe->program.size();
     record.shared_bytes = (recipe ? record.size_bytes : planned.stored_size) - record.stored_bytes;
     record.shifted_bytes = planned.stored_as == i ? planned.shifted_bytes : 0;
+    record.reordered_bytes = planned.stored_as == i ? planned.reordered_bytes : 0;
     record.sharing_order = plan.records[planned.stored_as].sharing_order;
     if (recipe) {
       record.recipe_steps = recipe->steps;

@@ -11,6 +11,7 @@
 #include "container/hash.h"
 #include "container/metadata_codec.h"
 #include "container/share_plan.h"
+#include "container/sharing/parallel.h"
 #include "container/toc_build.h"
 #include "fatctx/base/checked.h"
 #include "fatctx/version.h"
@@ -53,7 +54,7 @@ Status choose_codecs(Plan& plan) {
 }
 
 // Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
-Status find_equal_records(std::vector<PlannedRecord>& records) {
+Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads) {
   std::map<std::uint64_t, std::vector<std::size_t>> by_size;
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].stored_as = i;
@@ -61,13 +62,19 @@ Status find_equal_records(std::vector<PlannedRecord>& records) {
   }
   for (const auto& [size, group] : by_size) {
     if (group.size() < 2) continue;
+    std::vector<Hash128> hashes(group.size());
+    FATCTX_TRY(sharing::for_each_index(threads, group.size(), [&](std::size_t at) -> Status {
+      FATCTX_ASSIGN(hashes[at], hash_of(records[group[at]].input));
+      return Done{};
+    }));
     std::map<Hash128, std::vector<std::size_t>> seen;  // storing records by hash
-    for (const std::size_t i : group) {
-      FATCTX_ASSIGN(const Hash128 hash, hash_of(records[i].input));
+    for (std::size_t at = 0; at < group.size(); ++at) {
+      const std::size_t i = group[at];
+      const Hash128& hash = hashes[at];
       std::vector<std::size_t>& candidates = seen[hash];
       for (const std::size_t candidate : candidates) {
         if (small_record(records[candidate]) != small_record(records[i])) continue;  // other alignment
-        if (records[candidate].codec != records[i].codec) continue;      // other bytes
+        if (records[candidate].codec != records[i].codec) continue;                  // other bytes
         FATCTX_ASSIGN(const bool equal, equal_bytes(records[candidate].input, records[i].input));
         if (equal) {
           records[i].stored_as = candidate;
@@ -176,10 +183,11 @@ Status take_ranges(PlannedRecord& planned) {
   for (const PackRange& range : planned.record.ranges) {
     const ByteRange part{range.offset, range.size_bytes};
     if (!within(part, planned.input.size())) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("record \"{}\": range \"{}\" has {} bytes at {}, which are not inside {} with its {} bytes",
-                               planned.record.name, range.name, range.size_bytes, range.offset, planned.input.name(),
-                               planned.input.size())};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("record \"{}\": range \"{}\" has {} bytes at {}, which are not inside {} with its {} bytes",
+                      planned.record.name, range.name, range.size_bytes, range.offset, planned.input.name(),
+                      planned.input.size())};
     }
     planned.parts.push_back({part, 1});
   }
@@ -237,19 +245,31 @@ Error Input::changed() const {
                fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
 }
 
+Result<std::shared_ptr<const mapping::OsFile>> Input::opened() const {
+  const std::scoped_lock lock(handle_->mutex);
+  if (handle_->file) return handle_->file;
+  auto file = mapping::open_for_reading(name_);
+  if (!file.ok()) return in_context(std::move(file).error(), name_);
+  auto now = file.value()->identity();
+  if (!now.ok()) return in_context(std::move(now).error(), name_);
+  if (now.value() != identity_) return changed();
+  handle_->file = std::move(file).value();
+  return handle_->file;
+}
+
+void Input::close() const noexcept {
+  const std::scoped_lock lock(handle_->mutex);
+  handle_->file.reset();
+}
+
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   if (in_memory_) {
     FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
     std::copy(piece.begin(), piece.end(), buffer.begin());
     return Done{};
   }
-  if (!file_) {
-    auto file = mapping::open_for_reading(name_);
-    if (!file.ok()) return in_context(std::move(file).error(), name_);
-    file_ = std::move(file).value();
-    FATCTX_TRY(check_unchanged());
-  }
-  auto status = file_->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
+  FATCTX_ASSIGN(const std::shared_ptr<const mapping::OsFile> file, opened());
+  auto status = file->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
   if (status.ok()) return status;
   if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was looked at
   return in_context(std::move(status).error(), name_);
@@ -257,7 +277,12 @@ Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
 
 Status Input::check_unchanged() const {
   if (in_memory_) return Done{};
-  auto now = file_ ? file_->identity() : mapping::stat_path(name_);
+  std::shared_ptr<const mapping::OsFile> file;
+  {
+    const std::scoped_lock lock(handle_->mutex);
+    file = handle_->file;
+  }
+  auto now = file ? file->identity() : mapping::stat_path(name_);
   if (!now.ok()) return in_context(std::move(now).error(), name_);
   return now.value() == identity_ ? Status(Done{}) : Status(changed());
 }
@@ -372,7 +397,8 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
     planned.record.source.bytes = std::vector<std::byte>();  // the input holds them now; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.id = static_cast<std::uint32_t>(i + 1);
-    if (const auto found = parts.find(planned.record.name); found != parts.end()) planned.parts = std::move(found->second);
+    if (const auto found = parts.find(planned.record.name); found != parts.end())
+      planned.parts = std::move(found->second);
     FATCTX_TRY(take_ranges(planned));
     if (planned.input.size() == 0 && planned.record.type != RecordType::kOpaque) {
       return Error{ErrorCode::kInvalidArgument,
@@ -381,7 +407,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
     plan.records.push_back(std::move(planned));
   }
   FATCTX_TRY(choose_codecs(plan));
-  FATCTX_TRY(find_equal_records(plan.records));
+  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(find_shared_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,10 @@
 namespace fatctx::container {
 
 // A record's bytes: a file, a part of one, or bytes in memory. A file is open only between the first read and close(),
-// because there may be more records than a process may have descriptors.
+// because there may be more records than a process may have descriptors. It is read, never mapped
+// (docs/decisions/0011).
 //
-// Threads: one at a time.
+// Threads: const members from any number of threads.
 class Input final : public sharing::RecordBytes {
  public:
   // Looks at the file once; what follows is about that file as it was then.
@@ -31,7 +33,7 @@ class Input final : public sharing::RecordBytes {
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
   // Errors: changed, if the file is not the one that was looked at any more.
   [[nodiscard]] Status check_unchanged() const;
-  void close() const noexcept override { file_.reset(); }
+  void close() const noexcept override;
 
  private:
   [[nodiscard]] Error changed() const;
@@ -41,7 +43,12 @@ class Input final : public sharing::RecordBytes {
   std::uint64_t size_ = 0;
   bool in_memory_ = true;
   mapping::FileIdentity identity_;
-  mutable std::shared_ptr<const mapping::OsFile> file_;  // null: not open now
+  struct Handle {
+    std::mutex mutex;
+    std::shared_ptr<const mapping::OsFile> file;  // null: not open now; a reader keeps what another one closes
+  };
+  [[nodiscard]] Result<std::shared_ptr<const mapping::OsFile>> opened() const;
+  std::shared_ptr<Handle> handle_ = std::make_shared<Handle>();
   std::vector<std::byte> bytes_;
 };
 
@@ -84,7 +91,8 @@ struct PlannedRecord {
   std::uint64_t own_bytes = 0;       // sum of `own`, or stored_size if it is compressed
   std::uint32_t sharing_order = 0;   // from 1, in the order of work
   std::uint64_t shifted_bytes = 0;  // of `own_bytes`, about how many another record holds at another place of a granule
-  Hash128 hash;                     // filled in while copying
+  std::uint64_t reordered_bytes = 0;  // of the others, about how many another record holds in another order
+  Hash128 hash;                       // filled in while copying
 
   // Its bytes lie somewhere else too, so that nothing has hashed them as a whole.
   [[nodiscard]] bool shares() const noexcept { return own_bytes != stored_size || slices.size() > 1; }
@@ -113,8 +121,9 @@ struct Plan {
   std::vector<std::string> warnings;
 };
 
-// `records` are complete and checked: names unique, keys unique, references resolvable. `parts` says where the tensors of
-// a record lie, by its name. Errors: not_found, io (inputs), limit_exceeded, invalid_argument (a range outside its file).
+// `records` are complete and checked: names unique, keys unique, references resolvable. `parts` says where the tensors
+// of a record lie, by its name. Errors: not_found, io (inputs), limit_exceeded, invalid_argument (a range outside its
+// file).
 using PartsByName = std::map<std::string, std::vector<sharing::KnownPart>>;
 [[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options);
 

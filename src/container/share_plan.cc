@@ -1,5 +1,5 @@
-// Two searches: for parts with known boundaries (tensors, named ranges), and for equal runs wherever they are. Where both
-// find something, what the second would store without the first decides which one counts (docs/decisions/0010).
+// Two searches: for parts with known boundaries (tensors, named ranges), and for equal runs wherever they are. Where
+// both find something, what the second would store without the first decides which one counts (docs/decisions/0010).
 #include "container/share_plan.h"
 
 #include <algorithm>
@@ -151,6 +151,7 @@ class Finder {
       planned.own.clear();
       planned.own_bytes = 0;
       planned.shifted_bytes = 0;
+      planned.reordered_bytes = 0;
       planned.sharing_order = 0;
       planned.recipe.reset();
     }
@@ -209,6 +210,7 @@ class Finder {
     sharing::PageSettings settings;
     settings.granule_log2 = options_.granule_log2;
     settings.max_pieces = options_.max_pieces;
+    settings.explain = options_.explain_sharing;
     settings.max_slices = kMaxSlices - rows_without(indexes);
     settings.threads = sharing::thread_count(options_.threads);
     FATCTX_ASSIGN(const sharing::PagePlan pages, sharing::plan_pages(inputs, present, settings));
@@ -220,6 +222,7 @@ class Finder {
       planned.own = pages.records[i].own;
       planned.own_bytes = pages.records[i].own_bytes;
       planned.shifted_bytes = pages.records[i].shifted_bytes;
+      planned.reordered_bytes = pages.records[i].reordered_bytes;
     }
     for (const sharing::LayoutGroup& group : pages.layout.groups) {
       for (const std::size_t member : group.members) plan_.records[indexes[member]].sharing_order = ++order_;

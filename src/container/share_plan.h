@@ -6,8 +6,8 @@
 
 namespace fatctx::container {
 
-// For every record that stores its bytes (`stored_as` is itself). Slices name segments by the index of the storing record
-// until the plan places them. Does nothing with Sharing::kOff. Errors: those of reading, limit_exceeded.
+// For every record that stores its bytes (`stored_as` is itself). Slices name segments by the index of the storing
+// record until the plan places them. Does nothing with Sharing::kOff. Errors: those of reading, limit_exceeded.
 [[nodiscard]] Status find_shared_bytes(Plan& plan, const PackOptions& options);
 
 }  // namespace fatctx::container

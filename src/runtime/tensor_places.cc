@@ -48,8 +48,8 @@ Result<std::optional<std::vector<ByteView>>> tensors_in_place(const Container& c
   std::vector<ByteView> places;
   places.reserve(ranges.size());
   for (const ByteRange& range : ranges) {
-    places.push_back(mapped.mapped().subspan(static_cast<std::size_t>(range.offset),
-                                             static_cast<std::size_t>(range.size)));
+    places.push_back(
+        mapped.mapped().subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size)));
   }
   return std::optional(std::move(places));
 }

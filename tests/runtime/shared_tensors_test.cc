@@ -147,8 +147,9 @@ TEST(SharedTensors, AGgufAndASafetensorsFileWithTheSameData) {
   support::write_file(folder.file("m.safetensors"), support::safetensors_bytes(order));
 
   for (const bool swapped : {false, true}) {
-    std::vector<PackRecord> records = {weights_from_gguf(folder.file("m.gguf"), swapped ? "b" : "a").value(),
-                                       weights_from_safetensors(folder.file("m.safetensors"), swapped ? "a" : "b").value()};
+    std::vector<PackRecord> records = {
+        weights_from_gguf(folder.file("m.gguf"), swapped ? "b" : "a").value(),
+        weights_from_safetensors(folder.file("m.safetensors"), swapped ? "a" : "b").value()};
     const Opened opened = packed(folder, records);
 
     expect_near_floor(opened.report, bytes_of(tensors));
@@ -164,8 +165,8 @@ TEST(SharedTensors, ATensorThatTheOtherHasOnlyUnalignedIsStoredAgain) {
   PackRecord whole = blob_record("a", tensors);
   // The second blob holds the same tensors on 64 bytes, of which the first has one on 4.
   PackRecord moved = blob_record("b", shuffled(tensors, 1));
-  whole.source.bytes.insert(whole.source.bytes.begin() + static_cast<std::ptrdiff_t>(whole.tensors[19].offset_in_blob), 4,
-                            std::byte{1});
+  whole.source.bytes.insert(whole.source.bytes.begin() + static_cast<std::ptrdiff_t>(whole.tensors[19].offset_in_blob),
+                            4, std::byte{1});
   whole.tensors[19].offset_in_blob += 4;
 
   const Opened opened = packed(folder, {whole, moved});

@@ -8,6 +8,7 @@
 #include "container/disk_format.h"
 #include "container/sharing/byte_runs.h"
 #include "container/sharing/content_scan.h"
+#include "container/sharing/parallel.h"
 #include "container/sharing/stored_bytes.h"
 
 namespace fatctx::container::sharing {
@@ -53,13 +54,13 @@ class Planner {
 
  private:
   Status make_groups() {
-    std::vector<ContentScan> scans;
+    std::vector<ContentScan> scans(records_.size());
     std::vector<GroupInput> groups;
-    for (const RecordBytes* record : records_) {
-      FATCTX_ASSIGN(ContentScan scan, scan_content(*record, settings_.granule_log2, granule_hash));
-      scan.granules = std::vector<std::uint64_t>();  // nobody asks for them here
-      scans.push_back(std::move(scan));
-    }
+    FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t at) -> Status {
+      FATCTX_ASSIGN(scans[at], scan_content(*records_[at], settings_.granule_log2, granule_hash));
+      scans[at].granules = std::vector<std::uint64_t>();  // nobody asks for them here
+      return Done{};
+    }));
     for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i]->size(), &scans[i]});
     plan_.layout = layout_groups(groups);
     return Done{};
@@ -67,7 +68,7 @@ class Planner {
 
   Status add_store(const RecordBytes& bytes, std::uint32_t number) {
     stores_.sizes[number] = bytes.size();
-    return stored_.add(bytes, number);
+    return stored_.add(bytes, number, settings_.threads);
   }
 
   Status plan_record(std::size_t index, bool is_base) {
@@ -93,9 +94,7 @@ class Planner {
     const std::uint64_t divisor = is_base ? settings_.min_base_saving_divisor : settings_.min_saving_divisor;
     const RecordBytes& bytes = *records_[index];
     ByteRecord& record = plan_.records[index];
-    RunFinder finder(stored_, settings_.min_copy_bytes);
-    FATCTX_ASSIGN(std::vector<ByteRun> runs, finder.find(bytes));
-    finder.close();
+    FATCTX_ASSIGN(std::vector<ByteRun> runs, find_runs(stored_, bytes, settings_.min_copy_bytes, settings_.threads));
     std::uint64_t found = 0;
     for (const ByteRun& run : runs) found += run.fill && is_base ? 0 : run.size;
     if (found * divisor < bytes.size()) return Done{};

@@ -37,7 +37,8 @@ struct BytePlan {
 };
 
 // `present` are segments that are stored already, in the order of the file; they are read and never changed. A store is
-// an index in `present`, or their number + the index of the record whose own bytes are meant. No two records are equal, and none is empty.
+// an index in `present`, or their number + the index of the record whose own bytes are meant. No two records are equal,
+// and none is empty.
 //
 // Memory: 0.4 bytes for each stored one, 12 bytes a granule, 20 MiB, and the programs. Every source is closed when this
 // returns. Errors: those of reading.

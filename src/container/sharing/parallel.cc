@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "mapping/background_thread.h"
 
 namespace fatctx::container::sharing {
 namespace {
@@ -63,12 +66,13 @@ class Crew {
 Status for_each_index(unsigned threads, std::size_t count, const std::function<Status(std::size_t)>& work) {
   Crew crew(count, work);
   {
-    std::vector<std::jthread> others;
+    std::vector<std::unique_ptr<mapping::BackgroundThread>> others;
     const std::size_t most = std::min<std::size_t>(threads, count);
     if (most > 1) others.reserve(most - 1);
-    try {
-      while (others.size() + 1 < most) others.emplace_back([&] { crew.run(); });
-    } catch (const std::system_error&) {  // no more threads: those that are there do the work
+    while (others.size() + 1 < most) {
+      auto started = mapping::BackgroundThread::start([&] { crew.run(); });
+      if (!started.ok()) break;  // those that are there do the work
+      others.push_back(std::move(started).value());
     }
     crew.run();
   }

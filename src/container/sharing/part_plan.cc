@@ -20,10 +20,10 @@ using Kind = RecipeStep::Kind;
 
 constexpr std::size_t kReadUnit = std::size_t{1} << 20;
 constexpr std::size_t kCompareBlocks = 16;
-constexpr std::uint64_t kFoundGap = 128;        // bytes between parts that are worth being found again
-constexpr std::uint64_t kOwnGap = kLeafSize;    // and those that are worth a place in the segment
-constexpr std::uint64_t kLeastFill = 8;         // a shorter one is no shorter as a fill
-constexpr std::uint64_t kMostlyDivisor = 16;    // "mostly": all but one sixteenth
+constexpr std::uint64_t kFoundGap = 128;      // bytes between parts that are worth being found again
+constexpr std::uint64_t kOwnGap = kLeafSize;  // and those that are worth a place in the segment
+constexpr std::uint64_t kLeastFill = 8;       // a shorter one is no shorter as a fill
+constexpr std::uint64_t kMostlyDivisor = 16;  // "mostly": all but one sixteenth
 
 // The largest power of two up to kPartAlignment on which `offset` lies.
 std::uint64_t alignment_of(std::uint64_t offset) noexcept {
@@ -41,7 +41,8 @@ struct Stretch {
   [[nodiscard]] bool worth_finding() const noexcept { return part || range.size >= kFoundGap; }
 };
 
-// From front to back without gap. Parts that overlap are one, because a view of either is a pointer into the same bytes.
+// From front to back without gap. Parts that overlap are one, because a view of either is a pointer into the same
+// bytes.
 std::vector<Stretch> stretches_of(const PartInput& record) {
   std::vector<KnownPart> parts = record.parts;
   std::erase_if(parts, [](const KnownPart& part) { return part.range.size == 0; });
@@ -127,9 +128,9 @@ struct Place {
 struct Choice {
   enum class Form : std::uint8_t { kOwn, kCopy, kAsBefore, kFill, kLiteral };
   Form form = Form::kLiteral;
-  Place from;                // kCopy
-  std::size_t earlier = 0;   // kAsBefore: index of an own stretch of this record
-  std::byte byte{};          // kFill
+  Place from;               // kCopy
+  std::size_t earlier = 0;  // kAsBefore: index of an own stretch of this record
+  std::byte byte{};         // kFill
 };
 using Form = Choice::Form;
 
@@ -237,7 +238,8 @@ class Planner {
       const std::vector<Draft> drafts = drafts_of(index, choices, record);
       if (drafts.size() <= most_steps(bytes.size())) {
         FATCTX_ASSIGN(const bool fits, encode_drafts(bytes, drafts, stores_, granule_, record));
-        const std::uint64_t divisor = found_in_others ? settings_.min_saving_divisor : settings_.min_base_saving_divisor;
+        const std::uint64_t divisor =
+            found_in_others ? settings_.min_saving_divisor : settings_.min_base_saving_divisor;
         const std::uint64_t stored = record.own_bytes + record.program.size();
         record.recipe = fits && stored <= bytes.size() && (bytes.size() - stored) * divisor >= bytes.size();
       }
@@ -367,8 +369,8 @@ class Planner {
     return true;
   }
 
-  // Own stretches with all that shares their 64 bytes, so that a place in the segment and the one in the record have the
-  // same offset in 64 bytes.
+  // Own stretches with all that shares their 64 bytes, so that a place in the segment and the one in the record have
+  // the same offset in 64 bytes.
   void lay_out_own(std::size_t index, const std::vector<Choice>& choices, ByteRecord& record) {
     const std::uint64_t size = records_[index].bytes->size();
     record.own.clear();
@@ -392,7 +394,8 @@ class Planner {
     }
   }
 
-  // Where a byte of the record lies in its own bytes; nothing if it is not there. Requires: the record was laid out last.
+  // Where a byte of the record lies in its own bytes; nothing if it is not there. Requires: the record was laid out
+  // last.
   std::optional<std::uint64_t> place_in_own(const ByteRecord& record, ByteRange range) const {
     const auto behind = std::upper_bound(record.own.begin(), record.own.end(), range.offset,
                                          [](std::uint64_t at, const ByteRange& own) { return at < own.offset; });
@@ -469,8 +472,8 @@ class Planner {
       all[found->second].push_back(index);
     }
     for (std::vector<std::size_t>& members : all) {
-      const bool shares = std::any_of(members.begin(), members.end(),
-                                      [&](std::size_t index) { return plan_.records[index].recipe; });
+      const bool shares =
+          std::any_of(members.begin(), members.end(), [&](std::size_t index) { return plan_.records[index].recipe; });
       if (shares) plan_.families.push_back(std::move(members));
     }
   }

@@ -20,8 +20,8 @@
 
 namespace fatctx::container::sharing {
 
-// The alignment of a record is the largest power of two up to this on which its parts lie, but for at most one sixteenth
-// of their bytes. A part that lies on it in its record lies on it in the file as well.
+// The alignment of a record is the largest power of two up to this on which its parts lie, but for at most one
+// sixteenth of their bytes. A part that lies on it in its record lies on it in the file as well.
 inline constexpr std::uint64_t kPartAlignment = 64;
 
 struct KnownPart {

@@ -45,8 +45,8 @@ struct Stores {
 // The steps that the program of a record of so many bytes may have.
 [[nodiscard]] std::uint64_t most_steps(std::uint64_t size) noexcept;
 
-// Fills in program, sources, steps and mappable bytes of `record`, whose bytes are `bytes`. False if that is more than a
-// program may be. Requires: the drafts make the record from front to back, in the one form of 5.9 of docs/format.md.
+// Fills in program, sources, steps and mappable bytes of `record`, whose bytes are `bytes`. False if that is more than
+// a program may be. Requires: the drafts make the record from front to back, in the one form of 5.9 of docs/format.md.
 // Errors: those of reading.
 [[nodiscard]] Result<bool> encode_drafts(const RecordBytes& bytes, std::span<const Draft> drafts, const Stores& stores,
                                          std::uint64_t granule, ByteRecord& record);
