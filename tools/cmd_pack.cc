@@ -38,6 +38,7 @@ struct PackFlags {
   std::string reference_weight_sharing;
   std::uint32_t max_pieces = 0;  // 0: not given
   std::uint32_t granule = 0;
+  std::uint32_t threads = 0;
   bool seal = false;
   bool force = false;
   bool json = false;
@@ -209,7 +210,9 @@ Result<ExitCode> run_pack(const PackFlags& flags) {
                       .output = flags.output,
                       .seal = flags.seal,
                       .force = flags.force,
-                      .sharing = wish.value()};
+                      .sharing = wish.value(),
+                      .threads = flags.threads,
+                      .explain_sharing = flags.reference_weight_sharing == "require"};
   if (flags.manifest.empty()) {
     FATCTX_ASSIGN(request.manifest, manifest_of_flags(flags));
   } else {
@@ -280,6 +283,11 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_option("--granule", flags->granule, "Sharing by pages: 4, 16 or 64 KiB, no less than a host's page")
       ->check(CLI::IsMember({4, 16, 64}))
       ->type_name("KIB");
+  command
+      ->add_option("-j,--threads", flags->threads,
+                   "Threads that look for what is shared (as many as processors, up to 8)")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {
     print_result(manifest_schema());

@@ -14,6 +14,7 @@
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
 #include "tools/json_cursor.h"
+#include "tools/manifest_ranges.h"
 #include "tools/nearest.h"
 #include "tools/onnx_weights.h"
 
@@ -277,9 +278,22 @@ Status sharing_at(const JsonCursor& root, SharingWish& wish) {
   return Done{};
 }
 
+// "ranges": a list, or the name of a file that holds one.
+Status ranges_of(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
+  const JsonCursor ranges = cursor.at("ranges");
+  if (cursor.has("tensors")) return ranges.error("tensors say where the parts of a record are; give one of both");
+  if (ranges.value().is_string()) {
+    FATCTX_ASSIGN(const std::string path, ranges.text());
+    record.ranges_from = resolved(folder, path);
+    return Done{};
+  }
+  if (!ranges.value().is_array()) return ranges.wrong("an array of ranges, or the name of a file that holds one");
+  return store(ranges_at(ranges), record.record.ranges);
+}
+
 Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& folder, const std::string& group) {
   FATCTX_TRY(cursor.only_keys({"type", "name", "file", "target", "unit", "group", "weights", "tensors", "graphs",
-                               "options", "format", "producer", "codec"}));
+                               "options", "format", "producer", "codec", "ranges"}));
   ManifestRecord result;
   PackRecord& record = result.record;
   FATCTX_ASSIGN(const JsonCursor type, cursor.required("type"));
@@ -311,6 +325,7 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
     if (record.type != RecordType::kWeightBlob) return cursor.at("tensors").error("only a weight blob has tensors");
     FATCTX_ASSIGN(result.tensors, tensors_at(cursor.at("tensors"), folder, path));
   }
+  if (cursor.has("ranges")) FATCTX_TRY(ranges_of(cursor, folder, result));
   record.codec = default_codec(record.type);
   if (cursor.has("codec")) FATCTX_TRY(store(codec_at(cursor.at("codec"), record.type), record.codec));
   if (cursor.has("graphs")) FATCTX_TRY(graphs_at(cursor.at("graphs"), folder, result));
@@ -605,6 +620,10 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
   for (const ManifestRecord& from : manifest.records) {
     PackRecord record = from.record;
     if (!from.graphs_from.empty()) record.description.graphs.push_back(models.at(from.graphs_from).graph);
+    if (!from.ranges_from.empty()) {
+      auto status = store(read_ranges(from.ranges_from), record.ranges);
+      if (!status.ok()) return in_context(std::move(status).error(), from.where);
+    }
     if (from.tensors) {
       auto status = gather_tensors(*from.tensors, models, record, gathered.notes);
       if (!status.ok()) return in_context(std::move(status).error(), from.where);

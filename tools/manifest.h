@@ -35,6 +35,7 @@ struct ManifestTensors {
 struct ManifestRecord {
   PackRecord record;  // source.path is set; tensors are not, they come from `tensors`
   std::optional<ManifestTensors> tensors;
+  std::string ranges_from;  // a JSON file with the record's ranges; empty: they are in the record, or there are none
   std::string graphs_from;  // an ONNX model whose inputs and outputs describe the record; empty: none
   std::string where;        // what errors call it: "m.json: /records/0", "--weights w.irpa"
 };

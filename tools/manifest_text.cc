@@ -97,6 +97,13 @@ std::string manifest_text(const std::string& name, const std::vector<PackRecord>
     if (!record.key.group.empty() && record.key.group != name) row["group"] = record.key.group;
     if (!record.weights.empty()) row["weights"] = record.weights;
     if (!record.tensors.empty()) row["tensors"] = tensors_json(record.tensors);
+    for (const PackRange& range : record.ranges) {
+      Json json_range;
+      json_range["name"] = range.name;
+      json_range["offset"] = range.offset;
+      json_range["size"] = range.size_bytes;
+      row["ranges"].push_back(std::move(json_range));
+    }
     const RecordDescription& description = record.description;
     if (!description.graphs.empty()) row["graphs"] = graphs_json(description.graphs);
     if (!description.options.empty()) row["options"] = options_json(description.options);

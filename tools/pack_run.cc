@@ -51,23 +51,13 @@ PackedRecord packed_record(const PackRecord& record) {
 void add_what_was_stored(PackSummary& summary) {
   std::map<std::string_view, const PackedRecordReport*> by_name;
   for (const PackedRecordReport& record : summary.report.records) by_name.emplace(record.name, &record);
-  for (PackedRecord& record : summary.records) {
-    const PackedRecordReport& found = *by_name.at(record.name);
-    record.stored_bytes = found.stored_bytes;
-    record.shared_bytes = found.shared_bytes;
-    record.pieces = found.pieces;
-    record.recipe_steps = found.recipe_steps;
-    record.recipe_bytes = found.recipe_bytes;
-    record.mappable_bytes = found.mappable_bytes;
-    record.sharing_order = found.sharing_order;
-    record.shifted_bytes = found.shifted_bytes;
-  }
+  for (PackedRecord& record : summary.records) record.stored = *by_name.at(record.name);
 }
 
 std::string form_text(const PackedRecord& record) {
-  if (record.recipe_steps == 0) return record.stored_bytes == 0 ? "another record" : "itself";
-  return fmt::format("recipe of {} {}, {} can be mapped", grouped(record.recipe_steps),
-                     record.recipe_steps == 1 ? "step" : "steps", size_text(record.mappable_bytes));
+  if (record.stored.recipe_steps == 0) return record.stored.stored_bytes == 0 ? "another record" : "itself";
+  return fmt::format("recipe of {} {}, {} can be mapped", grouped(record.stored.recipe_steps),
+                     record.stored.recipe_steps == 1 ? "step" : "steps", size_text(record.stored.mappable_bytes));
 }
 
 using SizesByName = std::map<std::string_view, std::uint64_t>;
@@ -100,6 +90,8 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   options.sharing = flags.sharing.value_or(file.sharing.value_or(options.sharing));
   options.max_pieces = flags.max_pieces.value_or(file.max_pieces.value_or(options.max_pieces));
   options.granule_log2 = flags.granule_log2.value_or(file.granule_log2.value_or(options.granule_log2));
+  options.threads = request.threads;
+  options.explain_sharing = request.explain_sharing;
   options.progress = line.callback();
   PackSummary summary;
   summary.sharing = options.sharing;
@@ -143,14 +135,17 @@ std::vector<std::string> what_was_not_shared(const PackSummary& summary) {
   for (const auto& [key, records] : groups) {
     const PackedRecord* base = *std::min_element(
         records.begin(), records.end(),
-        [](const PackedRecord* a, const PackedRecord* b) { return a->sharing_order < b->sharing_order; });
+        [](const PackedRecord* a, const PackedRecord* b) { return a->stored.sharing_order < b->stored.sharing_order; });
     for (const PackedRecord* record : records) {
-      if (record == base || record->stored_bytes <= record->size_bytes / 2) continue;
-      lines.push_back(fmt::format(
-          "record \"{}\" stores {} of {} again: {} are in another record too, but shifted within a page, and {} are "
-          "different or in another order",
-          record->name, size_text(record->stored_bytes), size_text(record->size_bytes),
-          size_text(record->shifted_bytes), size_text(record->stored_bytes - record->shifted_bytes)));
+      if (record == base || record->stored.stored_bytes <= record->size_bytes / 2) continue;
+      const PackedRecordReport& stored = record->stored;
+      lines.push_back(
+          fmt::format("record \"{}\" stores {} of {} again: about {} are in another record too, but shifted within a "
+                      "page, {} are there "
+                      "in another order (re-tiled), and {} are different",
+                      record->name, size_text(stored.stored_bytes), size_text(record->size_bytes),
+                      size_text(stored.shifted_bytes), size_text(stored.reordered_bytes),
+                      size_text(stored.stored_bytes - stored.shifted_bytes - stored.reordered_bytes)));
     }
   }
   return lines;
@@ -169,7 +164,9 @@ std::string summary_text(const PackSummary& summary) {
   // Without such a record nothing is worth two more columns, whatever was looked for.
   const bool by_pages = std::any_of(summary.report.records.begin(), summary.report.records.end(),
                                     [](const PackedRecordReport& record) { return record.pieces > 1; });
-  const bool by_bytes = summary.sharing == Sharing::kBytes;
+  const bool by_bytes = summary.sharing == Sharing::kBytes ||
+                        std::any_of(summary.report.records.begin(), summary.report.records.end(),
+                                    [](const PackedRecordReport& record) { return record.recipe_steps != 0; });
   if (by_pages || by_bytes) block.add("shared", size_text(report.shared_bytes));
   text += block.text();
   std::vector<Table::Column> columns = {
@@ -182,8 +179,9 @@ std::string summary_text(const PackSummary& summary) {
     std::vector<std::string> row = {record.name, std::string(record_type_name(record.type)), record.target,
                                     size_text(record.size_bytes),
                                     record.tensor_count == 0 ? std::string() : grouped(record.tensor_count)};
-    if (by_pages || by_bytes) row.push_back(record.shared_bytes == 0 ? std::string() : size_text(record.shared_bytes));
-    if (by_pages) row.push_back(grouped(record.pieces));
+    if (by_pages || by_bytes)
+      row.push_back(record.stored.shared_bytes == 0 ? std::string() : size_text(record.stored.shared_bytes));
+    if (by_pages) row.push_back(grouped(record.stored.pieces));
     if (by_bytes) row.push_back(form_text(record));
     table.add_row(std::move(row));
   }
@@ -210,13 +208,13 @@ nlohmann::ordered_json summary_json(const PackSummary& summary) {
     row["type"] = record_type_name(record.type);
     row["target"] = record.target;
     row["size_bytes"] = record.size_bytes;
-    row["stored_bytes"] = record.stored_bytes;
-    row["shared_bytes"] = record.shared_bytes;
-    row["shifted_bytes"] = record.shifted_bytes;
-    row["pieces"] = record.pieces;
-    row["recipe_steps"] = record.recipe_steps;
-    row["recipe_bytes"] = record.recipe_bytes;
-    row["mappable_bytes"] = record.mappable_bytes;
+    row["stored_bytes"] = record.stored.stored_bytes;
+    row["shared_bytes"] = record.stored.shared_bytes;
+    row["shifted_bytes"] = record.stored.shifted_bytes;
+    row["pieces"] = record.stored.pieces;
+    row["recipe_steps"] = record.stored.recipe_steps;
+    row["recipe_bytes"] = record.stored.recipe_bytes;
+    row["mappable_bytes"] = record.stored.mappable_bytes;
     row["tensor_count"] = record.tensor_count;
     row["weights"] = record.weights;
     json["records"].push_back(std::move(row));

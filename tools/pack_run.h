@@ -18,7 +18,9 @@ struct PackRequest {
   std::string output;
   bool seal = false;
   bool force = false;
-  SharingWish sharing = {};  // wins over the manifest's
+  SharingWish sharing = {};   // wins over the manifest's
+  std::uint32_t threads = 0;  // PackOptions::threads
+  bool explain_sharing = false;
 };
 
 struct PackedRecord {
@@ -26,15 +28,8 @@ struct PackedRecord {
   RecordType type = RecordType::kOpaque;
   std::string target;  // target_text(); empty for records without a target
   std::uint64_t size_bytes = 0;
-  std::uint64_t stored_bytes = 0;
-  std::uint64_t shared_bytes = 0;
-  std::uint64_t shifted_bytes = 0;
-  std::uint32_t pieces = 0;
-  std::uint32_t recipe_steps = 0;
-  std::uint64_t recipe_bytes = 0;
-  std::uint64_t mappable_bytes = 0;
-  std::uint32_t sharing_order = 0;
-  std::string group;  // with `unit`: which records hold the same graphs for different targets
+  PackedRecordReport stored;  // what the packer says of it
+  std::string group;          // with `unit`: which records hold the same graphs for different targets
   std::string unit;
   std::uint64_t tensor_count = 0;
   std::vector<std::string> weights;

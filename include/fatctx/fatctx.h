@@ -974,6 +974,11 @@ typedef struct fatctx_pack_tensor {
   uint32_t dtype;
   uint32_t alias;  // shares bytes with another tensor on purpose
 } fatctx_pack_tensor;
+typedef struct fatctx_pack_range {  // a part of a record that is opaque otherwise
+  const char* name;                 // what errors call it
+  uint64_t offset;
+  uint64_t size_bytes;  // at least 1
+} fatctx_pack_range;
 typedef struct fatctx_graph_tensor {  // an input or output of a graph
   const char* name;
   const char* dtype;     // fatctx_dtype_name()
@@ -1003,7 +1008,7 @@ typedef struct fatctx_pack_options {
   fatctx_progress progress;
   void* progress_user;
   uint32_t max_pieces;  // with FATCTX_SHARING_PAGES: most slices of one record, 1 to 65536; 4096
-  uint32_t reserved;
+  uint32_t threads;     // that look for what is shared; 0: as many as there are processors, at most 8. Changes no byte
 } fatctx_pack_options;
 FATCTX_API void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size);
 
@@ -1049,6 +1054,10 @@ typedef struct fatctx_pack_record {
   // mapped.
   uint32_t own_extent;
   uint32_t reserved;
+  // Where its parts begin and end, if it has no tensors: ascending by offset, inside the record, apart. Equal parts are
+  // stored once, wherever they lie; they are not kept in the file.
+  const fatctx_pack_range* ranges;
+  uint64_t range_count;
 } fatctx_pack_record;
 FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
 

@@ -35,6 +35,13 @@ struct PackTensor {
   bool alias = false;
 };
 
+// A part of a record that is opaque otherwise, and that may be equal to a part of another.
+struct PackRange {
+  std::string name;  // what errors call it
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;  // at least 1
+};
+
 // The key in owning form; see SelectionKey for the meaning of the fields.
 struct PackKey {
   std::string group;
@@ -66,6 +73,9 @@ struct PackRecord {
   // An opaque record of up to 64 KiB begins on a multiple of 64 bytes among others; with this on an extent of its own,
   // so that its pages can be mapped at a place of their own.
   bool own_extent = false;
+  // Where its parts begin and end, if it has no tensors that say so: ascending by offset, inside the record, apart.
+  // Equal parts are stored once, wherever they lie; they are not kept in the file.
+  std::vector<PackRange> ranges = {};
 };
 
 enum class Sharing : std::uint8_t { kOff, kPages, kBytes };
@@ -74,9 +84,11 @@ struct PackOptions {
   bool seal = false;
   bool overwrite = false;  // replace an existing file (by rename); otherwise `exists`
   // Equal records are always stored once. kPages also stores equal runs of granules of uncompressed records once; such
-  // a record is several slices of the file. Where nothing is equal, both give the same file. kBytes stores equal runs
-  // of bytes once, wherever they stand: of records that are made of the same bytes one stays as it is, the others
-  // become recipes, whose bytes are made when asked for.
+  // a record is several slices of the file. Where nothing is equal, both give the same file. Equal tensors of weight
+  // blobs that no context binary refers to are stored once wherever they lie; a view of a tensor then is a pointer into
+  // the file, a view of such a blob as a whole may have to be composed. kBytes stores equal runs of bytes once,
+  // wherever they stand: of records that are made of the same bytes one stays as it is, the others become recipes,
+  // whose bytes are made when asked for.
   Sharing sharing = Sharing::kPages;
   std::uint32_t max_pieces = 4096;  // kPages: slices of one record; 1 to 65536
   std::uint8_t extent_log2 = 16;    // 16 or 21
@@ -84,6 +96,11 @@ struct PackOptions {
   std::string model_name;
   std::vector<DescribedOption> options;
   Progress progress;
+  // Of threads that look for what is shared; 0: as many as there are processors, at most 8. Changes no byte of the
+  // file.
+  std::uint32_t threads = 0;
+  // kPages: PackedRecordReport::reordered_bytes is wanted, at the price of another pass over the records.
+  bool explain_sharing = false;
 };
 
 // What a record came to.
@@ -96,6 +113,9 @@ struct PackedRecordReport {
   // Of the stored bytes, about how many some other record holds too, but at another place of a granule, so that they
   // cannot be mapped from there. Only with Sharing::kPages.
   std::uint64_t shifted_bytes = 0;
+  // Of the stored bytes that are not shifted, about how many another record holds in another order, as compilers lay
+  // out weights in tiles for some chips. The rest is different. Only with PackOptions::explain_sharing.
+  std::uint64_t reordered_bytes = 0;
   std::uint32_t pieces = 0;          // slices of the file that it is made of; 0 if it is a recipe
   std::uint32_t recipe_steps = 0;    // 0: it is no recipe
   std::uint64_t recipe_bytes = 0;    // of the stored bytes, its program

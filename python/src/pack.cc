@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -100,7 +101,8 @@ void bind_pack_record(nb::module_& module) {
              std::vector<std::string> features, std::uint32_t vtcm_mb, const std::string& sdk, std::string variant,
              const std::string& api, const std::string& blob, bool generic, std::vector<std::string> weights,
              std::vector<PackTensor> tensors, std::string producer, std::string format, nb::handle options,
-             std::vector<DescribedGraph> graphs, const std::string& codec, bool own_extent) {
+             std::vector<DescribedGraph> graphs, const std::string& codec, bool own_extent,
+             std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> ranges) {
             PackRecord record;
             record.type = known_word(record_type_from_name(type), "type", type,
                                      "context_binary, weight_blob, source_model, wrapper_model, opaque");
@@ -127,6 +129,9 @@ void bind_pack_record(nb::module_& module) {
             record.description.format = std::move(format);
             record.description.options = options_from(options);
             record.description.graphs = std::move(graphs);
+            for (auto& [range_name, offset, size] : ranges) {
+              record.ranges.push_back({std::move(range_name), offset, size});
+            }
             new (self) PackRecord(std::move(record));
           },
           nb::arg("type"), nb::arg("name"), nb::arg("source"), nb::kw_only(), nb::arg("group") = "",
@@ -136,6 +141,7 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{}, nb::arg("tensors") = nb::list(),
           nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
           nb::arg("graphs") = nb::list(), nb::arg("codec") = "none", nb::arg("own_extent") = false,
+          nb::arg("ranges") = nb::list(),
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
@@ -143,13 +149,15 @@ void bind_pack_record(nb::module_& module) {
                   "tensors: typing.Sequence[PackTensor] = (), producer: str = '', format: str = '', "
                   "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
                   "graphs: typing.Sequence[DescribedGraph] = (), codec: str = 'none', "
-                  "own_extent: bool = False) -> None"),
+                  "own_extent: bool = False, ranges: typing.Sequence[tuple[str, int, int]] = ()) -> None"),
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
           "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
           "An opaque record of up to 64 KiB lies among others; with own_extent=True on an extent of its own, so that "
           "its\n"
-          "pages can be mapped.\n\n"
+          "pages can be mapped.\n"
+          "`ranges` are (name, offset, size) of parts of a record without tensors, ascending and apart: equal parts\n"
+          "are stored once, wherever they lie.\n\n"
           "Raises InvalidArgument for an unknown type or a version that cannot be read.")
       .def_ro("name", &PackRecord::name)
       .def_prop_ro("codec", [](const PackRecord& self) { return to_str(codec_name(self.codec)); })
@@ -222,7 +230,7 @@ void bind_pack(nb::module_& module) {
       "pack",
       [](nb::handle path, nb::iterable records, bool seal, bool overwrite, const std::string& sharing,
          std::uint8_t extent_log2, std::uint8_t granule_log2, std::uint32_t max_pieces, std::string model_name,
-         nb::handle options, nb::object progress) {
+         nb::handle options, nb::object progress, std::uint32_t threads) {
         const std::string target = path_from(path);
         ProgressCall call(std::move(progress));
         Packer packer({.seal = seal,
@@ -233,7 +241,8 @@ void bind_pack(nb::module_& module) {
                        .granule_log2 = granule_log2,
                        .model_name = std::move(model_name),
                        .options = options_from(options),
-                       .progress = call.callback()});
+                       .progress = call.callback(),
+                       .threads = threads});
         for (const nb::handle record : records) take_status(packer.add(nb::cast<PackRecord>(record)));
         auto report = without_gil([&] { return packer.publish(target); });
         call.finish();
@@ -242,17 +251,18 @@ void bind_pack(nb::module_& module) {
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
       nb::arg("sharing") = "pages", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
       nb::arg("max_pieces") = 4096, nb::arg("model_name") = "", nb::arg("options") = nb::none(),
-      nb::arg("progress") = nb::none(),
+      nb::arg("progress") = nb::none(), nb::arg("threads") = 0,
       nb::sig("def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
               "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 16, granule_log2: int = 12, "
               "max_pieces: int = 4096, model_name: str = '', "
               "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
-              "progress: typing.Callable[[int, int], object] | None = None) -> PackReport"),
+              "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0) -> PackReport"),
       "Writes a container: a temporary file beside `path`, made durable, then renamed to `path`.\n\n"
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
       "sharing=\"pages\" stores equal runs of granules once, and max_pieces bounds what one record is made of then;\n"
-      "\"off\" stores only equal records once.\n"
+      "\"off\" stores only equal records once. `threads` look for what is shared, 0: as many as processors, at most "
+      "8.\n"
       "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
       "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");

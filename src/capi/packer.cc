@@ -113,6 +113,7 @@ Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   FATCTX_ASSIGN(result.extent_log2, narrow_in<std::uint8_t>(given.extent_log2, UINT8_MAX, "extent_log2"));
   FATCTX_ASSIGN(result.granule_log2, narrow_in<std::uint8_t>(given.granule_log2, UINT8_MAX, "granule_log2"));
   result.max_pieces = given.max_pieces;
+  result.threads = given.threads;
   result.model_name = text_in(given.model_name);
   FATCTX_ASSIGN(result.options, options_in(given.options, given.option_count));
   result.progress = progress_in(given.progress, given.progress_user);
@@ -165,6 +166,11 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   }
   FATCTX_ASSIGN(ImportedTensors imported, tensors_of_file(given));
   FATCTX_ASSIGN(result.tensors, tensors_in(given, std::move(imported.tensors)));
+  FATCTX_ASSIGN(const auto ranges, array_in(given.ranges, given.range_count, "ranges"));
+  for (const fatctx_pack_range& range : ranges) {
+    FATCTX_TRY(not_null(range.name, "the name of a range"));
+    result.ranges.push_back({range.name, range.offset, range.size_bytes});
+  }
   result.description.producer = text_in(given.producer);
   result.description.format = text_in(given.format);
   FATCTX_ASSIGN(result.description.graphs, graphs_in(given.graphs, given.graph_count));

@@ -15,6 +15,7 @@
 #include "container/rebuild.h"
 #include "container/tensor_table.h"
 #include "container/toc_build.h"
+#include "fatctx/base/checked.h"
 #include "mapping/publish.h"
 
 namespace fatctx {
@@ -209,6 +210,41 @@ struct Packer::Impl {
     return Done{};
   }
 
+  // What needs no look at the file; whether they are inside it is seen when it is opened.
+  static Status check_ranges(const PackRecord& record) {
+    if (record.ranges.empty()) return Done{};
+    if (!record.tensors.empty()) {
+      return Error{ErrorCode::kInvalidArgument, "it has tensors, which say where its parts are; leave out its ranges"};
+    }
+    if (record.codec != Codec::kNone) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("nothing of a compressed record is shared, so that its ranges have no use; leave them "
+                               "out, or take codec {}",
+                               codec_name(Codec::kNone))};
+    }
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < record.ranges.size(); ++i) {
+      const PackRange& range = record.ranges[i];
+      const auto range_end = checked_add(range.offset, range.size_bytes);
+      if (range.size_bytes == 0 || !range_end) {
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("range \"{}\" has {} bytes at {}; at least 1 byte and an end below 2^64 are needed",
+                                 range.name, range.size_bytes, range.offset)};
+      }
+      if (range.offset < end) {
+        const PackRange& before = record.ranges[i - 1];
+        return Error{
+            ErrorCode::kInvalidArgument,
+            fmt::format("range \"{}\" begins at {}, {} \"{}\", which has {} bytes at {}; list ranges in the order "
+                        "of their offsets, and apart",
+                        range.name, range.offset, range.offset < before.offset ? "in front of" : "inside", before.name,
+                        before.size_bytes, before.offset)};
+      }
+      end = *range_end;
+    }
+    return Done{};
+  }
+
   std::string key_text(const PackRecord& record) const {
     const PackKey& key = record.key;
     return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", static_cast<int>(record.type),
@@ -261,6 +297,8 @@ struct Packer::Impl {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("record \"{}\": only a weight blob has tensors", record.name)};
     }
+    auto ranges_ok = check_ranges(record);
+    if (!ranges_ok.ok()) return in_context(std::move(ranges_ok).error(), fmt::format("record \"{}\"", record.name));
     const auto [existing, inserted] = keys.emplace(key_text(record), record.name);
     if (!inserted) {
       return Error{
@@ -287,12 +325,14 @@ struct Packer::Impl {
     copy.description = record.description;
     copy.codec = record.codec;
     copy.own_extent = record.own_extent;
+    copy.ranges = record.ranges;
     return copy;
   }
 
   // Tensor tables become records of their own, now that the size of their blob can be asked; `blob_sizes` are what was
-  // answered, by name of the blob.
-  Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes) const {
+  // answered, by name of the blob, `parts` where its tensors are.
+  Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes,
+                                                     PartsByName& parts) const {
     std::vector<PackRecord> all;
     for (const PackRecord& record : records) {
       if (!record.tensors.empty()) {
@@ -313,6 +353,10 @@ struct Packer::Impl {
           return Error{ErrorCode::kExists, fmt::format("the name \"{}\" is needed for the tensor table", table.name)};
         }
         all.push_back(std::move(table));
+        for (const PackTensor& tensor : record.tensors) {
+          parts[record.name].push_back(
+              {{tensor.offset_in_blob, tensor.size_bytes}, std::max<std::uint64_t>(1, dtype_bits(tensor.dtype) / 8)});
+        }
       }
       all.push_back(without_tensors(record));
     }
@@ -362,8 +406,9 @@ Result<PackReport> Packer::publish(const std::string& path) {
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
                 mapping::PendingFile::create(path, options.overwrite));
   std::map<std::string, std::uint64_t> blob_sizes;
-  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables(blob_sizes));
-  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), options));
+  PartsByName parts;
+  FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->with_tensor_tables(blob_sizes, parts));
+  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), std::move(parts), options));
   for (const PlannedRecord& planned : plan.records) {  // make_plan has asked for the sizes again
     const auto described = blob_sizes.find(planned.record.name);
     if (described == blob_sizes.end() || described->second == planned.input.size()) continue;
@@ -397,6 +442,7 @@ Result<PackReport> Packer::publish(const std::string& path) {
     if (recipe && planned.stored_as == i) record.stored_bytes += recipe->program.size();
     record.shared_bytes = (recipe ? record.size_bytes : planned.stored_size) - record.stored_bytes;
     record.shifted_bytes = planned.stored_as == i ? planned.shifted_bytes : 0;
+    record.reordered_bytes = planned.stored_as == i ? planned.reordered_bytes : 0;
     record.sharing_order = plan.records[planned.stored_as].sharing_order;
     if (recipe) {
       record.recipe_steps = recipe->steps;

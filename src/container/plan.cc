@@ -10,8 +10,8 @@
 
 #include "container/hash.h"
 #include "container/metadata_codec.h"
-#include "container/sharing/byte_plan.h"
-#include "container/sharing/page_plan.h"
+#include "container/share_plan.h"
+#include "container/sharing/parallel.h"
 #include "container/toc_build.h"
 #include "fatctx/base/checked.h"
 #include "fatctx/version.h"
@@ -21,18 +21,6 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 constexpr std::string_view kDescriptionName = "description";
-
-bool packed(const PlannedRecord& planned) {
-  switch (planned.record.type) {
-    case RecordType::kDescription:
-    case RecordType::kTensorTable:
-      return true;
-    case RecordType::kOpaque:
-      return planned.stored_size <= kLeafSize && !planned.record.own_extent;
-    default:
-      return false;
-  }
-}
 
 Result<Hash128> hash_of(const Input& input) {
   auto hash = read_input(input, [](ByteView) -> Status { return Done{}; });
@@ -65,18 +53,8 @@ Status choose_codecs(Plan& plan) {
   return Done{};
 }
 
-// Records that consumers map, or may map, and that are worth looking for pages in.
-bool may_share_pages(const PlannedRecord& planned) {
-  return !packed(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
-}
-
-// Records whose bytes are worth looking for at any offset: a smaller one would hardly save what its steps cost.
-bool may_become_recipe(const PlannedRecord& planned) {
-  return may_share_pages(planned) && planned.input.size() > kLeafSize;
-}
-
 // Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
-Status find_equal_records(std::vector<PlannedRecord>& records) {
+Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads) {
   std::map<std::uint64_t, std::vector<std::size_t>> by_size;
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].stored_as = i;
@@ -84,13 +62,19 @@ Status find_equal_records(std::vector<PlannedRecord>& records) {
   }
   for (const auto& [size, group] : by_size) {
     if (group.size() < 2) continue;
+    std::vector<Hash128> hashes(group.size());
+    FATCTX_TRY(sharing::for_each_index(threads, group.size(), [&](std::size_t at) -> Status {
+      FATCTX_ASSIGN(hashes[at], hash_of(records[group[at]].input));
+      return Done{};
+    }));
     std::map<Hash128, std::vector<std::size_t>> seen;  // storing records by hash
-    for (const std::size_t i : group) {
-      FATCTX_ASSIGN(const Hash128 hash, hash_of(records[i].input));
+    for (std::size_t at = 0; at < group.size(); ++at) {
+      const std::size_t i = group[at];
+      const Hash128& hash = hashes[at];
       std::vector<std::size_t>& candidates = seen[hash];
       for (const std::size_t candidate : candidates) {
-        if (packed(records[candidate]) != packed(records[i])) continue;  // other alignment
-        if (records[candidate].codec != records[i].codec) continue;      // other bytes
+        if (small_record(records[candidate]) != small_record(records[i])) continue;  // other alignment
+        if (records[candidate].codec != records[i].codec) continue;                  // other bytes
         FATCTX_ASSIGN(const bool equal, equal_bytes(records[candidate].input, records[i].input));
         if (equal) {
           records[i].stored_as = candidate;
@@ -99,90 +83,6 @@ Status find_equal_records(std::vector<PlannedRecord>& records) {
       }
       if (records[i].stored_as == i) candidates.push_back(i);
     }
-  }
-  return Done{};
-}
-
-// Equal runs of pages, by content alone. Pieces name segments by the index of the storing record until
-// place_in_segments() knows better.
-Status find_equal_pages(Plan& plan, const PackOptions& options) {
-  std::vector<std::uint32_t> rows(plan.records.size());
-  std::uint64_t other_rows = 0;
-  for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    const PlannedRecord& storing = plan.records[plan.records[i].stored_as];
-    if (may_share_pages(storing)) {
-      ++rows[plan.records[i].stored_as];
-    } else if (storing.input.size() != 0) {
-      ++other_rows;
-    }
-  }
-  std::vector<std::size_t> indexes;
-  std::vector<sharing::PageInput> inputs;
-  for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    if (rows[i] == 0) continue;
-    indexes.push_back(i);
-    inputs.push_back({&plan.records[i].input, rows[i]});
-  }
-  sharing::PageSettings settings;
-  settings.granule_log2 = options.granule_log2;
-  settings.max_pieces = options.max_pieces;
-  settings.max_slices = kMaxSlices - other_rows;
-  FATCTX_ASSIGN(const sharing::PagePlan pages, sharing::plan_pages(inputs, {}, settings));
-  for (std::size_t i = 0; i < indexes.size(); ++i) {
-    PlannedRecord& planned = plan.records[indexes[i]];
-    for (const sharing::Piece& piece : pages.records[i].pieces) {
-      planned.slices.push_back({indexes[piece.store], piece.range});
-    }
-    planned.own = pages.records[i].own;
-    planned.own_bytes = pages.records[i].own_bytes;
-    planned.shifted_bytes = pages.records[i].shifted_bytes;
-  }
-  std::uint32_t order = 0;
-  for (const sharing::LayoutGroup& group : pages.layout.groups) {
-    for (const std::size_t member : group.members) plan.records[indexes[member]].sharing_order = ++order;
-  }
-  return Done{};
-}
-
-// Equal runs at any byte offset. The first record of each layout group stays as it is.
-Status find_equal_bytes(Plan& plan, const PackOptions& options) {
-  std::vector<std::size_t> indexes;
-  std::vector<const sharing::RecordBytes*> inputs;
-  std::uint64_t rows = 0;  // of the table of slices: equal records repeat those of the one that stores them
-  std::uint64_t other_rows = 0;
-  for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    const PlannedRecord& storing = plan.records[plan.records[i].stored_as];
-    if (!may_become_recipe(storing)) {
-      if (storing.input.size() != 0) ++other_rows;
-      continue;
-    }
-    ++rows;
-    if (plan.records[i].stored_as != i) continue;
-    indexes.push_back(i);
-    inputs.push_back(&plan.records[i].input);
-  }
-  if (rows == 0) return Done{};  // and so there are no inputs
-  sharing::ByteSettings settings;
-  settings.granule_log2 = options.granule_log2;
-  const std::uint64_t most = (kMaxSlices - other_rows) / rows;  // at least 15: there are at most 4,096 records
-  settings.max_sources = static_cast<std::uint32_t>(std::min<std::uint64_t>(settings.max_sources, most - 1));
-  FATCTX_ASSIGN(sharing::BytePlan bytes, sharing::plan_bytes(inputs, {}, settings));
-  for (std::size_t i = 0; i < indexes.size(); ++i) {
-    PlannedRecord& planned = plan.records[indexes[i]];
-    sharing::ByteRecord& found = bytes.records[i];
-    planned.own = std::move(found.own);
-    planned.own_bytes = found.own_bytes;
-    if (!found.recipe) continue;
-    PlannedRecipe& recipe = planned.recipe.emplace();
-    recipe.program = std::move(found.program);
-    recipe.packed = found.packed;
-    recipe.steps = found.steps;
-    recipe.mappable_bytes = found.mappable_bytes;
-    for (const std::uint32_t store : found.sources) recipe.sources.push_back(indexes[store]);
-  }
-  std::uint32_t order = 0;
-  for (const sharing::LayoutGroup& group : bytes.layout.groups) {
-    for (const std::size_t member : group.members) plan.records[indexes[member]].sharing_order = ++order;
   }
   return Done{};
 }
@@ -214,7 +114,7 @@ Status place_in_segments(Plan& plan) {
     if (planned.stored_as != i || planned.input.size() == 0) continue;
     if (planned.recipe) {
       FATCTX_TRY(place_recipe(plan, i, small));
-    } else if (packed(planned)) {
+    } else if (small_record(planned)) {
       const auto start = checked_align_up(small.size, kSmallRecordLog2);
       if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
       planned.slices = {{i, {*start, planned.stored_size}}};
@@ -279,6 +179,22 @@ Status place_in_file(Plan& plan, const PackOptions& options) {
   return Done{};
 }
 
+Status take_ranges(PlannedRecord& planned) {
+  for (const PackRange& range : planned.record.ranges) {
+    const ByteRange part{range.offset, range.size_bytes};
+    if (!within(part, planned.input.size())) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("record \"{}\": range \"{}\" has {} bytes at {}, which are not inside {} with its {} bytes",
+                      planned.record.name, range.name, range.size_bytes, range.offset, planned.input.name(),
+                      planned.input.size())};
+    }
+    planned.parts.push_back({part, 1});
+  }
+  planned.record.ranges = std::vector<PackRange>();  // clear() would keep the memory
+  return Done{};
+}
+
 PackRecord description_record(std::vector<std::byte> bytes) {
   PackRecord record;
   record.type = RecordType::kDescription;
@@ -329,19 +245,31 @@ Error Input::changed() const {
                fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
 }
 
+Result<std::shared_ptr<const mapping::OsFile>> Input::opened() const {
+  const std::scoped_lock lock(handle_->mutex);
+  if (handle_->file) return handle_->file;
+  auto file = mapping::open_for_reading(name_);
+  if (!file.ok()) return in_context(std::move(file).error(), name_);
+  auto now = file.value()->identity();
+  if (!now.ok()) return in_context(std::move(now).error(), name_);
+  if (now.value() != identity_) return changed();
+  handle_->file = std::move(file).value();
+  return handle_->file;
+}
+
+void Input::close() const noexcept {
+  const std::scoped_lock lock(handle_->mutex);
+  handle_->file.reset();
+}
+
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   if (in_memory_) {
     FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
     std::copy(piece.begin(), piece.end(), buffer.begin());
     return Done{};
   }
-  if (!file_) {
-    auto file = mapping::open_for_reading(name_);
-    if (!file.ok()) return in_context(std::move(file).error(), name_);
-    file_ = std::move(file).value();
-    FATCTX_TRY(check_unchanged());
-  }
-  auto status = file_->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
+  FATCTX_ASSIGN(const std::shared_ptr<const mapping::OsFile> file, opened());
+  auto status = file->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
   if (status.ok()) return status;
   if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was looked at
   return in_context(std::move(status).error(), name_);
@@ -349,7 +277,12 @@ Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
 
 Status Input::check_unchanged() const {
   if (in_memory_) return Done{};
-  auto now = file_ ? file_->identity() : mapping::stat_path(name_);
+  std::shared_ptr<const mapping::OsFile> file;
+  {
+    const std::scoped_lock lock(handle_->mutex);
+    file = handle_->file;
+  }
+  auto now = file ? file->identity() : mapping::stat_path(name_);
   if (!now.ok()) return in_context(std::move(now).error(), name_);
   return now.value() == identity_ ? Status(Done{}) : Status(changed());
 }
@@ -417,7 +350,19 @@ std::string canonical_features(const std::vector<std::string>& features) {
   return fmt::format("{}", fmt::join(sorted, ","));
 }
 
-Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& options) {
+bool small_record(const PlannedRecord& planned) noexcept {
+  switch (planned.record.type) {
+    case RecordType::kDescription:
+    case RecordType::kTensorTable:
+      return true;
+    case RecordType::kOpaque:
+      return planned.stored_size <= kLeafSize && !planned.record.own_extent;
+    default:
+      return false;
+  }
+}
+
+Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options) {
   Plan plan;
   std::sort(records.begin(), records.end(), [](const PackRecord& a, const PackRecord& b) {
     const std::string fa = canonical_features(a.key.features);
@@ -452,6 +397,9 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
     planned.record.source.bytes = std::vector<std::byte>();  // the input holds them now; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.id = static_cast<std::uint32_t>(i + 1);
+    if (const auto found = parts.find(planned.record.name); found != parts.end())
+      planned.parts = std::move(found->second);
+    FATCTX_TRY(take_ranges(planned));
     if (planned.input.size() == 0 && planned.record.type != RecordType::kOpaque) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("record \"{}\": {} is empty", planned.record.name, planned.input.name())};
@@ -459,9 +407,8 @@ Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& optio
     plan.records.push_back(std::move(planned));
   }
   FATCTX_TRY(choose_codecs(plan));
-  FATCTX_TRY(find_equal_records(plan.records));
-  if (options.sharing == Sharing::kPages) FATCTX_TRY(find_equal_pages(plan, options));
-  if (options.sharing == Sharing::kBytes) FATCTX_TRY(find_equal_bytes(plan, options));
+  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
+  FATCTX_TRY(find_shared_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));
   FATCTX_TRY(place_in_file(plan, options));

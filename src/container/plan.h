@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "container/codec.h"
 #include "container/disk_format.h"
+#include "container/sharing/part_plan.h"
 #include "container/sharing/record_bytes.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
@@ -16,9 +19,10 @@
 namespace fatctx::container {
 
 // A record's bytes: a file, a part of one, or bytes in memory. A file is open only between the first read and close(),
-// because there may be more records than a process may have descriptors.
+// because there may be more records than a process may have descriptors. It is read, never mapped
+// (docs/decisions/0011).
 //
-// Threads: one at a time.
+// Threads: const members from any number of threads.
 class Input final : public sharing::RecordBytes {
  public:
   // Looks at the file once; what follows is about that file as it was then.
@@ -29,7 +33,7 @@ class Input final : public sharing::RecordBytes {
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
   // Errors: changed, if the file is not the one that was looked at any more.
   [[nodiscard]] Status check_unchanged() const;
-  void close() const noexcept override { file_.reset(); }
+  void close() const noexcept override;
 
  private:
   [[nodiscard]] Error changed() const;
@@ -39,7 +43,12 @@ class Input final : public sharing::RecordBytes {
   std::uint64_t size_ = 0;
   bool in_memory_ = true;
   mapping::FileIdentity identity_;
-  mutable std::shared_ptr<const mapping::OsFile> file_;  // null: not open now
+  struct Handle {
+    std::mutex mutex;
+    std::shared_ptr<const mapping::OsFile> file;  // null: not open now; a reader keeps what another one closes
+  };
+  [[nodiscard]] Result<std::shared_ptr<const mapping::OsFile>> opened() const;
+  std::shared_ptr<Handle> handle_ = std::make_shared<Handle>();
   std::vector<std::byte> bytes_;
 };
 
@@ -70,6 +79,7 @@ struct PlannedSlice {
 struct PlannedRecord {
   PackRecord record;
   Input input;
+  std::vector<sharing::KnownPart> parts;  // its tensors, or the ranges that somebody has named
   std::uint32_t id = 0;
   Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
   std::uint64_t stored_size = 0;  // of the input, of its frame, or of the program and all sources of its recipe
@@ -81,11 +91,15 @@ struct PlannedRecord {
   std::uint64_t own_bytes = 0;       // sum of `own`, or stored_size if it is compressed
   std::uint32_t sharing_order = 0;   // from 1, in the order of work
   std::uint64_t shifted_bytes = 0;  // of `own_bytes`, about how many another record holds at another place of a granule
-  Hash128 hash;                     // filled in while copying
+  std::uint64_t reordered_bytes = 0;  // of the others, about how many another record holds in another order
+  Hash128 hash;                       // filled in while copying
 
   // Its bytes lie somewhere else too, so that nothing has hashed them as a whole.
   [[nodiscard]] bool shares() const noexcept { return own_bytes != stored_size || slices.size() > 1; }
 };
+
+// It lies in the packed segment with others of its kind.
+[[nodiscard]] bool small_record(const PlannedRecord& planned) noexcept;
 
 struct PlannedSegment {
   SegmentKind kind = SegmentKind::kPayload;
@@ -107,9 +121,11 @@ struct Plan {
   std::vector<std::string> warnings;
 };
 
-// `records` are complete and checked: names unique, keys unique, references resolvable.
-// Errors: not_found, io (inputs), limit_exceeded.
-[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, const PackOptions& options);
+// `records` are complete and checked: names unique, keys unique, references resolvable. `parts` says where the tensors
+// of a record lie, by its name. Errors: not_found, io (inputs), limit_exceeded, invalid_argument (a range outside its
+// file).
+using PartsByName = std::map<std::string, std::vector<sharing::KnownPart>>;
+[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options);
 
 // The key of a record as it is compared and stored. Lifetime: borrows from `record` and `features`.
 [[nodiscard]] SelectionKey key_of(const PackRecord& record, std::string_view features);

@@ -1,4 +1,4 @@
-// A thread for work that the caller asked to have done aside: the only place where the library starts one.
+// A thread for work that is done aside: the only place where the library starts one.
 #pragma once
 
 #include <functional>

@@ -131,6 +131,56 @@ Status MappedContainer::recheck() const {
   return Done{};
 }
 
+Status MappedContainer::check_leaves(const RecordInfo& record, std::vector<container::SegmentLeaves> unknown,
+                                     Freshness& fresh) const {
+  container::sort_and_join(unknown);
+  container::LeafHashes hashes(*file_, toc_);
+  for (const container::SegmentLeaves& run : unknown) {
+    const container::Segment& segment = toc_.segments[run.segment];
+    FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes.of(run.segment));
+    FATCTX_TRY(container::walk_leaves(
+        *file_, segment, *leaves, run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
+          if (!good) {
+            const std::size_t index = toc_.index_of(record);
+            attachments_.at(index, toc_.records.size()).damaged.store(&fresh, std::memory_order_relaxed);
+            const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
+            return Error{ErrorCode::kChecksumMismatch,
+                         fmt::format("bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the "
+                                     "file again",
+                                     at, at + found.size()),
+                         {.file_offset = at, .rule = "F26"}};
+          }
+          fresh.mark_good(run.segment, leaf, segment.leaf_count());
+          return Done{};
+        }));
+  }
+  return Done{};
+}
+
+Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const {
+  auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));  // as in verify_record()
+  std::vector<container::SegmentLeaves> unknown;
+  std::uint64_t bytes = 0;
+  for (const ByteRange& range : in_file) {
+    if (range.size == 0) continue;
+    const auto next = std::upper_bound(
+        toc_.segments.begin(), toc_.segments.end(), range.offset,
+        [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
+    const auto segment = static_cast<std::uint32_t>(next - toc_.segments.begin() - 1);
+    const container::LeafRange leaves =
+        container::leaves_touched({range.offset - toc_.segments[segment].offset, range.size});
+    if (fresh->all_good(segment, leaves)) continue;
+    unknown.push_back({segment, leaves});
+    bytes += range.size;
+  }
+  if (unknown.empty()) return Done{};
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  FATCTX_TRY(check_leaves(record, std::move(unknown), *fresh));
+  span.succeeded(bytes);
+  return Done{};
+}
+
 Status MappedContainer::verify_record(const RecordInfo& record) const {
   const std::size_t index = toc_.index_of(record);
   // One state for the whole check: a renewal in between is seen at the next acquire. The const of the pointer guards
@@ -155,26 +205,7 @@ Status MappedContainer::verify_record(const RecordInfo& record) const {
     attachments_.at(index, toc_.records.size()).damaged.store(fresh, std::memory_order_relaxed);
     return error;
   };
-  container::sort_and_join(unknown);
-  container::LeafHashes hashes(*file_, toc_);
-  for (const container::SegmentLeaves& run : unknown) {
-    const container::Segment& segment = toc_.segments[run.segment];
-    FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes.of(run.segment));
-    FATCTX_TRY(container::walk_leaves(
-        *file_, segment, *leaves, run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
-          if (!good) {
-            const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
-            return damaged(
-                {ErrorCode::kChecksumMismatch,
-                 fmt::format(
-                     "bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the file again", at,
-                     at + found.size()),
-                 {.file_offset = at, .rule = "F26"}});
-          }
-          fresh->mark_good(run.segment, leaf, segment.leaf_count());
-          return Done{};
-        }));
-  }
+  FATCTX_TRY(check_leaves(record, std::move(unknown), *fresh));
   if (zeros_unknown) {
     const ByteRange behind = container::behind_last_granule(toc_, record, header_.granule_log2);
     // Up to 64 KiB. What the end of the container cuts off is never mapped (stitch_obstacle).

@@ -6,13 +6,16 @@
 #include "container/open.h"
 #include "fatctx/container.h"
 #include "runtime/mapped_container.h"
+#include "runtime/record_reader.h"
+#include "runtime/tensor_places.h"
 
 namespace fatctx {
 
 struct TensorTable::Impl {
   std::shared_ptr<const MappedContainer> owner;
   const container::ParsedTensorTable* table;  // the owner's
-  RecordView blob;
+  RecordView blob;                           // without bytes if `places` says where each tensor is
+  std::vector<ByteView> places;              // of a blob that is a recipe, by index; empty: they lie in the blob's view
 };
 
 std::vector<std::uint64_t> WeightView::strides_bytes() const {
@@ -35,6 +38,7 @@ std::uint32_t TensorTable::weights_id() const noexcept { return impl_->blob.reco
 
 WeightView TensorTable::view_at(std::size_t index) const {
   const TensorInfo info = impl_->table->at(index);
+  if (!impl_->places.empty()) return {impl_, info, impl_->places[index]};
   return {impl_, info,
           impl_->blob.bytes().subspan(static_cast<std::size_t>(info.offset_in_blob),
                                       static_cast<std::size_t>(info.size_bytes))};
@@ -69,11 +73,23 @@ Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
                  fmt::format("{}: record {} \"{}\" has no tensor table; pack it with tensors to get views by name",
                              origin_.path, weights.id, weights.name)};
   }
+  const RecordInfo& own = *toc.find(weights_id);
+  const container::RecordForm& form = toc.forms[toc.index_of(own)];
+  if (own.recipe && copy_reason_.empty() && container::check_supported(own, form).ok()) {
+    auto table = mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes);
+    if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
+    FATCTX_ASSIGN(auto places, tensors_in_place(*this, own, *table.value()));
+    if (places) {
+      RecordView blob(attach_view(mapped_, own, nullptr), weights_id, {});
+      return TensorTable(std::make_shared<const TensorTable::Impl>(
+          TensorTable::Impl{mapped_, table.value(), std::move(blob), std::move(*places)}));
+    }
+  }
   FATCTX_ASSIGN(RecordView blob, acquire(weights_id));
   auto table = mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes);
   if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
   return TensorTable(
-      std::make_shared<const TensorTable::Impl>(TensorTable::Impl{mapped_, table.value(), std::move(blob)}));
+      std::make_shared<const TensorTable::Impl>(TensorTable::Impl{mapped_, table.value(), std::move(blob), {}}));
 }
 
 }  // namespace fatctx

@@ -287,6 +287,47 @@ TEST_F(CPacker, EqualPagesAreStoredOnceAsOftenAsTheCallerAllows) {
   EXPECT_EQ(fatctx_packer_close(none, &error), FATCTX_OK);
 }
 
+TEST_F(CPacker, EqualRangesAreStoredOnceWhereverTheyLieOnAnyNumberOfThreads) {
+  const Bytes parts[] = {support::pattern(90'000, 1), support::pattern(120'000, 2)};
+  Bytes first = parts[0];
+  first.insert(first.end(), parts[1].begin(), parts[1].end());
+  Bytes second = parts[1];
+  second.insert(second.end(), parts[0].begin(), parts[0].end());
+  const fatctx_pack_range of_first[] = {{"a", 0, 90'000}, {"b", 90'000, 120'000}};
+  const fatctx_pack_range of_second[] = {{"b", 0, 120'000}, {"a", 120'000, 90'000}};
+  auto options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&options, sizeof options);
+  EXPECT_EQ(options.threads, 0U);
+  options.overwrite = 1;
+  Bytes expected;
+  for (const std::uint32_t threads : {0U, 1U, 7U}) {
+    options.threads = threads;
+    const fatctx_packer by_ranges = create(&options);
+    for (const bool is_first : {true, false}) {
+      auto record = opaque(is_first ? "first" : "second");
+      record.bytes = is_first ? first.data() : second.data();
+      record.size = first.size();
+      record.ranges = is_first ? of_first : of_second;
+      record.range_count = 2;
+      ASSERT_EQ(fatctx_packer_add(by_ranges, &record, &error), FATCTX_OK) << text_of(error);
+    }
+    auto report = sized<fatctx_pack_report>();
+    ASSERT_EQ(fatctx_packer_publish(by_ranges, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
+    EXPECT_LT(report.stored_bytes, 211'000U);
+    EXPECT_EQ(fatctx_packer_close(by_ranges, &error), FATCTX_OK);
+    if (expected.empty()) expected = support::read_file(path);
+    EXPECT_EQ(support::read_file(path), expected) << threads;
+  }
+  auto record = opaque("third");
+  const fatctx_pack_range nameless = {nullptr, 0, 1};
+  record.ranges = &nameless;
+  record.range_count = 1;
+  EXPECT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  const fatctx_pack_range empty = {"e", 0, 0};
+  record.ranges = &empty;
+  EXPECT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+}
+
 // Shows S5.5.
 TEST_F(CPacker, TensorsComeFromTheIndexOfASafetensorsOrGgufFile) {
   const std::string safe = folder.file("w.safetensors");

@@ -112,7 +112,7 @@ struct Hollow {
 
 Hollow hollow(std::vector<PackRecord> records) {
   const PackOptions options;
-  Plan plan = make_plan(std::move(records), options).value();
+  Plan plan = make_plan(std::move(records), {}, options).value();
   Bytes toc = build_toc(plan, options).value();
   const DiskUuid uuid = derive_uuid(toc, options);
   put_uuid(toc, uuid);

@@ -37,7 +37,7 @@ TEST(LargeWrites, ASegmentIsWrittenFrontToBackInCallsOf4MiB) {
         support::plain_record(RecordType::kOpaque, "small" + std::to_string(i), support::pattern(30'000 + i, 10 + i)));
   }
   PackOptions options;
-  auto plan = make_plan(std::move(records), options);
+  auto plan = make_plan(std::move(records), {}, options);
   ASSERT_TRUE(support::is_ok(plan));
   WriteLog file;
 

@@ -13,7 +13,9 @@
 #include "container/record_stream.h"
 #include "container/verify.h"
 #include "support/chip_corpus.h"
+#include "support/chip_files.h"
 #include "support/memory_file.h"
+#include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/sanitized.h"
@@ -144,6 +146,36 @@ TEST(PackBytes, TheOrderOfTheRecordsChangesNoByte) {
   for (int round = 0; round < 6; ++round) {
     std::shuffle(records.begin(), records.end(), random);
     EXPECT_TRUE(support::packed_bytes(records, by_bytes()) == expected) << round;
+  }
+}
+
+TEST(PackBytes, TheNumberOfThreadsChangesNoByte) {
+  // More than two units of a scan; the weights move by 13 bytes from chip to chip, over the seams.
+  std::mt19937_64 random(50);
+  const Bytes weights = support::random_bytes(random, (std::size_t{20} << 20) + 77);
+  std::vector<Bytes> chips;
+  for (std::size_t i = 0; i < 3; ++i) {
+    chips.push_back(support::random_bytes(random, 5'000 + 13 * i));
+    chips.back().insert(chips.back().end(), weights.begin(), weights.end());
+    std::fill_n(chips.back().begin() + (std::ptrdiff_t{8} << 20) - 3'000, 6'000, static_cast<std::byte>(i));
+  }
+  std::vector<PackRecord> records = chip_records(chips);
+  Bytes expected;
+  for (const std::uint32_t threads : {1U, 2U, 7U, 0U}) {
+    std::reverse(records.begin(), records.end());
+    PackOptions options = by_bytes();
+    options.threads = threads;
+    const Bytes file = support::packed_bytes(records, options);
+    if (expected.empty()) expected = file;
+    EXPECT_TRUE(file == expected) << threads;
+  }
+  const Packed packed(expected);
+  expect_all_there(packed, records);
+  EXPECT_EQ(recipes_of(packed), 2U);
+  for (const RecordInfo& record : packed.opened.toc.records) {
+    if (!record.recipe) continue;
+    const auto recipe = container::read_recipe(packed.file, packed.opened.toc, record).value();
+    EXPECT_LE(recipe.steps().size(), 6U) << "a run over a seam is one step";
   }
 }
 
@@ -384,41 +416,17 @@ TEST(PackBytes, StepsThatJumpThroughTheFileReadItOnlyAFewTimes) {
   }
 }
 
-std::uint64_t peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-  }
-  return 0;
-}
-
 TEST(PackBytes, MemoryIsAPartOfWhatIsStoredNotOfWhatIsPacked) {
   if (support::kSanitized) GTEST_SKIP() << "a sanitizer keeps what is given back";
   const TempDir folder;
-  std::vector<PackRecord> records;
-  std::uint64_t total = 0;
-  for (int chip = 0; chip < 4; ++chip) {
-    const std::string path = folder.file("chip" + std::to_string(chip));
-    std::ofstream file(path, std::ios::binary);
-    std::mt19937_64 code(static_cast<std::uint64_t>(chip) + 100);
-    std::mt19937_64 weights(7);
-    for (int piece = 0; piece < 60; ++piece) {
-      const Bytes bytes = support::random_bytes(piece % 20 == 0 ? code : weights, 1'000'248);
-      file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-      total += bytes.size();
-    }
-    records.push_back(support::binary_record("chip" + std::to_string(chip), "v" + std::to_string(chip), {}));
-    records.back().source = {path, {}};
-  }
-  std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak
-  const std::uint64_t before = peak_memory();
-  ASSERT_GT(before, 0U);
+  const auto [records, total] = support::write_chip_files(folder, 4, 60, 1'000'248, 20);
+  const support::PeakMemory memory;
 
   const auto report = pack(records, folder.file("out"), by_bytes());
 
   ASSERT_TRUE(is_ok(report));
   EXPECT_LT(report.value().stored_bytes, total / 3) << "or there was nothing to remember";
-  EXPECT_LT(peak_memory() - before, 32'000'000 + report.value().stored_bytes * 4 / 10);
+  EXPECT_LT(memory.grown_bytes(), 32'000'000 + report.value().stored_bytes * 4 / 10);
 }
 
 }  // namespace

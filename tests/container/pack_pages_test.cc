@@ -11,7 +11,9 @@
 #include "container/hash.h"
 #include "container/open.h"
 #include "support/chip_corpus.h"
+#include "support/chip_files.h"
 #include "support/memory_file.h"
+#include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/sanitized.h"
@@ -280,41 +282,17 @@ TEST(PackPages, AnInputThatChangesBetweenFindingAndCopyingIsRefused) {
   }
 }
 
-std::uint64_t peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-  }
-  return 0;
-}
-
 TEST(PackPages, MemoryIsASmallPartOfWhatIsPacked) {
   if (support::kSanitized) GTEST_SKIP() << "a sanitizer keeps what is given back";
   const TempDir folder;
-  std::vector<PackRecord> records;
-  std::uint64_t total = 0;
-  for (int chip = 0; chip < 3; ++chip) {
-    const std::string path = folder.file("chip" + std::to_string(chip));
-    std::ofstream file(path, std::ios::binary);
-    std::mt19937_64 code(static_cast<std::uint64_t>(chip) + 100);
-    std::mt19937_64 weights(7);
-    for (int piece = 0; piece < 80; ++piece) {
-      const Bytes bytes = support::random_bytes(piece % 8 == 0 ? code : weights, 1'000'448);
-      file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-      total += bytes.size();
-    }
-    records.push_back(support::binary_record("chip" + std::to_string(chip), "v" + std::to_string(chip), {}));
-    records.back().source = {path, {}};
-  }
-  std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak
-  const std::uint64_t before = peak_memory();
-  ASSERT_GT(before, 0U);
+  const auto [records, total] = support::write_chip_files(folder, 3, 80, 1'000'448, 8);
+  const support::PeakMemory memory;
 
   const auto report = pack(records, folder.file("out"), by_pages());
 
   ASSERT_TRUE(is_ok(report));
   EXPECT_GT(report.value().shared_bytes, total / 2) << "or there was nothing to remember";
-  EXPECT_LT(peak_memory() - before, 24'000'000 + total / 20);
+  EXPECT_LT(memory.grown_bytes(), 24'000'000 + total / 20);
 }
 
 }  // namespace

@@ -123,6 +123,30 @@ def test_equal_pages_are_stored_once_as_often_as_the_caller_allows(tmp_path):
         fatctx.pack(path, records, sharing="pages", max_pieces=0, overwrite=True)
 
 
+def test_equal_ranges_are_stored_once_wherever_they_lie(tmp_path):
+    parts = [bytes((i * 31 + j * j) % 251 for j in range(5000 + 64 * i)) for i in range(30)]
+
+    def record(name, order):
+        ranges, data = [], b""
+        for i in order:
+            ranges.append((f"part{i}", len(data), len(parts[i])))
+            data += parts[i]
+        return fatctx.PackRecord("opaque", name, data, ranges=ranges), data
+
+    (first, whole), (second, turned) = record("a", range(30)), record("b", range(29, -1, -1))
+    files = []
+    for threads in (0, 1, 7):
+        report = fatctx.pack(tmp_path / "r.fatctx", [first, second], threads=threads, overwrite=True)
+        assert report.stored_bytes < len(whole) * 103 // 100
+        files.append((tmp_path / "r.fatctx").read_bytes())
+    assert files[0] == files[1] == files[2]
+    container = fatctx.open(tmp_path / "r.fatctx", max_copied_bytes=1 << 20)
+    assert bytes(container.acquire("a")) == whole and bytes(container.acquire("b")) == turned
+    overlap = fatctx.PackRecord("opaque", "c", b"x" * 99, ranges=[("one", 0, 9), ("two", 8, 9)])
+    with pytest.raises(fatctx.InvalidArgument, match='"two" begins at 8, inside "one"'):
+        fatctx.pack(tmp_path / "c.fatctx", [overlap])
+
+
 def test_an_archive_that_is_none_is_named(tmp_path):
     (tmp_path / "x.irpa").write_bytes(b"not an archive" * 100)
     with pytest.raises(fatctx.Error, match="x.irpa"):

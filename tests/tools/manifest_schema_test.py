@@ -46,6 +46,8 @@ WHOLE = {
         {"type": "weight_blob", "name": "safe", "file": "a.safetensors", "tensors": {"format": "safetensors"}},
         {"type": "weight_blob", "name": "llm", "file": "a.gguf", "tensors": {}},
         {"type": "weight_blob", "name": "external", "file": "m.onnx.data", "tensors": {"format": "onnx", "model": "m.onnx"}},
+        {"type": "opaque", "name": "tiles", "file": "tiles.bin",
+         "ranges": [{"name": "a", "offset": 0, "size": 7}, {"name": "b", "offset": 64, "size": 1}]},
     ],
 }
 GONE = object()
@@ -68,6 +70,8 @@ def changed(pointer: str, value) -> dict:
 
 # (JSON pointer, new value): one change of WHOLE each.
 GOOD = [
+    ("/records/10/ranges", "ranges.json"), ("/records/10/ranges/0/offset", 18446744073709551615),
+    ("/records/10/ranges", GONE), ("/records/10/type", "weight_blob"), ("/records/4/ranges", "r.json"),
     ("/records/9/tensors/model", ["m.onnx", "n.onnx"]), ("/sharing", GONE), ("/sharing", "off"), ("/sharing", "bytes"), ("/max_pieces", 1), ("/max_pieces", 65536),
     ("/max_pieces", GONE), ("/granule", 4), ("/granule", 64), ("/granule", GONE),
     ("/group", GONE), ("/options", GONE), ("/options", {}), ("/name", "é/\t"), ("/records/2/name", "p 2\u00e9"),
@@ -88,6 +92,11 @@ GOOD = [
 ]
 
 BAD = [
+    ("/records/10/ranges", []), ("/records/10/ranges", ""), ("/records/10/ranges", 1), ("/records/10/ranges", {}),
+    ("/records/10/ranges/0", 1), ("/records/10/ranges/0/name", ""), ("/records/10/ranges/0/name", GONE),
+    ("/records/10/ranges/0/size", 0), ("/records/10/ranges/0/size", GONE), ("/records/10/ranges/0/offset", -1),
+    ("/records/10/ranges/0/offset", GONE), ("/records/10/ranges/0/dtype", "int8"), ("/records/0/ranges", "r.json"),
+    ("/records/10/ranges/0/size", 18446744073709551616), ("/records/10/ranges/0/offset", "0"),
     ("/sharing", "page"), ("/sharing", True), ("/sharing", ""), ("/max_pieces", 0), ("/max_pieces", 65537),
     ("/max_pieces", "8"), ("/max_pieces", -1), ("/granule", 8), ("/granule", "4"), ("/granule", 0), ("/granule", 12),
     ("/schema", GONE), ("/schema", "fatctx.manifest/2"), ("/schema", 1), ("/name", GONE), ("/name", ""), ("/name", 7),

@@ -31,6 +31,9 @@ const std::string kWhole = R"({
      "graphs": [{"name": "g", "inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 3]}], "outputs": []}],
      "producer": "tool 1"},
     {"type": "weight_blob", "name": "p", "file": "p.irpa", "tensors": {"format": "irpa", "shapes_from": "m.onnx"}},
+    {"type": "opaque", "name": "tiles", "file": "tiles.bin",
+     "ranges": [{"name": "x", "offset": 3, "size": 8}, {"name": "y", "offset": 11, "size": 1}]},
+    {"type": "opaque", "name": "more", "file": "more.bin", "ranges": "more.json"},
     {"type": "context_binary", "name": "d", "file": "/abs/d.bin", "group": "other", "target": {"backend": "cpu"},
      "graphs": {"from": "m.onnx"}}
   ]
@@ -59,7 +62,7 @@ TEST(Manifest, EverythingInItArrives) {
   EXPECT_EQ(manifest.options[0].owner, "onnxruntime");
   EXPECT_EQ(manifest.options[1].value, "true");
   EXPECT_EQ(manifest.options[2].value, "3");
-  ASSERT_EQ(manifest.records.size(), 4U);
+  ASSERT_EQ(manifest.records.size(), 6U);
 
   const ManifestRecord& weights = manifest.records[0];
   EXPECT_EQ(weights.record.type, RecordType::kWeightBlob);
@@ -72,6 +75,12 @@ TEST(Manifest, EverythingInItArrives) {
   EXPECT_EQ(weights.tensors->ranges[0].offset_in_blob, 64U);
   EXPECT_EQ(weights.tensors->ranges[1].size_bytes, 2U);
   EXPECT_TRUE(weights.tensors->ranges[1].alias);
+
+  ASSERT_EQ(manifest.records[3].record.ranges.size(), 2U);
+  EXPECT_EQ(manifest.records[3].record.ranges[0].name, "x");
+  EXPECT_EQ(manifest.records[3].record.ranges[0].offset, 3U);
+  EXPECT_EQ(manifest.records[3].record.ranges[0].size_bytes, 8U);
+  EXPECT_EQ(manifest.records[4].ranges_from, "folder/more.json");
 
   const PackRecord& binary = manifest.records[1].record;
   EXPECT_EQ(binary.source.path, "folder/sub/c.bin");
@@ -95,9 +104,9 @@ TEST(Manifest, EverythingInItArrives) {
 
   EXPECT_EQ(manifest.records[2].tensors->source, TensorSource::kIrpa);
   EXPECT_EQ(manifest.records[2].tensors->shapes_from, "folder/m.onnx");
-  EXPECT_EQ(manifest.records[3].record.source.path, "/abs/d.bin");
-  EXPECT_EQ(manifest.records[3].record.key.group, "other");
-  EXPECT_EQ(manifest.records[3].graphs_from, "folder/m.onnx");
+  EXPECT_EQ(manifest.records[5].record.source.path, "/abs/d.bin");
+  EXPECT_EQ(manifest.records[5].record.key.group, "other");
+  EXPECT_EQ(manifest.records[5].graphs_from, "folder/m.onnx");
 }
 
 TEST(Manifest, TheGroupIsTheModelsNameUnlessSaid) {
@@ -163,9 +172,9 @@ const Mistake kMistakes[] = {
      "m.json: /records/0/type: found \"tensor_table\"; "},
     {"\"file\": \"w.bin\", ", "", "m.json: /records/0: the key \"file\" is missing"},
     {"\"file\": \"w.bin\"", "\"fiel\": \"w.bin\"", "m.json: /records/0/fiel: unknown key; did you mean \"file\"?"},
-    {"\"target\": {\"backend\": \"cpu\"},", "", "m.json: /records/3: a context binary needs the key \"target\""},
-    {"{\"backend\": \"cpu\"}", "{}", "m.json: /records/3/target: the key \"backend\" is missing"},
-    {"{\"backend\": \"cpu\"}", "\"cpu\"", "m.json: /records/3/target: found \"cpu\"; allowed: an object"},
+    {"\"target\": {\"backend\": \"cpu\"},", "", "m.json: /records/5: a context binary needs the key \"target\""},
+    {"{\"backend\": \"cpu\"}", "{}", "m.json: /records/5/target: the key \"backend\" is missing"},
+    {"{\"backend\": \"cpu\"}", "\"cpu\"", "m.json: /records/5/target: found \"cpu\"; allowed: an object"},
     {"\"arch\": \"v75\"", "\"arhc\": \"v75\"", "m.json: /records/1/target/arhc: unknown key; did you mean \"arch\"?"},
     {"[\"x\", \"y\"]", "[\"x\", 2]", "m.json: /records/1/target/features/1: found 2; allowed: a string"},
     {"\"qnn_soc\": 57", "\"qnn_soc\": 4294967296",
@@ -181,7 +190,7 @@ const Mistake kMistakes[] = {
     {"\"format\": \"raw\",", "\"weights\": [\"p\"],",
      "m.json: /records/0/weights: only a context binary refers to weights"},
     {"\"graphs\": {\"from\": \"m.onnx\"}", "\"tensors\": {\"format\": \"irpa\"}",
-     "m.json: /records/3/tensors: only a weight blob has tensors"},
+     "m.json: /records/5/tensors: only a weight blob has tensors"},
     {"\"format\": \"irpa\"", "\"format\": \"irpe\"",
      "m.json: /records/2/tensors/format: found \"irpe\"; did you mean \"irpa\"? allowed: \"irpa\", \"safetensors\", "
      "\"gguf\", "
@@ -204,7 +213,7 @@ const Mistake kMistakes[] = {
      "m.json: /records/0/tensors/ranges/0/offest: unknown key; did you mean \"offset\"?"},
     {"[-1, 3]", "[-2, 3]", "m.json: /records/1/graphs/0/inputs/0/shape/0: found -2; allowed: a whole number, or -1"},
     {"{\"from\": \"m.onnx\"}", "\"m.onnx\"",
-     "m.json: /records/3/graphs: found \"m.onnx\"; allowed: an array of graphs"},
+     "m.json: /records/5/graphs: found \"m.onnx\"; allowed: an array of graphs"},
     {"\"format\": \"raw\",", "\"codec\": \"lz4\",",
      "m.json: /records/0/codec: found \"lz4\"; allowed for a weight_blob: \"none\""},
     {"\"format\": \"raw\",", "\"codec\": \"lz5\",",
@@ -212,6 +221,12 @@ const Mistake kMistakes[] = {
     {"[-1, 3]", "[9223372036854775808, 3]",
      "m.json: /records/1/graphs/0/inputs/0/shape/0: found 9223372036854775808; "},
     {"\"name\": \"p\"", "\"name\": \"w\"", "m.json: /records/2/name: found \"w\", the name of /records/0; "},
+    {"\"size\": 8", "\"size\": 0", "m.json: /records/3/ranges/0/size: found 0; allowed: a whole number of bytes"},
+    {"\"offset\": 3", "\"offest\": 3", "m.json: /records/3/ranges/0/offest: unknown key; did you mean \"offset\"?"},
+    {"\"more.json\"", "[]", "m.json: /records/4/ranges: is empty; name at least one range"},
+    {"\"more.json\"", "7", "m.json: /records/4/ranges: found 7; allowed: an array of ranges, or the name of a file"},
+    {"\"format\": \"raw\",", "\"ranges\": \"r.json\",",
+     "m.json: /records/0/ranges: tensors say where the parts of a record are; give one of both"},
 };
 
 TEST(Manifest, EveryMistakeIsNamedWithItsPlaceAndWhatIsAllowed) {
@@ -253,6 +268,7 @@ TEST(Manifest, WhatIsWrittenIsReadBack) {
   }
   EXPECT_EQ(manifest_text("net", read_back, files), text);
   EXPECT_EQ(read_back[0].tensors.size(), 2U);
+  EXPECT_EQ(read_back[3].ranges.size(), 2U);
   EXPECT_EQ(read_back[1].key.group, "chat");
   EXPECT_EQ(read_back[1].key.variant, "fp16");
   EXPECT_EQ(read_back[1].description.graphs.size(), 1U);

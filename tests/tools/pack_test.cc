@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <regex>
 
 #include "fatctx/container.h"
 #include "support/chip_corpus.h"
@@ -40,6 +41,7 @@ class Pack : public ::testing::Test {
     gguf.tensor("q", {256}, support::GgufWriter::kQ4K, 0, 144);
     support::write_file(path("decoder.gguf"), gguf.write());
     support::write_model(path("head.onnx"), support::external_model("head.onnx.data"));
+    support::write_text(path("south.json"), R"([{"name": "land", "offset": 8, "size": 5}])");
     support::write_text(path("head.onnx.data"), std::string(64, 'w') + std::string(5, 'b'));
   }
 
@@ -161,6 +163,44 @@ TEST_F(Pack, ErrorsOfTheLibraryNameTheRecordOfTheManifest) {
   EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
 }
 
+TEST_F(Pack, RangesOfAFileOrOfTheManifestAreBoundariesOfWhatIsShared) {
+  std::mt19937_64 random(3);
+  support::Bytes parts[2] = {support::random_bytes(random, 90'004), support::random_bytes(random, 120'000)};
+  support::Bytes first = parts[0];
+  first.insert(first.end(), parts[1].begin(), parts[1].end());
+  support::Bytes second = parts[1];
+  second.insert(second.end(), parts[0].begin(), parts[0].end());
+  support::write_file(path("first.bin"), first);
+  support::write_file(path("second.bin"), second);
+  support::write_text(
+      path("parts.json"),
+      R"([{"name": "p", "offset": 0, "size": 120000}, /* and */ {"name": "q", "offset": 120000, "size": 90004}])");
+  const auto manifest = [&](const std::string& size) {
+    support::write_text(path("manifest.json"), R"({"schema": "fatctx.manifest/1", "name": "n", "records": [
+        {"type": "opaque", "name": "a", "file": "first.bin",
+         "ranges": [{"name": "q", "offset": 0, "size": )" +
+                                                   size + R"(}, {"name": "p", "offset": 90004, "size": 120000}]},
+        {"type": "opaque", "name": "b", "file": "second.bin", "ranges": "parts.json"}]})");
+    return run({path("manifest.json"), "--json", "--force", "--threads", "3"});
+  };
+
+  ASSERT_EQ(manifest("90004"), ExitCode::kOk) << err_;
+  EXPECT_LT(nlohmann::json::parse(out_)["stored_bytes"], 210'004 * 103 / 100);
+
+  EXPECT_EQ(manifest("90005"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("manifest.json: /records/0: record \"a\": range \"p\" begins at 90004, inside \"q\""));
+  support::write_text(path("parts.json"), R"([{"name": "p", "offset": 210000, "size": 5}])");
+  EXPECT_EQ(manifest("90004"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("record \"b\": range \"p\" has 5 bytes at 210000, which are not inside "));
+  support::write_text(path("parts.json"),
+                      R"([{"name": "p", "offset": 5, "size": 5}, {"name": "q", "offset": 0, "size": 5}])");
+  EXPECT_EQ(manifest("90004"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("range \"q\" begins at 0, in front of \"p\""));
+  support::write_text(path("parts.json"), R"([{"name": "p", "offset": -5, "size": 5}])");
+  EXPECT_EQ(manifest("90004"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("parts.json: /0/offset: found -5"));
+}
+
 TEST_F(Pack, SharingByBytesSaysHowEachRecordIsStored) {
   EXPECT_EQ(run({"--name", "net", "--weights", path("weights.irpa"), "--sharing", "bytes"}), ExitCode::kOk);
   EXPECT_THAT(out_, HasSubstr("stored as"));
@@ -235,6 +275,35 @@ TEST_F(PackChips, RequiredSharingThatIsMissedEndsWithOneAndSaysWhy) {
   EXPECT_THAT(err_, HasSubstr("shifted within a page"));
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << "one of the two with the same places shares";
   EXPECT_TRUE(std::filesystem::exists(path("out.fatctx")));
+}
+
+TEST_F(PackChips, EachReasonWhySharingIsMissedIsTold) {
+  const auto corpus = support::make_chip_corpus(3);
+  std::mt19937_64 random(2);
+  const std::map<std::string, support::Bytes> others = {{"shifted", corpus.chips[2]},
+                                                        {"re-tiled", corpus.chips[3]},
+                                                        {"different", support::random_bytes(random, 3'000'000)}};
+  for (const auto& [reason, bytes] : others) {
+    support::write_file(path("a.bin"), corpus.chips[0]);
+    support::write_file(path("b.bin"), bytes);
+    EXPECT_EQ(run_chips({"--reference-weight-sharing", "require", "--force"}, "ab"), ExitCode::kCheckFailed);
+    // "about N bytes are ... shifted within a page, N are there in another order (re-tiled), and N are different"
+    std::map<std::string, double> share;
+    const std::string number = R"(([0-9.]+) (bytes|KiB|MiB)( \([0-9,]+ bytes\))?)";
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(err_, found,
+                                  std::regex("about " + number + " are in another.* page, " + number +
+                                             " are there.*, and " + number + " are different")))
+        << err_;
+    const auto bytes_at = [&](std::size_t group) {
+      const std::string unit = found[group + 1];
+      return std::stod(found[group]) * (unit == "MiB" ? 1 << 20 : unit == "KiB" ? 1 << 10 : 1);
+    };
+    share = {{"shifted", bytes_at(1)}, {"re-tiled", bytes_at(4)}, {"different", bytes_at(7)}};
+    const auto most =
+        std::max_element(share.begin(), share.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    EXPECT_EQ(most->first, reason) << err_;
+  }
 }
 
 TEST_F(PackChips, FlagsWinOverTheManifest) {

@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "container/sharing/gear.h"
+#include "container/sharing/parallel.h"
 
 namespace fatctx::container::sharing {
 namespace {
 
-constexpr std::size_t kReadUnit = std::size_t{1} << 20;
+constexpr std::uint64_t kAnchorUnit = std::uint64_t{4} << 20;
 constexpr unsigned kFirstLog2 = 10;
 constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // the low bits of a rolling value depend on few bytes
 
@@ -43,28 +44,49 @@ void AnchorIndex::add(std::uint64_t rolling, std::uint64_t place) {
 
 bool constant(ByteView bytes) noexcept { return std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0; }
 
-Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t place) {
-  std::vector<std::byte> buffer;
+namespace {
+
+struct Anchor {
   std::uint64_t rolling = 0;
-  std::uint64_t last = 0;  // anchor
-  std::size_t kept = 0;    // of the bytes before, so that a whole window is there
-  for (std::uint64_t at = 0; at < bytes.size();) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kReadUnit, bytes.size() - at));
-    buffer.resize(kept + size);
-    FATCTX_TRY(bytes.read_at(at, std::span(buffer).subspan(kept)));
-    for (std::size_t i = kept; i < buffer.size(); ++i) {
-      rolling = roll(rolling, buffer[i]);
-      const std::uint64_t end = at + (i - kept) + 1;
-      const bool anchor = (rolling & kAnchorMask) == 0;
-      const bool forced = end - last >= kMaxAnchorGap;
-      if ((!anchor && !forced) || end < kGearWindow) continue;
-      const bool same = constant(ByteView(buffer).subspan(i + 1 - kGearWindow, kGearWindow));
-      if (!same) index.add(rolling, place + end);
-      if (!same || forced) last = end;
+  std::uint64_t end = 0;  // of its window, in the bytes
+};
+
+// Those whose windows end in the unit, which may begin in front of it.
+Status find_anchors(const RecordBytes& bytes, ByteRange unit, std::vector<Anchor>& anchors) {
+  anchors.clear();
+  const std::uint64_t from = unit.offset - std::min<std::uint64_t>(unit.offset, kGearWindow);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(unit.offset + unit.size - from));
+  FATCTX_TRY(bytes.read_at(from, buffer));
+  std::uint64_t rolling = 0;
+  std::uint64_t last = unit.offset;  // anchor
+  for (std::size_t i = 0; i < buffer.size(); ++i) {
+    rolling = roll(rolling, buffer[i]);
+    const std::uint64_t end = from + i + 1;
+    const bool anchor = (rolling & kAnchorMask) == 0;
+    const bool forced = end >= last + kMaxAnchorGap;
+    if ((!anchor && !forced) || end <= unit.offset || end < kGearWindow) continue;
+    const bool same = constant(ByteView(buffer).subspan(i + 1 - kGearWindow, kGearWindow));
+    if (!same) anchors.push_back({rolling, end});
+    if (!same || forced) last = end;
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t place, unsigned threads) {
+  std::vector<std::vector<Anchor>> found(threads);
+  for (std::uint64_t done = 0; done < bytes.size();) {
+    const std::uint64_t left = (bytes.size() - done + kAnchorUnit - 1) / kAnchorUnit;
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(threads, left));
+    FATCTX_TRY(for_each_index(threads, count, [&](std::size_t at) {
+      const std::uint64_t from = done + at * kAnchorUnit;
+      return find_anchors(bytes, {from, std::min(kAnchorUnit, bytes.size() - from)}, found[at]);
+    }));
+    for (std::size_t at = 0; at < count; ++at) {
+      for (const Anchor& anchor : found[at]) index.add(anchor.rolling, place + anchor.end);
     }
-    at += size;
-    kept = std::min(buffer.size(), kGearWindow);
-    std::memmove(buffer.data(), buffer.data() + buffer.size() - kept, kept);
+    done = std::min(bytes.size(), done + count * kAnchorUnit);
   }
   bytes.close();
   return Done{};

@@ -5,11 +5,10 @@
 #include <map>
 #include <utility>
 
-#include "container/codec.h"
 #include "container/disk_format.h"
-#include "container/recipe_format.h"
 #include "container/sharing/byte_runs.h"
 #include "container/sharing/content_scan.h"
+#include "container/sharing/parallel.h"
 #include "container/sharing/stored_bytes.h"
 
 namespace fatctx::container::sharing {
@@ -19,17 +18,6 @@ using Kind = RecipeStep::Kind;
 
 constexpr std::uint64_t kGivenLiteral = 256;         // a shorter one is hardly found again
 constexpr std::uint64_t kWorthASegment = kLeafSize;  // segments begin on multiples of that
-
-// A step before the sources of its recipe are known.
-struct Draft {
-  Kind kind = Kind::kLiteral;
-  std::uint64_t target = 0;
-  std::uint64_t size = 0;
-  std::uint32_t store = 0;
-  std::uint64_t source = 0;
-};
-
-std::uint64_t most_steps(std::uint64_t size) { return std::min(kMaxRecipeSteps, size / kBytesPerStep + kStepsOnTop); }
 
 // Runs and what lies between them.
 std::vector<Draft> drafts_of(const std::vector<ByteRun>& runs, std::uint64_t size) {
@@ -50,7 +38,8 @@ class Planner {
           const ByteSettings& settings)
       : records_(records), present_(present), settings_(settings), granule_(std::uint64_t{1} << settings.granule_log2) {
     plan_.records.resize(records.size());
-    store_sizes_.resize(present.size() + records.size());
+    stores_.sizes.resize(present.size() + records.size());
+    stores_.places = settings.places;
   }
 
   Result<BytePlan> run() {
@@ -65,21 +54,21 @@ class Planner {
 
  private:
   Status make_groups() {
-    std::vector<ContentScan> scans;
+    std::vector<ContentScan> scans(records_.size());
     std::vector<GroupInput> groups;
-    for (const RecordBytes* record : records_) {
-      FATCTX_ASSIGN(ContentScan scan, scan_content(*record, settings_.granule_log2, granule_hash));
-      scan.granules = std::vector<std::uint64_t>();  // nobody asks for them here
-      scans.push_back(std::move(scan));
-    }
+    FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t at) -> Status {
+      FATCTX_ASSIGN(scans[at], scan_content(*records_[at], settings_.granule_log2, granule_hash));
+      scans[at].granules = std::vector<std::uint64_t>();  // nobody asks for them here
+      return Done{};
+    }));
     for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i]->size(), &scans[i]});
     plan_.layout = layout_groups(groups);
     return Done{};
   }
 
   Status add_store(const RecordBytes& bytes, std::uint32_t number) {
-    store_sizes_[number] = bytes.size();
-    return stored_.add(bytes, number);
+    stores_.sizes[number] = bytes.size();
+    return stored_.add(bytes, number, settings_.threads);
   }
 
   Status plan_record(std::size_t index, bool is_base) {
@@ -105,9 +94,7 @@ class Planner {
     const std::uint64_t divisor = is_base ? settings_.min_base_saving_divisor : settings_.min_saving_divisor;
     const RecordBytes& bytes = *records_[index];
     ByteRecord& record = plan_.records[index];
-    RunFinder finder(stored_, settings_.min_copy_bytes);
-    FATCTX_ASSIGN(std::vector<ByteRun> runs, finder.find(bytes));
-    finder.close();
+    FATCTX_ASSIGN(std::vector<ByteRun> runs, find_runs(stored_, bytes, settings_.min_copy_bytes, settings_.threads));
     std::uint64_t found = 0;
     for (const ByteRun& run : runs) found += run.fill && is_base ? 0 : run.size;
     if (found * divisor < bytes.size()) return Done{};
@@ -211,66 +198,17 @@ class Planner {
     return true;
   }
 
-  static Status read_literals(const RecordBytes& bytes, const std::vector<Draft>& drafts,
-                              std::vector<std::byte>& literals) {
-    for (const Draft& draft : drafts) {
-      if (draft.kind != Kind::kLiteral) continue;
-      if (literals.size() > kMaxRecipeSize) break;  // no program can hold them
-      const std::size_t at = literals.size();
-      literals.resize(at + static_cast<std::size_t>(draft.size));
-      FATCTX_TRY(bytes.read_at(draft.target, std::span(literals).subspan(at)));
-    }
-    return Done{};
-  }
-
   // False if it is more than a program may be.
   Result<bool> encode(const std::vector<Draft>& drafts, std::uint32_t own_store, ByteRecord& record) {
-    std::vector<std::byte> literals;
-    FATCTX_TRY(read_literals(*records_[own_store - present_.size()], drafts, literals));
-    store_sizes_[own_store] = record.own_bytes;
-    record.sources.clear();
-    record.mappable_bytes = 0;
-    std::map<std::uint32_t, std::uint64_t> starts;  // of the stores that are read, when they lie one behind the other
-    for (const Draft& draft : drafts) {
-      if (draft.kind == Kind::kCopy) starts.emplace(draft.store, 0);
-    }
-    std::uint64_t end = 0;
-    for (auto& [store, start] : starts) {
-      start = end;
-      end += store_sizes_[store];
-      record.sources.push_back(store);
-    }
-    std::vector<RecipeStep> steps;
-    for (const Draft& draft : drafts) {
-      steps.push_back({draft.kind, draft.target, draft.size,
-                       draft.kind == Kind::kCopy ? starts.at(draft.store) + draft.source : draft.source});
-      if (draft.kind != Kind::kCopy || (draft.source - draft.target) % granule_ != 0) continue;
-      const std::uint64_t from = (draft.target + granule_ - 1) / granule_ * granule_;
-      const std::uint64_t to = (draft.target + draft.size) / granule_ * granule_;
-      record.mappable_bytes += to > from ? to - from : 0;
-    }
-    record.steps = static_cast<std::uint32_t>(steps.size());
-    record.program = encode_recipe(steps, literals);
-    if (record.program.size() > kMaxRecipeSize) return false;
-    std::vector<std::byte> frame;
-    FrameWriter writer(record.program.size());
-    const auto keep = [&](ByteView piece) -> Status {
-      frame.insert(frame.end(), piece.begin(), piece.end());
-      return Done{};
-    };
-    FATCTX_TRY(writer.write(record.program, keep));
-    FATCTX_TRY(writer.finish(keep));
-    const bool expands_within = record.program.size() <= frame.size() * kMaxExpansion + kExpansionSlack;
-    record.packed = frame.size() < record.program.size() && expands_within;
-    if (record.packed) record.program = std::move(frame);
-    return true;
+    stores_.sizes[own_store] = record.own_bytes;
+    return encode_drafts(*records_[own_store - present_.size()], drafts, stores_, granule_, record);
   }
 
   std::span<const RecordBytes* const> records_;
   std::span<const RecordBytes* const> present_;
   const ByteSettings& settings_;
   const std::uint64_t granule_;
-  std::vector<std::uint64_t> store_sizes_;
+  Stores stores_;
   std::deque<OwnBytes> owns_;  // addresses stay
   StoredBytes stored_;
   BytePlan plan_;

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "container/recipe.h"
 #include "container/sharing/layout_groups.h"
+#include "container/sharing/recipe_draft.h"
 #include "container/sharing/record_bytes.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
@@ -26,17 +26,9 @@ struct ByteSettings {
   std::uint64_t min_saving_divisor = 64;      // a record is left whole unless this part of it is saved
   std::uint64_t min_base_saving_divisor = 2;  // the same for the first of a layout group
   std::uint32_t max_sources = 64;             // of one recipe
-};
-
-struct ByteRecord {
-  bool recipe = false;                 // false: it is stored whole, and what follows says nothing but `own`
-  std::vector<std::byte> program;      // as it is stored
-  bool packed = false;                 // `program` is an lz4 frame
-  std::vector<std::uint32_t> sources;  // stores that it copies from, in the order of the recipe's sources
-  std::vector<ByteRange> own;          // of the record: what it stores itself, one behind the other; may be none
-  std::uint64_t own_bytes = 0;
-  std::uint32_t steps = 0;
-  std::uint64_t mappable_bytes = 0;  // whole granules of copies that lie in the file as in the record
+  unsigned threads = 1;                       // at least 1; changes nothing but the time
+  // Of each store, where its segment comes in the file; empty: present ones first, then records, as they are given.
+  std::vector<std::uint32_t> places = {};
 };
 
 struct BytePlan {
@@ -45,8 +37,8 @@ struct BytePlan {
 };
 
 // `present` are segments that are stored already, in the order of the file; they are read and never changed. A store is
-// an index in `present`, or their number + the index of the record whose own bytes are meant; the order of stores is
-// that of their segments in the file. No two records are equal, and none is empty.
+// an index in `present`, or their number + the index of the record whose own bytes are meant. No two records are equal,
+// and none is empty.
 //
 // Memory: 0.4 bytes for each stored one, 12 bytes a granule, 20 MiB, and the programs. Every source is closed when this
 // returns. Errors: those of reading.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "container/sharing/gear.h"
+#include "container/sharing/parallel.h"
 
 namespace fatctx::container::sharing {
 namespace {
@@ -20,11 +21,15 @@ constexpr std::uint64_t kLeastFill = 512;  // twice as many equal bytes are alwa
 
 }  // namespace
 
-Status StoredBytes::add(const RecordBytes& bytes, std::uint32_t number) {
+Status StoredBytes::add(const RecordBytes& bytes, std::uint32_t number, unsigned threads) {
   stores_.push_back({&bytes, number, end_});
-  FATCTX_TRY(add_anchors(anchors_, bytes, end_));
+  FATCTX_TRY(add_anchors(anchors_, bytes, end_, threads));
   end_ += bytes.size();
   return Done{};
+}
+
+const StoredBytes::Store& StoredBytes::store(std::uint32_t number) const noexcept {
+  return *std::find_if(stores_.begin(), stores_.end(), [&](const Store& store) { return store.number == number; });
 }
 
 const StoredBytes::Store& StoredBytes::store_before(std::uint64_t place) const noexcept {
@@ -35,9 +40,9 @@ const StoredBytes::Store& StoredBytes::store_before(std::uint64_t place) const n
 
 // The buffer holds `at` and the bytes behind it, and those in front of it that hashing has gone through without a stop.
 Status RunFinder::load(std::uint64_t at) {
-  const std::uint64_t from = at - std::min<std::uint64_t>(at, kMaxAnchorGap);
+  const std::uint64_t from = at - std::min<std::uint64_t>(at - unit_.offset, kMaxAnchorGap);
   if (at >= buffer_at_ && at < buffer_at_ + buffer_.size()) return Done{};
-  buffer_.resize(static_cast<std::size_t>(std::min(record_->size() - from, kReadUnit)));
+  buffer_.resize(static_cast<std::size_t>(std::min(unit_end() - from, kReadUnit)));
   buffer_at_ = from;
   return record_->read_at(from, buffer_);
 }
@@ -46,19 +51,19 @@ ByteView RunFinder::window(std::uint64_t end) const noexcept {
   return ByteView(buffer_).subspan(static_cast<std::size_t>(end - kGearWindow - buffer_at_), kGearWindow);
 }
 
-Result<std::vector<ByteRun>> RunFinder::find(const RecordBytes& record) {
-  record_ = &record;
+Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
+  unit_ = unit;
   buffer_.clear();
-  buffer_at_ = 0;
-  free_from_ = 0;
+  buffer_at_ = unit.offset;
+  free_from_ = unit.offset;
   last_copy_ = {};
   last_store_ = nullptr;
   runs_.clear();
-  std::uint64_t last = 0;                  // anchor, or end of a run
-  std::uint64_t at = 0;                    // the byte to be hashed next
-  std::uint64_t whole_from = kGearWindow;  // from here on the rolling value holds a whole window
+  std::uint64_t last = unit.offset;             // anchor, or end of a run
+  std::uint64_t at = unit.offset;               // the byte to be hashed next
+  std::uint64_t whole_from = at + kGearWindow;  // from here on the rolling value holds a whole window
   std::uint64_t rolling = 0;
-  while (at < record.size()) {
+  while (at < unit_end()) {
     FATCTX_TRY(load(at));
     const std::uint64_t stop = buffer_at_ + buffer_.size();
     bool found = false;
@@ -81,7 +86,7 @@ Result<std::vector<ByteRun>> RunFinder::find(const RecordBytes& record) {
     if (!found) continue;
     last = free_from_;
     // Hashing goes on where a window can end behind the run.
-    at = free_from_ - std::min<std::uint64_t>(free_from_, kGearWindow - 1);
+    at = free_from_ - std::min<std::uint64_t>(free_from_ - unit.offset, kGearWindow - 1);
     whole_from = at + kGearWindow;
     rolling = 0;
   }
@@ -111,8 +116,10 @@ Result<bool> RunFinder::take_fill(std::uint64_t end) {
     run.size += equal;
     if (equal < size) break;
   }
-  while (run.end() < record_->size()) {
-    FATCTX_ASSIGN(const ByteView behind, targets_.at(*record_, run.end()));
+  while (run.end() < unit_end()) {
+    FATCTX_ASSIGN(const ByteView held, targets_.at(*record_, run.end()));
+    const ByteView behind =
+        held.first(static_cast<std::size_t>(std::min<std::uint64_t>(held.size(), unit_end() - run.end())));
     const auto other = std::find_if(behind.begin(), behind.end(), [&](std::byte b) { return b != byte; });
     run.size += static_cast<std::uint64_t>(other - behind.begin());
     if (other != behind.end()) break;
@@ -166,7 +173,7 @@ Result<RunFinder::Candidate> RunFinder::longest_from(const StoredBytes::Store& s
 }
 
 Result<std::uint64_t> RunFinder::forward(const StoredBytes::Store& store, std::uint64_t source, std::uint64_t target) {
-  const std::uint64_t most = std::min(store.bytes->size() - source, record_->size() - target);
+  const std::uint64_t most = std::min(store.bytes->size() - source, unit_end() - target);
   std::uint64_t equal = 0;
   while (equal < most) {
     FATCTX_ASSIGN(const ByteView theirs, sources_.at(*store.bytes, source + equal));
@@ -175,7 +182,7 @@ Result<std::uint64_t> RunFinder::forward(const StoredBytes::Store& store, std::u
     equal += here;
     if (here < std::min(theirs.size(), ours.size())) break;
   }
-  return equal;
+  return std::min(equal, most);
 }
 
 // Bytes in front of both that are equal, up to the last run.
@@ -194,6 +201,83 @@ Result<std::uint64_t> RunFinder::backward(const StoredBytes::Store& store, std::
     if (here < size) break;
   }
   return equal;
+}
+
+// How far the run goes on, at most to `end` of the record.
+Result<std::uint64_t> RunFinder::equal_behind(const ByteRun& run, std::uint64_t end) {
+  unit_ = {run.target, end - run.target};
+  if (!run.fill) {
+    FATCTX_ASSIGN(const std::uint64_t behind, forward(stored_.store(run.store), run.source + run.size, run.end()));
+    return behind;
+  }
+  std::uint64_t equal = 0;
+  while (run.end() + equal < end) {
+    FATCTX_ASSIGN(const ByteView held, targets_.at(*record_, run.end() + equal));
+    if (held[0] != static_cast<std::byte>(run.source)) break;
+    ++equal;
+  }
+  return equal;
+}
+
+// How far the run reaches to the front, at most to `from`.
+Result<std::uint64_t> RunFinder::equal_before(const ByteRun& run, std::uint64_t from) {
+  free_from_ = from;
+  if (!run.fill) return backward(stored_.store(run.store), run.source, run.target);
+  std::uint64_t equal = 0;
+  while (run.target - equal > from) {
+    FATCTX_ASSIGN(const ByteView held, targets_.at(*record_, run.target - equal - 1));
+    if (held[0] != static_cast<std::byte>(run.source)) break;
+    ++equal;
+  }
+  return equal;
+}
+
+Status RunFinder::join(std::vector<ByteRun>& runs, std::vector<ByteRun> next, std::uint64_t seam) {
+  const std::uint64_t end = next.empty() ? record_->size() : next.front().target;
+  if (!runs.empty() && runs.back().end() == seam && end > seam) {
+    FATCTX_ASSIGN(const std::uint64_t behind, equal_behind(runs.back(), std::min(end, seam + kScanUnit)));
+    runs.back().size += behind;
+  }
+  if (!next.empty()) {
+    ByteRun& first = next.front();
+    const std::uint64_t from = runs.empty() ? 0 : runs.back().end();
+    if (first.target == seam && from < seam) {
+      FATCTX_ASSIGN(const std::uint64_t before, equal_before(first, from));
+      first.target -= before;
+      first.size += before;
+      if (!first.fill) first.source -= before;
+    }
+    if (!runs.empty() && runs.back().end() == first.target && runs.back().fill == first.fill) {
+      const ByteRun& last = runs.back();
+      const bool one = first.fill ? last.source == first.source
+                                  : last.store == first.store && last.source + last.size == first.source;
+      if (one) {
+        runs.back().size += first.size;
+        next.erase(next.begin());
+      }
+    }
+  }
+  runs.insert(runs.end(), next.begin(), next.end());
+  return Done{};
+}
+
+Result<std::vector<ByteRun>> find_runs(const StoredBytes& stored, const RecordBytes& record, std::uint64_t least,
+                                       unsigned threads) {
+  std::vector<std::vector<ByteRun>> found(static_cast<std::size_t>((record.size() + kScanUnit - 1) / kScanUnit));
+  FATCTX_TRY(for_each_index(threads, found.size(), [&](std::size_t index) -> Status {
+    const std::uint64_t from = index * kScanUnit;
+    RunFinder finder(stored, record, least);
+    FATCTX_ASSIGN(found[index], finder.find({from, std::min(kScanUnit, record.size() - from)}));
+    finder.close();
+    return Done{};
+  }));
+  RunFinder finder(stored, record, least);
+  std::vector<ByteRun> runs;
+  for (std::size_t index = 0; index < found.size(); ++index) {
+    FATCTX_TRY(finder.join(runs, std::move(found[index]), index * kScanUnit));
+  }
+  finder.close();
+  return runs;
 }
 
 }  // namespace fatctx::container::sharing

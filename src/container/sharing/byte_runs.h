@@ -27,11 +27,11 @@ struct ByteRun {
 
 // All that copies may read, and where its anchors are.
 //
-// Ownership: the bytes of stores outlive this. Threads: one at a time.
+// Ownership: the bytes of stores outlive this. Threads: const members from any number of threads.
 class StoredBytes {
  public:
   // Stores are numbered as they are added. Errors: those of reading.
-  [[nodiscard]] Status add(const RecordBytes& bytes, std::uint32_t number);
+  [[nodiscard]] Status add(const RecordBytes& bytes, std::uint32_t number, unsigned threads = 1);
 
   struct Store {
     const RecordBytes* bytes = nullptr;
@@ -39,6 +39,7 @@ class StoredBytes {
     std::uint64_t place = 0;  // of its first byte, when all stores lie one behind the other
   };
   [[nodiscard]] const AnchorIndex& anchors() const noexcept { return anchors_; }
+  [[nodiscard]] const Store& store(std::uint32_t number) const noexcept;
   // Requires: a store holds the byte in front of `place`.
   [[nodiscard]] const Store& store_before(std::uint64_t place) const noexcept;
 
@@ -48,15 +49,26 @@ class StoredBytes {
   std::uint64_t end_ = 0;
 };
 
-// What is found does not depend on the pieces in which bytes are read.
+// A record is looked at in units of this size, each by itself; a run that two of them hold is put together again.
+inline constexpr std::uint64_t kScanUnit = std::uint64_t{8} << 20;
+
+// The runs of a record: ascending and apart; none is shorter than `least`, which is at least 64. They do not depend on
+// the number of threads, nor on the pieces in which bytes are read.
 //
-// Memory: 17 MiB, and 40 bytes a run. Threads: one at a time.
+// Memory: 5 MiB a thread, and 40 bytes a run. Closes the sources that it reads. Errors: those of reading.
+[[nodiscard]] Result<std::vector<ByteRun>> find_runs(const StoredBytes& stored, const RecordBytes& record,
+                                                     std::uint64_t least, unsigned threads);
+
+// Threads: one at a time.
 class RunFinder {
  public:
-  RunFinder(const StoredBytes& stored, std::uint64_t least) : stored_(stored), least_(least) {}
+  RunFinder(const StoredBytes& stored, const RecordBytes& record, std::uint64_t least)
+      : stored_(stored), least_(least), record_(&record) {}
 
-  // Ascending and apart; none is shorter than `least`, which is at least 64. Errors: those of reading.
-  [[nodiscard]] Result<std::vector<ByteRun>> find(const RecordBytes& record);
+  // In one unit, without a look at what lies outside of it. Errors: those of reading.
+  [[nodiscard]] Result<std::vector<ByteRun>> find(ByteRange unit);
+  // What one unit ended with and what the next one began with, as if they had been one; then `next` behind `runs`.
+  [[nodiscard]] Status join(std::vector<ByteRun>& runs, std::vector<ByteRun> next, std::uint64_t seam);
   // Closes the sources that were read.
   void close() {
     targets_.close_all();
@@ -72,6 +84,8 @@ class RunFinder {
   };
   // Where hashing stands: it begins so far in front of a place that whole windows lie behind it.
   Status load(std::uint64_t at);
+  [[nodiscard]] Result<std::uint64_t> equal_behind(const ByteRun& run, std::uint64_t end);
+  [[nodiscard]] Result<std::uint64_t> equal_before(const ByteRun& run, std::uint64_t from);
   [[nodiscard]] Result<bool> take_copy(std::uint64_t end, std::uint64_t rolling);
   [[nodiscard]] Result<bool> take_fill(std::uint64_t end);
   [[nodiscard]] Result<Candidate> as_the_last_one(std::uint64_t at);
@@ -84,11 +98,14 @@ class RunFinder {
                                                std::uint64_t target);
   [[nodiscard]] ByteView window(std::uint64_t end) const noexcept;
 
+  [[nodiscard]] std::uint64_t unit_end() const noexcept { return unit_.offset + unit_.size; }
+
   const StoredBytes& stored_;
   const std::uint64_t least_;
   BlockCache targets_{16};
-  BlockCache sources_{240};
-  const RecordBytes* record_ = nullptr;
+  BlockCache sources_{48};
+  const RecordBytes* record_;
+  ByteRange unit_;
   std::vector<std::byte> buffer_;
   std::uint64_t buffer_at_ = 0;  // of its first byte, in the record
   std::uint64_t free_from_ = 0;  // nothing from here on belongs to a run

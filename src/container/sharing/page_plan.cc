@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "container/sharing/granule_store.h"
+#include "container/sharing/parallel.h"
+#include "container/sharing/window_scan.h"
 
 namespace fatctx::container::sharing {
 namespace {
@@ -74,6 +77,7 @@ class Planner {
       const std::uint64_t shared = records_[i].bytes->size() - record.own_bytes;
       record.shifted_bytes = common[i] > shared ? std::min(common[i] - shared, record.own_bytes) : 0;
     }
+    if (settings_.explain) FATCTX_TRY(find_reordered(plan));
     plan.layout = std::move(layout_);
     return plan;
   }
@@ -91,15 +95,19 @@ class Planner {
                                "with --sharing off",
                                total, granule_size_, kNoGranule - 1)};
     }
-    for (const RecordBytes* bytes : present_) {
-      FATCTX_ASSIGN(ContentScan found, scan_content(*bytes, settings_.granule_log2, settings_.hash));
-      present_granules_.push_back(std::move(found.granules));
-    }
-    for (const PageInput& record : records_) {
-      FATCTX_ASSIGN(ContentScan found, scan_content(*record.bytes, settings_.granule_log2, settings_.hash));
-      longest_ = std::max<std::uint64_t>(longest_, found.granules.size());
-      scans_.push_back(std::move(found));
-    }
+    present_granules_.resize(present_.size());
+    scans_.resize(records_.size());
+    FATCTX_TRY(for_each_index(settings_.threads, present_.size() + records_.size(), [&](std::size_t at) -> Status {
+      const bool is_present = at < present_.size();
+      const RecordBytes& bytes = is_present ? *present_[at] : *records_[at - present_.size()].bytes;
+      FATCTX_ASSIGN(ContentScan found, scan_content(bytes, settings_.granule_log2, settings_.hash));
+      if (is_present) {
+        present_granules_[at] = std::move(found.granules);
+      } else {
+        scans_[at - present_.size()] = std::move(found);
+      }
+      return Done{};
+    }));
     for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i].bytes->size(), &scans_[i]});
     layout_ = layout_groups(groups);
     for (ContentScan& found : scans_) found.chunks = std::vector<Chunk>();  // groups are made: give the memory back
@@ -119,6 +127,32 @@ class Planner {
       }
     }
     return common;
+  }
+
+  // By what share of the short stretches of a record the earlier ones have.
+  Status find_reordered(PagePlan& plan) const {
+    std::vector<std::vector<std::uint64_t>> windows(records_.size());
+    FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t at) -> Status {
+      FATCTX_ASSIGN(windows[at], scan_windows(*records_[at].bytes));
+      return Done{};
+    }));
+    std::unordered_set<std::uint64_t> earlier;
+    for (const LayoutGroup& group : layout_.groups) {
+      for (const std::size_t index : group.members) {
+        PageRecord& record = plan.records[index];
+        const std::uint64_t size = records_[index].bytes->size();
+        const std::vector<std::uint64_t>& own = windows[index];
+        const auto known = static_cast<std::uint64_t>(
+            std::count_if(own.begin(), own.end(), [&](std::uint64_t window) { return earlier.contains(window); }));
+        earlier.insert(own.begin(), own.end());
+        if (own.empty()) continue;
+        const std::uint64_t common = size / own.size() * known;
+        const std::uint64_t explained = size - record.own_bytes + record.shifted_bytes;
+        const std::uint64_t left = record.own_bytes - record.shifted_bytes;
+        record.reordered_bytes = common > explained ? std::min(common - explained, left) : 0;
+      }
+    }
+    return Done{};
   }
 
   Status plan_all(std::uint64_t least, bool verified) {
@@ -386,7 +420,6 @@ class Planner {
   const std::uint64_t granule_size_;
   std::vector<std::vector<std::uint64_t>> present_granules_;
   std::vector<ContentScan> scans_;
-  std::uint64_t longest_ = 0;  // granules of the longest record
   LayoutGroups layout_;
   GranuleStore store_{0};
   std::vector<std::vector<Run>> runs_;  // of each record, ascending by `at`

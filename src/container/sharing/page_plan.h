@@ -28,6 +28,8 @@ struct PageSettings {
   std::uint64_t min_saving_divisor = 64;  // a record is left whole unless this part of it is saved
   std::uint32_t max_pieces = 4096;        // a record that needs more stores its shortest runs again; at least 1
   std::uint64_t max_slices = 65536;       // of all records together; at least one for each
+  bool explain = false;                   // fill in `reordered_bytes`, which takes another pass over the records
+  unsigned threads = 1;                   // at least 1; changes nothing but the time
   GranuleHash hash = granule_hash;        // tests put collisions here
 };
 
@@ -48,6 +50,8 @@ struct PageRecord {
   // Of its own bytes, about how many lie in chunks of a record that was worked on before it: moved, or too few in a
   // row.
   std::uint64_t shifted_bytes = 0;
+  // Of the others, about how many stand in records that were worked on before it, in another order.
+  std::uint64_t reordered_bytes = 0;
 };
 
 struct PagePlan {

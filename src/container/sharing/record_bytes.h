@@ -9,7 +9,7 @@
 
 namespace fatctx::container::sharing {
 
-// Threads: one at a time.
+// Threads: every member from any number of threads.
 class RecordBytes {
  public:
   virtual ~RecordBytes() = default;
