@@ -11,7 +11,7 @@ source scripts/talk.sh
 source scripts/find_python.sh
 
 readonly PLACE=build/qnn/venv
-readonly STAMP=$PLACE/fatctx-requirements.sha256 LOG=build/qnn/pip.log
+readonly STAMP=$PLACE/fatctx-requirements.sha256 LOG=build/qnn/pip.log NEEDED_MB=7000
 
 INSTALL=yes
 for argument in "$@"; do
@@ -48,6 +48,8 @@ works() { "$PLACE/bin/python" -c 'import numpy, onnx, onnxruntime, onnxruntime_q
 
 say_licence
 [[ $(uname -s) == Linux && $(uname -m) == x86_64 ]] || skip "the compiler and its simulator are here for Linux on x86-64 only"
+free=$(df -Pm . | awk 'NR == 2 { print $4 }')
+((free >= NEEDED_MB)) || skip "not enough space: $free MB free, the package and what the tests compile take about $NEEDED_MB MB"
 wanted=$(wanted_stamp)
 if [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]] && works; then
   say "onnxruntime-qnn: there already"

@@ -90,6 +90,17 @@ def test_without_a_network_the_reason_is_a_skip(machine):
     assert not (machine.checkout / PLACE / "fatctx-requirements.sha256").exists()
 
 
+@pytest.mark.parametrize("megabytes, code", [(6_999, 5), (7_000, 0)])
+def test_a_full_disk_is_a_skip(machine, megabytes, code):
+    finished_environment(machine)
+    machine.free_megabytes(megabytes)
+
+    result = machine.run("scripts/qnn_setup.sh")
+
+    assert result.returncode == code
+    assert ("skipped: not enough space" in result.stdout) == (code == 5)
+
+
 @pytest.mark.parametrize("spoil", ["machine", "python"])
 def test_a_machine_that_cannot_run_it_is_told_so(machine, spoil):
     if spoil == "machine":
