@@ -6,6 +6,8 @@
 //         bad_reference (a record that the archive needs is missing or has other bytes now: it is named);
 //         checksum_mismatch, malformed, limit_exceeded, unsupported, codec (of what lies in the container); those of
 //         Container::check.
+// Memory of all of them: 8 MiB, the layout, the programs of recipes; of a compressed record (at most 1 GiB) that is
+//         needed, its bytes.
 #pragma once
 
 #include <cstdint>

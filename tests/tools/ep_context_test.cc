@@ -122,7 +122,9 @@ TEST_F(EpContext, ABinaryThatIsAMultiSocDlcBecomesItsEntries) {
   const auto found = records(context_model("m_qnn.bin", "v2:6:2.51.0:5.51.0:75,79:57,69:8,8:0"));
 
   ASSERT_TRUE(is_ok(found));
-  EXPECT_EQ(found.value().size(), 5U);
+  ASSERT_EQ(found.value().size(), 6U);
+  EXPECT_EQ(found.value()[2].record.name, "htp.cache.57.0");
+  EXPECT_EQ(found.value()[5].record.name, "dlc.layout");
 }
 
 TEST_F(EpContext, ABinaryOfOpenVinoIsOpaque) {
