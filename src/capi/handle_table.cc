@@ -62,6 +62,10 @@ std::string_view kind_name(Kind kind) noexcept {
       return "metrics";
     case Kind::kProfile:
       return "profile";
+    case Kind::kSharing:
+      return "sharing report";
+    case Kind::kImportedTensors:
+      return "set of imported tensors";
   }
   return "unknown";
 }

@@ -30,6 +30,8 @@ enum class Kind : std::uint8_t {
   kRecordLock,
   kMetrics,
   kProfile,
+  kSharing,
+  kImportedTensors,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

@@ -147,7 +147,9 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.prefetch.id = good.lock.id;
   turned.lock.id = good.metrics.id;
   turned.metrics.id = good.profile.id;
-  turned.profile.id = good.provider.id;
+  turned.profile.id = good.sharing.id;
+  turned.sharing.id = good.imported.id;
+  turned.imported.id = good.provider.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -160,7 +162,7 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
 TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
-    const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id},
+    const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
                           {id}, {id}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;

@@ -337,6 +337,43 @@ TEST(CNames, VersionsAreThoseOfTheLibrary) {
   EXPECT_STREQ(fatctx_format_version(), "0.1");
 }
 
+TEST(CNames, VersionsAreReadAndWrittenAsTexts) {
+  auto error = fresh_error();
+  fatctx_version version = {};
+  const auto text = [&] {
+    return text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+      return fatctx_version_text(&version, buffer, capacity, size, &error);
+    });
+  };
+  EXPECT_EQ(text(), "0.0");
+  ASSERT_EQ(fatctx_version_parse("v2.48.0.250130", &version, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(version.major, 2U);
+  EXPECT_EQ(version.minor, 48U);
+  EXPECT_EQ(version.patch, 0U);
+  EXPECT_EQ(version.build, 250'130U);
+  EXPECT_EQ(text(), "2.48.0.250130");
+  EXPECT_EQ(fatctx_version_parse("2.x", &version, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(version.build, 250'130U) << "a failed call writes nothing";
+}
+
+TEST(CNames, SizesOfTensorsAreThoseOfTheFormat) {
+  auto error = fresh_error();
+  const std::uint64_t shape[] = {3, 5};
+  const std::uint64_t huge[] = {UINT64_MAX, 3};
+  std::uint64_t size = 0;
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_F32, shape, 2, &size, &error), FATCTX_OK);
+  EXPECT_EQ(size, 60U);
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_I4, shape, 2, &size, &error), FATCTX_OK);
+  EXPECT_EQ(size, 8U);
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_F64, nullptr, 0, &size, &error), FATCTX_OK);
+  EXPECT_EQ(size, 8U);
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_F32, huge, 2, &size, &error), FATCTX_ERROR_LIMIT_EXCEEDED);
+  for (const std::uint32_t dtype : {0U, 16U, 65'537U, UINT32_MAX}) {  // 65,537 is float32 in sixteen bits
+    EXPECT_EQ(fatctx_tensor_size_bytes(dtype, shape, 2, &size, &error), FATCTX_ERROR_INVALID_ARGUMENT) << dtype;
+  }
+  EXPECT_EQ(size, 8U) << "a failed call writes nothing";
+}
+
 TEST(CNames, HashesOfBytesAndOfFilesAgree) {
   const TempDir folder;
   const Bytes bytes = support::pattern(100'000, 3);
