@@ -13,6 +13,7 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/checked.h"
+#include "fatctx/import_tensors.h"
 
 namespace fatctx::tools {
 
@@ -99,26 +100,6 @@ Result<PackTensor> tensor_of(const OnnxInitializer& initializer, std::uint64_t f
 }
 
 std::string shape_text(const PackTensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.shape, ", ")); }
-
-// Initializers may share bytes: tied weights do.
-void mark_aliases(std::vector<PackTensor>& tensors) {
-  std::vector<PackTensor*> order;
-  for (PackTensor& tensor : tensors) {
-    if (tensor.size_bytes != 0) order.push_back(&tensor);
-  }
-  std::sort(order.begin(), order.end(),
-            [](const auto* a, const auto* b) { return a->offset_in_blob < b->offset_in_blob; });
-  std::uint64_t run_end = 0;
-  PackTensor* previous = nullptr;
-  for (PackTensor* tensor : order) {
-    if (previous != nullptr && tensor->offset_in_blob < run_end) {
-      previous->alias = true;
-      tensor->alias = true;
-    }
-    run_end = std::max(run_end, tensor->offset_in_blob + tensor->size_bytes);
-    previous = tensor;
-  }
-}
 
 }  // namespace
 
