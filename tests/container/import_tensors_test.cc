@@ -56,7 +56,12 @@ INSTANTIATE_TEST_SUITE_P(Every, ImportersOf,
                                          importer("Safetensors", &tensors_from_safetensors, ErrorCode::kLimitExceeded)),
                          [](const auto& param) { return param.param.format; });
 
-PackTensor at(std::uint64_t offset, std::uint64_t size) { return {.offset_in_blob = offset, .size_bytes = size}; }
+PackTensor at(std::uint64_t offset, std::uint64_t size) {
+  PackTensor tensor;
+  tensor.offset_in_blob = offset;
+  tensor.size_bytes = size;
+  return tensor;
+}
 
 std::vector<bool> aliases_of(std::vector<PackTensor> tensors) {
   mark_aliases(tensors);
