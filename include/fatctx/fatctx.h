@@ -14,7 +14,8 @@
 // Structs:    one with `struct_size` has it set to sizeof by the caller (by the _init function where there is one). The
 //             library reads and writes no byte beyond it, so a program and a library of different age work together: a
 //             field that only one of them knows has its default. A field that the program sets and that the library
-//             does not know is unsupported. A struct_size below 8 is invalid_argument.
+//             does not know is unsupported, and so is a field `reserved` that is not 0. A struct_size below 8 is
+//             invalid_argument.
 // Texts in:   UTF-8, ended by NUL.
 // Texts out:  fatctx_text borrows from the handle that was asked, and is not ended by NUL. A function with `buffer`,
 //             `capacity` and `size` works like snprintf: it writes at most `capacity` bytes including a NUL, cut at the

@@ -215,6 +215,32 @@ TEST_F(CModel, OptionsOfANewerProgramAreFineUntilTheySayWhatTheLibraryDoesNotKno
   EXPECT_THAT(error.message, HasSubstr("older library"));
 }
 
+TEST_F(CModel, AReservedFieldThatIsSetIsOfANewerProgram) {
+  const auto refused = [&](std::int32_t code) {
+    EXPECT_EQ(code, FATCTX_ERROR_UNSUPPORTED);
+    EXPECT_THAT(error.message, HasSubstr("`reserved` of a struct to 7"));
+  };
+  const fatctx_container container = open();
+  fatctx_container other = {};
+  fatctx_open_options options;
+  fatctx_open_options_init(&options, sizeof options);
+  options.reserved = 7;
+  refused(fatctx_container_open(path.c_str(), &options, &other, &error));
+  fatctx_pack_options pack;
+  fatctx_pack_options_init(&pack, sizeof pack);
+  pack.reserved = 7;
+  fatctx_packer packer = {};
+  refused(fatctx_packer_create(&pack, &packer, &error));
+  auto verify = sized<fatctx_verify_options>();
+  verify.reserved = 7;
+  auto report = sized<fatctx_verify_report>();
+  refused(fatctx_container_verify(container, &verify, &report, &error));
+  options.struct_size = offsetof(fatctx_open_options, reserved);  // a program that does not have the field
+  EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &other, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(fatctx_container_close(other, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
 TEST_F(CModel, AStructOfSizeZeroIsRefusedWithAWord) {
   const fatctx_container container = open();
   fatctx_open_options options = {};
