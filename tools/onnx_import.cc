@@ -14,6 +14,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "fatctx/base/bytes.h"
+#include "fatctx/base/checked.h"
 
 namespace fatctx::tools {
 
@@ -213,13 +214,17 @@ Status for_every_tensor(onnx::ModelProto& model, const std::function<Status(onnx
   return Done{};
 }
 
-// Sets `key` of the external data, and takes away others of this name.
-void set_external(onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
+void remove_external(onnx::TensorProto& tensor, const std::string& key) {
   auto& entries = *tensor.mutable_external_data();
   for (int i = entries.size() - 1; i >= 0; --i) {
     if (entries.Get(i).key() == key) entries.DeleteSubrange(i, 1);
   }
-  auto& entry = *entries.Add();
+}
+
+// Sets `key` of the external data, and takes away others of this name.
+void set_external(onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
+  remove_external(tensor, key);
+  auto& entry = *tensor.mutable_external_data()->Add();
   entry.set_key(key);
   entry.set_value(value);
 }
@@ -228,14 +233,16 @@ void set_external(onnx::TensorProto& tensor, const std::string& key, const std::
 Status point_into(onnx::TensorProto& tensor, const std::string& file, const std::map<std::string, OnnxPlace>& places,
                   std::uint64_t& pointed) {
   if (!lies_outside(tensor)) return Done{};
-  FATCTX_ASSIGN(const OnnxExternal external, external_of(tensor));
+  FATCTX_ASSIGN(const OnnxInitializer initializer, initializer_of(tensor));
+  const OnnxExternal& external = *initializer.external;
   const auto place = places.find(external.location);
   if (place == places.end()) {
     return Error{ErrorCode::kNotFound, fmt::format("tensor \"{}\" lies in \"{}\", which is none of the weights there",
                                                    tensor.name(), external.location)};
   }
   const std::uint64_t whole = place->second.size_bytes;
-  const std::uint64_t size = external.size.value_or(whole - std::min(external.offset, whole));
+  const std::uint64_t to_the_end = whole - std::min(external.offset, whole);
+  const std::uint64_t size = external.size.value_or(size_bytes(initializer).value_or(to_the_end));
   if (!within({external.offset, size}, whole)) {
     return Error{ErrorCode::kMalformed, fmt::format("tensor \"{}\", {} bytes at {}, leaves the {} bytes of \"{}\"",
                                                     tensor.name(), size, external.offset, whole, external.location)};
@@ -243,11 +250,23 @@ Status point_into(onnx::TensorProto& tensor, const std::string& file, const std:
   set_external(tensor, "location", file);
   set_external(tensor, "offset", fmt::format("{}", place->second.file_offset + external.offset));
   set_external(tensor, "length", fmt::format("{}", size));
+  remove_external(tensor, "checksum");  // of the old file
   ++pointed;
   return Done{};
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer) {
+  if (initializer.bits == 0) return std::nullopt;
+  std::uint64_t bits = initializer.bits;
+  for (const std::uint64_t dim : initializer.shape) {
+    const auto product = checked_mul(bits, dim);
+    if (!product) return std::nullopt;
+    bits = *product;
+  }
+  return bits / 8 + (bits % 8 != 0 ? 1 : 0);
+}
 
 Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const std::string& file,
                                                const std::map<std::string, OnnxPlace>& places,

@@ -30,6 +30,9 @@ struct OnnxInitializer {
   std::optional<OnnxExternal> external;
 };
 
+// Bytes by type and shape; nothing if the type is not known or they do not fit 64 bits.
+[[nodiscard]] std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer);
+
 // An EPContext node: a graph that an execution provider has compiled.
 struct OnnxEpContext {
   std::string name;
@@ -66,7 +69,9 @@ struct OnnxPlace {
   std::uint64_t size_bytes = 0;
 };
 // Writes the model at `model_path` again to `output`, with every tensor that lies in a file of `places` (by location)
-// taken from `file` instead, at the place of its bytes there; all else stays. `file` is relative to the new model.
+// taken from `file` instead, at the place of its bytes there; all else stays, but for checksums of the old file. `file`
+// is relative to the new model. A tensor that does not say its size gets that of its type and shape, because it no
+// longer ends with its file.
 // Returns how many tensors were pointed there.
 // Errors: those of read_onnx; not_found (a location that is not in `places`), malformed (a tensor that leaves its
 //         place), io.

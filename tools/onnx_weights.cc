@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "fatctx/base/bytes.h"
-#include "fatctx/base/checked.h"
+#include "fatctx/import_tensors.h"
 
 namespace fatctx::tools {
 
@@ -53,22 +53,10 @@ Result<std::string> path_inside(const std::string& model_path, const std::string
   return path.string();
 }
 
-// Bytes of type and shape; nothing if the type is not known or they do not fit 64 bits.
-std::optional<std::uint64_t> size_of(const OnnxInitializer& initializer) {
-  if (initializer.bits == 0) return std::nullopt;
-  std::uint64_t bits = initializer.bits;
-  for (const std::uint64_t dim : initializer.shape) {
-    const auto product = checked_mul(bits, dim);
-    if (!product) return std::nullopt;
-    bits = *product;
-  }
-  return bits / 8 + (bits % 8 != 0 ? 1 : 0);
-}
-
 Result<PackTensor> tensor_of(const OnnxInitializer& initializer, std::uint64_t file_size,
                              std::vector<DescribedOption>& options) {
   const OnnxExternal& external = *initializer.external;
-  const auto known = size_of(initializer);
+  const auto known = size_bytes(initializer);
   const std::string shape = fmt::format("{} [{}]", initializer.type, fmt::join(initializer.shape, ", "));
   if (!known && !external.size) {
     return Error{ErrorCode::kUnsupported,
@@ -99,26 +87,6 @@ Result<PackTensor> tensor_of(const OnnxInitializer& initializer, std::uint64_t f
 }
 
 std::string shape_text(const PackTensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.shape, ", ")); }
-
-// Initializers may share bytes: tied weights do.
-void mark_aliases(std::vector<PackTensor>& tensors) {
-  std::vector<PackTensor*> order;
-  for (PackTensor& tensor : tensors) {
-    if (tensor.size_bytes != 0) order.push_back(&tensor);
-  }
-  std::sort(order.begin(), order.end(),
-            [](const auto* a, const auto* b) { return a->offset_in_blob < b->offset_in_blob; });
-  std::uint64_t run_end = 0;
-  PackTensor* previous = nullptr;
-  for (PackTensor* tensor : order) {
-    if (previous != nullptr && tensor->offset_in_blob < run_end) {
-      previous->alias = true;
-      tensor->alias = true;
-    }
-    run_end = std::max(run_end, tensor->offset_in_blob + tensor->size_bytes);
-    previous = tensor;
-  }
-}
 
 }  // namespace
 

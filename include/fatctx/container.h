@@ -156,6 +156,8 @@ class WeightView {
   [[nodiscard]] ByteView bytes() const& noexcept { return bytes_; }
   ByteView bytes() && = delete;
   [[nodiscard]] std::uint64_t offset_in_blob() const noexcept { return info_.offset_in_blob; }
+  // Shares bytes with another tensor on purpose.
+  [[nodiscard]] bool alias() const noexcept { return info_.alias; }
 
  private:
   std::shared_ptr<const void> keep_alive_;

@@ -14,7 +14,8 @@
 // Structs:    one with `struct_size` has it set to sizeof by the caller (by the _init function where there is one). The
 //             library reads and writes no byte beyond it, so a program and a library of different age work together: a
 //             field that only one of them knows has its default. A field that the program sets and that the library
-//             does not know is unsupported. A struct_size below 8 is invalid_argument.
+//             does not know is unsupported, and so is a field `reserved` that is not 0. A struct_size below 8 is
+//             invalid_argument.
 // Texts in:   UTF-8, ended by NUL.
 // Texts out:  fatctx_text borrows from the handle that was asked, and is not ended by NUL. A function with `buffer`,
 //             `capacity` and `size` works like snprintf: it writes at most `capacity` bytes including a NUL, cut at the
@@ -166,6 +167,12 @@ typedef struct fatctx_metrics {
 typedef struct fatctx_profile {
   uint64_t id;
 } fatctx_profile;
+typedef struct fatctx_sharing {
+  uint64_t id;
+} fatctx_sharing;
+typedef struct fatctx_imported_tensors {
+  uint64_t id;
+} fatctx_imported_tensors;
 
 // Read-only bytes of a record or of a tensor. `data` is valid until the handle is closed; copies of this struct are the
 // same handle. `data` is null for an empty record.
@@ -250,6 +257,16 @@ FATCTX_API uint32_t fatctx_verify_policy_from_name(const char* name);
 FATCTX_API uint32_t fatctx_file_mapping_from_name(const char* name);
 FATCTX_API uint32_t fatctx_profile_level_from_name(const char* name);
 FATCTX_API uint32_t fatctx_dtype_bits(uint32_t dtype);  // bits an element takes; 0 for a number that is not listed
+
+// Bytes that a tensor takes: row-major, without gaps, types below a byte rounded up to whole bytes. `shape` may be null
+// if `rank` is 0. Errors: invalid_argument (a type that is not listed), limit_exceeded (more bits than 64 bits count).
+FATCTX_API int32_t fatctx_tensor_size_bytes(uint32_t dtype, const uint64_t* shape, uint64_t rank, uint64_t* size_bytes,
+                                            fatctx_error* error);
+// Reads "2", "2.48", "2.48.0", "2.48.0.1"; a leading "v" is allowed. Errors: invalid_argument.
+FATCTX_API int32_t fatctx_version_parse(const char* text, fatctx_version* version, fatctx_error* error);
+// "2.48": trailing zero parts are left out. `version` is needed.
+FATCTX_API int32_t fatctx_version_text(const fatctx_version* version, char* buffer, size_t capacity, size_t* size,
+                                       fatctx_error* error);
 
 // XXH3-128 in canonical byte order, into 16 bytes at `hash`: tells accidents, not forgeries. `bytes` may be null if
 // `size` is 0. Errors of the second: not_found, io, not_regular_file, changed.
@@ -475,6 +492,9 @@ FATCTX_API int32_t fatctx_container_record(fatctx_container container, uint32_t 
                                            fatctx_error* error);
 FATCTX_API int32_t fatctx_container_find(fatctx_container container, const char* name, fatctx_record_info* record,
                                          fatctx_error* error);
+// What a record was built for, for people: "htp SM8650 soc 57 v75 vtcm 8". Errors: not_found.
+FATCTX_API int32_t fatctx_container_record_target(fatctx_container container, uint32_t record_id, char* buffer,
+                                                  size_t capacity, size_t* size, fatctx_error* error);
 
 // Ids of the records that lie on the same bytes as this one, without itself, ascending: the first `capacity` of them
 // into `ids`, and how many there are into `count`. `ids` may be null if `capacity` is 0. Errors: not_found.
@@ -495,12 +515,85 @@ FATCTX_API void fatctx_info_parts_init(fatctx_info_parts* parts, size_t struct_s
 FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
                                               size_t capacity, size_t* size, fatctx_error* error);
 
+// What records have in common: what is stored once, and what could be. A report of one moment, kept by a handle.
+
+// Reads and verifies every record that pages could be shared of: uncompressed, in a segment of its own. The others
+// count as they are stored. Memory: about 30 bytes for each 4 KiB. `progress` may be null.
+// Errors: checksum_mismatch, malformed, changed, truncated, io, cancelled, limit_exceeded (records that together are
+// more than 64 times as large as their file).
+FATCTX_API int32_t fatctx_container_sharing(fatctx_container container, fatctx_progress progress, void* user,
+                                            fatctx_sharing* sharing, fatctx_error* error);
+typedef struct fatctx_sharing_info {  // payload bytes, without padding, header and tables
+  uint32_t struct_size;
+  uint32_t record_count;
+  uint32_t layout_group_count;
+  uint32_t target_count;
+  uint64_t input_bytes;      // all records, each by itself
+  uint64_t off_bytes;        // equal records once
+  uint64_t stored_bytes;     // in this file
+  uint64_t pages_4k_bytes;   // with each different page of 4 KiB stored once: no sharing by pages can be smaller
+  uint64_t pages_16k_bytes;  // of 16 KiB
+  uint64_t pages_64k_bytes;  // of 64 KiB
+  uint64_t bytes_at_most;    // with each different content-defined chunk stored once: a bound of sharing at any offset
+} fatctx_sharing_info;
+FATCTX_API int32_t fatctx_sharing_describe(fatctx_sharing sharing, fatctx_sharing_info* info, fatctx_error* error);
+// Elements of an array have no struct_size: this struct never changes.
+typedef struct fatctx_shared_bytes {
+  uint32_t record_id;
+  uint32_t reserved;
+  uint64_t bytes;  // of the file, under both records
+} fatctx_shared_bytes;
+typedef struct fatctx_record_sharing {  // own, shared and repeated bytes are the stored bytes of the record
+  uint32_t struct_size;
+  uint32_t record_id;
+  uint64_t size_bytes;                     // logical
+  uint64_t own_bytes;                      // of the file, under this record only
+  uint64_t shared_bytes;                   // of the file, under other records too
+  uint64_t repeated_bytes;                 // taken again from where the record has taken them before
+  const fatctx_shared_bytes* shared_with;  // most bytes first; at most 16
+  uint32_t shared_with_count;
+  uint32_t sharer_count;    // all that share bytes with it
+  uint32_t pieces;          // slices of the file
+  uint32_t layout_group;    // index of its group; FATCTX_UNKNOWN: nothing looked at it
+  uint64_t composed_bytes;  // that a view of a recipe builds here, in whole pages; else 0
+} fatctx_record_sharing;
+// By index, in the order of the container's records. Lifetime: `shared_with` borrows from `sharing`.
+// Errors: not_found (index out of range); so for the two below.
+FATCTX_API int32_t fatctx_sharing_record(fatctx_sharing sharing, uint64_t index, fatctx_record_sharing* record,
+                                         fatctx_error* error);
+typedef struct fatctx_layout_group {  // records that are made of the same bytes, at whatever place in them
+  uint32_t struct_size;
+  uint32_t record_count;
+  const uint32_t* records;  // ids: the base first, then in the order in which pages are looked for
+  uint64_t size_bytes;      // logical, of all of them
+  uint64_t stored_bytes;    // of the file, under any of them
+  uint64_t distinct_bytes;  // in content-defined chunks, each counted once
+} fatctx_layout_group;
+// By index, most logical bytes first. Lifetime: `records` borrows from `sharing`.
+FATCTX_API int32_t fatctx_sharing_layout_group(fatctx_sharing sharing, uint64_t index, fatctx_layout_group* group,
+                                               fatctx_error* error);
+typedef struct fatctx_target_sharing {  // what one chip alone would hold
+  uint32_t struct_size;
+  uint32_t record_count;
+  fatctx_text target;       // as fatctx_container_record_target()
+  const uint32_t* records;  // ids, ascending
+  uint64_t alone_bytes;
+} fatctx_target_sharing;
+// By index, in the order of their first records. Lifetime: as above.
+FATCTX_API int32_t fatctx_sharing_target(fatctx_sharing sharing, uint64_t index, fatctx_target_sharing* target,
+                                         fatctx_error* error);
+FATCTX_API int32_t fatctx_sharing_close(fatctx_sharing sharing, fatctx_error* error);
+
 // Views of a record's bytes, checked by the open policy before they are handed out.
 // Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.
 FATCTX_API int32_t fatctx_container_acquire(fatctx_container container, uint32_t record_id, fatctx_view* view,
                                             fatctx_error* error);
 FATCTX_API int32_t fatctx_container_acquire_name(fatctx_container container, const char* name, fatctx_view* view,
                                                  fatctx_error* error);
+// How a view of the record comes to be (fatctx_access_path_name()), without making one. Errors: not_found, unsupported,
+// copy_not_allowed; of a recipe those of acquire, because its program is read.
+FATCTX_API int32_t fatctx_container_access_path(fatctx_container container, uint32_t record_id, uint32_t* access_path,
+                                                fatctx_error* error);
 // The tensors of a weight blob. Errors: as acquire; not_found if it has no table; malformed.
 FATCTX_API int32_t fatctx_container_tensors(fatctx_container container, uint32_t weights_id, fatctx_tensor_table* table,
                                             fatctx_error* error);
@@ -668,6 +761,8 @@ typedef struct fatctx_tensor_info {
   uint64_t rank;
   uint64_t offset_in_blob;
   uint64_t size_bytes;
+  uint32_t alias;  // shares bytes with another tensor on purpose
+  uint32_t reserved;
 } fatctx_tensor_info;
 // Lifetime: name, shape and strides borrow from `view`. Errors: invalid_argument if it is a view of a whole record.
 FATCTX_API int32_t fatctx_view_tensor(fatctx_view view, fatctx_tensor_info* tensor, fatctx_error* error);
@@ -1053,11 +1148,15 @@ typedef struct fatctx_pack_record {
   // An opaque record of up to 64 KiB lies among others; with this on an extent of its own, so that its pages can be
   // mapped.
   uint32_t own_extent;
-  uint32_t reserved;
+  uint32_t source_is_part;  // see source_offset; 0: all of the file
   // Where its parts begin and end, if it has no tensors: ascending by offset, inside the record, apart. Equal parts are
   // stored once, wherever they lie; they are not kept in the file.
   const fatctx_pack_range* ranges;
   uint64_t range_count;
+  // The part of the file at `source_path` that is the record, if `source_is_part` says so: `source_size` bytes from
+  // `source_offset`. Goes with none of tensors_from_..., whose offsets count from the first byte of the file.
+  uint64_t source_offset;
+  uint64_t source_size;
 } fatctx_pack_record;
 FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
 
@@ -1074,6 +1173,33 @@ typedef struct fatctx_pack_report {
   uint64_t shared_bytes;  // bytes of records that needed none of their own, equal records included
 } fatctx_pack_report;
 
+// Tensors of a file with weights, out of its index: never the tensors themselves. To be looked at, or to be put into a
+// fatctx_pack_record with the file as its source, which needs the tensors of the file and those of the caller in one
+// array; where those of the file will do, `tensors_from_...` of the record is shorter.
+// Errors: not_found, io, not_regular_file, truncated, bad_magic, unsupported, malformed, trailing_data, limit_exceeded;
+// each names tensor and byte.
+FATCTX_API int32_t fatctx_tensors_from_safetensors(const char* path, fatctx_imported_tensors* tensors,
+                                                   fatctx_error* error);
+FATCTX_API int32_t fatctx_tensors_from_gguf(const char* path, fatctx_imported_tensors* tensors, fatctx_error* error);
+FATCTX_API int32_t fatctx_tensors_from_irpa(const char* path, fatctx_imported_tensors* tensors, fatctx_error* error);
+typedef struct fatctx_imported_tensors_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Offsets count from the first byte of the file: they are offsets in a weight blob that holds the file as it is.
+  const fatctx_pack_tensor* tensors;
+  uint64_t tensor_count;
+  const fatctx_option* options;  // "tensor.NAME.type": what a tensor is that FATCTX_DTYPE_... cannot say
+  uint64_t option_count;
+  uint64_t file_size;
+  uint64_t data_offset;  // of the first tensor; of an .irpa archive 0
+  uint64_t data_size;    // from the first tensor to the last; of an .irpa archive the whole file
+  uint64_t splat_count;  // entries of an .irpa archive without bytes in the file, which are not among the tensors
+} fatctx_imported_tensors_info;
+// Lifetime: the arrays, and all that they point to, borrow from `tensors`.
+FATCTX_API int32_t fatctx_imported_tensors_describe(fatctx_imported_tensors tensors, fatctx_imported_tensors_info* info,
+                                                    fatctx_error* error);
+FATCTX_API int32_t fatctx_imported_tensors_close(fatctx_imported_tensors tensors, fatctx_error* error);
+
 // A packer works for one call at a time: a second one meanwhile (another thread, a callback) answers
 // operation_not_permitted.
 FATCTX_API int32_t fatctx_packer_create(const fatctx_pack_options* options, fatctx_packer* packer, fatctx_error* error);
@@ -1086,6 +1212,28 @@ FATCTX_API int32_t fatctx_packer_add(fatctx_packer packer, const fatctx_pack_rec
 //         commit_unknown.
 FATCTX_API int32_t fatctx_packer_publish(fatctx_packer packer, const char* path, fatctx_pack_report* report,
                                          fatctx_error* error);
+// What a record came to.
+typedef struct fatctx_packed_record {
+  uint32_t struct_size;
+  uint32_t id;
+  fatctx_text name;
+  uint64_t size_bytes;    // logical
+  uint64_t stored_bytes;  // its own bytes in the file
+  uint64_t shared_bytes;  // found in what another record stores, or stored once though it repeats in this one
+  // Of the stored bytes, about how many some other record holds too, but at another place of a granule, so that they
+  // cannot be mapped from there. Only with FATCTX_SHARING_PAGES.
+  uint64_t shifted_bytes;
+  uint64_t recipe_bytes;    // of the stored bytes, its program
+  uint64_t mappable_bytes;  // of a recipe: whole granules that lie in the file as in the record
+  uint32_t pieces;          // slices of the file that it is made of; 0 if it is a recipe
+  uint32_t recipe_steps;    // 0: it is no recipe
+  uint32_t sharing_order;   // its place among those that were looked at for equal bytes, from 1; 0: it was not
+  uint32_t reserved;
+} fatctx_packed_record;
+// A record of the last publish, by index below `record_count` of the report, in the order of ids; those that the packer
+// writes are among them. Lifetime: `name` until the next publish or close. Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_packer_record(fatctx_packer packer, uint64_t index, fatctx_packed_record* record,
+                                        fatctx_error* error);
 // A warning of the last publish. Lifetime: until the next publish or close. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error);
 FATCTX_API int32_t fatctx_packer_close(fatctx_packer packer, fatctx_error* error);

@@ -24,4 +24,8 @@ struct ImportedTensors {
   std::uint64_t file_size = 0;
 };
 
+// Sets the alias flag of every tensor that shares bytes with another one, as tied weights do: a tensor table refuses
+// tensors that overlap and do not say so. For importers of other formats; those here have done it.
+void mark_aliases(std::vector<PackTensor>& tensors);
+
 }  // namespace fatctx

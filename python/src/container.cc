@@ -10,6 +10,7 @@
 
 #include "errors.h"
 #include "fatctx/info.h"
+#include "held_buffer.h"
 #include "keywords.h"
 #include "memory.h"
 #include "model.h"
@@ -223,19 +224,39 @@ void bind_container_class(nb::module_& module) {
           "Reads the description. Raises Malformed, ChecksumMismatch, Io.")
       .def(
           "info_json",
-          [](const Container& self, bool graphs, bool options, bool sharing) {
+          [](const Container& self, bool graphs, bool options, bool sharing, nb::handle tensors_of) {
+            InfoParts parts{.graphs = graphs, .options = options, .sharing = sharing};
+            if (!tensors_of.is_none()) parts.tensors_of = find_record(self, tensors_of).id;
             return take(without_gil([&]() -> Result<std::string> {
               FATCTX_ASSIGN(const ContainerDescription description, self.describe());
-              return info_json(self, description, {.graphs = graphs, .options = options, .sharing = sharing});
+              return info_json(self, description, parts);
             }));
           },
           nb::kw_only(), nb::arg("graphs") = false, nb::arg("options") = false, nb::arg("sharing") = false,
-          nb::sig("def info_json(self, *, graphs: bool = False, options: bool = False, sharing: bool = False) -> str"),
+          nb::arg("tensors_of") = nb::none(),
+          nb::sig("def info_json(self, *, graphs: bool = False, options: bool = False, sharing: bool = False, "
+                  "tensors_of: int | str | None = None) -> str"),
           "File and records as JSON, schema \"fatctx.info/1\": what `fatctx info --json` prints.\n\n"
           "sharing: also what records share and could share, their layout groups, and what one chip alone would hold;\n"
-          "reads and verifies the payload. Releases the GIL. Raises what describe() raises; with sharing also "
-          "Changed,\n"
-          "Truncated and LimitExceeded.")
+          "reads and verifies the payload. tensors_of: also the tensors of a weight blob, by the blob's id or name.\n"
+          "Releases the GIL. Raises what describe() raises; with sharing also what measure_sharing() raises, with\n"
+          "tensors_of what tensors() raises.")
+      .def(
+          "same_bytes",
+          [](const Container& self, nb::handle record) {
+            return same_bytes_as(find_record(self, record), self.records());
+          },
+          nb::arg("record"), nb::sig("def same_bytes(self, record: int | str) -> list[int]"),
+          "Ids of the records that lie on the same bytes as this one, without itself. Raises NotFound.")
+      .def(
+          "access_path",
+          [](const Container& self, nb::handle record) {
+            const std::uint32_t id = find_record(self, record).id;
+            return to_str(access_path_name(take(without_gil([&] { return self.access_path_of(id); }))));
+          },
+          nb::arg("record"), nb::sig("def access_path(self, record: int | str) -> str"),
+          "How a view of the record comes to be (see RecordView.access_path), without making one.\n\n"
+          "Raises NotFound, Unsupported, CopyNotAllowed; for a recipe, whose program is read, what acquire() raises.")
       .def(
           "acquire",
           [](const Container& self, nb::handle record) { return acquire_record(self, find_record(self, record)); },
@@ -384,27 +405,6 @@ void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed) {
     throw nb::type_error(text.c_str());
   }
 }
-
-// A buffer of Python that may be given back on any thread, with or without the interpreter's lock.
-class HeldBuffer {
- public:
-  explicit HeldBuffer(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
-  }
-  ~HeldBuffer() {
-    if (Py_IsInitialized() == 0) return;  // the interpreter is gone, and the buffer with it
-    const nb::gil_scoped_acquire lock;
-    PyBuffer_Release(&buffer_);
-  }
-  HeldBuffer(const HeldBuffer&) = delete;
-  HeldBuffer& operator=(const HeldBuffer&) = delete;
-  [[nodiscard]] ByteView bytes() const noexcept {
-    return {static_cast<const std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
-  }
-
- private:
-  Py_buffer buffer_ = {};
-};
 
 FileWindow take_window(nb::dict& keywords) {
   return {.offset = take_keyword(keywords, "offset", std::uint64_t{0}, "an int that is not negative"),

@@ -4,14 +4,17 @@
 #include "container.h"
 #include "dlc.h"
 #include "errors.h"
+#include "facts.h"
 #include "fatctx/layout.h"
 #include "fatctx/version.h"
+#include "import_tensors.h"
 #include "memory.h"
 #include "model.h"
 #include "observe.h"
 #include "pack.h"
 #include "records.h"
 #include "select.h"
+#include "sharing.h"
 #include "views.h"
 
 NB_MODULE(_core, module) {
@@ -29,5 +32,8 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
   fatctx::python::bind_dlc(module);
+  fatctx::python::bind_import_tensors(module);
+  fatctx::python::bind_sharing(module);
+  fatctx::python::bind_facts(module);
   fatctx::python::bind_observe(module);
 }

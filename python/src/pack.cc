@@ -2,22 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "errors.h"
-#include "fatctx/import_gguf.h"
-#include "fatctx/import_irpa.h"
-#include "fatctx/import_safetensors.h"
 #include "fatctx/packer.h"
+#include "held_buffer.h"
 #include "progress.h"
 #include "records.h"
 
@@ -31,18 +30,21 @@ Sharing sharing_from(const std::string& word) {
   refuse_word("sharing", word, "off, pages, bytes");
 }
 
-// Bytes-like objects are copied, everything else is a path.
-PackSource source_from(nb::handle source) {
+// Bytes-like objects are copied, everything else is a path; `part` is (offset, size) in a file.
+PackSource source_from(nb::handle source, const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part) {
   PackSource result;
+  if (part) result.part = ByteRange{part->first, part->second};
   if (PyObject_CheckBuffer(source.ptr()) == 0) {
     result.path = path_from(source);
     return result;
   }
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(source.ptr(), &buffer, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  result.bytes.resize(static_cast<std::size_t>(buffer.len));
-  if (buffer.len > 0) std::memcpy(result.bytes.data(), buffer.buf, result.bytes.size());
-  PyBuffer_Release(&buffer);
+  if (part) {
+    raise_error(Error{ErrorCode::kInvalidArgument,
+                      "part goes with a path; of a bytes-like object take a memoryview: memoryview(source)[from:to]",
+                      {}});
+  }
+  const HeldBuffer held(source);
+  result.bytes.assign(held.bytes().begin(), held.bytes().end());
   return result;
 }
 
@@ -102,14 +104,15 @@ void bind_pack_record(nb::module_& module) {
              const std::string& api, const std::string& blob, bool generic, std::vector<std::string> weights,
              std::vector<PackTensor> tensors, std::string producer, std::string format, nb::handle options,
              std::vector<DescribedGraph> graphs, const std::string& codec, bool own_extent,
-             std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> ranges) {
+             std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> ranges,
+             const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part_of_source) {
             PackRecord record;
             record.type = known_word(record_type_from_name(type), "type", type,
                                      "context_binary, weight_blob, source_model, wrapper_model, opaque");
             record.codec = known_word(codec_from_name(codec), "codec", codec, "none, lz4");
             record.own_extent = own_extent;
             record.name = std::move(name);
-            record.source = source_from(source);
+            record.source = source_from(source, part_of_source);
             record.key = {.group = std::move(group),
                           .unit = std::move(unit),
                           .backend = std::move(backend),
@@ -141,7 +144,7 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{}, nb::arg("tensors") = nb::list(),
           nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
           nb::arg("graphs") = nb::list(), nb::arg("codec") = "none", nb::arg("own_extent") = false,
-          nb::arg("ranges") = nb::list(),
+          nb::arg("ranges") = nb::list(), nb::arg("source_part") = nb::none(),
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
@@ -149,7 +152,8 @@ void bind_pack_record(nb::module_& module) {
                   "tensors: typing.Sequence[PackTensor] = (), producer: str = '', format: str = '', "
                   "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
                   "graphs: typing.Sequence[DescribedGraph] = (), codec: str = 'none', "
-                  "own_extent: bool = False, ranges: typing.Sequence[tuple[str, int, int]] = ()) -> None"),
+                  "own_extent: bool = False, ranges: typing.Sequence[tuple[str, int, int]] = (), "
+                  "source_part: tuple[int, int] | None = None) -> None"),
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
           "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
@@ -157,7 +161,8 @@ void bind_pack_record(nb::module_& module) {
           "its\n"
           "pages can be mapped.\n"
           "`ranges` are (name, offset, size) of parts of a record without tensors, ascending and apart: equal parts\n"
-          "are stored once, wherever they lie.\n\n"
+          "are stored once, wherever they lie.\n"
+          "source_part=(offset, size) takes that part of the file at `source`.\n\n"
           "Raises InvalidArgument for an unknown type or a version that cannot be read.")
       .def_ro("name", &PackRecord::name)
       .def_prop_ro("codec", [](const PackRecord& self) { return to_str(codec_name(self.codec)); })
@@ -165,6 +170,30 @@ void bind_pack_record(nb::module_& module) {
       .def_ro("own_extent", &PackRecord::own_extent)
       .def("__repr__", [](const PackRecord& self) {
         return fmt::format("<fatctx.PackRecord {} {}>", record_type_name(self.type), quoted(self.name));
+      });
+}
+
+void bind_packed_record(nb::module_& module) {
+  nb::class_<PackedRecordReport>(module, "PackedRecord", "What a record came to when it was packed. Immutable.")
+      .def_ro("name", &PackedRecordReport::name)
+      .def_ro("id", &PackedRecordReport::id)
+      .def_ro("size_bytes", &PackedRecordReport::size_bytes, "Logical.")
+      .def_ro("stored_bytes", &PackedRecordReport::stored_bytes, "Its own bytes in the file.")
+      .def_ro("shared_bytes", &PackedRecordReport::shared_bytes,
+              "Found in what another record stores, or stored once though it repeats in this one.")
+      .def_ro("shifted_bytes", &PackedRecordReport::shifted_bytes,
+              "Of the stored bytes, about how many another record holds at another place of a granule, so that they\n"
+              "cannot be mapped from there. Only with sharing=\"pages\".")
+      .def_ro("pieces", &PackedRecordReport::pieces, "Slices of the file that it is made of; 0 for a recipe.")
+      .def_ro("recipe_steps", &PackedRecordReport::recipe_steps, "0: it is no recipe.")
+      .def_ro("recipe_bytes", &PackedRecordReport::recipe_bytes, "Of the stored bytes, its program.")
+      .def_ro("mappable_bytes", &PackedRecordReport::mappable_bytes,
+              "Of a recipe: whole granules that lie in the file as in the record.")
+      .def_ro("sharing_order", &PackedRecordReport::sharing_order,
+              "Its place among those that were looked at for equal bytes, from 1; 0: it was not looked at.")
+      .def("__repr__", [](const PackedRecordReport& self) {
+        return fmt::format("<fatctx.PackedRecord {} {}: {} bytes, {} stored, {} shared>", self.id, quoted(self.name),
+                           self.size_bytes, self.stored_bytes, self.shared_bytes);
       });
 }
 
@@ -181,6 +210,8 @@ void bind_pack_report(nb::module_& module) {
       .def_ro("record_count", &PackReport::record_count)
       .def_ro("shared_records", &PackReport::shared_records, "Records whose bytes another record already stored.")
       .def_ro("sealed", &PackReport::sealed)
+      .def_ro("records", &PackReport::records,
+              "What each record came to, by ascending id; those that the packer writes are among them.")
       .def_ro("warnings", &PackReport::warnings)
       .def("__repr__", [](const PackReport& self) {
         return fmt::format("<fatctx.PackReport {} records, {} bytes in, {} bytes stored, {} shared>", self.record_count,
@@ -193,39 +224,8 @@ void bind_pack_report(nb::module_& module) {
 void bind_pack(nb::module_& module) {
   bind_pack_tensor(module);
   bind_pack_record(module);
+  bind_packed_record(module);
   bind_pack_report(module);
-  module.def(
-      "tensors_from_irpa",
-      [](nb::handle path) {
-        const std::string text = path_from(path);
-        return take(without_gil([&] { return tensors_from_irpa(text); })).tensors;
-      },
-      nb::arg("path"), nb::sig("def tensors_from_irpa(path: str | os.PathLike) -> list[PackTensor]"),
-      "The tensors of an IREE parameter archive, for PackRecord. The archive knows sizes only: every tensor is\n"
-      "uint8 of shape [size]; set dtype and shape where you know better.\n\n"
-      "Raises FileNotFound, Io, Truncated, BadMagic, Unsupported, Malformed, LimitExceeded.");
-  // The tensors, and what a PackTensor cannot say of them.
-  const auto bind_importer = [&module](const char* name, auto importer, const char* signature, const char* doc) {
-    module.def(
-        name,
-        [importer](nb::handle path) {
-          const std::string text = path_from(path);
-          ImportedTensors imported = take(without_gil([&] { return importer(text); }));
-          return std::pair(std::move(imported.tensors), std::move(imported.options));
-        },
-        nb::arg("path"), nb::sig(signature), doc);
-  };
-  bind_importer(
-      "tensors_from_safetensors", &tensors_from_safetensors,
-      "def tensors_from_safetensors(path: str | os.PathLike) -> tuple[list[PackTensor], list[DescribedOption]]",
-      "The tensors of a safetensors file, and options for PackRecord that say what those are which a tensor\n"
-      "table cannot describe (8-bit floats, more than 8 dimensions): they are uint8 of shape [size].\n\n"
-      "Raises FileNotFound, Io, Truncated, Unsupported, Malformed, TrailingData, LimitExceeded.");
-  bind_importer("tensors_from_gguf", &tensors_from_gguf,
-                "def tensors_from_gguf(path: str | os.PathLike) -> tuple[list[PackTensor], list[DescribedOption]]",
-                "The tensors of a GGUF file, and options for PackRecord that say what those are which a tensor table\n"
-                "cannot describe (block-quantised ones): they are uint8 of shape [size].\n\n"
-                "Raises FileNotFound, Io, Truncated, BadMagic, Unsupported, Malformed, TrailingData, LimitExceeded.");
   module.def(
       "pack",
       [](nb::handle path, nb::iterable records, bool seal, bool overwrite, const std::string& sharing,
@@ -261,8 +261,9 @@ void bind_pack(nb::module_& module) {
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
       "sharing=\"pages\" stores equal runs of granules once, and max_pieces bounds what one record is made of then;\n"
-      "\"off\" stores only equal records once. `threads` look for what is shared, 0: as many as processors, at most "
-      "8.\n"
+      "\"bytes\" stores equal runs of bytes once, wherever they stand, and makes recipes of records; \"off\" stores\n"
+      "only equal records once. PackReport.records says what it came to. `threads` look for what is shared, 0: as many\n"
+      "as processors, at most 8.\n"
       "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
       "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");

@@ -215,6 +215,9 @@ void bind_weight_view(nb::module_& module) {
           "offset_in_blob", [](const BoundWeightView& self) { return self.view.offset_in_blob(); },
           "First byte, counted from the start of the weight blob.")
       .def_prop_ro(
+          "alias", [](const BoundWeightView& self) { return self.view.alias(); },
+          "True if it shares bytes with another tensor on purpose.")
+      .def_prop_ro(
           "address", [](const BoundWeightView& self) { return address_of(self.view.bytes()); },
           "Address of the first byte in this process; valid while the view lives.")
       .def(

@@ -118,6 +118,15 @@ Status check_struct_size(std::uint32_t struct_size) {
                fmt::format("struct_size is {}; set it to the sizeof of the struct before the call", struct_size)};
 }
 
+Status check_reserved(std::uint32_t reserved) {
+  if (reserved == 0) return Done{};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("the program sets the field `reserved` of a struct to {}, which means nothing to this library; "
+                  "use a newer library or leave the field at zero",
+                  reserved)};
+}
+
 Status check_unknown_tail(const void* given, std::size_t known, std::size_t struct_size) {
   if (struct_size <= known) return Done{};
   const std::span tail(static_cast<const unsigned char*>(given) + known, struct_size - known);

@@ -77,6 +77,8 @@ template <std::size_t Size>
 [[nodiscard]] std::size_t cut_at_character(std::string_view text, std::size_t room) noexcept;
 
 [[nodiscard]] Status check_struct_size(std::uint32_t struct_size);
+// A field that is reserved here may mean something to a newer program.
+[[nodiscard]] Status check_reserved(std::uint32_t reserved);
 [[nodiscard]] Status check_unknown_tail(const void* given, std::size_t known, std::size_t struct_size);
 
 // A struct that the program sets: fields its size does not reach keep their default in `known`.
@@ -87,6 +89,7 @@ template <typename Sized>
   FATCTX_TRY(check_struct_size(size));
   FATCTX_TRY(check_unknown_tail(given, sizeof(Sized), size));
   std::memcpy(&known, given, size < sizeof(Sized) ? size : sizeof(Sized));
+  if constexpr (requires { known.reserved; }) FATCTX_TRY(check_reserved(known.reserved));
   return Done{};
 }
 

@@ -174,6 +174,14 @@ int32_t fatctx_container_find(fatctx_container container, const char* name, fatc
   });
 }
 
+int32_t fatctx_container_record_target(fatctx_container container, uint32_t record_id, char* buffer, size_t capacity,
+                                       size_t* size, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const fatctx::RecordInfo found, object.container.record(record_id));
+    return put_text(fatctx::target_text(found.key), buffer, capacity, size);
+  });
+}
+
 int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_id, uint32_t* ids, uint64_t capacity,
                                     uint64_t* count, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
@@ -214,6 +222,16 @@ int32_t fatctx_container_acquire_name(fatctx_container container, const char* na
     FATCTX_ASSIGN(const auto object, find(container));
     FATCTX_TRY(not_null(name, "name"));
     return object->container.acquire(std::string_view(name));
+  });
+}
+
+int32_t fatctx_container_access_path(fatctx_container container, uint32_t record_id, uint32_t* access_path,
+                                     fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(access_path, "access_path"));
+    FATCTX_ASSIGN(const fatctx::AccessPath path, object.container.access_path_of(record_id));
+    *access_path = static_cast<std::uint32_t>(path);
+    return fatctx::Done{};
   });
 }
 

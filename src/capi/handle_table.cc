@@ -64,6 +64,10 @@ std::string_view kind_name(Kind kind) noexcept {
       return "profile";
     case Kind::kDlc:
       return "DLC";
+    case Kind::kSharing:
+      return "sharing report";
+    case Kind::kImportedTensors:
+      return "set of imported tensors";
   }
   return "unknown";
 }

@@ -31,6 +31,8 @@ enum class Kind : std::uint8_t {
   kMetrics,
   kProfile,
   kDlc,
+  kSharing,
+  kImportedTensors,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

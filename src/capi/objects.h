@@ -15,12 +15,14 @@
 #include "fatctx/container.h"
 #include "fatctx/device.h"
 #include "fatctx/file_mapping.h"
+#include "fatctx/import_tensors.h"
 #include "fatctx/memory.h"
 #include "fatctx/metrics.h"
 #include "fatctx/model.h"
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/sharing.h"
 #include "fatctx/stored_dlc.h"
 
 namespace fatctx::capi {
@@ -53,7 +55,23 @@ struct PackerObject {
   explicit PackerObject(PackOptions options) : packer(std::move(options)) {}
   std::mutex busy;  // never waited for
   Packer packer;
-  std::vector<std::string> warnings;
+  PackReport report;  // of the last publish
+};
+
+// A sharing report, with the arrays that its rows lend to C.
+struct SharingObject {
+  explicit SharingObject(SharingReport measured);
+  const SharingReport report;
+  std::vector<std::vector<fatctx_shared_bytes>> shared_with;  // one per record
+};
+
+// What an importer read, with the arrays that C puts into a fatctx_pack_record.
+struct ImportedTensorsObject {
+  explicit ImportedTensorsObject(ImportedTensors read, std::uint64_t splats = 0);
+  const ImportedTensors imported;
+  const std::uint64_t splat_count;
+  std::vector<fatctx_pack_tensor> tensors;
+  std::vector<fatctx_option> options;
 };
 
 // What a metrics handle stands for: everything, or one container as if it were everything.
@@ -101,6 +119,9 @@ struct Behind<fatctx_metrics> : BehindOf<const MetricsObject, Kind::kMetrics> {}
 template <>
 struct Behind<fatctx_profile> : BehindOf<const Profile, Kind::kProfile> {};
 template <>
+struct Behind<fatctx_sharing> : BehindOf<const SharingObject, Kind::kSharing> {};
+template <>
+struct Behind<fatctx_imported_tensors> : BehindOf<const ImportedTensorsObject, Kind::kImportedTensors> {};
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.

@@ -61,6 +61,12 @@ Result<ImportedTensors> tensors_of_file(const fatctx_pack_record& record) {
     return Error{ErrorCode::kInvalidArgument,
                  "more than one of tensors_from_irpa, tensors_from_safetensors and tensors_from_gguf is set"};
   }
+  if (record.source_is_part != 0) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "source_is_part is set, but the tensors that tensors_from_... reads have offsets in the whole file; take "
+        "all of the file, or give the tensors of the part"};
+  }
   FATCTX_TRY(not_null(record.source_path, irpa          ? "source_path, which tensors_from_irpa needs,"
                                           : safetensors ? "source_path, which tensors_from_safetensors needs,"
                                                         : "source_path, which tensors_from_gguf needs,"));
@@ -86,6 +92,14 @@ Result<std::vector<PackTensor>> tensors_in(const fatctx_pack_record& record, std
                       .alias = tensor.alias != 0});
   }
   return result;
+}
+
+// The part of the source file that the record is, if it is not all of it.
+Result<std::optional<ByteRange>> part_in(const fatctx_pack_record& record) {
+  if (record.source_is_part != 0) return std::optional(ByteRange{record.source_offset, record.source_size});
+  if (record.source_offset == 0 && record.source_size == 0) return std::optional<ByteRange>();
+  return Error{ErrorCode::kInvalidArgument,
+               "source_offset or source_size is set, but source_is_part is not: set it to take a part of the file"};
 }
 
 // "a,b" as words; "" as none. The packer complains about empty words and blanks.
@@ -142,7 +156,10 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   if (given.source_path != nullptr) {
     result.source.path = given.source_path;
     if (result.source.path.empty()) return Error{ErrorCode::kInvalidArgument, "source_path is empty"};
+    FATCTX_ASSIGN(result.source.part, part_in(given));
   } else {
+    FATCTX_ASSIGN(const auto no_part, part_in(given));
+    if (no_part) return Error{ErrorCode::kInvalidArgument, "source_is_part is set without a source_path"};
     FATCTX_ASSIGN(const ByteView bytes, bytes_in(given.bytes, given.size, "bytes"));
     result.source.bytes.assign(bytes.begin(), bytes.end());
   }
@@ -193,6 +210,22 @@ fatctx_pack_report report_out(const PackReport& report) noexcept {
   return out;
 }
 
+fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept {
+  fatctx_packed_record out = {};
+  out.id = record.id;
+  out.name = text_out(record.name);
+  out.size_bytes = record.size_bytes;
+  out.stored_bytes = record.stored_bytes;
+  out.shared_bytes = record.shared_bytes;
+  out.shifted_bytes = record.shifted_bytes;
+  out.recipe_bytes = record.recipe_bytes;
+  out.mappable_bytes = record.mappable_bytes;
+  out.pieces = record.pieces;
+  out.recipe_steps = record.recipe_steps;
+  out.sharing_order = record.sharing_order;
+  return out;
+}
+
 }  // namespace
 }  // namespace fatctx::capi
 
@@ -231,18 +264,26 @@ int32_t fatctx_packer_publish(fatctx_packer packer, const char* path, fatctx_pac
   return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
     if (report != nullptr) FATCTX_TRY(check_struct_size(report->struct_size));  // before the file is written
-    object.warnings.clear();
-    FATCTX_ASSIGN(fatctx::PackReport published, object.packer.publish(path));
-    if (report != nullptr) FATCTX_TRY(write_sized(report_out(published), report, "report"));
-    object.warnings = std::move(published.warnings);
+    object.report = {};
+    FATCTX_ASSIGN(object.report, object.packer.publish(path));
+    if (report != nullptr) FATCTX_TRY(write_sized(report_out(object.report), report, "report"));
     return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_packer_record(fatctx_packer packer, uint64_t index, fatctx_packed_record* record, fatctx_error* error) {
+  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(record, "record"));
+    FATCTX_ASSIGN(const fatctx::PackedRecordReport* const found,
+                  item_at(object.report.records, index, "packed record"));
+    return write_sized(packed_record_out(*found), record, "record");
   });
 }
 
 int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error) {
   return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(text, "text"));
-    FATCTX_ASSIGN(const std::string* const found, item_at(object.warnings, index, "warning"));
+    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.warnings, index, "warning"));
     *text = text_out(*found);
     return fatctx::Done{};
   });

@@ -18,6 +18,7 @@ fatctx_tensor_info tensor_out(const WeightView& tensor, const std::vector<std::u
   out.rank = tensor.shape().size();
   out.offset_in_blob = tensor.offset_in_blob();
   out.size_bytes = tensor.bytes().size();
+  out.alias = flag(tensor.alias());
   return out;
 }
 
@@ -93,6 +94,7 @@ int32_t fatctx_tensor_table_at(fatctx_tensor_table table, uint64_t index, fatctx
     filled.rank = found.shape.size();
     filled.offset_in_blob = found.offset_in_blob;
     filled.size_bytes = found.size_bytes;
+    filled.alias = flag(found.alias);
     return write_sized(filled, tensor, "tensor");
   });
 }

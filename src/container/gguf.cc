@@ -373,10 +373,7 @@ Result<ImportedIndex> read_gguf_index(const mapping::OsFile& file, std::uint64_t
 namespace fatctx {
 
 Result<ImportedTensors> tensors_from_gguf(const std::string& path) {
-  FATCTX_ASSIGN(const container::OpenedWeights opened, container::open_weights(path));
-  auto index = container::read_gguf_index(*opened.file, opened.size);
-  if (!index.ok()) return in_context(std::move(index).error(), path);
-  return container::as_pack_tensors(std::move(index).value(), opened.size, container::kFormat);
+  return container::import_tensors(path, &container::read_gguf_index, container::kFormat);
 }
 
 Result<PackRecord> weights_from_gguf(const std::string& path, const std::string& name) {

@@ -6,25 +6,11 @@
 #include <utility>
 
 #include "container/tensor_table_format.h"
+#include "fatctx/base/checked.h"
 #include "mapping/file_identity.h"
 
 namespace fatctx::container {
-
-Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind) {
-  std::vector<const ImportedTensor*> order;
-  order.reserve(tensors.size());
-  for (const ImportedTensor& tensor : tensors) order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return a->name != b->name ? a->name < b->name : a->range.offset < b->range.offset;
-  });
-  const auto twice =
-      std::adjacent_find(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
-  if (twice == order.end()) return Done{};
-  return Error{ErrorCode::kMalformed,
-               fmt::format("{}: tensor \"{}\" is there twice, at byte {} and at byte {}", file_kind, (*twice)->name,
-                           (*twice)->range.offset, twice[1]->range.offset),
-               {.file_offset = twice[1]->range.offset}};
-}
+namespace {
 
 ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, std::string_view owner) {
   ImportedTensors result;
@@ -52,6 +38,24 @@ ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, st
   return result;
 }
 
+}  // namespace
+
+Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind) {
+  std::vector<const ImportedTensor*> order;
+  order.reserve(tensors.size());
+  for (const ImportedTensor& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return a->name != b->name ? a->name < b->name : a->range.offset < b->range.offset;
+  });
+  const auto twice =
+      std::adjacent_find(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
+  if (twice == order.end()) return Done{};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("{}: tensor \"{}\" is there twice, at byte {} and at byte {}", file_kind, (*twice)->name,
+                           (*twice)->range.offset, twice[1]->range.offset),
+               {.file_offset = twice[1]->range.offset}};
+}
+
 Result<OpenedWeights> open_weights(const std::string& path) {
   auto opened = mapping::open_for_reading(path);
   if (!opened.ok()) return in_context(std::move(opened).error(), path);
@@ -60,6 +64,13 @@ Result<OpenedWeights> open_weights(const std::string& path) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
   }
   return OpenedWeights{std::move(opened).value(), identity.size};
+}
+
+Result<ImportedTensors> import_tensors(const std::string& path, ReadIndex read, std::string_view format) {
+  FATCTX_ASSIGN(const OpenedWeights opened, open_weights(path));
+  auto index = read(*opened.file, opened.size);
+  if (!index.ok()) return in_context(std::move(index).error(), path);
+  return as_pack_tensors(std::move(index).value(), opened.size, format);
 }
 
 PackRecord weight_record(const std::string& path, const std::string& name, std::string_view format,
@@ -75,3 +86,28 @@ PackRecord weight_record(const std::string& path, const std::string& name, std::
 }
 
 }  // namespace fatctx::container
+
+namespace fatctx {
+
+// Runs of overlapping ranges, sorted by offset: in a run of two or more every range overlaps another one.
+void mark_aliases(std::vector<PackTensor>& tensors) {
+  std::vector<PackTensor*> order;
+  for (PackTensor& tensor : tensors) {
+    if (tensor.size_bytes != 0) order.push_back(&tensor);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->offset_in_blob < b->offset_in_blob; });
+  std::uint64_t run_end = 0;
+  PackTensor* previous = nullptr;
+  for (PackTensor* tensor : order) {
+    if (previous != nullptr && tensor->offset_in_blob < run_end) {
+      previous->alias = true;
+      tensor->alias = true;
+    }
+    const auto end = checked_add(tensor->offset_in_blob, tensor->size_bytes);
+    run_end = std::max(run_end, end.value_or(UINT64_MAX));
+    previous = tensor;
+  }
+}
+
+}  // namespace fatctx

@@ -33,15 +33,18 @@ struct ImportedIndex {
 // Errors: malformed, naming the first name that is there twice. `file_kind` is what the message calls the file.
 [[nodiscard]] Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind);
 
-// `owner` is whose words the types are. Requires: what tensor_size_bytes() says of a tensor with a dtype is its size.
-[[nodiscard]] ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, std::string_view owner);
-
 struct OpenedWeights {
   std::unique_ptr<mapping::OsFile> file;
   std::uint64_t size = 0;
 };
 // Errors: not_found, io, not_regular_file; each names the path.
 [[nodiscard]] Result<OpenedWeights> open_weights(const std::string& path);
+
+using ReadIndex = Result<ImportedIndex> (*)(const mapping::OsFile& file, std::uint64_t file_size);
+// The file at `path` by the reader of its format, which is also whose words the types are. Requires: what
+// tensor_size_bytes() says of a tensor with a dtype is its size. Errors: those of open_weights() and of the reader,
+// naming the path.
+[[nodiscard]] Result<ImportedTensors> import_tensors(const std::string& path, ReadIndex read, std::string_view format);
 
 // The whole file at `path` as a weight blob with these tensors. `format` describes it.
 [[nodiscard]] PackRecord weight_record(const std::string& path, const std::string& name, std::string_view format,

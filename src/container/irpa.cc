@@ -11,6 +11,7 @@
 
 #include "container/copy_out.h"
 #include "container/disk_format.h"
+#include "container/import_tensors.h"
 #include "container/names.h"
 #include "fatctx/base/checked.h"
 #include "fatctx/base/little_endian.h"
@@ -124,27 +125,6 @@ Status check_unique(const std::vector<IrpaEntry>& entries) {
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return Done{};
   return Error{ErrorCode::kMalformed, fmt::format("parameter archive: entry \"{}\" is there twice", *twice)};
-}
-
-// Entries may share bytes on purpose. Runs of overlapping ranges, sorted by offset: in a run of two or more every
-// range overlaps another one.
-void mark_aliases(std::vector<PackTensor>& tensors) {
-  std::vector<PackTensor*> order;
-  for (PackTensor& tensor : tensors) {
-    if (tensor.size_bytes != 0) order.push_back(&tensor);
-  }
-  std::sort(order.begin(), order.end(),
-            [](const auto* a, const auto* b) { return a->offset_in_blob < b->offset_in_blob; });
-  std::uint64_t run_end = 0;
-  PackTensor* previous = nullptr;
-  for (PackTensor* tensor : order) {
-    if (previous != nullptr && tensor->offset_in_blob < run_end) {
-      previous->alias = true;
-      tensor->alias = true;
-    }
-    run_end = std::max(run_end, tensor->offset_in_blob + tensor->size_bytes);
-    previous = tensor;
-  }
 }
 
 }  // namespace
@@ -308,18 +288,12 @@ Result<std::vector<IrpaEntry>> read_irpa_index(const mapping::OsFile& file, std:
 namespace fatctx {
 
 Result<IrpaTensors> tensors_from_irpa(const std::string& path) {
-  auto opened = mapping::open_for_reading(path);
-  if (!opened.ok()) return in_context(std::move(opened).error(), path);
-  const mapping::OsFile& file = *opened.value();
-  FATCTX_ASSIGN(const mapping::FileIdentity identity, file.identity());
-  if (!identity.regular) {
-    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  }
-  auto entries = container::read_irpa_index(file, identity.size);
+  FATCTX_ASSIGN(const container::OpenedWeights opened, container::open_weights(path));
+  auto entries = container::read_irpa_index(*opened.file, opened.size);
   if (!entries.ok()) return in_context(std::move(entries).error(), path);
 
   IrpaTensors result;
-  result.file_size = identity.size;
+  result.file_size = opened.size;
   for (container::IrpaEntry& entry : entries.value()) {
     if (entry.splat) {
       ++result.splat_count;
@@ -332,7 +306,7 @@ Result<IrpaTensors> tensors_from_irpa(const std::string& path) {
                               .size_bytes = entry.range.size,
                               .alias = false});
   }
-  container::mark_aliases(result.tensors);
+  mark_aliases(result.tensors);
   return result;
 }
 

@@ -29,7 +29,13 @@ static const char* pack(const char* path, fatctx_error* error) {
   fatctx_pack_options options;
   fatctx_pack_record record;
   fatctx_pack_report report = {.struct_size = sizeof report};
+  fatctx_packed_record row = {.struct_size = sizeof row};
+  uint64_t tensor_bytes = 0;
   fatctx_packer packer;
+
+  if (fatctx_tensor_size_bytes(FATCTX_DTYPE_I8, shape, 2, &tensor_bytes, error) != FATCTX_OK || tensor_bytes != 8) {
+    return failed("tensor_size_bytes", error);
+  }
 
   fatctx_pack_options_init(&options, sizeof options);
   options.model_name = "c99";
@@ -59,6 +65,8 @@ static const char* pack(const char* path, fatctx_error* error) {
 
   if (fatctx_packer_publish(packer, path, &report, error) != FATCTX_OK) return failed("publish", error);
   if (report.record_count != 4 || strlen(report.uuid) != 36 || progress_calls == 0) return "the report is wrong";
+  if (fatctx_packer_record(packer, 0, &row, error) != FATCTX_OK) return failed("packer_record", error);
+  if (row.id != 1 || row.name.size != 6 || row.stored_bytes != 4) return "the row of the binary is wrong";
   if (fatctx_packer_close(packer, error) != FATCTX_OK) return failed("close", error);
   return NULL;
 }
@@ -70,6 +78,28 @@ static int32_t no_mapping(void* user, int descriptor, uint64_t offset, uint64_t 
 }
 
 static void no_unmap(void* user, const void* mapped, uint64_t size) { (void)user, (void)mapped, (void)size; }
+
+/* What the records have in common: nothing, but the numbers add up. */
+static const char* measure(fatctx_container container, fatctx_error* error) {
+  fatctx_sharing sharing;
+  fatctx_sharing_info info = {.struct_size = sizeof info};
+  fatctx_record_sharing record = {.struct_size = sizeof record};
+  uint64_t total = 0;
+  uint32_t way = FATCTX_UNKNOWN;
+  uint32_t i;
+
+  if (fatctx_container_sharing(container, NULL, NULL, &sharing, error) != FATCTX_OK) return failed("sharing", error);
+  if (fatctx_sharing_describe(sharing, &info, error) != FATCTX_OK) return failed("describe sharing", error);
+  for (i = 0; i < info.record_count; ++i) {
+    if (fatctx_sharing_record(sharing, i, &record, error) != FATCTX_OK) return failed("sharing of a record", error);
+    if (record.shared_bytes != 0 || record.shared_with_count != 0) return "a record shares what it should not";
+    total += record.own_bytes;
+  }
+  if (info.record_count != 4 || total != info.stored_bytes) return "the sharing is wrong";
+  if (fatctx_sharing_close(sharing, error) != FATCTX_OK) return failed("close sharing", error);
+  if (fatctx_container_access_path(container, 1, &way, error) != FATCTX_OK) return failed("access path", error);
+  return strcmp(fatctx_access_path_name(way), "copied") == 0 ? NULL : "the way to a view is wrong: nothing is mapped";
+}
 
 static void count_event(void* user, const fatctx_profile_event* event) { *(uint64_t*)user += event->ok; }
 
@@ -86,6 +116,7 @@ static const char* observe(const char* path, fatctx_error* error) {
   fatctx_metrics metrics;
   fatctx_container_metrics numbers = {.struct_size = sizeof numbers};
   fatctx_profile profile;
+  const char* wrong;
   uint64_t events = 0;
 
   fatctx_profile_options_init(&profile_options, sizeof profile_options);
@@ -101,6 +132,8 @@ static const char* observe(const char* path, fatctx_error* error) {
   if (fatctx_container_open(path, &options, &container, error) != FATCTX_OK) return failed("open", error);
   if (fatctx_mapping_provider_close(options.mapping_provider, error) != FATCTX_OK) return failed("close", error);
   if (fatctx_container_acquire_name(container, "weights", &view, error) != FATCTX_OK) return failed("acquire", error);
+  wrong = measure(container, error);
+  if (wrong != NULL) return wrong;
   if (fatctx_container_prefetch(container, 1, NULL, &prefetched, error) != FATCTX_OK) return failed("prefetch", error);
   if (fatctx_range_access_create(view, NULL, &access, error) != FATCTX_OK) return failed("range access", error);
   if (fatctx_view_close(view, error) != FATCTX_OK) return failed("close view", error);

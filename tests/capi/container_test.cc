@@ -48,6 +48,11 @@ TEST_F(CModel, RecordsAreThoseOfTheFile) {
   EXPECT_EQ(view_of(by_id.arch), "x86-64-v2");
   ASSERT_EQ(by_id.weight_count, 1U);
   EXPECT_EQ(by_id.weights[0], 5U);
+  EXPECT_EQ(text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+              return fatctx_container_record_target(container, by_id.id, buffer, capacity, size, &error);
+            }),
+            "cpu x86-64-v2");
+  EXPECT_EQ(fatctx_container_record_target(container, 99, nullptr, 0, nullptr, &error), FATCTX_ERROR_NOT_FOUND);
   EXPECT_EQ(by_id.size_bytes, 300U + 37U);
   ASSERT_EQ(fatctx_container_find(container, "cpu-aarch64", &by_name, &error), FATCTX_OK);
   EXPECT_EQ(view_of(by_name.features), "dotprod,i8mm");

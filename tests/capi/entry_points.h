@@ -12,6 +12,9 @@
 #include "capi/c_dlc.h"
 #include "capi/c_model.h"
 #include "mapping/unique_fd.h"
+#include "support/gguf_file.h"
+#include "support/irpa_file.h"
+#include "support/safetensors_file.h"
 
 namespace fatctx::capi::testing {
 
@@ -33,6 +36,8 @@ struct Handles {
   fatctx_dlc dlc = {};
   fatctx_container with_dlc = {};
   fatctx_view thin = {};  // of a thin DLC
+  fatctx_sharing sharing = {};
+  fatctx_imported_tensors imported = {};
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -85,6 +90,30 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_dlc_close(handles.dlc, nullptr);
   (void)fatctx_container_close(handles.with_dlc, nullptr);
   (void)fatctx_view_close(handles.thin, nullptr);
+  (void)fatctx_sharing_close(handles.sharing, nullptr);
+  (void)fatctx_imported_tensors_close(handles.imported, nullptr);
+}
+
+// Files with weights for the importers; written once, and not while memory fails.
+struct WeightFiles {
+  WeightFiles() {
+    support::write_file(safetensors,
+                        support::safetensors_file(R"({"a":{"dtype":"F8_E5M2","shape":[4],"data_offsets":[0,4]}})", 4));
+    support::GgufWriter blocks;
+    blocks.tensor("q", {512}, support::GgufWriter::kQ4K, 0, 288);
+    support::write_file(gguf, blocks.write());
+    support::IrpaWriter archive;
+    archive.data("first", 0, 64);
+    support::write_file(irpa, archive.write(64));
+  }
+  TempDir folder;
+  std::string safetensors = folder.file("w.safetensors");
+  std::string gguf = folder.file("w.gguf");
+  std::string irpa = folder.file("w.irpa");
+};
+inline const WeightFiles& weight_files() {
+  static const WeightFiles files;
+  return files;
 }
 
 inline Handles open_all(const std::string& path) {
@@ -130,6 +159,8 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_dlc_open(CDlc::get().dlc().c_str(), &handles.dlc, &error));
   ok(fatctx_container_open(CDlc::get().container().c_str(), nullptr, &handles.with_dlc, &error));
   ok(fatctx_container_thin_dlc_view(handles.with_dlc, nullptr, choice_of_57(), &handles.thin, nullptr, &error));
+  ok(fatctx_container_sharing(handles.container, nullptr, nullptr, &handles.sharing, &error));
+  ok(fatctx_tensors_from_safetensors(weight_files().safetensors.c_str(), &handles.imported, &error));
   return handles;
 }
 
@@ -201,6 +232,8 @@ class Call {
   [[nodiscard]] fatctx_dlc* dlc() { return out(made_.dlc); }
   [[nodiscard]] const char* dlc_path() const { return text(CDlc::get().dlc().c_str()); }
   [[nodiscard]] const fatctx_dlc_choice* choice() const { return given ? choice_of_57() : nullptr; }
+  [[nodiscard]] fatctx_sharing* sharing() { return out(made_.sharing); }
+  [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
 
   const Handles h;
   const bool given;
@@ -274,6 +307,20 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_error_text",
        [](Call& c) { return fatctx_error_text(c.given ? &c.error : nullptr, c.buffer(), Call::kCapacity, nullptr); },
        false},
+      {"fatctx_tensor_size_bytes",
+       [](Call& c) {
+         static const std::uint64_t shape[] = {2, 3};
+         return fatctx_tensor_size_bytes(FATCTX_DTYPE_F32, c.given ? shape : nullptr, 2, c.plain<std::uint64_t>(),
+                                         &c.error);
+       },
+       false},
+      {"fatctx_version_parse",
+       [](Call& c) { return fatctx_version_parse(c.text("2.48"), c.plain<fatctx_version>(), &c.error); }, false},
+      {"fatctx_version_text",
+       [](Call& c) {
+         return fatctx_version_text(c.plain<fatctx_version>(), c.buffer(), Call::kCapacity, nullptr, &c.error);
+       },
+       false},
       {"fatctx_content_hash", [](Call& c) { return fatctx_content_hash(c.text("abc"), 3, c.hash(), &c.error); }, false},
       {"fatctx_content_hash_of_file", [](Call& c) { return fatctx_content_hash_of_file(c.path(), c.hash(), &c.error); },
        false},
@@ -330,6 +377,25 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) {
          return fatctx_container_find(c.h.container, c.text("weights"), c.structure<fatctx_record_info>(), &c.error);
        }},
+      {"fatctx_container_record_target",
+       [](Call& c) {
+         return fatctx_container_record_target(c.h.container, 1, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
+      {"fatctx_container_access_path",
+       [](Call& c) { return fatctx_container_access_path(c.h.container, 1, c.plain<std::uint32_t>(), &c.error); }},
+      {"fatctx_container_sharing",
+       [](Call& c) { return fatctx_container_sharing(c.h.container, nullptr, nullptr, c.sharing(), &c.error); }},
+      {"fatctx_sharing_describe",
+       [](Call& c) { return fatctx_sharing_describe(c.h.sharing, c.structure<fatctx_sharing_info>(), &c.error); }},
+      {"fatctx_sharing_record",
+       [](Call& c) { return fatctx_sharing_record(c.h.sharing, 0, c.structure<fatctx_record_sharing>(), &c.error); }},
+      {"fatctx_sharing_layout_group",
+       [](Call& c) {
+         return fatctx_sharing_layout_group(c.h.sharing, 0, c.structure<fatctx_layout_group>(), &c.error);
+       }},
+      {"fatctx_sharing_target",
+       [](Call& c) { return fatctx_sharing_target(c.h.sharing, 0, c.structure<fatctx_target_sharing>(), &c.error); }},
+      {"fatctx_sharing_close", [](Call& c) { return fatctx_sharing_close(c.h.sharing, &c.error); }, true, FATCTX_OK},
       {"fatctx_container_info_json",
        [](Call& c) {
          return fatctx_container_info_json(c.h.container, c.given ? all_parts() : nullptr, c.buffer(), Call::kCapacity,
@@ -536,6 +602,23 @@ inline const std::vector<EntryPoint>& entry_points() {
                                     c.structure<fatctx_replay_report>(), &c.error);
        },
        false},
+      {"fatctx_tensors_from_safetensors",
+       [](Call& c) {
+         return fatctx_tensors_from_safetensors(c.text(weight_files().safetensors.c_str()), c.imported(), &c.error);
+       },
+       false},
+      {"fatctx_tensors_from_gguf",
+       [](Call& c) { return fatctx_tensors_from_gguf(c.text(weight_files().gguf.c_str()), c.imported(), &c.error); },
+       false},
+      {"fatctx_tensors_from_irpa",
+       [](Call& c) { return fatctx_tensors_from_irpa(c.text(weight_files().irpa.c_str()), c.imported(), &c.error); },
+       false},
+      {"fatctx_imported_tensors_describe",
+       [](Call& c) {
+         return fatctx_imported_tensors_describe(c.h.imported, c.structure<fatctx_imported_tensors_info>(), &c.error);
+       }},
+      {"fatctx_imported_tensors_close", [](Call& c) { return fatctx_imported_tensors_close(c.h.imported, &c.error); },
+       true, FATCTX_OK},
       {"fatctx_packer_create", [](Call& c) { return fatctx_packer_create(nullptr, c.packer(), &c.error); }, false},
       {"fatctx_packer_add",
        [](Call& c) { return fatctx_packer_add(c.h.packer, c.given ? second_record() : nullptr, &c.error); }},
@@ -543,6 +626,9 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) {
          return fatctx_packer_publish(c.h.packer, c.out_path(), c.structure<fatctx_pack_report>(), &c.error);
        }},
+      {"fatctx_packer_record",
+       [](Call& c) { return fatctx_packer_record(c.h.packer, 0, c.structure<fatctx_packed_record>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_packer_warning",
        [](Call& c) { return fatctx_packer_warning(c.h.packer, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},

@@ -151,9 +151,11 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.lock.id = good.metrics.id;
   turned.metrics.id = good.profile.id;
   turned.profile.id = good.dlc.id;
-  turned.dlc.id = good.provider.id;
+  turned.dlc.id = good.sharing.id;
   turned.with_dlc.id = good.view.id;
   turned.thin.id = good.with_dlc.id;
+  turned.sharing.id = good.imported.id;
+  turned.imported.id = good.provider.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -167,7 +169,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}};
+                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

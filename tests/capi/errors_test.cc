@@ -215,6 +215,27 @@ TEST_F(CModel, OptionsOfANewerProgramAreFineUntilTheySayWhatTheLibraryDoesNotKno
   EXPECT_THAT(error.message, HasSubstr("older library"));
 }
 
+TEST_F(CModel, AReservedFieldThatIsSetIsOfANewerProgram) {
+  const auto refused = [&](std::int32_t code) {
+    EXPECT_EQ(code, FATCTX_ERROR_UNSUPPORTED);
+    EXPECT_THAT(error.message, HasSubstr("`reserved` of a struct to 7"));
+  };
+  const fatctx_container container = open();
+  fatctx_container other = {};
+  fatctx_open_options options;
+  fatctx_open_options_init(&options, sizeof options);
+  options.reserved = 7;
+  refused(fatctx_container_open(path.c_str(), &options, &other, &error));
+  auto verify = sized<fatctx_verify_options>();
+  verify.reserved = 7;
+  auto report = sized<fatctx_verify_report>();
+  refused(fatctx_container_verify(container, &verify, &report, &error));
+  options.struct_size = offsetof(fatctx_open_options, reserved);  // a program that does not have the field
+  EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &other, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(fatctx_container_close(other, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
 TEST_F(CModel, AStructOfSizeZeroIsRefusedWithAWord) {
   const fatctx_container container = open();
   fatctx_open_options options = {};
@@ -335,6 +356,43 @@ TEST(CNames, VersionsAreThoseOfTheLibrary) {
   EXPECT_EQ(std::count(fatctx_library_version(), fatctx_library_version() + std::strlen(fatctx_library_version()), '.'),
             2);
   EXPECT_STREQ(fatctx_format_version(), "0.1");
+}
+
+TEST(CNames, VersionsAreReadAndWrittenAsTexts) {
+  auto error = fresh_error();
+  fatctx_version version = {};
+  const auto text = [&] {
+    return text_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+      return fatctx_version_text(&version, buffer, capacity, size, &error);
+    });
+  };
+  EXPECT_EQ(text(), "0.0");
+  ASSERT_EQ(fatctx_version_parse("v2.48.0.250130", &version, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(version.major, 2U);
+  EXPECT_EQ(version.minor, 48U);
+  EXPECT_EQ(version.patch, 0U);
+  EXPECT_EQ(version.build, 250'130U);
+  EXPECT_EQ(text(), "2.48.0.250130");
+  EXPECT_EQ(fatctx_version_parse("2.x", &version, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(version.build, 250'130U) << "a failed call writes nothing";
+}
+
+TEST(CNames, SizesOfTensorsAreThoseOfTheFormat) {
+  auto error = fresh_error();
+  const std::uint64_t shape[] = {3, 5};
+  const std::uint64_t huge[] = {UINT64_MAX, 3};
+  std::uint64_t size = 0;
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_F32, shape, 2, &size, &error), FATCTX_OK);
+  EXPECT_EQ(size, 60U);
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_I4, shape, 2, &size, &error), FATCTX_OK);
+  EXPECT_EQ(size, 8U);
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_F64, nullptr, 0, &size, &error), FATCTX_OK);
+  EXPECT_EQ(size, 8U);
+  EXPECT_EQ(fatctx_tensor_size_bytes(FATCTX_DTYPE_F32, huge, 2, &size, &error), FATCTX_ERROR_LIMIT_EXCEEDED);
+  for (const std::uint32_t dtype : {0U, 16U, 65'537U, UINT32_MAX}) {  // 65,537 is float32 in sixteen bits
+    EXPECT_EQ(fatctx_tensor_size_bytes(dtype, shape, 2, &size, &error), FATCTX_ERROR_INVALID_ARGUMENT) << dtype;
+  }
+  EXPECT_EQ(size, 8U) << "a failed call writes nothing";
 }
 
 TEST(CNames, HashesOfBytesAndOfFilesAgree) {

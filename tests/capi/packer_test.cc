@@ -151,6 +151,84 @@ TEST_F(CPacker, SharingByBytesMakesRecipesThatAreStreamed) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
+TEST_F(CPacker, EveryRecordSaysWhatItCameTo) {
+  const auto corpus = support::make_chip_corpus(1, {.tensors = 4});
+  for (const std::uint32_t sharing : {FATCTX_SHARING_PAGES, FATCTX_SHARING_BYTES}) {
+    auto options = sized<fatctx_pack_options>();
+    fatctx_pack_options_init(&options, sizeof options);
+    options.sharing = sharing;
+    options.overwrite = 1;
+    const fatctx_packer chips = create(&options);
+    auto row = sized<fatctx_packed_record>();
+    EXPECT_EQ(fatctx_packer_record(chips, 0, &row, &error), FATCTX_ERROR_NOT_FOUND) << "nothing was published yet";
+    const std::pair<const char*, const Bytes*> records[] = {
+        {"zero", &corpus.chips[0]}, {"one", &corpus.chips[1]}, {"two", &corpus.chips[2]}, {"twin", &corpus.chips[0]}};
+    for (const auto& [name, bytes] : records) {
+      auto record = opaque(name);
+      record.bytes = bytes->data();
+      record.size = bytes->size();
+      ASSERT_EQ(fatctx_packer_add(chips, &record, &error), FATCTX_OK) << text_of(error);
+    }
+    auto report = sized<fatctx_pack_report>();
+    ASSERT_EQ(fatctx_packer_publish(chips, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
+    std::uint64_t stored = 0;
+    std::uint64_t shared = 0;
+    std::uint32_t recipes = 0;
+    std::uint32_t pieces = 0;
+    std::uint64_t shifted = 0;
+    for (std::uint64_t i = 0; i < report.record_count; ++i) {
+      ASSERT_EQ(fatctx_packer_record(chips, i, &row, &error), FATCTX_OK) << text_of(error);
+      EXPECT_EQ(row.id, i + 1);
+      stored += row.stored_bytes;
+      shared += row.shared_bytes;
+      shifted += row.shifted_bytes;
+      pieces = std::max(pieces, row.pieces);
+      EXPECT_EQ(row.recipe_steps != 0, row.recipe_bytes != 0);
+      EXPECT_EQ(row.recipe_steps != 0, row.pieces == 0);
+      if (row.recipe_steps != 0) {
+        ++recipes;
+        EXPECT_GT(row.mappable_bytes, 0U);
+        EXPECT_LE(row.mappable_bytes, row.size_bytes);
+      }
+      EXPECT_EQ(row.sharing_order == 0, view_of(row.name) == "description") << view_of(row.name);
+    }
+    EXPECT_EQ(stored, report.stored_bytes);
+    EXPECT_EQ(shared, report.shared_bytes);
+    EXPECT_EQ(recipes != 0, sharing == FATCTX_SHARING_BYTES);
+    EXPECT_EQ(pieces > 1 && shifted > 0, sharing == FATCTX_SHARING_PAGES);
+    EXPECT_EQ(fatctx_packer_record(chips, report.record_count, &row, &error), FATCTX_ERROR_NOT_FOUND);
+    EXPECT_THAT(error.message, HasSubstr("there are 5"));
+    EXPECT_EQ(fatctx_packer_close(chips, &error), FATCTX_OK);
+  }
+}
+
+TEST_F(CPacker, APartOfAFileIsARecord) {
+  const std::string larger = folder.file("larger");
+  support::write_file(larger, support::pattern(9'000, 4));
+  auto record = opaque("part");
+  record.bytes = nullptr;
+  record.source_path = larger.c_str();
+  record.source_is_part = 1;
+  record.source_offset = 1'000;
+  record.source_size = 5'000;
+  ASSERT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), nullptr, &error), FATCTX_OK) << text_of(error);
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container.ok());
+  const auto view = container.value().acquire("part");
+  ASSERT_TRUE(view.ok());
+  const Bytes expected = support::pattern(9'000, 4);
+  EXPECT_TRUE(std::equal(view.value().bytes().begin(), view.value().bytes().end(), expected.begin() + 1'000,
+                         expected.begin() + 6'000));
+
+  const fatctx_packer beyond = create();
+  record.source_size = 8'001;
+  ASSERT_EQ(fatctx_packer_add(beyond, &record, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(fatctx_packer_publish(beyond, folder.file("none").c_str(), nullptr, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("larger"));
+  EXPECT_EQ(fatctx_packer_close(beyond, &error), FATCTX_OK);
+}
+
 TEST_F(CPacker, ProgressIsToldAndMayStopTheWork) {
   struct Seen {
     std::uint64_t calls = 0;
@@ -225,6 +303,13 @@ TEST_F(CPacker, BadRecordsAreRefusedAndChangeNothing) {
   refused("tensors_from_safetensors", [](fatctx_pack_record& r) { r.tensors_from_safetensors = 1; });
   refused("tensors_from_gguf", [](fatctx_pack_record& r) { r.tensors_from_gguf = 1; });
   refused("more than one of", [](fatctx_pack_record& r) { r.tensors_from_irpa = r.tensors_from_gguf = 1; });
+  refused("set it to take a part", [](fatctx_pack_record& r) { r.source_offset = 1; });
+  refused("set it to take a part", [](fatctx_pack_record& r) { r.source_size = 1; });
+  refused("without a source_path", [](fatctx_pack_record& r) { r.source_is_part = 1; });
+  refused("offsets in the whole file", [](fatctx_pack_record& r) {
+    r.source_path = "w.gguf";
+    r.tensors_from_gguf = r.source_is_part = 1;
+  });
   refused("feature word", [](fatctx_pack_record& r) { r.features = "a,,b"; });
   refused("struct_size", [](fatctx_pack_record& r) { r.struct_size = 4; });
   refused("name of a weight blob is null", [](fatctx_pack_record& r) {

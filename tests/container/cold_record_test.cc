@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "container/codec.h"
-#include "container/open.h"
-#include "container/record_stream.h"
-#include "container/verify.h"
+#include "container/opened_file.h"
 #include "support/hostile_file.h"
 #include "support/large_input.h"
 #include "support/memory_file.h"
@@ -41,37 +39,9 @@ PackRecord cold(const std::string& name, Bytes bytes, RecordType type = RecordTy
   return record;
 }
 
-struct Opened {
-  MemoryFile file;
-  OpenedToc toc;
-
-  [[nodiscard]] const RecordInfo& record(std::string_view name) const {
-    for (const RecordInfo& record : toc.toc.records) {
-      if (record.name == name) return record;
-    }
-    throw std::out_of_range("no such record");
-  }
-  [[nodiscard]] Result<Bytes> bytes_of(std::string_view name) const {
-    Bytes bytes;
-    FATCTX_TRY(stream_logical(file, toc.toc, record(name), [&](ByteView piece) -> Status {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-      return Done{};
-    }));
-    return bytes;
-  }
-};
-
-Opened open_bytes(Bytes bytes) {
-  Opened opened{MemoryFile(std::move(bytes)), {}};
-  auto toc = read_toc(opened.file, opened.file.size());
-  if (!toc.ok()) throw std::runtime_error(to_text(toc.error()));
-  opened.toc = std::move(toc).value();
-  return opened;
-}
-
 TEST(ColdRecord, ASourceModelIsStoredSmallerAndComesBackWhole) {
   const Bytes model = text(500'000, 1);
-  const Opened opened = open_bytes(support::packed_bytes({cold("model", model)}));
+  const Opened opened(support::packed_bytes({cold("model", model)}));
 
   const RecordInfo& record = opened.record("model");
 
@@ -93,12 +63,12 @@ TEST(ColdRecord, WhatDoesNotGetSmallerIsStoredAsItIs) {
 
   const Bytes asked = support::packed_bytes({cold("model", noise)});
 
-  EXPECT_EQ(open_bytes(asked).record("model").codec, Codec::kNone);
+  EXPECT_EQ(Opened(asked).record("model").codec, Codec::kNone);
   EXPECT_EQ(asked, support::packed_bytes({plain}));
 }
 
 TEST(ColdRecord, AnEmptyRecordHasNoCodec) {
-  const Opened opened = open_bytes(support::packed_bytes({cold("empty", {}, RecordType::kOpaque)}));
+  const Opened opened(support::packed_bytes({cold("empty", {}, RecordType::kOpaque)}));
   EXPECT_EQ(opened.record("empty").codec, Codec::kNone);
   EXPECT_EQ(opened.bytes_of("empty").value(), Bytes{});
 }
@@ -109,7 +79,7 @@ TEST(ColdRecord, LargeAndSmallOnesOfEveryColdTypeShareAFileWithPlainOnes) {
   records.push_back(cold("log 2", text(150'000, 4), RecordType::kOpaque));
   records.push_back(cold("huge log", text(12'000'000, 5), RecordType::kOpaque));
   records.push_back(cold("model", text(5'000, 6)));
-  const Opened opened = open_bytes(support::packed_bytes(records));
+  const Opened opened(support::packed_bytes(records));
 
   for (const PackRecord& record : records) {
     EXPECT_EQ(opened.bytes_of(record.name).value(), record.source.bytes) << record.name;
@@ -139,7 +109,7 @@ TEST(ColdRecord, EqualOnesAreStoredOnceAndOneStoredOtherwiseIsNotConfusedWithThe
   const Bytes model = text(200'000, 9);
   PackRecord plain = cold("plain", model);
   plain.codec = Codec::kNone;
-  const Opened opened = open_bytes(support::packed_bytes({cold("a", model), cold("b", model), plain}));
+  const Opened opened(support::packed_bytes({cold("a", model), cold("b", model), plain}));
 
   EXPECT_EQ(opened.record("a").file_offset, opened.record("b").file_offset);
   EXPECT_NE(opened.record("a").file_offset, opened.record("plain").file_offset);
@@ -151,7 +121,7 @@ TEST(ColdRecord, AnIncompressibleOneIsSharedWithAnEqualPlainOne) {
   const Bytes noise = support::pattern(100'000, 10);
   PackRecord plain = cold("plain", noise);
   plain.codec = Codec::kNone;
-  const Opened opened = open_bytes(support::packed_bytes({cold("asked", noise), plain}));
+  const Opened opened(support::packed_bytes({cold("asked", noise), plain}));
   EXPECT_EQ(opened.record("asked").file_offset, opened.record("plain").file_offset);
 }
 
@@ -169,7 +139,7 @@ TEST(ColdRecord, TypesThatAreMappedAreRefused) {
 }
 
 TEST(ColdRecord, ItHasNoViewAndTheErrorSaysHowToReadIt) {
-  const Opened opened = open_bytes(support::packed_bytes({cold("model", text(9'000, 12))}));
+  const Opened opened(support::packed_bytes({cold("model", text(9'000, 12))}));
   const RecordInfo& record = opened.record("model");
 
   const auto status = check_supported(record, opened.toc.toc.forms[opened.toc.toc.index_of(record)]);
@@ -226,7 +196,7 @@ TEST(ColdRecord, OneAboveTheLimitIsStoredAsItIsWithAWarning) {
 struct Sample {
   Bytes model = text(400'000, 20);
   Bytes file = support::packed_bytes({cold("model", model)});
-  RecordInfo record = open_bytes(file).record("model");
+  RecordInfo record = Opened(file).record("model");
   [[nodiscard]] std::size_t at() const { return static_cast<std::size_t>(record.file_offset); }
 };
 
@@ -239,7 +209,7 @@ VerifyReport verified(const Opened& opened) {
 TEST(ColdRecord, DamageIsFoundBeforeAnythingIsDecompressedAndNamedWithItsRange) {
   Sample sample;
   sample.file[sample.at() + 70'000] ^= std::byte{1};  // in the second leaf of the frame
-  const Opened opened = open_bytes(sample.file);
+  const Opened opened(sample.file);
   std::size_t handed_on = 0;
 
   const auto status =
@@ -250,7 +220,7 @@ TEST(ColdRecord, DamageIsFoundBeforeAnythingIsDecompressedAndNamedWithItsRange) 
         return Done{};
       });
   const VerifyReport whole = verified(opened);
-  const auto one = verify_record(opened.file, opened.toc.header, opened.toc.toc, opened.record("model"), {});
+  const auto one = opened.verify_one("model");
 
   ASSERT_GT(sample.record.stored_bytes, 70'000U);
   ASSERT_TRUE(fails_with(status, ErrorCode::kChecksumMismatch, "F26"));
@@ -322,11 +292,11 @@ TEST(ColdRecord, EveryLieInAFrameWithRightChecksumsIsFoundByStreamAndByVerify) {
     SCOPED_TRACE(lie.name);
     HostileFile hostile(sample.file);
     lie.damage(hostile, sample);
-    const Opened opened = open_bytes(hostile.bytes());
+    const Opened opened(hostile.bytes());
 
     const auto bytes = opened.bytes_of("model");
     const VerifyReport whole = verified(opened);
-    const auto one = verify_record(opened.file, opened.toc.header, opened.toc.toc, opened.record("model"), {});
+    const auto one = opened.verify_one("model");
 
     ASSERT_TRUE(fails_with(bytes, lie.code, lie.rule));
     ASSERT_TRUE(bytes.error().where.file_offset.has_value());
@@ -348,7 +318,7 @@ TEST(ColdRecord, AnEmptyRecordThatClaimsACodecOrAnotherHashIsFoundByStreamAndByV
     auto& record = hostile.record(RecordType::kOpaque);
     if (coded) record.codec = kCodecLz4Frame;
     if (!coded) record.logical_hash[0] ^= std::byte{1};
-    const Opened opened = open_bytes(hostile.bytes());
+    const Opened opened(hostile.bytes());
     const ErrorCode code = coded ? ErrorCode::kCodec : ErrorCode::kChecksumMismatch;
     const std::string_view rule = coded ? "F41" : "F37";
 
@@ -370,13 +340,13 @@ TEST(ColdRecord, AClaimOfAGibibyteIsRefusedBeforeMemoryIsTaken) {
 
 TEST(ColdRecord, EveryReadErrorOfAStreamIsHandedOn) {
   const Sample sample;
-  Opened opened = open_bytes(sample.file);
+  Opened opened(sample.file);
   const std::uint64_t start = opened.file.calls(support::FileCall::kRead);
   ASSERT_TRUE(is_ok(opened.bytes_of("model")));
   const std::uint64_t reads = opened.file.calls(support::FileCall::kRead) - start;
   ASSERT_GE(reads, 2U);
   for (std::uint64_t nth = 0; nth < reads; ++nth) {
-    Opened failing = open_bytes(sample.file);
+    Opened failing(sample.file);
     failing.file.fail(support::FileCall::kRead, failing.file.calls(support::FileCall::kRead) + nth, false);
     EXPECT_TRUE(fails_with(failing.bytes_of("model"), ErrorCode::kIo)) << nth;
   }
@@ -385,7 +355,7 @@ TEST(ColdRecord, EveryReadErrorOfAStreamIsHandedOn) {
 TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
   HostileFile hostile(support::unsealed_sample());
   const auto plain_record = hostile.record(RecordType::kDescription);
-  const Opened plain = open_bytes(support::unsealed_sample());
+  const Opened plain(support::unsealed_sample());
   const RecordInfo& info = plain.record("description");
   const Bytes payload = plain.bytes_of("description").value();
   Bytes frame;
@@ -406,7 +376,7 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
   record.logical_size = payload.size();
   record.logical_hash = plain_record.logical_hash;
 
-  const Opened opened = open_bytes(hostile.bytes());
+  const Opened opened(hostile.bytes());
 
   const auto bytes = read_metadata_record(opened.file, opened.toc.toc, opened.record("description"));
   ASSERT_TRUE(is_ok(bytes));
@@ -416,14 +386,14 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
 }
 
 TEST(RecordStream, AnEmptyRecordHasTheHashOfNothing) {
-  const Opened good = open_bytes(support::packed_bytes(support::mixed_records()));
+  const Opened good(support::packed_bytes(support::mixed_records()));
   EXPECT_TRUE(is_ok(good.bytes_of("empty")));
 
   HostileFile hostile(support::packed_bytes(support::mixed_records()));
   for (RecordEntry& record : hostile.records) {
     if (record.slice_count == 0) record.logical_hash[3] ^= std::byte{1};
   }
-  const Opened opened = open_bytes(hostile.bytes());
+  const Opened opened(hostile.bytes());
 
   EXPECT_TRUE(fails_with(opened.bytes_of("empty"), ErrorCode::kChecksumMismatch, "F37"));
 }

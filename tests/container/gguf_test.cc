@@ -337,19 +337,5 @@ TEST(Gguf, WhatATensorTableHasNotIsBytesAndDescribed) {
   EXPECT_EQ(record.value().description.options[0].owner, "gguf");
 }
 
-TEST(Gguf, ErrorsNameTheFile) {
-  const TempDir folder;
-  const std::string path = folder.file("m.gguf");
-  support::write_file(path, Bytes(200, std::byte{'x'}));
-
-  const auto tensors = tensors_from_gguf(path);
-
-  ASSERT_FALSE(tensors.ok());
-  EXPECT_EQ(tensors.error().code, ErrorCode::kBadMagic);
-  EXPECT_EQ(tensors.error().message.rfind(path, 0), 0U) << tensors.error().message;
-  EXPECT_EQ(tensors_from_gguf(path + ".none").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(tensors_from_gguf(folder.path()).error().code, ErrorCode::kNotRegularFile);
-}
-
 }  // namespace
 }  // namespace fatctx::container

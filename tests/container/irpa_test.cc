@@ -252,19 +252,5 @@ TEST(Irpa, TensorsOfAFileAreBytesWithPlacesAndCountedSplats) {
   EXPECT_FALSE(list[3].alias);
 }
 
-TEST(Irpa, ErrorsNameTheFile) {
-  const TempDir folder;
-  const std::string path = folder.file("weights.irpa");
-  support::write_file(path, Bytes(200, std::byte{'x'}));
-
-  const auto tensors = tensors_from_irpa(path);
-
-  ASSERT_FALSE(tensors.ok());
-  EXPECT_EQ(tensors.error().code, ErrorCode::kBadMagic);
-  EXPECT_EQ(tensors.error().message.rfind(path, 0), 0U) << tensors.error().message;
-  EXPECT_EQ(tensors_from_irpa(path + ".none").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(tensors_from_irpa(folder.path()).error().code, ErrorCode::kNotRegularFile);
-}
-
 }  // namespace
 }  // namespace fatctx::container

@@ -234,18 +234,5 @@ TEST(Safetensors, WhatATensorTableHasNotIsBytesAndDescribed) {
   EXPECT_EQ(options[1].value, "i16 [1, 1, 1, 1, 1, 1, 1, 1, 2]");
 }
 
-TEST(Safetensors, ErrorsNameTheFile) {
-  const TempDir folder;
-  const std::string path = folder.file("m.safetensors");
-  support::write_file(path, safetensors_file("{}", 1));
-
-  const auto tensors = tensors_from_safetensors(path);
-
-  ASSERT_FALSE(tensors.ok());
-  EXPECT_EQ(tensors.error().message.rfind(path, 0), 0U) << tensors.error().message;
-  EXPECT_EQ(tensors_from_safetensors(path + ".none").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(tensors_from_safetensors(folder.path()).error().code, ErrorCode::kNotRegularFile);
-}
-
 }  // namespace
 }  // namespace fatctx::container

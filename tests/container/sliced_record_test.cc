@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "container/leaves.h"
-#include "container/open.h"
+#include "container/opened_file.h"
 #include "container/pieces.h"
-#include "container/record_stream.h"
-#include "container/verify.h"
 #include "mapping/buffer_file.h"
 #include "support/result_matchers.h"
 #include "support/sliced_container.h"
@@ -22,35 +20,6 @@ using support::is_ok;
 using support::kGranule;
 using support::sliced;
 using support::SlicedContainer;
-
-struct Opened {
-  explicit Opened(Bytes content) : bytes(std::move(content)), file(bytes, nullptr) {
-    auto read = read_toc(file, bytes.size());
-    if (!read.ok()) throw std::runtime_error(to_text(read.error()));
-    toc = std::move(read).value();
-  }
-  [[nodiscard]] const RecordInfo& record(std::string_view name) const {
-    for (const RecordInfo& record : toc.toc.records) {
-      if (record.name == name) return record;
-    }
-    throw std::out_of_range("no such record");
-  }
-  [[nodiscard]] Result<Bytes> stream(std::string_view name) const {
-    Bytes out;
-    FATCTX_TRY(stream_logical(file, toc.toc, record(name), [&](ByteView piece) -> Status {
-      out.insert(out.end(), piece.begin(), piece.end());
-      return Done{};
-    }));
-    return out;
-  }
-  [[nodiscard]] VerifyReport verify_one(std::string_view name) const {
-    return verify_record(file, toc.header, toc.toc, record(name), {}).value();
-  }
-
-  Bytes bytes;
-  mapping::BufferFile file;
-  OpenedToc toc;
-};
 
 std::uint64_t place_of(const Opened& file, std::string_view name, std::uint64_t offset) {
   return place_in_file(file.toc.toc, file.record(name), offset);
@@ -71,7 +40,7 @@ TEST(SlicedRecord, BytesComeInTheOrderOfTheSlices) {
   const Opened file(made.bytes());
   for (const char* name : {"reverse", "neighbours", "two stores", "the same again"}) {
     EXPECT_TRUE(file.record(name).supported) << name;
-    const auto streamed = file.stream(name);
+    const auto streamed = file.bytes_of(name);
     ASSERT_TRUE(is_ok(streamed)) << name;
     EXPECT_EQ(streamed.value(), made.expected(name)) << name;
     const auto read = read_metadata_record(file.file, file.toc.toc, file.record(name));
@@ -95,11 +64,12 @@ TEST(SlicedRecord, NeighboursInTheFileAreOnePiece) {
 
 TEST(SlicedRecord, EveryByteHasItsPlace) {
   const SlicedContainer made = every_order();
-  const Opened file(made.bytes());
+  const Bytes bytes = made.bytes();
+  const Opened file(bytes);
   for (const char* name : {"reverse", "neighbours", "two stores", "the same again", "store 1"}) {
-    const Bytes expected = file.stream(name).value();
+    const Bytes expected = file.bytes_of(name).value();
     for (std::uint64_t at = 0; at < expected.size(); at += 61) {
-      ASSERT_EQ(file.bytes[static_cast<std::size_t>(place_of(file, name, at))], expected[static_cast<std::size_t>(at)])
+      ASSERT_EQ(bytes[static_cast<std::size_t>(place_of(file, name, at))], expected[static_cast<std::size_t>(at)])
           << name << " " << at;
     }
   }
@@ -122,7 +92,7 @@ TEST(SlicedRecord, AWholeFileOfThemVerifies) {
   const auto report = verify_container(file.file, {}).value();
   for (const VerifyFinding& finding : report.findings) ADD_FAILURE() << to_text(finding.error);
   for (const char* name : {"reverse", "neighbours", "two stores", "the same again"}) {
-    EXPECT_TRUE(file.verify_one(name).findings.empty()) << name;
+    EXPECT_TRUE(file.verify_one(name).value().findings.empty()) << name;
   }
 }
 
@@ -142,14 +112,14 @@ TEST(SlicedRecord, ProgressOfOneRecordEndsAtItsTotal) {
 TEST(SlicedRecord, DamageInAnySliceIsFoundAndNothingOfItHandedOn) {
   const SlicedContainer made = every_order();
   for (const std::uint64_t at : {std::uint64_t{0}, kGranule, 3 * kGranule + 5}) {
-    Opened whole(made.bytes());
-    const std::uint64_t place = place_of(whole, "reverse", at);
-    whole.bytes[static_cast<std::size_t>(place)] ^= std::byte{1};
-    const Opened file(whole.bytes);
-    EXPECT_TRUE(fails_with(file.stream("reverse"), ErrorCode::kChecksumMismatch, "F26")) << at;
-    EXPECT_EQ(file.verify_one("reverse").findings.size(), 2U) << "the leaf, once, and the hash of the record";
+    Bytes damaged = made.bytes();
+    const std::uint64_t place = place_of(Opened(damaged), "reverse", at);
+    damaged[static_cast<std::size_t>(place)] ^= std::byte{1};
+    const Opened file(damaged);
+    EXPECT_TRUE(fails_with(file.bytes_of("reverse"), ErrorCode::kChecksumMismatch, "F26")) << at;
+    EXPECT_EQ(file.verify_one("reverse").value().findings.size(), 2U) << "the leaf, once, and the hash of the record";
     EXPECT_FALSE(verify_container(file.file, {}).value().findings.empty());
-    EXPECT_TRUE(file.verify_one("two stores").findings.empty()) << "its slices lie under other leaves";
+    EXPECT_TRUE(file.verify_one("two stores").value().findings.empty()) << "its slices lie under other leaves";
   }
 }
 
@@ -158,8 +128,8 @@ TEST(SlicedRecord, SlicesInAnotherOrderAreNotTheRecord) {
   const container::RecordEntry& entry = SlicedContainer::record_named(tables, "reverse");
   std::swap(tables.slices[entry.first_slice], tables.slices[entry.first_slice + 2]);
   const Opened file(tables.bytes());
-  EXPECT_TRUE(fails_with(file.stream("reverse"), ErrorCode::kChecksumMismatch, "F37"));
-  EXPECT_EQ(file.verify_one("reverse").findings.size(), 1U);
+  EXPECT_TRUE(fails_with(file.bytes_of("reverse"), ErrorCode::kChecksumMismatch, "F37"));
+  EXPECT_EQ(file.verify_one("reverse").value().findings.size(), 1U);
   EXPECT_EQ(verify_container(file.file, {}).value().findings.size(), 1U);
 }
 
@@ -171,14 +141,14 @@ TEST(SlicedRecord, WhatFollowsAShortLastSliceMustBeZero) {
   tables.in_payload = [behind](Bytes& file) { file[static_cast<std::size_t>(behind) + 7] = std::byte{1}; };
   tables.rehash_payload = true;
   const Opened file(tables.bytes());
-  const auto one = file.verify_one("neighbours");
+  const auto one = file.verify_one("neighbours").value();
   ASSERT_EQ(one.findings.size(), 1U);
   EXPECT_EQ(one.findings.front().error.where.rule, "F35");
   EXPECT_EQ(one.findings.front().error.where.file_offset, behind + 7);
   const auto all = verify_container(file.file, {}).value();
   ASSERT_EQ(all.findings.size(), 1U) << "the store was hashed anew";
   EXPECT_EQ(all.findings.front().error.where.rule, "F35");
-  EXPECT_TRUE(is_ok(file.stream("neighbours"))) << "no byte of the record itself is wrong";
+  EXPECT_TRUE(is_ok(file.bytes_of("neighbours"))) << "no byte of the record itself is wrong";
 }
 
 TEST(SlicedRecord, WrongSlicesAreRefused) {
@@ -226,7 +196,7 @@ TEST(SlicedRecord, ATocOfThousandsOfSlicesIsRead) {
   const Opened file(made.bytes());
   EXPECT_EQ(file.record("many").slice_count, 4096U);
   EXPECT_EQ(pieces_of(file.toc.toc, file.record("many")).size(), 4096U);
-  const auto streamed = file.stream("many");
+  const auto streamed = file.bytes_of("many");
   ASSERT_TRUE(is_ok(streamed));
   EXPECT_EQ(streamed.value(), made.expected("many"));
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +21,6 @@ using faults::Fault;
 using faults::Injected;
 using faults::Kind;
 using faults::Way;
-using testing::Folder;
 
 struct Kinds {
   const char* name;
@@ -41,21 +39,7 @@ std::vector<Kinds> kinds() {
   };
 }
 
-class OsFaults : public ::testing::TestWithParam<Way> {
- protected:
-  OsFaults() : path_(folder_ / "m.fatctx") { testing::pack_small_model(path_); }
-
-  [[nodiscard]] std::size_t files() const {
-    std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path_).parent_path())) {
-      if (entry.path().filename().string().ends_with(".tmp")) ++count;
-    }
-    return count;
-  }
-
-  Folder folder_;
-  std::string path_;
-};
+class OsFaults : public faults::EveryWay {};
 
 TEST_P(OsFaults, AreTypedErrorsAndLeaveNothing) {
   const Way& way = GetParam();
@@ -96,7 +80,7 @@ TEST_P(OsFaults, AreTypedErrorsAndLeaveNothing) {
         EXPECT_EQ(support::maps_of("sliced.fatctx"), 0U);
         EXPECT_EQ(support::maps_of("memfd:fatctx"), 0U);
         EXPECT_EQ(Registry::process().live_count(), 0U);
-        EXPECT_EQ(files(), 0U) << "a temporary was left";
+        EXPECT_EQ(temporaries(), 0U) << "a temporary was left";
         if (HasFailure()) return;
       }
       if (kind.fault.kind == Kind::kError && !kind.fault.descriptors_only) {

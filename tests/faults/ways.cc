@@ -14,6 +14,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/sharing.h"
 #include "fatctx/trace.h"
 #include "faults/process_folder.h"
 #include "support/chip_corpus.h"
@@ -361,6 +362,15 @@ std::vector<Way> ways() {
          return std::to_string(report.stored_bytes) + " " + report.uuid;
        },
        25},
+      {"measure sharing",
+       [&recipes](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container container, Container::open(recipes.packed));
+         FATCTX_ASSIGN(const SharingReport report, measure_sharing(container));
+         std::string text = std::to_string(report.totals.stored_bytes) + std::to_string(report.totals.bytes_at_most);
+         for (const RecordSharing& record : report.records) text += " " + std::to_string(record.own_bytes);
+         return text;
+       },
+       15},
       {"extract and verify recipes",
        [&recipes](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(recipes.packed));

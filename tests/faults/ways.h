@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "runtime/small_model.h"
 
 namespace fatctx::faults {
 
@@ -21,6 +23,24 @@ struct Way {
 [[nodiscard]] std::vector<Way> ways();
 // Those of ways() that do not use the file at `path`, but files of other formats.
 [[nodiscard]] std::vector<Way> import_ways();
+// A test of each way, on a file of its own.
+class EveryWay : public ::testing::TestWithParam<Way> {
+ protected:
+  EveryWay() : path_(folder_ / "m.fatctx") { testing::pack_small_model(path_); }
+
+  // Files that a way left because it did not end.
+  [[nodiscard]] std::size_t temporaries() const {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path_).parent_path())) {
+      if (entry.path().filename().string().ends_with(".tmp")) ++count;
+    }
+    return count;
+  }
+
+  testing::Folder folder_;
+  std::string path_;
+};
+
 // "ThePathAndAllViews": for INSTANTIATE_TEST_SUITE_P.
 [[nodiscard]] std::string name_of(const ::testing::TestParamInfo<Way>& way);
 

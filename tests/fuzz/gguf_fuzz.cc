@@ -1,32 +1,9 @@
 // Any bytes as a GGUF file: it is refused, or its tensors lie in the file, in order and apart, under names of their
 // own.
-#include <set>
-
 #include "container/gguf.h"
-#include "fuzz/input.h"
-#include "fuzz/promise.h"
-#include "mapping/buffer_file.h"
+#include "fuzz/tensor_index.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace fatctx;
-  fuzz::Input input(data, size);
-  const mapping::BufferFile file(input.rest(), nullptr);
-
-  const auto index = container::read_gguf_index(file, size);
-
-  if (!index.ok()) {
-    fuzz::require_good(index.error());
-    return 0;
-  }
-  std::set<std::string> names;
-  std::uint64_t end = index.value().data.offset;
-  for (const container::ImportedTensor& tensor : index.value().tensors) {
-    fuzz::require(within(tensor.range, size), "a tensor lies in the file", tensor.name);
-    fuzz::require(tensor.range.offset >= end, "tensors lie in order and apart", tensor.name);
-    fuzz::require(names.insert(tensor.name).second, "names are unique", tensor.name);
-    fuzz::require(!tensor.dtype || tensor_size_bytes(*tensor.dtype, tensor.shape) == tensor.range.size,
-                  "a tensor has the size of its type and shape", tensor.name);
-    end = tensor.range.offset + tensor.range.size;
-  }
+  (void)fatctx::fuzz::checked_index(&fatctx::container::read_gguf_index, data, size);
   return 0;
 }

@@ -44,6 +44,42 @@ def test_records_of_the_same_bytes_become_recipes(tmp_path):
     assert not container.verify().findings
 
 
+def test_every_record_says_what_it_came_to(tmp_path):
+    body = random.Random(1).randbytes(300_000)
+    records = [fatctx.PackRecord("opaque", *one) for one in
+               {"plain": body, "moved": b"in front" + body, "twin": body}.items()]
+    report = fatctx.pack(tmp_path / "r.fatctx", records, sharing="bytes")
+
+    rows = {row.name: row for row in report.records}
+    assert len(rows) == report.record_count == len(report.records) and rows.keys() > {"plain", "moved", "twin"}
+    assert [row.id for row in report.records] == sorted(row.id for row in report.records)
+    for name in ("stored_bytes", "shared_bytes"):
+        assert sum(getattr(row, name) for row in report.records) == getattr(report, name)
+    recipes = [row for row in report.records if row.recipe_steps]
+    assert len(recipes) == (1 if rows["moved"].recipe_steps else 2)
+    assert all(row.pieces == 0 and 0 < row.recipe_bytes < 1000 and row.sharing_order > 0 for row in recipes)
+    assert {rows["plain"].stored_bytes, rows["twin"].stored_bytes} >= {0}, "one of the twins stores nothing"
+    assert all(row.shifted_bytes == 0 for row in report.records), "that is a figure of sharing by pages"
+
+    shifted = fatctx.pack(tmp_path / "p.fatctx", records, sharing="pages").records
+    assert sum(row.shifted_bytes for row in shifted) > 250_000
+
+
+def test_a_part_of_a_file_is_a_record(tmp_path):
+    (tmp_path / "larger").write_bytes(bytes(range(256)) * 40)
+    fatctx.pack(tmp_path / "p.fatctx",
+                [fatctx.PackRecord("opaque", "part", tmp_path / "larger", source_part=(300, 2000))])
+    assert fatctx.open(tmp_path / "p.fatctx").read("part") == (bytes(range(256)) * 40)[300:2300]
+
+    with pytest.raises(fatctx.InvalidArgument, match="larger"):
+        fatctx.pack(tmp_path / "q.fatctx",
+                    [fatctx.PackRecord("opaque", "part", tmp_path / "larger", source_part=(300, 10_000))])
+    with pytest.raises(fatctx.InvalidArgument, match="memoryview"):
+        fatctx.PackRecord("opaque", "part", b"bytes", source_part=(1, 2))
+    with pytest.raises(TypeError):
+        fatctx.PackRecord("opaque", "part", tmp_path / "larger", source_part=(-1, 2))
+
+
 def test_a_source_may_be_a_path_or_any_buffer(tmp_path):
     (tmp_path / "payload").write_bytes(b"from a file")
     sources = {"path": tmp_path / "payload", "text": str(tmp_path / "payload"), "bytes": b"from memory",

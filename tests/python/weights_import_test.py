@@ -97,6 +97,23 @@ def test_gguf_files_go_in_and_come_back(tmp_path, seed):
     check_round_trip(fatctx.tensors_from_gguf, tmp_path / "a.gguf", tmp_path, arrays)
 
 
+@pytest.mark.parametrize("importer,write,kind", [
+    (fatctx.weights_from_safetensors, write_safetensors, "safetensors"), (fatctx.weights_from_gguf, write_gguf, "gguf")])
+def test_a_file_is_a_weight_blob_in_one_call(tmp_path, importer, write, kind):
+    arrays = {"a": np.arange(6, dtype="float32").reshape(2, 3), "b": np.arange(8, dtype="int32")}
+    write(tmp_path / "w", arrays)
+
+    record = importer(tmp_path / "w", "weights")
+    assert (record.type, record.name) == ("weight_blob", "weights")
+    fatctx.pack(tmp_path / "w.fatctx", [record])
+    container = fatctx.open(tmp_path / "w.fatctx")
+    table = container.tensors("weights")
+    assert {name: table[name].numpy().tolist() for name in table} == {n: a.tolist() for n, a in arrays.items()}
+    assert [described.format for described in container.describe().records] == [kind]
+    with pytest.raises(FileNotFoundError):
+        importer(tmp_path / "none", "weights")
+
+
 def test_what_numpy_and_tensor_tables_have_not_keeps_its_bytes_and_its_words(tmp_path):
     floats, blocks = bytes(range(1, 13)), bytes(range(1, 1 + 4 * Q4_0_BYTES))
     write_safetensors(tmp_path / "a.safetensors", {}, {"b": ("BF16", [2, 3], floats), "q": ("F8_E5M2", [3, 4], floats)})

@@ -4,9 +4,7 @@ Shows that a model whose external data points into a container computes what the
 """
 
 import json
-import os
 import pathlib
-import subprocess
 
 import pytest
 
@@ -15,21 +13,6 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed (pip install on
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.external_data_helper import convert_model_to_external_data, load_external_data_for_model  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release")) / "tools" / "fatctx"
-
-
-@pytest.fixture()
-def fatctx(tmp_path):
-    if not PROGRAM.exists():
-        pytest.skip(f"{PROGRAM} is not built; scripts/build.sh does")
-
-    def run(*arguments: str, exits: int = 0) -> subprocess.CompletedProcess:
-        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == exits, done.stderr
-        return done
-
-    return run
 
 
 def weights() -> dict:
@@ -120,6 +103,30 @@ def test_an_exported_model_computes_out_of_the_container(fatctx, tmp_path, one_f
     after = runtime.InferenceSession(str(tmp_path / "small.onnx"))
     for given, output in zip(inputs, expected):
         assert np.array_equal(after.run(None, given)[0], output)
+
+
+@pytest.mark.parametrize("one_file", [True, False])
+def test_a_tensor_that_does_not_say_its_size_has_one_in_the_container(fatctx, tmp_path, one_file):
+    save(tmp_path, one_file)
+    model = onnx.load(str(tmp_path / "net.onnx"), load_external_data=False)
+    for tensor in model.graph.initializer:
+        kept = [entry for entry in tensor.external_data if entry.key != "length"]
+        kept.append(onnx.StringStringEntryProto(key="checksum", value="0" * 40))
+        del tensor.external_data[:]
+        tensor.external_data.extend(kept)
+    onnx.save_model(model, str(tmp_path / "net.onnx"))
+
+    fatctx("pack", "-o", "net.fatctx", "--name", "net", "--weights", "net.onnx")
+    fatctx("export", "net.fatctx", "--onnx", "net.onnx", "-o", "small.onnx")
+
+    exported = onnx.load(str(tmp_path / "small.onnx"), load_external_data=False)
+    for tensor in exported.graph.initializer:
+        said = {entry.key: entry.value for entry in tensor.external_data}
+        assert said["location"] == "net.fatctx" and int(said["length"]) == weights()[tensor.name].nbytes
+        assert "checksum" not in said, "it was that of the old file"
+    load_external_data_for_model(exported, str(tmp_path))
+    assert all(np.array_equal(numpy_helper.to_array(tensor), weights()[tensor.name])
+               for tensor in exported.graph.initializer)
 
 
 def test_a_model_of_other_weights_is_refused(fatctx, tmp_path):

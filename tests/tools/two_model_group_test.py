@@ -4,9 +4,7 @@ The two models name one file of external data: decode has a tensor of its own, a
 """
 
 import json
-import os
 import pathlib
-import subprocess
 
 import pytest
 
@@ -15,24 +13,9 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed (pip install on
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.external_data_helper import set_external_data  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release")) / "tools" / "fatctx"
 UNITS = ("prefill", "decode")
 WEIGHTS = {"embed": (50, 32), "layer/w": (32, 48), "layer/b": (48,), "decode/cache": (48, 48)}
 OWN = {"prefill": ["embed", "layer/w", "layer/b"], "decode": ["embed", "layer/w", "layer/b", "decode/cache"]}
-
-
-@pytest.fixture()
-def fatctx(tmp_path):
-    if not PROGRAM.exists():
-        pytest.skip(f"{PROGRAM} is not built; scripts/build.sh does")
-
-    def run(*arguments: str, exits: int = 0) -> subprocess.CompletedProcess:
-        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == exits, done.stderr
-        return done
-
-    return run
 
 
 def arrays() -> dict:

@@ -1,0 +1,24 @@
+"""The command, as the tests of this folder run it."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release")) / "tools" / "fatctx"
+
+
+@pytest.fixture()
+def fatctx(tmp_path):
+    """fatctx(arguments) in the folder of the test; fails unless it exits with `exits`."""
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built; scripts/build.sh does")
+
+    def run(*arguments: str, exits: int = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == exits, done.stderr
+        return done
+
+    return run
