@@ -66,6 +66,7 @@ from ._core import (
     tensors_from_irpa,
     tensors_from_safetensors,
     verify_file,
+    view_cache_files,
 )
 from .errors import *  # noqa: F403  the exceptions, one per error code
 
@@ -125,5 +126,6 @@ __all__ = [
     "tensors_from_irpa",
     "tensors_from_safetensors",
     "verify_file",
+    "view_cache_files",
     *errors.__all__,
 ]

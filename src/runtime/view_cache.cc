@@ -253,7 +253,7 @@ Result<std::unique_ptr<CachedViewWriter>> ViewCache::begin(const ViewCacheKey& k
 Status check_cache_limit(const std::string& folder, std::uint64_t file_bytes, std::uint64_t limit_bytes) {
   const std::uint64_t limit = limit_or_default(limit_bytes);
   if (file_bytes <= limit) return Done{};
-  return Error{ErrorCode::kLimitExceeded,
+  return Error{ErrorCode::kNoSpace,
                fmt::format("what is built of it takes {} bytes in cache folder {}, and cache_limit_bytes is {}; raise it, "
                            "or name no cache folder and allow memory with max_copied_bytes",
                            file_bytes, folder, limit)};

@@ -71,8 +71,8 @@ class ViewCache {
   // Takes a file away that turned out to be wrong.
   void reject(const CachedView& view) const;
   void mark_used(const CachedView& view) const noexcept;
-  // Makes room for it, and begins. Errors: limit_exceeded (it alone is above the limit), exists (somebody else has made
-  // it), no_space (nothing that could go is left), io, no_resource.
+  // Makes room for it, and begins. Errors: no_space (it alone is above the limit, or what could go is not enough), exists
+  // (somebody else has made it), io, no_resource.
   [[nodiscard]] Result<std::unique_ptr<CachedViewWriter>> begin(const ViewCacheKey& key) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return folder_.path(); }
@@ -85,7 +85,7 @@ class ViewCache {
   std::uint64_t limit_bytes_;
 };
 
-// limit_exceeded, if a file of so many bytes does not fit into a folder with this limit (0: the default).
+// no_space, if a file of so many bytes does not fit into a folder with this limit (0: the default).
 [[nodiscard]] Status check_cache_limit(const std::string& folder, std::uint64_t file_bytes, std::uint64_t limit_bytes);
 
 // For view_cache_counts(): a file that this process has made, or found.
