@@ -155,13 +155,12 @@ Result<ExitCode> run_materialize(const MaterializeOptions& options) {
 
 void add_materialize(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<MaterializeOptions>();
-  CLI::App* command =
-      describe(app, "materialize",
-               {.purpose = "Build ahead of time, in a folder, what views cannot map of a container",
-                .synopsis = "fatctx materialize FILE --cache DIR [options]",
-                .examples = {"mkdir -m 700 views && fatctx materialize model.fatctx --cache views",
-                             "fatctx materialize model.fatctx --cache views --device v79 --json"},
-                .more = "docs/cli.md, docs/sharing.md"});
+  CLI::App* command = describe(app, "materialize",
+                               {.purpose = "Build ahead of time, in a folder, what views cannot map of a container",
+                                .synopsis = "fatctx materialize FILE --cache DIR [options]",
+                                .examples = {"mkdir -m 700 views && fatctx materialize model.fatctx --cache views",
+                                             "fatctx materialize model.fatctx --cache views --device v79 --json"},
+                                .more = "docs/cli.md, docs/sharing.md"});
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("--cache", options->folder, "Where to: a folder of mode 0700 that is yours")
       ->required()

@@ -45,9 +45,9 @@ struct OpenOptions {
   // Memory that may be taken to compose views of records whose bytes cannot all be mapped (AccessPath::kComposed), for
   // all views of one mapping together. FileMapping::kRequire makes it 0.
   std::uint64_t max_copied_bytes = 0;
-  // A folder in which what is built for composed views lies in files, for all processes that name it, in place of memory
-  // of this one (fatctx/view_cache.h). Naming it is the permission; max_copied_bytes does not count what lies there.
-  // FileMapping::kRequire makes it empty. It must be there, be the caller's own, and have mode 0700.
+  // A folder in which what is built for composed views lies in files, for all processes that name it, in place of
+  // memory of this one (fatctx/view_cache.h). Naming it is the permission; max_copied_bytes does not count what lies
+  // there. FileMapping::kRequire makes it empty. It must be there, be the caller's own, and have mode 0700.
   std::string cache_folder = {};
   std::uint64_t cache_limit_bytes = 0;  // that the files in it may take together; 0: kDefaultCacheLimitBytes
 };

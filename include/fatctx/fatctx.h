@@ -848,11 +848,11 @@ typedef struct fatctx_record_metrics {
   uint64_t size_bytes;
   uint64_t resident_bytes;
   uint32_t has_resident_bytes;
-  uint32_t verification;    // FATCTX_VERIFICATION_...
-  uint32_t views;           // acquired and not gone; copies of a view count as one
-  uint32_t sessions;        // that hold it
-  uint64_t composed_bytes;  // memory in which what cannot be mapped of it was built
-  uint64_t cached_bytes;    // the same in a file of a cache folder, in place of memory
+  uint32_t verification;       // FATCTX_VERIFICATION_...
+  uint32_t views;              // acquired and not gone; copies of a view count as one
+  uint32_t sessions;           // that hold it
+  uint64_t composed_bytes;     // memory in which what cannot be mapped of it was built
+  uint64_t cached_bytes;       // the same in a file of a cache folder, in place of memory
   fatctx_text cache_file;      // that file; empty if there is none
   fatctx_text cache_rejected;  // why a file that was there before was thrown away and made anew; mostly empty
 } fatctx_record_metrics;

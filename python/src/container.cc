@@ -465,7 +465,8 @@ void bind_container(nb::module_& module) {
       "        composed; without enough of it acquire() raises CopyNotAllowed with the number.\n"
       "    cache_folder: a folder of mode 0700 in whose files processes share what is built for such views, in place\n"
       "        of that memory; naming it is the permission.\n"
-      "    cache_limit_bytes: what the files in it may take together, 0 means 4 GiB; what was used longest ago goes.\n\n"
+      "    cache_limit_bytes: what the files in it may take together, 0 means 4 GiB; what was used longest ago "
+      "goes.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");

@@ -79,16 +79,14 @@ void bind_view_cache(nb::module_& module) {
           return to_json(path, files);
         })));
       },
-      nb::arg("folder"),
-      nb::sig("def view_cache_files(folder: str | bytes | os.PathLike) -> dict[str, typing.Any]"),
+      nb::arg("folder"), nb::sig("def view_cache_files(folder: str | bytes | os.PathLike) -> dict[str, typing.Any]"),
       "What lies in a cache folder, used last first: the `dict` of schema \"fatctx.cache/1\".\n"
       "Raises FileNotFound, OperationNotPermitted (not a folder, not the caller's own, not of mode 0700), Io.");
   module.def(
       "collect_view_cache",
       [](nb::handle folder, std::uint64_t limit_bytes) {
         const std::string path = path_from(folder);
-        const ViewCacheCollection done =
-            take(without_gil([&] { return collect_view_cache(path, limit_bytes); }));
+        const ViewCacheCollection done = take(without_gil([&] { return collect_view_cache(path, limit_bytes); }));
         nb::dict numbers;
         numbers["removed_files"] = done.removed_files;
         numbers["removed_bytes"] = done.removed_bytes;

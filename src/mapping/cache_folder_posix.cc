@@ -70,9 +70,10 @@ Result<CacheFolder> CacheFolder::open(const std::string& path) {
                                          st.st_uid, ::geteuid()));
   }
   if ((st.st_mode & 0777U) != 0700U) {
-    return not_allowed(path, fmt::format("its mode is {:04o} and has to be 0700, so that nobody else can put files into "
-                                         "it; run `chmod 700 {}`",
-                                         st.st_mode & 0777U, path));
+    return not_allowed(path,
+                       fmt::format("its mode is {:04o} and has to be 0700, so that nobody else can put files into "
+                                   "it; run `chmod 700 {}`",
+                                   st.st_mode & 0777U, path));
   }
   return CacheFolder(path, std::move(folder));
 }
@@ -110,8 +111,7 @@ void CacheFolder::remove_if_same(const std::string& name, const FileIdentity& id
 
 Result<std::vector<std::string>> CacheFolder::names() const {
   // A descriptor of its own: the place of the reading belongs to it.
-  UniqueFd again(
-      uninterrupted([&] { return ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  UniqueFd again(uninterrupted([&] { return ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   std::unique_ptr<DIR, CloseFolder> folder(again.valid() ? ::fdopendir(again.get()) : nullptr);
   if (!folder) return os_error(errno, fmt::format("cannot list cache folder {}", path_));
   (void)again.release();

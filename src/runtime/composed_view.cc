@@ -280,7 +280,14 @@ Status ComposedRecord::recheck_cache() const {
   if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
   const RecordInfo& record = *container_->toc().find(record_id_);
   auto verified = verify_all(record);
-  if (!verified.ok()) return in_context(std::move(verified).error(), cached_->path);
+  if (!verified.ok() && verified.error().where.rule != "F37") return verified;
+  if (!verified.ok()) {
+    return Error{ErrorCode::kChecksumMismatch,
+                 fmt::format("{} was written to while it was mapped; what was computed from it is not valid; give back "
+                             "all views of the record and acquire it again",
+                             cached_->path),
+                 {.rule = "F37"}};
+  }
   cache_written_ns_.store(written, std::memory_order_relaxed);
   return Done{};
 }
@@ -352,8 +359,7 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
       FATCTX_ASSIGN(const Recipe recipe, recipe_of(*mapped, record));
       ComposePlan plan = plan_for(*mapped, recipe, host);
       const bool cached = !folder.empty() && plan.built_bytes != 0;
-      FATCTX_ASSIGN(const auto made,
-                    within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
+      FATCTX_ASSIGN(const auto made, within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
       // The reservation is cut into pieces, and what is left of it is a map more while that lasts.
       if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 1));
       if (cached) {

@@ -1,5 +1,5 @@
-// Views of records whose bytes cannot all be mapped: pages of the file where they fit, and between them what was built, in
-// memory or in a file of a cache folder, as one range of addresses per record and process.
+// Views of records whose bytes cannot all be mapped: pages of the file where they fit, and between them what was built,
+// in memory or in a file of a cache folder, as one range of addresses per record and process.
 #pragma once
 
 #include <atomic>
@@ -59,7 +59,8 @@ class ComposedRecord {
   [[nodiscard]] Status map(int built_descriptor);
   [[nodiscard]] Status verify_all(const RecordInfo& record) const;
   [[nodiscard]] Status verify_since(const RecordInfo& record, const Freshness* known) const;
-  [[nodiscard]] Status build_cached(const RecordInfo& record, const container::Recipe& recipe, CachedViewWriter& writer);
+  [[nodiscard]] Status build_cached(const RecordInfo& record, const container::Recipe& recipe,
+                                    CachedViewWriter& writer);
   [[nodiscard]] Result<bool> take_cached(const RecordInfo& record, const ViewCache& cache, const ViewCacheKey& key,
                                          const std::optional<mapping::FileIdentity>& ours);
 
@@ -78,8 +79,8 @@ class ComposedRecord {
 };
 
 // Is the record one that is composed for this handle? Recipes are, and so is a record in several pieces of a file that
-// cannot be mapped side by side. Of a buffer, or through a mapping provider, nothing can be: there the handle has to have
-// asked for it by a budget or a cache folder. Requires: the handle's views are not copies.
+// cannot be mapped side by side. Of a buffer, or through a mapping provider, nothing can be: there the handle has to
+// have asked for it by a budget or a cache folder. Requires: the handle's views are not copies.
 [[nodiscard]] bool is_composed(const Container& container, const RecordInfo& record, const StitchHost& host = {});
 
 // A view of the range that this process has of the record, made if nobody holds one; threads that ask at once wait for
@@ -88,7 +89,8 @@ class ComposedRecord {
 [[nodiscard]] Result<RecordView> composed_view(const Container& container, const RecordInfo& record,
                                                const StitchHost& host = {});
 
-// Done if this handle's budget or cache folder allows the record's view; copy_not_allowed, or what is wrong with its recipe.
+// Done if this handle's budget or cache folder allows the record's view; copy_not_allowed, or what is wrong with its
+// recipe.
 [[nodiscard]] Status check_composable(const Container& container, const RecordInfo& record,
                                       const StitchHost& host = {});
 

@@ -35,8 +35,8 @@ struct DiskTrailer {
   std::array<std::byte, 16> trailer_hash = {};  // of what stands before it
 };
 static_assert(sizeof(DiskTrailer) == 96);
-constexpr std::size_t kKeyBytes = 64;       // of the trailer: what the name is made from
-constexpr std::size_t kHashedBytes = 80;    // of the trailer
+constexpr std::size_t kKeyBytes = 64;     // of the trailer: what the name is made from
+constexpr std::size_t kHashedBytes = 80;  // of the trailer
 
 constinit std::atomic<std::uint64_t> used{0};
 constinit std::atomic<std::uint64_t> made{0};
@@ -253,10 +253,11 @@ Result<std::unique_ptr<CachedViewWriter>> ViewCache::begin(const ViewCacheKey& k
 Status check_cache_limit(const std::string& folder, std::uint64_t file_bytes, std::uint64_t limit_bytes) {
   const std::uint64_t limit = limit_or_default(limit_bytes);
   if (file_bytes <= limit) return Done{};
-  return Error{ErrorCode::kNoSpace,
-               fmt::format("what is built of it takes {} bytes in cache folder {}, and cache_limit_bytes is {}; raise it, "
-                           "or name no cache folder and allow memory with max_copied_bytes",
-                           file_bytes, folder, limit)};
+  return Error{
+      ErrorCode::kNoSpace,
+      fmt::format("what is built of it takes {} bytes in cache folder {}, and cache_limit_bytes is {}; raise it, "
+                  "or name no cache folder and allow memory with max_copied_bytes",
+                  file_bytes, folder, limit)};
 }
 
 ViewCacheCounts view_cache_counts() noexcept {

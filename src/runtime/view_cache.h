@@ -71,8 +71,8 @@ class ViewCache {
   // Takes a file away that turned out to be wrong.
   void reject(const CachedView& view) const;
   void mark_used(const CachedView& view) const noexcept;
-  // Makes room for it, and begins. Errors: no_space (it alone is above the limit, or what could go is not enough), exists
-  // (somebody else has made it), io, no_resource.
+  // Makes room for it, and begins. Errors: no_space (it alone is above the limit, or what could go is not enough),
+  // exists (somebody else has made it), io, no_resource.
   [[nodiscard]] Result<std::unique_ptr<CachedViewWriter>> begin(const ViewCacheKey& key) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return folder_.path(); }

@@ -274,7 +274,9 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_layout_json(c.buffer(), c.given ? Call::kCapacity : 0, nullptr, &c.error); }, false,
        FATCTX_OK},
       {"fatctx_view_cache_json",
-       [](Call& c) { return fatctx_view_cache_json(c.text(cache_folder()), c.buffer(), Call::kCapacity, nullptr, &c.error); },
+       [](Call& c) {
+         return fatctx_view_cache_json(c.text(cache_folder()), c.buffer(), Call::kCapacity, nullptr, &c.error);
+       },
        false},
       {"fatctx_view_cache_collect",
        [](Call& c) {
