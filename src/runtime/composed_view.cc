@@ -146,8 +146,9 @@ std::int64_t nanoseconds_of(const mapping::FileTime& time) noexcept {
   return time.seconds * 1'000'000'000 + time.nanoseconds;
 }
 
+// The time too: a number of an inode is used again.
 bool same_file(const mapping::FileIdentity& a, const mapping::FileIdentity& b) noexcept {
-  return a.device == b.device && a.inode == b.inode;
+  return a.device == b.device && a.inode == b.inode && a.size == b.size && a.modified == b.modified;
 }
 
 }  // namespace

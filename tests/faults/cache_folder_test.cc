@@ -54,7 +54,9 @@ TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
         long call = 0;
         for (bool met = true; met; ++call) {
           ASSERT_LT(call, 1000);
-          if (made) ASSERT_TRUE(is_ok(collect_view_cache(cache_.path(), 0)));
+          if (made) {
+            ASSERT_TRUE(is_ok(collect_view_cache(cache_.path(), 0)));
+          }
           auto view = [&] {
             const Injected injected({.error_number = number, .call = call, .for_ever = for_ever});
             auto done = acquire(container);
