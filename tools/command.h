@@ -76,6 +76,8 @@ void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
+void add_materialize(CLI::App& app, Outcome& outcome);
+void add_cache(CLI::App& app, Outcome& outcome);
 void add_bench(CLI::App& app, Outcome& outcome);
 void add_dlc(CLI::App& app, Outcome& outcome);
 void add_export(CLI::App& app, Outcome& outcome);

@@ -45,6 +45,11 @@ struct OpenOptions {
   // Memory that may be taken to compose views of records whose bytes cannot all be mapped (AccessPath::kComposed), for
   // all views of one mapping together. FileMapping::kRequire makes it 0.
   std::uint64_t max_copied_bytes = 0;
+  // A folder in which what is built for composed views lies in files, for all processes that name it, in place of
+  // memory of this one (fatctx/view_cache.h). Naming it is the permission; max_copied_bytes does not count what lies
+  // there. FileMapping::kRequire makes it empty. It must be there, be the caller's own, and have mode 0700.
+  std::string cache_folder = {};
+  std::uint64_t cache_limit_bytes = 0;  // that the files in it may take together; 0: kDefaultCacheLimitBytes
 };
 
 // The part of a larger file that is a container: an asset of an application package.
@@ -106,7 +111,8 @@ enum class AccessPath : std::uint8_t {
   // record and process, shared by all sessions, and no copy.
   kStitched,
   // Whole pages of the record that lie on whole pages of the file are mapped; the rest is built once per mapping and
-  // process in sealed memory, within OpenOptions::max_copied_bytes. One range of addresses, shared by all sessions.
+  // process in sealed memory, within OpenOptions::max_copied_bytes, or once for all processes in a file of
+  // OpenOptions::cache_folder. One range of addresses, shared by all sessions.
   kComposed,
 };
 [[nodiscard]] std::string_view access_path_name(AccessPath path) noexcept;
@@ -121,8 +127,14 @@ enum class AccessPath : std::uint8_t {
 class RecordView {
  public:
   RecordView(std::shared_ptr<const void> owner, std::uint32_t record_id, ByteView bytes,
-             AccessPath path = AccessPath::kDirect, std::uint64_t copied_bytes = 0) noexcept
-      : owner_(std::move(owner)), record_id_(record_id), bytes_(bytes), path_(path), copied_bytes_(copied_bytes) {}
+             AccessPath path = AccessPath::kDirect, std::uint64_t copied_bytes = 0,
+             std::uint64_t cached_bytes = 0) noexcept
+      : owner_(std::move(owner)),
+        record_id_(record_id),
+        bytes_(bytes),
+        path_(path),
+        copied_bytes_(copied_bytes),
+        cached_bytes_(cached_bytes) {}
   [[nodiscard]] ByteView bytes() const& noexcept { return bytes_; }
   ByteView bytes() && = delete;  // a span out of a temporary view would dangle
   [[nodiscard]] const std::byte* data() const& noexcept { return bytes_.data(); }
@@ -133,6 +145,8 @@ class RecordView {
   // Memory of this process that it shows in place of pages of the file, shared with the other views of the record: all
   // of a copied one, what was built of a composed one (in whole pages), else 0.
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
+  // What it shows of a file in OpenOptions::cache_folder in place of pages of the container (in whole pages).
+  [[nodiscard]] std::uint64_t cached_bytes() const noexcept { return cached_bytes_; }
 
  private:
   std::shared_ptr<const void> owner_;
@@ -140,6 +154,7 @@ class RecordView {
   ByteView bytes_;
   AccessPath path_;
   std::uint64_t copied_bytes_;
+  std::uint64_t cached_bytes_;
 };
 
 // One tensor of a weight blob: name, element type, shape, and its bytes in the mapping.

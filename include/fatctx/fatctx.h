@@ -392,6 +392,10 @@ typedef struct fatctx_open_options {
   fatctx_mapping_provider mapping_provider;  // {0}: the system
   fatctx_view_allocator allocator;           // not {0}: views are placed in its memory
   uint64_t max_copied_bytes;                 // memory that composed views may take together; 0
+  // Folder of mode 0700 in whose files processes share what is built for composed views, in place of that memory. Null
+  // or empty: none. Naming it is the permission. Copied by the call.
+  const char* cache_folder;
+  uint64_t cache_limit_bytes;  // that the files in it may take together; 0: 4 GiB
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -747,6 +751,7 @@ typedef struct fatctx_view_info {
   const void* data;
   uint64_t size;
   uint64_t copied_bytes;  // memory that it shows in place of pages of the file, shared with other views of the record
+  uint64_t cached_bytes;  // what it shows of a file in a cache folder in place of pages of the container
 } fatctx_view_info;
 FATCTX_API int32_t fatctx_view_describe(fatctx_view view, fatctx_view_info* info, fatctx_error* error);
 
@@ -903,6 +908,11 @@ typedef struct fatctx_runtime_metrics {
   uint64_t mapped_bytes;
   uint64_t saved_bytes;  // what every further session would hold if each had a copy of its records
   uint64_t container_count;
+  // What this process did with the files of cache folders since it began.
+  uint64_t cache_files_used;      // were there and right
+  uint64_t cache_files_made;      // by this process
+  uint64_t cache_files_rejected;  // damaged or not what their name says, and removed
+  uint64_t cache_files_evicted;   // removed to keep within the limit
 } fatctx_runtime_metrics;
 // The sums over the containers of `metrics`.
 FATCTX_API int32_t fatctx_metrics_runtime(fatctx_metrics metrics, fatctx_runtime_metrics* runtime, fatctx_error* error);
@@ -924,6 +934,7 @@ typedef struct fatctx_container_metrics {
   uint64_t record_count;
   uint64_t stitched_bytes;  // address space of the stitched views that somebody holds
   uint64_t composed_bytes;  // memory of the composed views that somebody holds; what max_copied_bytes limits
+  uint64_t cached_bytes;    // of files in cache folders that composed views show in place of memory
 } fatctx_container_metrics;
 // By index. Lifetime: texts borrow from `metrics`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_metrics_container(fatctx_metrics metrics, uint64_t index, fatctx_container_metrics* container,
@@ -937,10 +948,13 @@ typedef struct fatctx_record_metrics {
   uint64_t size_bytes;
   uint64_t resident_bytes;
   uint32_t has_resident_bytes;
-  uint32_t verification;    // FATCTX_VERIFICATION_...
-  uint32_t views;           // acquired and not gone; copies of a view count as one
-  uint32_t sessions;        // that hold it
-  uint64_t composed_bytes;  // memory in which what cannot be mapped of it was built
+  uint32_t verification;       // FATCTX_VERIFICATION_...
+  uint32_t views;              // acquired and not gone; copies of a view count as one
+  uint32_t sessions;           // that hold it
+  uint64_t composed_bytes;     // memory in which what cannot be mapped of it was built
+  uint64_t cached_bytes;       // the same in a file of a cache folder, in place of memory
+  fatctx_text cache_file;      // that file; empty if there is none
+  fatctx_text cache_rejected;  // why a file that was there before was thrown away and made anew; mostly empty
 } fatctx_record_metrics;
 // By index of the container and of the record in it. Lifetime, Errors: as above.
 FATCTX_API int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t container_index, uint64_t index,
@@ -949,6 +963,27 @@ FATCTX_API int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t contai
 FATCTX_API int32_t fatctx_metrics_json(fatctx_metrics metrics, char* buffer, size_t capacity, size_t* size,
                                        fatctx_error* error);
 FATCTX_API int32_t fatctx_metrics_close(fatctx_metrics metrics, fatctx_error* error);
+
+// Cache folders: what fatctx_open_options.cache_folder fills.
+
+// The files in it that are views, used last first, as JSON, schema "fatctx.cache/1".
+// Errors: not_found, operation_not_permitted (not a folder, of another user, or of another mode than 0700), io,
+//         no_resource.
+FATCTX_API int32_t fatctx_view_cache_json(const char* folder, char* buffer, size_t capacity, size_t* size,
+                                          fatctx_error* error);
+typedef struct fatctx_view_cache_collection {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t removed_files;
+  uint64_t removed_bytes;
+  uint64_t removed_temporaries;  // of processes that died while they made a file
+  uint64_t left_files;
+  uint64_t left_bytes;
+} fatctx_view_cache_collection;
+// Removes what was used longest ago until the files take at most `limit_bytes` together (0: all of them). Views that
+// show a removed file stay valid. `collection` may be null. Errors: as above.
+FATCTX_API int32_t fatctx_view_cache_collect(const char* folder, uint64_t limit_bytes,
+                                             fatctx_view_cache_collection* collection, fatctx_error* error);
 
 // Profile: how long loading takes, and where. One recorder per process, off until somebody starts it; off, a call costs
 // one relaxed atomic load.

@@ -24,6 +24,9 @@ struct RecordMetrics {
   std::uint32_t sessions = 0;  // that hold it
   // Memory in which what cannot be mapped of it was built; 0 if nobody holds a composed view.
   std::uint64_t composed_bytes = 0;
+  std::uint64_t cached_bytes = 0;   // the same in a file of a cache folder, in place of memory
+  std::string cache_file = {};      // that file; empty if there is none
+  std::string cache_rejected = {};  // why a file that was there before was thrown away and made anew; mostly empty
 };
 
 struct ContainerMetrics {
@@ -33,6 +36,7 @@ struct ContainerMetrics {
   std::uint64_t mapped_bytes = 0;    // address space of the file's map; 0 if nothing is mapped
   std::uint64_t stitched_bytes = 0;  // address space of the stitched views that somebody holds; no memory of its own
   std::uint64_t composed_bytes = 0;  // memory of the composed views that somebody holds; what max_copied_bytes limits
+  std::uint64_t cached_bytes = 0;    // of files in cache folders that composed views show in place of memory
   // Of the map, the stitched and the composed views, by /proc/self/smaps; empty if the system does not say. A page that
   // both show counts twice as resident, and once as proportional.
   std::optional<std::uint64_t> resident_bytes = {};
@@ -44,11 +48,22 @@ struct ContainerMetrics {
   std::vector<RecordMetrics> records;
 };
 
+// What this process did with cache folders since it began.
+struct ViewCacheCounts {
+  std::uint64_t used = 0;      // files that were there and right
+  std::uint64_t made = 0;      // that this process made
+  std::uint64_t rejected = 0;  // that were damaged or not what their name says, and were removed
+  std::uint64_t evicted = 0;   // that were removed to keep within the limit
+};
+
+[[nodiscard]] ViewCacheCounts view_cache_counts() noexcept;
+
 struct RuntimeMetrics {
   std::size_t live_mappings = 0;  // files that this process has mapped
   std::uint64_t mapped_bytes = 0;
   std::uint32_t sessions = 0;
   std::uint64_t saved_bytes = 0;
+  ViewCacheCounts view_cache;
   std::vector<ContainerMetrics> containers;  // one for each live file, mapped or not
 };
 

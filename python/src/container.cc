@@ -394,6 +394,13 @@ OpenOptions take_open_options(nb::dict& keywords) {
   options.file_mapping = file_mapping_from(take_keyword<std::string>(
       keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));
   options.max_copied_bytes = take_keyword(keywords, "max_copied_bytes", options.max_copied_bytes, "an int from 0 on");
+  if (keywords.contains("cache_folder")) {
+    const nb::object folder = keywords["cache_folder"];
+    nb::del(keywords["cache_folder"]);
+    if (!folder.is_none()) options.cache_folder = path_from(folder);
+  }
+  options.cache_limit_bytes =
+      take_keyword(keywords, "cache_limit_bytes", options.cache_limit_bytes, "an int from 0 on");
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;
 }
@@ -430,8 +437,7 @@ void bind_container(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
         const FileWindow window = take_window(keywords);
-        refuse_unknown_keywords(keywords,
-                                "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, offset, size");
+        refuse_unknown_keywords(keywords, FATCTX_OPEN_KEYWORD_LIST ", offset, size");
         if (window == FileWindow{}) return open_container(file, options);
         if (PyLong_Check(file.ptr()) == 0 || PyBool_Check(file.ptr()) != 0) {
           throw nb::type_error("offset and size go with a descriptor: open the file and hand in its number");
@@ -456,7 +462,11 @@ void bind_container(nb::module_& module) {
       "\"disabled\"\n"
       "        gives copies, one per record and process, shared by all sessions.\n"
       "    max_copied_bytes: memory that views of records that share their bytes at any offset may take to be\n"
-      "        composed; without enough of it acquire() raises CopyNotAllowed with the number.\n\n"
+      "        composed; without enough of it acquire() raises CopyNotAllowed with the number.\n"
+      "    cache_folder: a folder of mode 0700 in whose files processes share what is built for such views, in place\n"
+      "        of that memory; naming it is the permission.\n"
+      "    cache_limit_bytes: what the files in it may take together, 0 means 4 GiB; what was used longest ago "
+      "goes.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");
@@ -465,7 +475,7 @@ void bind_container(nb::module_& module) {
       [](nb::handle buffer, const nb::kwargs& open_keywords) {
         nb::dict keywords = nb::cast<nb::dict>(open_keywords.attr("copy")());
         const OpenOptions options = take_open_options(keywords);
-        refuse_unknown_keywords(keywords, "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes");
+        refuse_unknown_keywords(keywords, FATCTX_OPEN_KEYWORD_LIST);
         auto held = std::make_shared<const HeldBuffer>(buffer);
         const ByteView bytes = held->bytes();
         return take(without_gil([&] { return Container::open_memory(bytes, options, std::move(held)); }));

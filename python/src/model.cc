@@ -153,8 +153,7 @@ void bind_model(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
         const OpenOptions open_options = take_open_options(keywords);
         const SelectPolicy policy = take_policy(keywords);
-        const std::string allowed =
-            fmt::format("verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, {}", kPolicyKeywords);
+        const std::string allowed = fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}", kPolicyKeywords);
         refuse_unknown_keywords(keywords, allowed.c_str());
         const Container container = open_container(file, open_options);
         return choose_model(container, device, policy);

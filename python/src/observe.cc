@@ -12,6 +12,7 @@
 #include "fatctx/metrics.h"
 #include "fatctx/profile.h"
 #include "fatctx/trace.h"
+#include "fatctx/view_cache.h"
 #include "records.h"
 
 namespace fatctx::python {
@@ -66,6 +67,39 @@ void bind_metrics(nb::module_& module) {
       "runtime_metrics", [] { return as_dict(without_gil([] { return to_json(runtime_metrics()); })); },
       nb::sig("def runtime_metrics() -> dict[str, typing.Any]"),
       "The same for every file that this process has open; buffers of open_memory() are not among them.");
+}
+
+void bind_view_cache(nb::module_& module) {
+  module.def(
+      "view_cache_files",
+      [](nb::handle folder) {
+        const std::string path = path_from(folder);
+        return as_dict(take(without_gil([&]() -> Result<std::string> {
+          FATCTX_ASSIGN(const std::vector<ViewCacheFile> files, list_view_cache(path));
+          return to_json(path, files);
+        })));
+      },
+      nb::arg("folder"), nb::sig("def view_cache_files(folder: str | bytes | os.PathLike) -> dict[str, typing.Any]"),
+      "What lies in a cache folder, used last first: the `dict` of schema \"fatctx.cache/1\".\n"
+      "Raises FileNotFound, OperationNotPermitted (not a folder, not the caller's own, not of mode 0700), Io.");
+  module.def(
+      "collect_view_cache",
+      [](nb::handle folder, std::uint64_t limit_bytes) {
+        const std::string path = path_from(folder);
+        const ViewCacheCollection done = take(without_gil([&] { return collect_view_cache(path, limit_bytes); }));
+        nb::dict numbers;
+        numbers["removed_files"] = done.removed_files;
+        numbers["removed_bytes"] = done.removed_bytes;
+        numbers["removed_temporaries"] = done.removed_temporaries;
+        numbers["left_files"] = done.left_files;
+        numbers["left_bytes"] = done.left_bytes;
+        return numbers;
+      },
+      nb::arg("folder"), nb::arg("limit_bytes"),
+      nb::sig("def collect_view_cache(folder: str | bytes | os.PathLike, limit_bytes: int) -> dict[str, int]"),
+      "Removes from a cache folder what was used longest ago, until its files take at most limit_bytes together\n"
+      "(0: all of them), and what processes that died have left. Views of removed files stay valid.\n"
+      "Raises what view_cache_files() raises.");
 }
 
 void bind_profile_events(nb::module_& module) {
@@ -194,6 +228,7 @@ void bind_trace(nb::module_& module) {
 
 void bind_observe(nb::module_& module) {
   bind_metrics(module);
+  bind_view_cache(module);
   bind_profile(module);
   bind_trace(module);
   // Functions of Python must not be called, or given up, by a library that outlives the interpreter.

@@ -12,6 +12,7 @@ RuntimeMetrics of_one(ContainerMetrics container) {
   sums.mapped_bytes = container.mapped_bytes;
   sums.sessions = container.sessions;
   sums.saved_bytes = container.saved_bytes;
+  sums.view_cache = view_cache_counts();
   sums.containers.push_back(std::move(container));
   return sums;
 }
@@ -36,6 +37,7 @@ fatctx_container_metrics container_out(const ContainerMetrics& metrics) noexcept
   out.record_count = metrics.records.size();
   out.stitched_bytes = metrics.stitched_bytes;
   out.composed_bytes = metrics.composed_bytes;
+  out.cached_bytes = metrics.cached_bytes;
   return out;
 }
 
@@ -79,6 +81,10 @@ int32_t fatctx_metrics_runtime(fatctx_metrics metrics, fatctx_runtime_metrics* r
     filled.mapped_bytes = object.numbers.mapped_bytes;
     filled.saved_bytes = object.numbers.saved_bytes;
     filled.container_count = object.numbers.containers.size();
+    filled.cache_files_used = object.numbers.view_cache.used;
+    filled.cache_files_made = object.numbers.view_cache.made;
+    filled.cache_files_rejected = object.numbers.view_cache.rejected;
+    filled.cache_files_evicted = object.numbers.view_cache.evicted;
     return write_sized(filled, runtime, "runtime");
   });
 }
@@ -108,6 +114,9 @@ int32_t fatctx_metrics_record(fatctx_metrics metrics, uint64_t container_index, 
     filled.views = found->views;
     filled.sessions = found->sessions;
     filled.composed_bytes = found->composed_bytes;
+    filled.cached_bytes = found->cached_bytes;
+    filled.cache_file = text_out(found->cache_file);
+    filled.cache_rejected = text_out(found->cache_rejected);
     return write_sized(filled, record, "record");
   });
 }

@@ -39,6 +39,8 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   result.require_local = given.require_local != 0;
   result.file_mapping = static_cast<FileMapping>(given.file_mapping);
   result.max_copied_bytes = given.max_copied_bytes;
+  result.cache_folder = text_in(given.cache_folder);
+  result.cache_limit_bytes = given.cache_limit_bytes;
   if (given.mapping_provider.id != 0) {
     FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
   }

@@ -45,6 +45,7 @@ int32_t fatctx_view_describe(fatctx_view view, fatctx_view_info* info, fatctx_er
       filled.record_id = record->record_id();
       filled.access_path = static_cast<std::uint32_t>(record->access_path());
       filled.copied_bytes = record->copied_bytes();
+      filled.cached_bytes = record->cached_bytes();
     } else {
       filled.is_tensor = 1;
     }

@@ -68,4 +68,12 @@ Status CheckedBytes::read(ByteRange range, const StreamSink& sink) {
   return Done{};
 }
 
+Status CheckedBytes::read_into(std::uint64_t file_offset, std::span<std::byte> out) {
+  auto at = out.begin();
+  return read({file_offset, out.size()}, [&](ByteView bytes) -> Status {
+    at = std::copy(bytes.begin(), bytes.end(), at);
+    return Done{};
+  });
+}
+
 }  // namespace fatctx::container

@@ -27,6 +27,8 @@ class CheckedBytes {
   // Hands on `range` of the file in pieces of at most one leaf. Requires: it lies in one payload or packed segment.
   // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; what `sink` returns.
   [[nodiscard]] Status read(ByteRange range, const StreamSink& sink);
+  // The same into `out`, from `file_offset` on.
+  [[nodiscard]] Status read_into(std::uint64_t file_offset, std::span<std::byte> out);
 
  private:
   struct Held {

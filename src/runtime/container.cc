@@ -113,7 +113,9 @@ Result<Container> Container::reopen() const {
 }
 
 Status Container::check() const {
-  return copy_reason_.empty() ? mapped_->recheck() : Done{};  // a copy is what it is, whatever became of the file
+  if (!copy_reason_.empty()) return Done{};  // a copy is what it is, whatever became of the file
+  FATCTX_TRY(mapped_->recheck());
+  return recheck_caches(*mapped_);
 }
 
 OpenReport Container::report() const {

@@ -82,6 +82,8 @@ class MappedContainer {
   [[nodiscard]] std::atomic<bool>& stitched_lost() const noexcept { return stitched_lost_; }
   // Memory of its composed records; what OpenOptions::max_copied_bytes limits.
   [[nodiscard]] std::atomic<std::uint64_t>& composed_bytes() const noexcept { return composed_bytes_; }
+  // What its composed records show of files in cache folders.
+  [[nodiscard]] std::atomic<std::uint64_t>& cached_bytes() const noexcept { return cached_bytes_; }
   [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
 
   // Were all mapped bytes there whenever somebody read them? Knows only what the guard of bus_guard.h has seen.
@@ -139,6 +141,7 @@ class MappedContainer {
   mutable Attachments attachments_;
   mutable std::atomic<bool> stitched_lost_{false};
   mutable std::atomic<std::uint64_t> composed_bytes_{0};
+  mutable std::atomic<std::uint64_t> cached_bytes_{0};
 };
 
 }  // namespace fatctx

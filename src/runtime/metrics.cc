@@ -60,8 +60,12 @@ ContainerMetrics metrics_of(const MappedContainer& mapped) {
     record.size_bytes = info.size_bytes;
     record.verification = mapped.verification_of(info);
     if (const auto composed = live_composed(mapped, info.id)) {
-      record.composed_bytes = composed->built_bytes();
-      metrics.composed_bytes += composed->built_bytes();
+      record.composed_bytes = composed->memory_bytes();
+      metrics.composed_bytes += composed->memory_bytes();
+      record.cached_bytes = composed->cached_bytes();
+      metrics.cached_bytes += composed->cached_bytes();
+      if (composed->cached() != nullptr) record.cache_file = composed->cached()->path;
+      record.cache_rejected = composed->rejected();
       add_range(metrics, composed->region().bytes());
       record.resident_bytes = known(mapping::resident_bytes(composed->region().bytes()));
     } else if (const auto stitched = info.slice_count > 1 ? live_stitched(mapped, info.id) : nullptr) {
@@ -95,6 +99,8 @@ std::string_view state_name(RecordState state) {
   return "unknown";
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json fields_of(const ContainerMetrics& metrics) {
   Json records = Json::array();
   for (const RecordMetrics& record : metrics.records) {
@@ -105,7 +111,10 @@ Json fields_of(const ContainerMetrics& metrics) {
                        {"verification", state_name(record.verification)},
                        {"views", record.views},
                        {"sessions", record.sessions},
-                       {"composed_bytes", record.composed_bytes}});
+                       {"composed_bytes", record.composed_bytes},
+                       {"cached_bytes", record.cached_bytes},
+                       {"cache_file", text_or_null(record.cache_file)},
+                       {"cache_rejected", text_or_null(record.cache_rejected)}});
   }
   return {{"path", metrics.path},
           {"uuid", metrics.uuid},
@@ -113,6 +122,7 @@ Json fields_of(const ContainerMetrics& metrics) {
           {"mapped_bytes", metrics.mapped_bytes},
           {"stitched_bytes", metrics.stitched_bytes},
           {"composed_bytes", metrics.composed_bytes},
+          {"cached_bytes", metrics.cached_bytes},
           {"resident_bytes", metrics.resident_bytes},
           {"proportional_bytes", metrics.proportional_bytes},
           {"locked_bytes", metrics.locked_bytes},
@@ -128,6 +138,7 @@ ContainerMetrics container_metrics(const Container& container) { return metrics_
 
 RuntimeMetrics runtime_metrics() {
   RuntimeMetrics metrics;
+  metrics.view_cache = view_cache_counts();
   for (const auto& mapped : Registry::process().live()) {
     ContainerMetrics one = metrics_of(*mapped);
     if (one.mapped_bytes != 0) ++metrics.live_mappings;
@@ -152,6 +163,11 @@ std::string to_json(const RuntimeMetrics& metrics) {
                        {"mapped_bytes", metrics.mapped_bytes},
                        {"sessions", metrics.sessions},
                        {"saved_bytes", metrics.saved_bytes},
+                       {"view_cache",
+                        {{"used", metrics.view_cache.used},
+                         {"made", metrics.view_cache.made},
+                         {"rejected", metrics.view_cache.rejected},
+                         {"evicted", metrics.view_cache.evicted}}},
                        {"containers", std::move(containers)}}}});
 }
 

@@ -40,7 +40,7 @@ Result<std::uint64_t> drop_mapped(const ComposedRecord& composed) {
   ByteRange in_record;
   for (const mapping::MixedPiece& piece : composed.pieces()) {
     in_record = {in_record.offset + in_record.size, piece.size};
-    if (piece.built) continue;
+    if (piece.built && composed.cached() == nullptr) continue;  // memory would lose its content
     FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(composed.region().bytes(), in_record));
     dropped += of_piece;
   }

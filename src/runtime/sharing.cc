@@ -68,13 +68,7 @@ class MadeRecord final : public sharing::RecordBytes {
       : recipe_(recipe), file_(mapped.file(), mapped.toc()) {}
   [[nodiscard]] std::uint64_t size() const noexcept override { return recipe_.logical_size(); }
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
-    const auto read = [this](std::uint64_t at, std::span<std::byte> out) -> Status {
-      auto to = out.begin();
-      return file_.read({at, out.size()}, [&](ByteView bytes) -> Status {
-        to = std::copy(bytes.begin(), bytes.end(), to);
-        return Done{};
-      });
-    };
+    const auto read = [this](std::uint64_t at, std::span<std::byte> out) { return file_.read_into(at, out); };
     return recipe_.apply({offset, buffer.size()}, read, buffer);
   }
   void close() const noexcept override {}

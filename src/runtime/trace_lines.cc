@@ -110,6 +110,7 @@ Json gave(const RecordView& view, const Container& of) {
   Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
   // How much of it could not be mapped tells a system with other pages.
   if (view.access_path() == AccessPath::kComposed) json.add("copied_bytes", view.copied_bytes());
+  if (view.cached_bytes() != 0) json.add("cached_bytes", view.cached_bytes());
   if (record != nullptr) {
     json.add("name", record->name);
     json.add("xxh3_128", to_hex(record->hash.bytes));
@@ -127,6 +128,8 @@ Json to_json(const OpenOptions& options) {
                {"require_local", options.require_local},
                {"file_mapping", file_mapping_name(options.file_mapping)}};
   if (options.max_copied_bytes != 0) json.add("max_copied_bytes", options.max_copied_bytes);
+  if (!options.cache_folder.empty()) json.add("cache_folder", options.cache_folder);
+  if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
   // Objects of the caller cannot be written down; that they were there explains another answer.
   if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
   if (options.allocator) json.add("allocator", options.allocator->name());
@@ -155,6 +158,8 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("require_local", options.require_local)
                  .take("file_mapping", file_mapping)
                  .take("max_copied_bytes", options.max_copied_bytes)
+                 .take("cache_folder", options.cache_folder)
+                 .take("cache_limit_bytes", options.cache_limit_bytes)
                  .end());
   const auto policy = verify_policy_from_name(verify);
   if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");

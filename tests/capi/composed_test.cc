@@ -99,5 +99,69 @@ TEST_F(CComposed, AnOlderViewInfoIsWrittenNoFurtherThanItReaches) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
+TEST_F(CComposed, WhatIsBuiltLiesInACacheFolder) {
+  const std::size_t chip = recipe();
+  const std::string name = "chip" + std::to_string(chip);
+  const support::TempDir cache;  // made with mode 0700
+  auto options = sized<fatctx_open_options>();
+  EXPECT_EQ(options.cache_folder, nullptr);
+  options.cache_folder = cache.path().c_str();
+  for (const bool made : {true, false}) {
+    fatctx_container container = {};
+    ASSERT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK) << text_of(error);
+    fatctx_view view;
+    ASSERT_EQ(fatctx_container_acquire_name(container, name.c_str(), &view, &error), FATCTX_OK) << text_of(error);
+    auto info = sized<fatctx_view_info>();
+    ASSERT_EQ(fatctx_view_describe(view, &info, &error), FATCTX_OK);
+    EXPECT_EQ(info.copied_bytes, 0U);
+    EXPECT_GT(info.cached_bytes, 0U);
+    EXPECT_TRUE(equal_bytes(view, corpus_.chips[chip]));
+    fatctx_metrics metrics = {};
+    ASSERT_EQ(fatctx_metrics_of_runtime(&metrics, &error), FATCTX_OK) << text_of(error);
+    auto runtime = sized<fatctx_runtime_metrics>();
+    ASSERT_EQ(fatctx_metrics_runtime(metrics, &runtime, &error), FATCTX_OK);
+    EXPECT_EQ(made ? runtime.cache_files_made : runtime.cache_files_used, 1U);
+    auto one = sized<fatctx_container_metrics>();
+    ASSERT_EQ(fatctx_metrics_container(metrics, 0, &one, &error), FATCTX_OK);
+    EXPECT_EQ(one.cached_bytes, info.cached_bytes);
+    EXPECT_EQ(one.composed_bytes, 0U);
+    auto record = sized<fatctx_record_metrics>();
+    ASSERT_EQ(fatctx_metrics_record(metrics, 0, info.record_id - 1, &record, &error), FATCTX_OK);
+    EXPECT_EQ(record.cached_bytes, info.cached_bytes);
+    EXPECT_EQ(view_of(record.cache_file).substr(0, cache.path().size()), cache.path());
+    EXPECT_EQ(view_of(record.cache_rejected), "");
+    EXPECT_EQ(fatctx_metrics_close(metrics, &error), FATCTX_OK);
+    EXPECT_EQ(fatctx_view_close(view, &error), FATCTX_OK);
+    EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  }
+  std::string json(4096, ' ');
+  std::size_t size = 0;
+  ASSERT_EQ(fatctx_view_cache_json(cache.path().c_str(), json.data(), json.size(), &size, &error), FATCTX_OK);
+  EXPECT_NE(json.find("fatctx.cache/1"), std::string::npos) << json;
+  auto collection = sized<fatctx_view_cache_collection>();
+  ASSERT_EQ(fatctx_view_cache_collect(cache.path().c_str(), 0, &collection, &error), FATCTX_OK);
+  EXPECT_EQ(collection.removed_files, 1U);
+  EXPECT_EQ(collection.left_files, 0U);
+}
+
+TEST_F(CComposed, ABadCacheFolderIsAnErrorAndProgramsOfBeforeItNameNone) {
+  const std::string name = "chip" + std::to_string(recipe());
+  auto options = sized<fatctx_open_options>();
+  options.cache_folder = path.c_str();
+  options.max_copied_bytes = std::uint64_t{1} << 40;
+  for (const bool older : {false, true}) {
+    if (older) options.struct_size = offsetof(fatctx_open_options, cache_folder);
+    fatctx_container container = {};
+    ASSERT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK) << text_of(error);
+    fatctx_view view = {};
+    EXPECT_EQ(fatctx_container_acquire_name(container, name.c_str(), &view, &error),
+              older ? FATCTX_OK : FATCTX_ERROR_OPERATION_NOT_PERMITTED);
+    if (older) {
+      EXPECT_EQ(fatctx_view_close(view, &error), FATCTX_OK);
+    }
+    EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  }
+}
+
 }  // namespace
 }  // namespace fatctx::capi::testing

@@ -300,6 +300,12 @@ inline const std::string& first_line_of_a_trace() {
   return line;
 }
 
+// A folder that views may be cached in; stays until the process ends.
+inline const char* cache_folder() {
+  static const support::TempDir folder;  // made with mode 0700
+  return folder.path().c_str();
+}
+
 inline const std::vector<EntryPoint>& entry_points() {
   static constexpr auto kTraceSink = [](void*, const char*, std::uint64_t) {};
   static constexpr auto kSink = [](void*, const void*, std::uint64_t) -> std::int32_t { return 0; };
@@ -327,6 +333,17 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_layout_json",
        [](Call& c) { return fatctx_layout_json(c.buffer(), c.given ? Call::kCapacity : 0, nullptr, &c.error); }, false,
        FATCTX_OK},
+      {"fatctx_view_cache_json",
+       [](Call& c) {
+         return fatctx_view_cache_json(c.text(cache_folder()), c.buffer(), Call::kCapacity, nullptr, &c.error);
+       },
+       false},
+      {"fatctx_view_cache_collect",
+       [](Call& c) {
+         auto collection = sized<fatctx_view_cache_collection>();
+         return fatctx_view_cache_collect(c.text(cache_folder()), 0, c.given ? &collection : nullptr, &c.error);
+       },
+       false},
       {"fatctx_device_detect", [](Call& c) { return fatctx_device_detect(c.device(), &c.error); }, false},
       {"fatctx_device_parse",
        [](Call& c) {

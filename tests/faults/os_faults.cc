@@ -1,5 +1,6 @@
 #include "faults/os_faults.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -164,6 +165,9 @@ FAULTS_CALL(fallocate, kInterruptible, -1, int, (int descriptor, int mode, off_t
             (descriptor, mode, offset, size))
 FAULTS_CALL(fsync, kNone, -1, int, (int descriptor), (descriptor))
 FAULTS_CALL(fchmod, kNone, -1, int, (int descriptor, mode_t mode), (descriptor, mode))
+FAULTS_CALL(fdopendir, kNone, nullptr, DIR*, (int descriptor), (descriptor))
+FAULTS_CALL(readdir, kNone, nullptr, struct dirent*, (DIR * folder), (folder))
+FAULTS_CALL(futimens, kNone, -1, int, (int descriptor, const struct timespec* times), (descriptor, times))
 FAULTS_CALL(linkat, kNone, -1, int, (int from, const char* old_path, int to, const char* new_path, int flags),
             (from, old_path, to, new_path, flags))
 FAULTS_CALL(renameat2, kNone, -1, int, (int from, const char* old_path, int to, const char* new_path, unsigned flags),

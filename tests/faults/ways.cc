@@ -16,6 +16,7 @@
 #include "fatctx/range_access.h"
 #include "fatctx/sharing.h"
 #include "fatctx/trace.h"
+#include "fatctx/view_cache.h"
 #include "faults/process_folder.h"
 #include "support/chip_corpus.h"
 #include "support/sliced_container.h"
@@ -135,6 +136,28 @@ Result<std::string> composed(const std::string& path) {
   return Error{ErrorCode::kInternal, "no record is a recipe"};
 }
 
+// Made in the folder, and found there. Not cleared by std::filesystem while calls fail: that is the library's.
+Result<std::string> composed_in_a_folder(const std::string& path, const std::string& folder) {
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  std::string text;
+  for (const bool made : {true, false}) {
+    FATCTX_ASSIGN(const Container container, Container::open(path, {.cache_folder = folder}));
+    for (const RecordInfo& record : container.records()) {
+      if (!record.recipe) continue;
+      const std::uint64_t before = view_cache_counts().made;
+      FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
+      if (view.cached_bytes() == 0) return Error{ErrorCode::kInternal, "it does not lie in the folder"};
+      if ((view_cache_counts().made != before) != made) return Error{ErrorCode::kInternal, "made at the wrong time"};
+      text += digest(view.bytes());
+    }
+  }
+  FATCTX_ASSIGN(const std::vector<ViewCacheFile> files, list_view_cache(folder));
+  FATCTX_ASSIGN(const ViewCacheCollection left, collect_view_cache(folder, 0));
+  return text + std::to_string(files.size()) + std::to_string(left.removed_files);
+}
+
 struct CloseFile {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
 };
@@ -236,6 +259,8 @@ std::vector<Way> ways() {
        },
        static_cast<int>(2 * support::kSlicedGranules)},
       {"composed views", [chips](const std::string&) { return composed(chips); }, 20},
+      {"composed views in a cache folder",
+       [chips](const std::string& path) { return composed_in_a_folder(chips, path + ".cache"); }, 60},
       {"extract a record of several slices",
        [sliced](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(sliced));

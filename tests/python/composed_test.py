@@ -49,3 +49,55 @@ def test_a_mapped_view_has_no_copied_bytes(moved):
 def test_a_budget_that_is_none_is_refused(moved, budget):
     with pytest.raises(TypeError, match="max_copied_bytes"):
         fatctx.open(moved[0], max_copied_bytes=budget)
+
+
+@pytest.fixture()
+def cache(tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def test_what_is_built_lies_in_a_cache_folder(moved, cache):
+    path, name, body = moved
+    for _ in range(2):
+        container = fatctx.open(path, cache_folder=cache)
+        view = container.acquire(name)
+        assert bytes(view) == body
+        assert view.access_path == "composed"
+        assert view.copied_bytes == 0
+        assert view.cached_bytes >= len(body)
+        (record,) = (one for one in fatctx.container_metrics(container)["container"]["records"] if one["name"] == name)
+        assert record["cached_bytes"] == view.cached_bytes
+        assert record["cache_file"].startswith(str(cache))
+        assert record["cache_rejected"] is None
+        del view, container
+    listed = fatctx.view_cache_files(cache)
+    assert listed["schema"] == "fatctx.cache/1"
+    assert [one["whole"] for one in listed["files"]] == [True]
+    counts = fatctx.runtime_metrics()["runtime"]["view_cache"]
+    assert counts["made"] >= 1
+    assert counts["used"] >= 1
+    assert fatctx.collect_view_cache(cache, 0)["removed_files"] == 1
+    assert fatctx.view_cache_files(cache)["files"] == []
+
+
+def test_a_bad_cache_folder_is_refused_with_the_remedy(moved, cache):
+    path, name, _ = moved
+    cache.chmod(0o755)
+    with pytest.raises(fatctx.OperationNotPermitted, match="chmod 700"):
+        fatctx.open(path, cache_folder=cache, max_copied_bytes=1 << 30).acquire(name)
+    with pytest.raises(fatctx.OperationNotPermitted, match="chmod 700"):
+        fatctx.view_cache_files(cache)
+    with pytest.raises(fatctx.FileNotFound, match="mkdir -m 700"):
+        fatctx.collect_view_cache(cache / "none", 0)
+    with pytest.raises(TypeError):
+        fatctx.open(path, cache_folder=3)
+    with pytest.raises(TypeError, match="cache_limit_bytes"):
+        fatctx.open(path, cache_limit_bytes=-1)
+
+
+def test_a_limit_below_one_file_names_the_bytes(moved, cache):
+    path, name, _ = moved
+    with pytest.raises(fatctx.NoSpace, match="cache_limit_bytes is 1000"):
+        fatctx.open(path, cache_folder=str(cache), cache_limit_bytes=1000).acquire(name)

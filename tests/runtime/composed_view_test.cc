@@ -93,7 +93,7 @@ TEST_F(ComposedView, WhatFitsThePagesOfTheFileIsMappedAndOnlyTheRestIsBuilt) {
   }
   EXPECT_EQ(shown, view.size_bytes());
   EXPECT_EQ(built, view.copied_bytes());
-  EXPECT_EQ(built, live->built_bytes());
+  EXPECT_EQ(built, live->memory_bytes());
   EXPECT_LT(built, view.size_bytes());
 }
 
@@ -247,7 +247,16 @@ TEST_F(ComposedView, OnAHostOfLargerPagesSlicesAreComposedWithinTheBudget) {
   EXPECT_EQ(metrics_of(container, "record").verification, RecordState::kOk);
 
   const Container without = Container::open(path).value();
-  EXPECT_FALSE(is_composed(without, *RecordReader::of(without)->find("record"), host)) << "it is copied, as ever";
+  EXPECT_TRUE(is_composed(without, *RecordReader::of(without)->find("record"), host)) << "nothing is copied unasked";
+  for (const FileMapping how : {FileMapping::kAuto, FileMapping::kRequire}) {
+    const auto refused = view_on(Container::open(path, {.file_mapping = how}).value(), "record", host);
+    ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
+    const std::string text = to_text(refused.error());
+    EXPECT_TRUE(holds(text, view.value().copied_bytes())) << text;
+    EXPECT_TRUE(holds(text, host.page_bytes)) << "and why: " << text;
+    EXPECT_NE(text.find("max_copied_bytes"), std::string::npos) << text;
+    EXPECT_NE(text.find("cache_folder"), std::string::npos) << text;
+  }
 }
 
 TEST_F(ComposedView, OnAHostOfLargerPagesRecipesMapLess) {

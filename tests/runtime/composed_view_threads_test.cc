@@ -1,61 +1,53 @@
 // Run under ThreadSanitizer as well (preset tsan).
-#include <atomic>
-#include <optional>
-#include <thread>
-#include <vector>
-
-#include "fatctx/metrics.h"
-#include "runtime/chip_model.h"
+#include "runtime/cached_model.h"
+#include "runtime/view_threads.h"
 
 namespace fatctx {
 namespace {
 
-class ComposedViewThreads : public testing::ChipModel {};
+class ComposedViewThreads : public testing::CachedModel {};
 
 TEST_F(ComposedViewThreads, ThreadsThatAskAtOnceBuildOneRange) {
-  const std::string chip = name(mixed());
   const Container container = open();
   for (int round = 0; round < 10; ++round) {
-    std::vector<std::thread> threads;
-    std::vector<std::optional<RecordView>> views(4);
-    std::atomic<bool> go{false};
-    for (auto& slot : views) {
-      threads.emplace_back([&] {
-        while (!go) std::this_thread::yield();
-        auto view = container.acquire(chip);
-        if (view.ok()) slot.emplace(std::move(view).value());
-      });
-    }
-    go = true;
-    for (std::thread& thread : threads) thread.join();
-    for (const auto& view : views) {
-      ASSERT_TRUE(view.has_value());
-      ASSERT_EQ(view->data(), views.front()->data());
-    }
-    ASSERT_TRUE(shows(*views.back(), mixed()));
-    EXPECT_EQ(container_metrics(container).composed_bytes, views.front()->copied_bytes());
+    const std::vector<RecordView> views = testing::views_at_once(container, name(mixed()), 4);
+    ASSERT_EQ(views.size(), 4U);
+    ASSERT_TRUE(shows(views.back(), mixed()));
+    EXPECT_EQ(container_metrics(container).composed_bytes, views.front().copied_bytes());
   }
 }
 
 TEST_F(ComposedViewThreads, ViewsComeAndGoWhileOthersAskForTheirPages) {
   const std::size_t chip = mixed();
   const Container container = open();
-  const std::uint32_t id = container.find(name(chip)).value().id;
-  std::vector<std::thread> threads;
-  std::atomic<int> wrong{0};
-  const auto again_and_again = [&](auto body) {
-    threads.emplace_back([&wrong, body] {
-      for (int round = 0; round < 20; ++round) wrong += body() ? 0 : 1;
-    });
-  };
-  again_and_again([&] { return container.acquire(id).ok(); });
-  again_and_again([&] { return shows(container.acquire(id).value(), chip); });
-  again_and_again([&] { return container.prefetch(id).ok(); });
-  again_and_again([&] { return container.release(id, {.keep_cached = true}).ok(); });
-  again_and_again([&] { return !container_metrics(container).records.empty(); });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  testing::views_come_and_go(container, name(chip), 20, [&](const RecordView& view) { return shows(view, chip); });
   EXPECT_EQ(container_metrics(container).composed_bytes, 0U);
+}
+
+TEST_F(ComposedViewThreads, ThreadsThatAskAtOnceMakeOneFile) {
+  const std::size_t chip = mixed();
+  const Container container = open(cached());
+  for (int round = 0; round < 10; ++round) {
+    ASSERT_TRUE(collect_view_cache(cache_, 0).ok());
+    const std::uint64_t made = view_cache_counts().made;
+    const std::vector<RecordView> views = testing::views_at_once(container, name(chip), 4);
+    ASSERT_EQ(views.size(), 4U);
+    ASSERT_TRUE(shows(views.back(), chip));
+    EXPECT_EQ(view_cache_counts().made, made + 1);
+    EXPECT_EQ(files().size(), 1U);
+  }
+}
+
+TEST_F(ComposedViewThreads, FilesOfTheFolderGoWhileViewsComeAndGo) {
+  const std::size_t chip = mixed();
+  const Container container = open(cached());
+  testing::views_come_and_go(
+      container, name(chip), 20, [&](const RecordView& view) { return shows(view, chip); },
+      [&] {
+        const bool collected = collect_view_cache(cache_, 0).ok();
+        return collected && list_view_cache(cache_).ok() && container.check().ok();
+      });
+  EXPECT_EQ(container_metrics(container).cached_bytes, 0U);
 }
 
 }  // namespace

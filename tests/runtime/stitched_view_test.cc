@@ -225,41 +225,42 @@ TEST_F(StitchedView, FourThousandSlicesOfOnePage) {
   EXPECT_TRUE(container.verify_record(view.value().record_id()).value().findings.empty());
 }
 
-TEST_F(StitchedView, MorePiecesThanThatAreCopied) {
+TEST_F(StitchedView, MorePiecesThanThatAreComposedIfTheCallerAllowsIt) {
   SlicedContainer made({support::pattern(64 * kGranule, 44)});
   const std::string path = file_of_single_pages(folder_, made, 4097);
-  const Container container = Container::open(path).value();
+  const Container container = Container::open(path, {.max_copied_bytes = std::uint64_t{1} << 30}).value();
   const RecordView view = container.acquire("many").value();
-  EXPECT_EQ(view.access_path(), AccessPath::kCopied);
+  EXPECT_EQ(view.access_path(), AccessPath::kComposed);
   EXPECT_TRUE(std::ranges::equal(view.bytes(), made.expected("many")));
-  EXPECT_EQ(container.report().copied_records, 1U);
-  EXPECT_NE(container.report().copied_records_reason.find("4097 pieces"), std::string::npos);
-  EXPECT_EQ(container.access_path_of(view.record_id()).value(), AccessPath::kCopied);
+  EXPECT_EQ(container.report().copied_records, 0U);
+  EXPECT_EQ(container.access_path_of(view.record_id()).value(), AccessPath::kComposed);
 
-  const Container strict = Container::open(path, {.file_mapping = FileMapping::kRequire}).value();
-  const auto refused = strict.acquire("many");
-  ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
-  EXPECT_NE(refused.error().message.find(std::to_string(view.size_bytes())), std::string::npos)
-      << refused.error().message;
-  EXPECT_TRUE(fails_with(strict.access_path_of(view.record_id()), ErrorCode::kCopyNotAllowed));
+  for (const FileMapping how : {FileMapping::kAuto, FileMapping::kRequire}) {
+    const Container strict = Container::open(path, {.file_mapping = how}).value();
+    const auto refused = strict.acquire("many");
+    ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
+    for (const std::string& part : {std::string("4097 pieces"), std::to_string(view.size_bytes())}) {
+      EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+    }
+    EXPECT_TRUE(fails_with(strict.access_path_of(view.record_id()), ErrorCode::kCopyNotAllowed));
+  }
 }
 
-TEST_F(StitchedView, OnAHostOfLargerPagesTheRecordIsCopiedOnceAndSaysSo) {
-  StitchHost host;
-  host.page_bytes = 16'384;
-  const Container container = open();
+TEST_F(StitchedView, OfABufferTheRecordIsCopiedOnceAndSaysSo) {
+  const Bytes bytes = support::read_file(path_);
+  const Container container = Container::open_memory(bytes).value();
   const std::uint64_t before = file_mapping_fallbacks();
-  const auto first = view_on(container, "even", host);
+  const auto first = container.acquire("even");
   ASSERT_TRUE(is_ok(first));
   EXPECT_EQ(first.value().access_path(), AccessPath::kCopied);
   EXPECT_TRUE(shows(first.value(), "even"));
-  const RecordView second = view_on(open(), "even", host).value();
+  const RecordView second = container.acquire("even").value();
   EXPECT_EQ(second.data(), first.value().data());
   EXPECT_EQ(file_mapping_fallbacks(), before + 1) << "one copy was made";
 
-  const auto refused = view_on(open({.file_mapping = FileMapping::kRequire}), "even", host);
+  const auto refused = Container::open_memory(bytes, {.file_mapping = FileMapping::kRequire}).value().acquire("even");
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
-  for (const std::string& part : {std::string("16384"), std::to_string(made_.expected("even").size())}) {
+  for (const std::string& part : {std::string("buffer"), std::to_string(made_.expected("even").size())}) {
     EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
   }
 }

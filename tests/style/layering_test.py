@@ -30,6 +30,7 @@ PUBLIC_LAYER = {
     "model.h": "runtime",
     "info.h": "runtime",
     "metrics.h": "runtime",
+    "view_cache.h": "runtime",
     "mapping_guard.h": "runtime",
     "range_access.h": "runtime",
     "profile.h": "runtime",

@@ -1,0 +1,164 @@
+// Raw calls: everything is looked up in the folder whose owner and mode were checked, whatever its path means by then,
+// and Boost.Filesystem knows neither descriptors nor owners.
+#include "mapping/cache_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "mapping/os_error.h"
+#include "mapping/os_file_posix.h"
+#include "mapping/uninterrupted.h"
+
+namespace fatctx::mapping {
+namespace {
+
+constexpr std::int64_t kUnlockedAge = 24 * 60 * 60;  // seconds
+
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
+};
+
+Error not_allowed(const std::string& path, const std::string& why) {
+  return {ErrorCode::kOperationNotPermitted, fmt::format("cache folder {}: {}", path, why)};
+}
+
+FileTime time_of(const struct timespec& time) { return {time.tv_sec, time.tv_nsec}; }
+
+// Tries to take the lock, for the whole file; goes with the last descriptor of this open. Returns 0 or errno.
+int try_lock(int descriptor, short type) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  // A lock of this open, not of the process: closing another descriptor of the file does not give it up.
+  return ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+}
+
+bool is_temporary(const std::string& name) { return name.starts_with('.') && name.ends_with(".tmp"); }
+
+}  // namespace
+
+Result<CacheFolder> CacheFolder::open(const std::string& path) {
+  if (path.find('\0') != std::string::npos) return not_allowed("", "a path must not contain a NUL character");
+  UniqueFd folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!folder.valid()) {
+    const int number = errno;
+    if (number == ENOENT) {
+      Error error = os_error(number, fmt::format("cache folder {}", path));
+      error.message += fmt::format("; make it with `mkdir -m 700 {}`", path);
+      return error;
+    }
+    if (number == ENOTDIR) {
+      Error error = not_allowed(path, "it is not a folder; name one that is yours alone, made with `mkdir -m 700`");
+      error.where.os_error = number;
+      return error;
+    }
+    return os_error(number, fmt::format("cannot open cache folder {}", path));
+  }
+  struct stat st = {};
+  if (::fstat(folder.get(), &st) != 0) return os_error(errno, fmt::format("cannot look at cache folder {}", path));
+  if (st.st_uid != ::geteuid()) {
+    return not_allowed(path, fmt::format("it belongs to user {} and this process to user {}; name a folder of your own",
+                                         st.st_uid, ::geteuid()));
+  }
+  if ((st.st_mode & 0777U) != 0700U) {
+    return not_allowed(path,
+                       fmt::format("its mode is {:04o} and has to be 0700, so that nobody else can put files into "
+                                   "it; run `chmod 700 {}`",
+                                   st.st_mode & 0777U, path));
+  }
+  return CacheFolder(path, std::move(folder));
+}
+
+Result<std::unique_ptr<OsFile>> CacheFolder::open_file(const std::string& name) const {
+  UniqueFd fd(uninterrupted([&] {
+    return ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  }));
+  if (!fd.valid()) return os_error(errno, fmt::format("cannot open {}", path_of(name)));
+  return std::unique_ptr<OsFile>(std::make_unique<PosixFile>(std::move(fd), path_of(name)));
+}
+
+Result<std::unique_ptr<PendingFile>> CacheFolder::create_file(const std::string& name) const {
+  FATCTX_ASSIGN(std::unique_ptr<PendingFile> file, PendingFile::create(path_of(name), false));
+  // Without locks, age alone says whether a temporary is dead.
+  (void)try_lock(file->file().descriptor(), F_WRLCK);
+  return file;
+}
+
+void CacheFolder::mark_used(const OsFile& file) const noexcept {
+  // The modification time stays what it is, so that a file that somebody wrote to shows.
+  const struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  (void)::futimens(file.descriptor(), times);
+}
+
+bool CacheFolder::remove(const std::string& name) const noexcept {
+  return ::unlinkat(folder_.get(), name.c_str(), 0) == 0 || errno == ENOENT;
+}
+
+void CacheFolder::remove_if_same(const std::string& name, const FileIdentity& identity) const noexcept {
+  struct stat st = {};
+  if (::fstatat(folder_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (st.st_dev == identity.device && st.st_ino == identity.inode) (void)remove(name);
+}
+
+Result<std::vector<std::string>> CacheFolder::names() const {
+  // A descriptor of its own: the place of the reading belongs to it.
+  UniqueFd again(uninterrupted([&] { return ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  std::unique_ptr<DIR, CloseFolder> folder(again.valid() ? ::fdopendir(again.get()) : nullptr);
+  if (!folder) return os_error(errno, fmt::format("cannot list cache folder {}", path_));
+  (void)again.release();
+  std::vector<std::string> found;
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    found.emplace_back(entry->d_name);
+    errno = 0;
+  }
+  if (errno != 0) return os_error(errno, fmt::format("cannot list cache folder {}", path_));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<std::vector<CacheFolderFile>> CacheFolder::list() const {
+  FATCTX_ASSIGN(const std::vector<std::string> all, names());
+  std::vector<CacheFolderFile> files;
+  for (const std::string& name : all) {
+    struct stat st = {};
+    if (name.starts_with('.')) continue;
+    if (::fstatat(folder_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT) continue;  // another process was faster
+      return os_error(errno, fmt::format("cannot look at {}", path_of(name)));
+    }
+    if (!S_ISREG(st.st_mode)) continue;
+    files.push_back({name, static_cast<std::uint64_t>(st.st_size), time_of(st.st_mtim), time_of(st.st_atim)});
+  }
+  return files;
+}
+
+Result<std::size_t> CacheFolder::sweep_temporaries(std::int64_t least_age_seconds) const {
+  FATCTX_ASSIGN(const std::vector<std::string> all, names());
+  std::size_t removed = 0;
+  for (const std::string& name : all) {
+    struct stat st = {};
+    if (!is_temporary(name) || ::fstatat(folder_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const std::int64_t age = ::time(nullptr) - st.st_mtim.tv_sec;
+    if (!S_ISREG(st.st_mode) || age < least_age_seconds) continue;
+    const UniqueFd fd(uninterrupted(
+        [&] { return ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW); }));
+    if (!fd.valid()) continue;
+    const int refused = try_lock(fd.get(), F_RDLCK);
+    if (refused == EAGAIN || refused == EACCES) continue;  // its maker lives
+    if (refused != 0 && age < kUnlockedAge) continue;
+    if (::unlinkat(folder_.get(), name.c_str(), 0) == 0) ++removed;
+  }
+  return removed;
+}
+
+}  // namespace fatctx::mapping

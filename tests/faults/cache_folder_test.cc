@@ -1,0 +1,92 @@
+// A disk that fills up, and one that refuses, at every call in turn while a cache folder is used: the error says so,
+// what lies in the folder is whole, nothing else is left there, and no memory is taken in its place.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "fatctx/metrics.h"
+#include "fatctx/packer.h"
+#include "fatctx/view_cache.h"
+#include "faults/os_faults.h"
+#include "support/chip_corpus.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+#include "support/temp_dir.h"
+
+namespace fatctx {
+namespace {
+
+using faults::Injected;
+using support::is_ok;
+
+class CacheFolderFaults : public ::testing::Test {
+ protected:
+  CacheFolderFaults() {
+    PackOptions options;
+    options.sharing = Sharing::kBytes;
+    const support::ChipCorpus corpus = support::make_chip_corpus(3, {.tensors = 4});
+    support::write_file(path_, support::packed_bytes({support::binary_record("chip 0", "x86-64-v2", corpus.chips[0]),
+                                                      support::binary_record("chip 2", "x86-64-v3", corpus.chips[2])},
+                                                     options));
+  }
+  [[nodiscard]] Result<RecordView> acquire(const Container& container) const {
+    for (const RecordInfo& record : container.records()) {
+      if (record.recipe) return container.acquire(record.id);
+    }
+    return Error{ErrorCode::kInternal, "no record is a recipe"};
+  }
+
+  const support::TempDir folder_;
+  const support::TempDir cache_;  // made with mode 0700
+  const std::string path_ = folder_.file("chips.fatctx");
+};
+
+TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
+  // Memory is allowed as well, and must not be taken.
+  const OpenOptions options{.max_copied_bytes = std::uint64_t{1} << 30, .cache_folder = cache_.path()};
+  const Container container = Container::open(path_, options).value();
+  ASSERT_TRUE(is_ok(acquire(container)));
+  for (const bool made : {true, false}) {
+    for (const int number : {ENOSPC, EROFS, EACCES}) {
+      for (const bool for_ever : {false, true}) {
+        long call = 0;
+        for (bool met = true; met; ++call) {
+          ASSERT_LT(call, 1000);
+          if (made) {
+            ASSERT_TRUE(is_ok(collect_view_cache(cache_.path(), 0)));
+          }
+          auto view = [&] {
+            const Injected injected({.error_number = number, .call = call, .for_ever = for_ever});
+            auto done = acquire(container);
+            met = injected.met();
+            return done;
+          }();
+          SCOPED_TRACE(std::to_string(number) + (for_ever ? " for ever" : " once") + " from call " +
+                       std::to_string(call) + (made ? ", made" : ", found"));
+          if (view.ok()) {
+            EXPECT_EQ(view.value().copied_bytes(), 0U) << "memory in place of the folder";
+            EXPECT_GT(view.value().cached_bytes(), 0U);
+          } else {
+            EXPECT_EQ(view.error().where.os_error, number) << to_text(view.error());
+            if (number == ENOSPC) {
+              EXPECT_EQ(view.error().code, ErrorCode::kNoSpace) << to_text(view.error());
+            }
+          }
+          const auto files = list_view_cache(cache_.path());
+          ASSERT_TRUE(is_ok(files));
+          for (const ViewCacheFile& file : files.value()) EXPECT_TRUE(file.whole);
+          EXPECT_EQ(cache_.names().size(), files.value().size()) << "something else was left";
+          EXPECT_EQ(container_metrics(container).composed_bytes, 0U);
+          if (HasFailure()) return;
+        }
+        EXPECT_GT(call, made ? 15 : 5) << "are the library's calls led through the faults at all?";
+      }
+    }
+  }
+  EXPECT_TRUE(is_ok(acquire(container)));
+}
+
+}  // namespace
+}  // namespace fatctx
