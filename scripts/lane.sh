@@ -87,6 +87,91 @@ lane_tidy() {
 
 lane_demo() { passes ./quickstart --small --no-install; }
 
+# missing_for LANE THING...: the lane is skipped, and says why. What is absent is no test that passed.
+missing_for() {
+  local lane=$1
+  shift
+  printf 'skipped: %s: not here: %s\n' "$lane" "$*"
+  count skipped 1
+}
+
+# headers_in FOLDER: the header-only libraries of this machine alone, without the C library's headers beside them.
+headers_in() {
+  local name
+  mkdir -p "$1"
+  for name in fmt boost nlohmann CLI xxhash.h xxh3.h; do
+    [[ ! -e /usr/include/$name ]] || ln -sfn "/usr/include/$name" "$1/$name"
+  done
+}
+
+# under_wine PROGRAM ARGUMENT...: in a Windows of this lane's own.
+under_wine() {
+  WINEPREFIX=$PWD/build/windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY='' wine "$@"
+}
+
+# Base and mapping always. The whole library and the command too, if FATCTX_WINDOWS_PREFIX names a folder with lz4 and
+# protobuf-lite for MinGW-w64 (docs/testing.md).
+lane_windows() {
+  local googletest=/usr/src/googletest tree=build/windows/tree programs=(base_tests windows_tests) targets missing=()
+  local name file report code=0
+  for name in x86_64-w64-mingw32-g++-posix wine; do
+    command -v "$name" >/dev/null 2>&1 || missing+=("$name")
+  done
+  for name in "$googletest/CMakeLists.txt" /usr/include/fmt/format.h /usr/include/nlohmann/json.hpp; do
+    [[ -f $name ]] || missing+=("$name")
+  done
+  if ((${#missing[@]})); then
+    missing_for windows "${missing[@]}"
+    return 0
+  fi
+  targets=("${programs[@]}")
+  [[ -z ${FATCTX_WINDOWS_PREFIX:-} ]] || targets+=(fatctx_cli)
+  headers_in build/windows/prefix/include
+  cmake -S . -B "$tree" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/mingw-w64.cmake -DFATCTX_PLAIN_PACKAGES=ON \
+    "-DCMAKE_PREFIX_PATH=$PWD/build/windows/prefix;${FATCTX_WINDOWS_PREFIX:-}" -DFATCTX_GOOGLETEST=$googletest \
+    -DFATCTX_WITH_ONNX=OFF -DFATCTX_BUILD_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true)"
+  cmake --build "$tree" --target "${targets[@]}"
+  count passed 1 # MinGW-w64's g++ without a warning
+  for name in "${programs[@]}"; do
+    report=build/check/windows-$name.xml
+    rm -f "$report"
+    under_wine "$tree/tests/$name.exe" "--gtest_output=xml:$report" || code=$?
+    if [[ -f $report ]]; then count_report "$report"; else count failed 1; fi
+  done
+  if [[ -n ${FATCTX_WINDOWS_PREFIX:-} ]]; then
+    passes under_wine "$tree/tools/fatctx.exe" device --json
+    for file in tests/golden/v0/*.fatctx; do
+      passes under_wine "$tree/tools/fatctx.exe" verify "$file"
+      passes under_wine "$tree/tools/fatctx.exe" info --json "$file"
+    done
+  fi
+  return $code
+}
+
+# A compile check, no run of tests: it counts nothing unless it fails.
+lane_macos() {
+  local zig=${FATCTX_ZIG:-zig} tree=build/macos triple file failed=0 files=0
+  if ! $zig version >/dev/null 2>&1; then
+    missing_for macos "zig (on the PATH, or its command in FATCTX_ZIG)"
+    return 0
+  fi
+  [[ -f /usr/include/fmt/format.h && -d /usr/include/boost ]] || { missing_for macos fmt boost; return 0; }
+  headers_in "$tree/include"
+  mkdir -p "$tree/include/fatctx"
+  for triple in aarch64-macos x86_64-macos; do
+    for file in src/base/*.cc src/mapping/*.cc; do
+      [[ $file != *_linux.cc && $file != *_win32.cc || $file == *_darwin_win32.cc ]] || continue
+      files=$((files + 1))
+      # shellcheck disable=SC2086 # a command of several words: python -m ziglang
+      $zig c++ -target "$triple" -std=c++20 -O0 -Wall -Wextra -Werror -DFMT_HEADER_ONLY -isystem "$tree/include" \
+        -Iinclude -Isrc -c "$file" -o "$tree/$(basename "$file" .cc)-$triple.o" || failed=$((failed + 1))
+    done
+  done
+  printf 'compile check only: %d files for macOS, %d of them do not compile\n' "$files" "$failed"
+  [[ $failed == 0 ]] || count failed "$failed"
+}
+
 # The sanitizers place their shadow at fixed addresses, which a kernel with much randomisation may have given away.
 if [[ $LANE == tsan && ${FATCTX_FIXED_ADDRESSES:-} != yes ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
   FATCTX_FIXED_ADDRESSES=yes exec setarch "$(uname -m)" -R "$0" "$LANE" "$COUNTS"
@@ -94,7 +179,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo) "lane_$LANE" ;;
+  format | shell | release | python | asan | tsan | tidy | demo | windows | macos) "lane_$LANE" ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;
 esac
 ! grep -q '^failed [1-9]' "$COUNTS"

@@ -19,6 +19,17 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string mapping_text(const MappingCapability& mapping) {
+  if (!mapping.available) return "not available: records are copied once per process";
+  std::string text =
+      mapping.provider + ", " + mapping.how + ", pages of " + std::to_string(mapping.page_bytes) + " bytes";
+  if (mapping.granule_bytes != mapping.page_bytes) {
+    text += ", maps from multiples of " + std::to_string(mapping.granule_bytes) + " on";
+  }
+  if (!mapping.stitched) text += ", no pieces side by side";
+  return text + (mapping.sealed_memory ? ", sealed copies" : ", no sealed copies");
+}
+
 std::string device_text(const Detection& detection) {
   const Device& device = detection.device;
   Block block;
@@ -31,9 +42,7 @@ std::string device_text(const Detection& detection) {
   if (device.sdk) block.add("sdk", to_text(*device.sdk));
   if (device.api) block.add("api", to_text(*device.api));
   if (device.blob) block.add("blob", to_text(*device.blob));
-  const MappingCapability mapping = file_mapping_capability();
-  block.add("mapping", mapping.available ? mapping.how + ", pages of " + std::to_string(mapping.page_bytes) + " bytes"
-                                         : "not available: records are copied once per process");
+  block.add("mapping", mapping_text(file_mapping_capability()));
   Table table({{"source"}, {"state"}, {"value as read"}});
   for (const DetectionSource& source : detection.sources) table.add_row({source.id, source.state, source.raw});
   return block.text() + "\n" + table.text();
@@ -49,8 +58,10 @@ Result<ExitCode> run_device(bool json) {
                                     {"device", nlohmann::ordered_json::parse(device_to_json(detection.device))},
                                     {"sources", nlohmann::ordered_json::array()}};
   const MappingCapability mapping = file_mapping_capability();
-  printed["file_mapping"] = {
-      {"available", mapping.available}, {"how", mapping.how}, {"page_bytes", mapping.page_bytes}};
+  printed["file_mapping"] = {{"available", mapping.available},         {"how", mapping.how},
+                             {"page_bytes", mapping.page_bytes},       {"provider", mapping.provider},
+                             {"granule_bytes", mapping.granule_bytes}, {"stitched", mapping.stitched},
+                             {"sealed_memory", mapping.sealed_memory}};
   for (const DetectionSource& source : detection.sources) {
     printed["sources"].push_back({{"id", source.id}, {"state", source.state}, {"raw", source.raw}});
   }

@@ -295,9 +295,13 @@ enum { FATCTX_FILE_MAPPING_AUTO = 0, FATCTX_FILE_MAPPING_REQUIRE = 1, FATCTX_FIL
 typedef struct fatctx_file_mapping_info {
   uint32_t struct_size;
   uint32_t available;  // 0: this build cannot map files on this system
-  fatctx_text how;     // "Boost.Interprocess", "mmap"; static storage
+  fatctx_text how;     // "Boost.Interprocess", "mmap", "MapViewOfFile"; static storage
   uint64_t page_bytes;
-  uint64_t fallbacks;  // how often this process copied because somebody could not take mapped memory
+  uint64_t fallbacks;      // how often this process copied because somebody could not take mapped memory
+  fatctx_text provider;    // whose calls: "posix", "win32"; static storage
+  uint64_t granule_bytes;  // a map begins at a multiple of this: a page, or 64 KiB on Windows
+  uint32_t stitched;       // 1: pieces of granules can stand side by side in one view
+  uint32_t sealed_memory;  // 1: copies can be made that nobody can change, and composed views with them
 } fatctx_file_mapping_info;
 FATCTX_API int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error);
 
@@ -384,7 +388,8 @@ FATCTX_API void fatctx_open_options_init(fatctx_open_options* options, size_t st
 FATCTX_API int32_t fatctx_container_open(const char* path, const fatctx_open_options* options,
                                          fatctx_container* container, fatctx_error* error);
 // The same for `size` bytes from `offset` of an open file, such as an asset in an application's package; size = 0 is
-// "to the end of the file". Ownership: `descriptor` stays the caller's and may be closed afterwards.
+// "to the end of the file". Ownership: `descriptor` stays the caller's and may be closed afterwards. On Windows it is the
+// number of a HANDLE (of which 32 bits count), not a descriptor of the C runtime.
 FATCTX_API int32_t fatctx_container_open_descriptor(int descriptor, uint64_t offset, uint64_t size,
                                                     const fatctx_open_options* options, fatctx_container* container,
                                                     fatctx_error* error);

@@ -33,8 +33,12 @@ using MappingProbe = std::function<MappingSupport()>;
 
 struct MappingCapability {
   bool available = false;
-  std::string how;  // "Boost.Interprocess", "mmap"
+  std::string how;  // "Boost.Interprocess", "mmap", "MapViewOfFile"
   std::uint64_t page_bytes = 0;
+  std::string provider;             // whose calls: "posix", "win32"
+  std::uint64_t granule_bytes = 0;  // a map begins at a multiple of this: a page, or 64 KiB on Windows
+  bool stitched = false;            // pieces of granules can stand side by side in one view
+  bool sealed_memory = false;       // copies can be made that nobody can change, and composed views with them
 };
 // What this build on this system can do; `fatctx device` shows it.
 [[nodiscard]] MappingCapability file_mapping_capability();

@@ -126,6 +126,10 @@ int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_erro
     filled.how = text_out(capability.how);
     filled.page_bytes = capability.page_bytes;
     filled.fallbacks = fatctx::file_mapping_fallbacks();
+    filled.provider = text_out(capability.provider);
+    filled.granule_bytes = capability.granule_bytes;
+    filled.stitched = flag(capability.stitched);
+    filled.sealed_memory = flag(capability.sealed_memory);
     return write_sized(filled, info, "info");
   });
 }

@@ -16,7 +16,7 @@ class NoSignals {
  public:
   NoSignals() noexcept {
     sigset_t all;
-    (void)::sigfillset(&all);
+    (void)sigfillset(&all);  // a macro on some systems
     (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~NoSignals() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

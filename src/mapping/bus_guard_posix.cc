@@ -159,7 +159,7 @@ Status install_bus_guard() {
   action.sa_sigaction = on_bus_error;
   // On the signal stack of the thread, if it has one: runtimes with small stacks need that.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  (void)::sigemptyset(&action.sa_mask);
+  (void)sigemptyset(&action.sa_mask);  // a macro on some systems
   if (::sigaction(SIGBUS, &action, nullptr) != 0) return os_error(errno, "cannot install a handler of SIGBUS");
   installed.store(true, std::memory_order_release);
   return Done{};

@@ -15,6 +15,7 @@ struct FileTime {
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::uint64_t inode_high = 0;  // the upper half where a system has 128 bits to name a file by
   std::uint64_t size = 0;
   std::uint64_t base = 0;  // where it begins, when it is a part of a larger file; `size` is then that of the part
   FileTime modified;

@@ -2,17 +2,9 @@
 #include <array>
 #include <fstream>
 
-#include <fmt/format.h>
-
 #include "mapping/map_count.h"
 
 namespace fatctx::mapping {
-namespace {
-
-// Threads start and allocators grow while nobody counts.
-constexpr std::uint64_t kSpare = 64;
-
-}  // namespace
 
 std::optional<MapCount> count_maps() {
   MapCount count;
@@ -26,15 +18,6 @@ std::optional<MapCount> count_maps() {
   } while (maps);
   if (maps.bad() || count.in_use == 0) return std::nullopt;
   return count;
-}
-
-Status check_map_budget(const MapCount& maps, std::uint64_t more) {
-  if (maps.in_use + more + kSpare <= maps.limit) return Done{};
-  return Error{
-      ErrorCode::kNoResource,
-      fmt::format("{} more maps do not fit: the process has {}, the system allows {}; close other views, raise "
-                  "vm.max_map_count to {} or more, or open with file mapping \"disabled\" to copy",
-                  more, maps.in_use, maps.limit, maps.in_use + more + kSpare)};
 }
 
 }  // namespace fatctx::mapping

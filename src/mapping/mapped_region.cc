@@ -44,7 +44,7 @@ Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t
 
 std::string_view mapping_method() noexcept {
 #ifdef FATCTX_RAW_MAPPING
-  return "mmap";
+  return raw_mapping_method();
 #else
   return "Boost.Interprocess";
 #endif

@@ -1,7 +1,7 @@
 // One read-only map of a file, from its first byte: byte 0, or the beginning of a part of a file.
 //
-// Two implementations of the same function: mapped_region_boost.cc (the default) and mapped_region_raw_posix.cc.
-// Both are built and tested; map_file() is the one the build chose.
+// Two implementations of the same function on POSIX systems: mapped_region_boost_posix.cc (the default) and
+// mapped_region_raw_posix.cc. Both are built and tested; map_file() is the one the build chose.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,14 @@ class MappedRegion {
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size);
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size);
 
-// The way map_file() maps: "Boost.Interprocess", "mmap". Static storage.
+// The way map_file() maps: "Boost.Interprocess", "mmap", "MapViewOfFile". Static storage.
 [[nodiscard]] std::string_view mapping_method() noexcept;
+[[nodiscard]] std::string_view raw_mapping_method() noexcept;
+// Whose calls this folder is built from: "posix", "win32". Static storage.
+[[nodiscard]] std::string_view provider_name() noexcept;
 [[nodiscard]] std::uint64_t page_bytes() noexcept;
+// A map begins at a multiple of this, in the file and in memory: a page, or 64 KiB on Windows.
+[[nodiscard]] std::uint64_t map_granule_bytes() noexcept;
 
 // The part both share: is the file (still) at least `size` bytes long?
 [[nodiscard]] Status check_mappable(const OsFile& file, std::uint64_t size);

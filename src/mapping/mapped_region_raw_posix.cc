@@ -1,5 +1,5 @@
-// Mapping by plain system calls: the twin of mapped_region_boost.cc for builds without Boost.Interprocess, and the
-// yardstick it is measured against.
+// Mapping by plain system calls: the twin of mapped_region_boost_posix.cc for builds without Boost.Interprocess, and
+// the yardstick it is measured against.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include "mapping/bus_guard.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_error.h"
+#include "mapping/system_calls.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -35,7 +36,13 @@ class RawRegion final : public MappedRegion {
 
 }  // namespace
 
+std::string_view provider_name() noexcept { return "posix"; }
+
+std::string_view raw_mapping_method() noexcept { return "mmap"; }
+
 std::uint64_t page_bytes() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+std::uint64_t map_granule_bytes() noexcept { return page_bytes(); }
 
 Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size) {
   FATCTX_TRY(check_mappable(file, size));
@@ -45,7 +52,7 @@ Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint
       ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(file.base() - before));
   if (address == MAP_FAILED) return os_error(errno, "cannot map the file");
   std::unique_ptr<void, Unmap> owner(address, Unmap{length});
-  (void)::madvise(address, length, MADV_DONTDUMP);
+  keep_out_of_core_dumps(address, length);
   FATCTX_TRY(check_mappable(file, size));
   return std::unique_ptr<MappedRegion>(std::make_unique<RawRegion>(std::move(owner), static_cast<std::size_t>(before)));
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "mapping/os_error.h"
+#include "mapping/system_calls.h"
 #include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
@@ -19,11 +20,11 @@ constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;  // Linux transfers a
 
 FileIdentity identity_of(const struct stat& st) {
   FileIdentity id;
-  id.device = st.st_dev;
+  id.device = static_cast<std::uint64_t>(st.st_dev);
   id.inode = st.st_ino;
   id.size = static_cast<std::uint64_t>(st.st_size);
-  id.modified = {st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
-  id.changed = {st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
+  id.modified = modified_time(st);
+  id.changed = changed_time(st);
   id.regular = S_ISREG(st.st_mode);
   return id;
 }
@@ -76,10 +77,7 @@ Status PosixFile::write_at(std::uint64_t offset, ByteView bytes) {
 
 Status PosixFile::allocate(std::uint64_t size) {
   if (size == 0) return Done{};
-  // Not posix_fallocate: glibc emulates it by writing where the filesystem cannot, which changes the size.
-  if (uninterrupted([&] { return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)); }) == 0) {
-    return Done{};
-  }
+  if (reserve_space(fd_.get(), size) == 0) return Done{};
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
     return os_error(errno, fmt::format("cannot reserve {} bytes for {}", size, name_));
   }
@@ -87,7 +85,7 @@ Status PosixFile::allocate(std::uint64_t size) {
 }
 
 Status PosixFile::sync() {
-  if (::fsync(fd_.get()) == 0) return Done{};
+  if (sync_to_disk(fd_.get()) == 0) return Done{};
   return os_error(errno, fmt::format("cannot sync {}", name_));
 }
 

@@ -1,16 +1,15 @@
 // Raw calls, because Boost.Interprocess has no populate and reports advice as a bool without the error number.
-#include <fcntl.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "mapping/os_error.h"
 #include "mapping/page_advice.h"
 #include "mapping/page_range.h"
+#include "mapping/read_through.h"
+#include "mapping/system_calls.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22  // older headers; the kernel decides
@@ -18,8 +17,6 @@
 
 namespace fatctx::mapping {
 namespace {
-
-constexpr std::size_t kReadUnit = std::size_t{256} << 10;
 
 int advise(PageRange pages, int advice) noexcept {
   for (;;) {
@@ -38,41 +35,14 @@ PageRange first_bad_page(PageRange pages) noexcept {
   return pages;
 }
 
-// pread knows what a fault does not say: whether the file ends there, or the disk fails.
-Error bad_page_error(const OsFile& file, std::uint64_t offset, int error_number) {
-  std::byte probe{};
-  auto read = file.read_at(offset, {&probe, 1});
-  if (read.ok()) {
-    Error error = os_error(error_number, fmt::format("cannot bring the page at byte {:#x} into memory", offset));
-    error.where.file_offset = offset;
-    return error;
-  }
-  Error error = std::move(read).error();
-  error.where.file_offset = offset;
-  if (error.code != ErrorCode::kTruncated) return error;
-  error.code = ErrorCode::kChanged;
-  error.message = fmt::format("the file was cut before byte {:#x} while it was open; open it again", offset);
-  return error;
-}
-
+// For kernels that cannot populate.
 Result<PopulateMethod> read_ahead(const OsFile& file, PageRange pages, ByteRange range) {
-  (void)advise(pages, MADV_WILLNEED);  // starts the disk on all of it; the reads below wait and learn of errors
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kReadUnit);
-  for (std::uint64_t done = 0; done < range.size;) {
-    const std::size_t size = std::min<std::uint64_t>(kReadUnit, range.size - done);
-    auto read = file.read_at(range.offset + done, {buffer.get(), size});
-    if (!read.ok()) return bad_page_error(file, read.error().where.file_offset.value_or(range.offset + done), 0);
-    done += size;
-  }
+  (void)advise(pages, MADV_WILLNEED);  // starts the disk on all of it; the reads wait and learn of errors
+  FATCTX_TRY(read_through(file, range));
   return PopulateMethod::kReadAhead;
 }
 
 }  // namespace
-
-Result<PopulateMethod> populate(const OsFile& file, ByteView mapped, ByteRange range) {
-  return populate_at(file, mapped.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size)),
-                     range.offset);
-}
 
 Result<PopulateMethod> populate_at(const OsFile& file, ByteView bytes, std::uint64_t file_offset) {
   if (bytes.empty()) return PopulateMethod::kPopulate;
@@ -102,8 +72,7 @@ Result<std::uint64_t> drop_pages(ByteView mapped, ByteRange range) {
 
 void drop_cache(const OsFile& file, ByteRange range) noexcept {
   if (file.descriptor() < 0 || range.size == 0) return;
-  (void)::posix_fadvise(file.descriptor(), static_cast<off_t>(file.base() + range.offset),
-                        static_cast<off_t>(range.size), POSIX_FADV_DONTNEED);
+  forget_cached(file.descriptor(), static_cast<off_t>(file.base() + range.offset), static_cast<off_t>(range.size));
 }
 
 }  // namespace fatctx::mapping

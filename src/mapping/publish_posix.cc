@@ -15,6 +15,7 @@
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
 #include "mapping/publish.h"
+#include "mapping/system_calls.h"
 #include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
@@ -54,7 +55,7 @@ class PosixPendingFile final : public PendingFile {
     } else if (errno != ENOENT) {
       return os_error(errno, fmt::format("cannot look at {}", target_));
     }
-    UniqueFd fd(uninterrupted([&] { return ::openat(folder_fd_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, kMode); }));
+    UniqueFd fd(open_unnamed(folder_fd_.get(), kMode));
     if (!fd.valid()) {
       if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) {
         return os_error(errno, fmt::format("cannot create a file in {}", folder_));
@@ -78,7 +79,7 @@ class PosixPendingFile final : public PendingFile {
     if (temporary_.empty()) FATCTX_TRY(link_unnamed());
     if (temporary_ != base_) FATCTX_TRY(rename_to_target());
     temporary_.clear();  // published: no longer ours to remove
-    if (::fsync(folder_fd_.get()) != 0) {
+    if (sync_to_disk(folder_fd_.get()) != 0) {
       return commit_unknown(os_error(errno, fmt::format("{} is written and has its name, but its folder could not be "
                                                         "synced; after a power loss the previous state may be back",
                                                         target_)));
@@ -125,8 +126,7 @@ class PosixPendingFile final : public PendingFile {
   }
 
   Status rename_to_target() {
-    const unsigned flags = overwrite_ ? 0U : static_cast<unsigned>(RENAME_NOREPLACE);
-    int result = ::renameat2(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), flags);
+    int result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), overwrite_);
     if (result != 0 && !overwrite_ && (errno == EINVAL || errno == ENOSYS)) {
       // No rename without replacing here: a link never replaces, and the temporary name goes afterwards.
       result = ::linkat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), 0);

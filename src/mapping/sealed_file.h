@@ -6,32 +6,32 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
-#include "mapping/unique_fd.h"
 
 namespace fatctx::mapping {
 
 // Ownership: closes when destroyed; what is mapped of it stays. Threads: one at a time.
 class SealedFile {
  public:
-  // Errors: unsupported (no sealed memory on this system), no_resource, out_of_memory.
-  [[nodiscard]] static Result<SealedFile> make();
+  // `most_bytes` is all that will be written. Errors: unsupported (no sealed memory on this system), no_resource,
+  // out_of_memory.
+  [[nodiscard]] static Result<SealedFile> make(std::uint64_t most_bytes);
+  SealedFile(SealedFile&&) noexcept;
+  SealedFile& operator=(SealedFile&&) = delete;
+  ~SealedFile();
   // Behind what was written before. Errors: out_of_memory, io.
   [[nodiscard]] Status write(ByteView bytes);
   // For good; write() fails from now on.
   [[nodiscard]] Status seal();
-  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] int descriptor() const noexcept;
 
  private:
-  explicit SealedFile(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
-  UniqueFd fd_;
-  std::uint64_t size_ = 0;
+  struct Memory;
+  explicit SealedFile(std::unique_ptr<Memory> memory) noexcept;
+  std::unique_ptr<Memory> memory_;
 };
-
-// The same file behind the same number, by a descriptor that cannot write: before Linux 6.7 sealed memory gives no
-// shared map, not even one to read, through a descriptor that could. Errors: those of open (/proc is needed).
-[[nodiscard]] Status make_read_only(int descriptor);
 
 }  // namespace fatctx::mapping

@@ -9,14 +9,28 @@
 
 #include <fmt/format.h>
 
+#include "mapping/memfd_linux.h"
 #include "mapping/os_error.h"
 #include "mapping/uninterrupted.h"
+#include "mapping/unique_fd.h"
 
 namespace fatctx::mapping {
 
-Result<SealedFile> SealedFile::make() {
-  UniqueFd fd(::memfd_create("fatctx", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (fd.valid()) return SealedFile(std::move(fd));
+struct SealedFile::Memory {
+  UniqueFd fd;
+  std::uint64_t size = 0;
+};
+
+SealedFile::SealedFile(std::unique_ptr<Memory> memory) noexcept : memory_(std::move(memory)) {}
+SealedFile::SealedFile(SealedFile&&) noexcept = default;
+SealedFile::~SealedFile() = default;
+
+int SealedFile::descriptor() const noexcept { return memory_->fd.get(); }
+
+Result<SealedFile> SealedFile::make(std::uint64_t /*most_bytes*/) {
+  auto memory = std::make_unique<Memory>();
+  memory->fd = UniqueFd(::memfd_create("fatctx", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (memory->fd.valid()) return SealedFile(std::move(memory));
   const int number = errno;
   Error error = os_error(number, "cannot make sealed memory");
   if (number == ENOSYS || number == EINVAL) error.code = ErrorCode::kUnsupported;
@@ -25,8 +39,8 @@ Result<SealedFile> SealedFile::make() {
 
 Status SealedFile::write(ByteView bytes) {
   while (!bytes.empty()) {
-    const auto done =
-        uninterrupted([&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(size_)); });
+    const auto done = uninterrupted(
+        [&] { return ::pwrite(memory_->fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(memory_->size)); });
     if (done <= 0) {
       Error error = os_error(done == 0 ? ENOSPC : errno, fmt::format("cannot take {} bytes of memory", bytes.size()));
       if (error.code == ErrorCode::kNoSpace || error.code == ErrorCode::kNoResource) {
@@ -34,18 +48,18 @@ Status SealedFile::write(ByteView bytes) {
       }
       return error;
     }
-    size_ += static_cast<std::uint64_t>(done);
+    memory_->size += static_cast<std::uint64_t>(done);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
   return Done{};
 }
 
 Status SealedFile::seal() {
-  if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+  if (::fcntl(memory_->fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
     return os_error(errno, "cannot seal memory");
   }
   // Newer kernels do without, so that a system without /proc is asked by mapping.
-  (void)make_read_only(fd_.get()).ok();
+  (void)make_read_only(memory_->fd.get()).ok();
   return Done{};
 }
 

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "mapping/address_space.h"
+#include "mapping/memfd_linux.h"
 #include "mapping/os_error.h"
-#include "mapping/sealed_file.h"
 #include "mapping/uninterrupted.h"
 #include "mapping/unique_fd.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include "mapping/os_error.h"
 #include "mapping/page_range.h"
 #include "mapping/stitched_region.h"
+#include "mapping/system_calls.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -40,27 +40,6 @@ class StitchedRegion final : public MappedRegion {
 };
 
 }  // namespace
-
-Status check_stitchable(const OsFile& file, std::span<const FilePiece> pieces, std::uint64_t page_bytes) {
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const FilePiece& piece = pieces[i];
-    const bool last = i + 1 == pieces.size();
-    if ((file.base() + piece.file_offset) % page_bytes == 0 && (last || piece.size % page_bytes == 0)) continue;
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("a piece of {} bytes at byte {:#x} is not whole pages, which have {} bytes on this system",
-                             piece.size, piece.file_offset, page_bytes),
-                 {.file_offset = piece.file_offset}};
-  }
-  return Done{};
-}
-
-Result<std::unique_ptr<MappedRegion>> map_stitched(const OsFile& file, std::span<const FilePiece> pieces,
-                                                   std::atomic<bool>* also_lost) {
-  std::vector<MixedPiece> of_file;
-  of_file.reserve(pieces.size());
-  for (const FilePiece& piece : pieces) of_file.push_back({false, piece.file_offset, piece.size});
-  return map_mixed(file, of_file, nullptr, also_lost);
-}
 
 Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
                                                 const SealableBlock* built, std::atomic<bool>* also_lost) {
@@ -90,8 +69,7 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
     }
     at += length;
   }
-  // Weights do not belong into core dumps. A kernel without the advice keeps working.
-  (void)::madvise(reserved, whole, MADV_DONTDUMP);
+  keep_out_of_core_dumps(reserved, whole);
   if (end != 0) FATCTX_TRY(check_mappable(file, end));
   return std::unique_ptr<MappedRegion>(
       std::make_unique<StitchedRegion>(std::move(addresses), static_cast<std::size_t>(size), also_lost));

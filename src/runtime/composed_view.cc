@@ -148,7 +148,7 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, std:
   mapping::SealableBlock memory;
   std::optional<mapping::SealedFile> built;
   if (built_bytes_ != 0) {
-    FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make());
+    FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make(built_bytes_));
     built.emplace(std::move(made));
     FATCTX_TRY(build(recipe, pieces_, *container_, *built));
     FATCTX_TRY(built->seal());

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/named_values.h"
+#include "mapping/sealed_file.h"
 
 namespace fatctx {
 namespace {
@@ -40,7 +41,14 @@ std::optional<FileMapping> file_mapping_from_name(std::string_view name) noexcep
 }
 
 MappingCapability file_mapping_capability() {
-  return {.available = true, .how = std::string(mapping::mapping_method()), .page_bytes = mapping::page_bytes()};
+  return {.available = true,
+          .how = std::string(mapping::mapping_method()),
+          .page_bytes = mapping::page_bytes(),
+          .provider = std::string(mapping::provider_name()),
+          .granule_bytes = mapping::map_granule_bytes(),
+          .stitched = true,
+          // Asked by trying: a kernel or a sandbox may be without.
+          .sealed_memory = mapping::SealedFile::make(mapping::page_bytes()).ok()};
 }
 
 std::uint64_t file_mapping_fallbacks() noexcept { return fallbacks.load(std::memory_order_relaxed); }

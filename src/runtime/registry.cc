@@ -102,7 +102,8 @@ const bool Registry::fork_hooks_installed = mapping::install_fork_hooks_of<&Regi
 std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
                                                                 const FileWindow& window,
                                                                 const OpenOptions& options) const {
-  auto live = table_.find({identity.device, identity.inode, window, options.mapping_provider.get()});
+  auto live =
+      table_.find({identity.device, identity.inode, identity.inode_high, window, options.mapping_provider.get()});
   // Times cannot be trusted where another machine writes them.
   if (!live || live->filesystem().remote || live->lost() || !(live->identity() == identity)) return nullptr;
   return live;
@@ -170,7 +171,8 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
   // The descriptor decides from here on: the path may lead elsewhere by now.
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   if (!identity.regular) return not_regular(name);
-  Table::Claim opening(table_, {identity.device, identity.inode, window, options.mapping_provider.get()});
+  Table::Claim opening(table_,
+                       {identity.device, identity.inode, identity.inode_high, window, options.mapping_provider.get()});
   std::shared_ptr<const MappedContainer> live = opening.live();
   if (live && live->lost()) live = nullptr;  // nobody joins a mapping with zeros in it, whatever the file is by now
   if (live) {

@@ -53,6 +53,7 @@ class Registry {
   struct FileKey {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
+    std::uint64_t inode_high = 0;
     FileWindow window;                          // two containers may lie in one file
     const MappingProvider* provider = nullptr;  // what one provider has mapped is not another's to hand out
     friend bool operator==(const FileKey&, const FileKey&) = default;

@@ -180,7 +180,8 @@ class Measurement {
     FATCTX_ASSIGN(const container::Recipe recipe, container::read_recipe(mapped_.file(), toc_, record));
     constexpr std::uint64_t kMostPieces = 4096;
     const ComposePlan plan = plan_composition(
-        recipe, {.page_bytes = mapping::page_size(), .base = mapped_.file().base(), .most_pieces = kMostPieces});
+        recipe,
+        {.page_bytes = mapping::map_granule_bytes(), .base = mapped_.file().base(), .most_pieces = kMostPieces});
     for (const std::size_t index : equal_[content]) report_.records[index].composed_bytes = plan.built_bytes;
     return scan_bytes(MadeRecord(mapped_, recipe));
   }

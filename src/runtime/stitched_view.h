@@ -17,7 +17,7 @@ namespace fatctx {
 
 // What of the system decides; tests put other numbers in.
 struct StitchHost {
-  std::uint64_t page_bytes = mapping::page_bytes();
+  std::uint64_t page_bytes = mapping::map_granule_bytes();
   std::uint64_t most_pieces = 4096;  // above, a view costs more than the copy it saves
   std::optional<mapping::MapCount> (*maps)() = &mapping::count_maps;
 };

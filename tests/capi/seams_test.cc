@@ -9,6 +9,7 @@
 #include <set>
 
 #include "capi/c_model.h"
+#include "fatctx/file_mapping.h"
 
 namespace fatctx::capi::testing {
 namespace {
@@ -279,6 +280,10 @@ TEST_F(CSeams, AConsumerThatCannotTakeMappedMemoryGetsCopiesAndItsReasonIsReport
   EXPECT_GE(mapping.fallbacks, 1U);
   EXPECT_GE(mapping.page_bytes, 4096U);
   EXPECT_FALSE(view_of(mapping.how).empty());
+  EXPECT_EQ(view_of(mapping.provider), "posix");
+  EXPECT_EQ(mapping.granule_bytes, mapping.page_bytes);
+  EXPECT_EQ(mapping.stitched, 1U);
+  EXPECT_EQ(mapping.sealed_memory, fatctx::file_mapping_capability().sealed_memory ? 1U : 0U);
   EXPECT_EQ(fatctx_view_close(binary, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_session_close(session, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);

@@ -7,8 +7,9 @@
 #include "mapping/mapped_region.h"
 #include "mapping/windowed_file.h"
 #include "support/memory_file.h"
+#include "support/pattern.h"
 #include "support/result_matchers.h"
-#include "support/sample_container.h"
+#include "support/temp_dir.h"
 
 namespace fatctx::mapping {
 namespace {

@@ -40,6 +40,17 @@ TEST(FilesystemKind, AnUnknownNumberIsUnknownAndNotRemote) {
   EXPECT_EQ(filesystem_kind_of_magic(0xFFFFFFFF00000000 | 0xEF53).name, "unknown");
 }
 
+TEST(FilesystemKind, SystemsThatNameThemAreAnsweredByName) {
+  EXPECT_EQ(filesystem_kind_of_name("NTFS").name, "ntfs");
+  EXPECT_FALSE(filesystem_kind_of_name("NTFS").remote);
+  EXPECT_EQ(filesystem_kind_of_name("ReFS").name, "refs");
+  EXPECT_FALSE(filesystem_kind_of_name("apfs").remote);
+  EXPECT_TRUE(filesystem_kind_of_name("smbfs").remote);
+  EXPECT_TRUE(filesystem_kind_of_name("NFS").remote);
+  EXPECT_EQ(filesystem_kind_of_name("").name, "unknown");
+  EXPECT_EQ(filesystem_kind_of_name("apfs2").name, "unknown");
+}
+
 TEST(FilesystemKind, ADescriptorIsAskedAndABadOneIsUnknown) {
   const int proc = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(proc, 0);

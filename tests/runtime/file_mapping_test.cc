@@ -398,6 +398,12 @@ TEST(FileMappingCapability, SaysHowThisBuildMaps) {
   EXPECT_TRUE(capability.available);
   EXPECT_FALSE(capability.how.empty());
   EXPECT_EQ(capability.page_bytes, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(capability.provider, "posix");
+  EXPECT_EQ(capability.granule_bytes, capability.page_bytes);
+  EXPECT_TRUE(capability.stitched);
+  const int memory = ::memfd_create("probe", MFD_CLOEXEC);
+  EXPECT_EQ(capability.sealed_memory, memory >= 0);
+  if (memory >= 0) (void)::close(memory);
 }
 
 TEST(FileMappingNames, LeadBackToTheirValues) {

@@ -28,7 +28,7 @@ def test_the_closing_line_adds_up_all_lanes(lanes):
     result = machine.run("check")
 
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.splitlines()[-1] == "58 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and six lanes with one each
+    assert result.stdout.splitlines()[-1] == "59 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and seven lanes with one each
 
 
 def test_a_failed_test_fails_the_whole(lanes):
@@ -37,7 +37,7 @@ def test_a_failed_test_fails_the_whole(lanes):
     result = machine.run("check")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "10 passed, 2 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "11 passed, 2 failed, 0 skipped"
     assert "it broke here" in result.stdout and "build/check/asan.log" in result.stdout
 
 
@@ -47,7 +47,7 @@ def test_a_lane_that_breaks_before_it_counts_has_failed_once(lanes):
     result = machine.run("check")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "7 passed, 1 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "8 passed, 1 failed, 0 skipped"
 
 
 def test_a_lane_that_counted_and_then_broke_has_failed(lanes):

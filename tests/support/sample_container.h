@@ -8,20 +8,10 @@
 #include <vector>
 
 #include "fatctx/packer.h"
+#include "support/pattern.h"
 #include "support/temp_dir.h"
 
 namespace fatctx::support {
-
-// `size` bytes that depend on `seed`: never zero, and different at every offset that a test may confuse with another.
-[[nodiscard]] inline Bytes pattern(std::size_t size, std::uint32_t seed) {
-  Bytes bytes(size);
-  std::uint32_t state = seed * 2654435761U + 1;
-  for (std::byte& byte : bytes) {
-    state = state * 1664525U + 1013904223U;
-    byte = static_cast<std::byte>(1 + (state >> 24) % 255);
-  }
-  return bytes;
-}
 
 [[nodiscard]] inline PackRecord binary_record(const std::string& name, const std::string& arch, Bytes bytes) {
   PackRecord record;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,9 +19,11 @@ using Bytes = std::vector<std::byte>;
 class TempDir {
  public:
   TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fatctx_test_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-    path_ = pattern;
+    std::random_device random;
+    do {
+      path_ = (std::filesystem::temp_directory_path() / ("fatctx_test_" + std::to_string(random()))).string();
+    } while (!std::filesystem::create_directory(path_));  // false: there is one of this name
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }
   ~TempDir() {
     std::error_code ignored;
@@ -36,7 +38,8 @@ class TempDir {
   // Names of what lies in it, sorted.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) found.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      found.push_back(entry.path().filename().string());
     std::sort(found.begin(), found.end());
     return found;
   }
@@ -46,7 +49,7 @@ class TempDir {
 };
 
 [[nodiscard]] inline Bytes read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(std::filesystem::path(path), std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path);
   Bytes bytes(static_cast<std::size_t>(std::filesystem::file_size(path)));
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -55,7 +58,7 @@ class TempDir {
 }
 
 inline void write_file(const std::string& path, ByteView bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  std::ofstream file(std::filesystem::path(path), std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (!file) throw std::runtime_error("cannot write " + path);

@@ -1,7 +1,6 @@
-#include <sys/vfs.h>
-
 #include "mapping/filesystem_kind.h"
-#include "mapping/uninterrupted.h"
+
+#include <algorithm>
 
 namespace fatctx::mapping {
 namespace {
@@ -28,21 +27,36 @@ constexpr Row kRows[] = {
     {0xBACBACBC, {"vmhgfs", true}}, {0x20030528, {"orangefs", true}},  {0x5346314D, {"m1fs", true}},
 };
 
+// Kinds that other systems know by name only.
+constexpr FilesystemKind kOthers[] = {
+    {"apfs", false}, {"hfs", false},   {"refs", false},   {"fat", false},    {"fat32", false}, {"udf", false},
+    {"cdfs", false}, {"csvfs", false}, {"msdos", false},  {"ufs", false},    {"smbfs", true},  {"webdav", true},
+    {"afpfs", true}, {"ftp", true},    {"macfuse", true}, {"osxfuse", true}, {"fusefs", true},
+};
+
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
+
+FilesystemKind filesystem_kind_of_name(std::string_view name) noexcept {
+  for (const FilesystemKind& kind : kOthers) {
+    if (equal_ignoring_case(kind.name, name)) return kind;
+  }
+  for (const Row& row : kRows) {
+    if (equal_ignoring_case(row.kind.name, name)) return row.kind;
+  }
+  return {};
+}
 
 FilesystemKind filesystem_kind_of_magic(std::uint64_t magic) noexcept {
   for (const Row& row : kRows) {
     if (row.magic == magic) return row.kind;
   }
   return {};
-}
-
-FilesystemKind filesystem_kind(int descriptor) noexcept {
-  struct statfs fs = {};
-  // What cannot be asked is not trusted either.
-  if (uninterrupted([&] { return ::fstatfs(descriptor, &fs); }) != 0) return {.remote = true};
-  // f_type is signed on some hosts; only 32 bits of it are the magic.
-  return filesystem_kind_of_magic(static_cast<std::uint32_t>(fs.f_type));
 }
 
 }  // namespace fatctx::mapping

@@ -3,14 +3,13 @@
 // Boost would open files by name itself, maps past the end of a file without a word, and reports by exception:
 // the adapter gives it a descriptor that is open already, check_mappable() asks for the size before and after, and
 // no exception leaves this file.
-#include <sys/mman.h>
-
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 
 #include "mapping/bus_guard.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_error.h"
+#include "mapping/system_calls.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -54,8 +53,7 @@ Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::ui
     bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only,
                               static_cast<bip::offset_t>(file.base() - before),
                               static_cast<std::size_t>(before + size));
-    // Weights do not belong into core dumps. A kernel without the advice keeps working.
-    (void)::madvise(region.get_address(), region.get_size(), MADV_DONTDUMP);
+    keep_out_of_core_dumps(region.get_address(), region.get_size());
     FATCTX_TRY(check_mappable(file, size));
     return std::unique_ptr<MappedRegion>(
         std::make_unique<BoostRegion>(std::move(region), static_cast<std::size_t>(before)));

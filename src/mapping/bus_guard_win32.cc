@@ -1,0 +1,22 @@
+// No guard: Windows refuses to cut a file that is mapped, so the case it exists for does not come up. A disk or server
+// that fails under a map raises EXCEPTION_IN_PAGE_ERROR, and a handler could not put zeros there: a view is unmapped as
+// a whole, and between that and new memory other threads would fault for good.
+#include "mapping/bus_guard.h"
+
+namespace fatctx::mapping {
+
+BusWatch::BusWatch(ByteView /*mapped*/, std::atomic<bool>* /*also_lost*/) : range_(nullptr) {}
+BusWatch::~BusWatch() = default;
+bool BusWatch::lost() const noexcept { return range_ != nullptr; }
+
+Status install_bus_guard() {
+  return Error{
+      ErrorCode::kUnsupported,
+      "Windows has no guard of mapped files: it does not let a mapped file be cut; for files on servers that may "
+      "fail, open with file mapping \"disabled\" to copy"};
+}
+
+bool bus_guard_installed() noexcept { return false; }
+std::uint64_t bus_guard_losses() noexcept { return 0; }
+
+}  // namespace fatctx::mapping

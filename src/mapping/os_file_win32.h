@@ -1,0 +1,31 @@
+// The real OsFile on Windows, for the files of this folder only.
+#pragma once
+
+#include <string>
+
+#include "mapping/os_file.h"
+#include "mapping/unique_handle.h"
+
+namespace fatctx::mapping {
+
+class Win32File final : public OsFile {
+ public:
+  // `name` is what errors call it.
+  Win32File(UniqueHandle handle, std::string name) : handle_(std::move(handle)), name_(std::move(name)) {}
+
+  Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
+  Status write_at(std::uint64_t offset, ByteView bytes) override;
+  Status allocate(std::uint64_t size) override;
+  Status sync() override;
+  Result<FileIdentity> identity() const override;
+  int descriptor() const noexcept override { return descriptor_of(handle_.get()); }
+
+  [[nodiscard]] void* handle() const noexcept { return handle_.get(); }
+  Status close();  // reports what closing says
+
+ private:
+  UniqueHandle handle_;
+  std::string name_;
+};
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,18 @@
+// Reading for the sake of the cache and of errors: what page_advice.h does where the system cannot bring pages in and
+// say how that went. For the files of this folder only.
+#pragma once
+
+#include <cstdint>
+
+#include "mapping/os_file.h"
+
+namespace fatctx::mapping {
+
+// Why the page that holds byte `offset` of `file` did not come in: a read knows what a fault does not say, whether the
+// file ends there or the disk fails. `error_number` is for the case that the read goes well.
+[[nodiscard]] Error bad_page_error(const OsFile& file, std::uint64_t offset, int error_number);
+
+// Reads `range` and throws it away, so that it is in the system's cache. Errors: those of populate().
+[[nodiscard]] Status read_through(const OsFile& file, ByteRange range);
+
+}  // namespace fatctx::mapping

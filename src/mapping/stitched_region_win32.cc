@@ -1,0 +1,126 @@
+// Pieces are mapped at addresses that were free a moment ago: the range is reserved to find it, given back, and each
+// piece asked for at its address. Somebody else may take a part of it in between; the system then refuses our piece
+// and puts nothing over what is there, and all of it is tried again elsewhere. Placeholders (MapViewOfFile3) leave no
+// such gap, but are missing before Windows 10 1803 and in Wine 8, where these lines are tested.
+//
+// A map begins at a multiple of 64 KiB, in the file and in memory: see map_granule_bytes().
+#include "mapping/stitched_region.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "mapping/file_section.h"
+#include "mapping/os_error.h"
+#include "mapping/windows_api.h"
+
+namespace fatctx::mapping {
+namespace {
+
+constexpr int kAttempts = 16;
+
+// The maps that stand side by side, undone as one.
+class Views {
+ public:
+  Views() noexcept = default;
+  Views(Views&& other) noexcept : addresses_(std::move(other.addresses_)) { other.addresses_.clear(); }
+  Views& operator=(Views&&) = delete;
+  ~Views() { undo(); }
+
+  void undo() noexcept {
+    for (void* address : addresses_) (void)::UnmapViewOfFile(address);
+    addresses_.clear();
+  }
+  void reserve(std::size_t count) { addresses_.reserve(count); }
+  void add(void* address) { addresses_.push_back(address); }
+  [[nodiscard]] const std::byte* begin() const noexcept { return static_cast<const std::byte*>(addresses_.front()); }
+
+ private:
+  std::vector<void*> addresses_;
+};
+
+class StitchedRegion final : public MappedRegion {
+ public:
+  StitchedRegion(Views views, std::size_t size) : views_(std::move(views)), size_(size) {}
+  [[nodiscard]] ByteView bytes() const noexcept override { return {views_.begin(), size_}; }
+  [[nodiscard]] bool backed_by_file() const noexcept override { return true; }
+
+ private:
+  Views views_;
+  std::size_t size_;
+};
+
+struct Sections {
+  HANDLE file = nullptr;
+  HANDLE built = nullptr;
+  std::uint64_t base = 0;
+};
+
+// 0, or what the system said of the first piece that could not be mapped.
+DWORD map_at(std::byte* at, std::span<const MixedPiece> pieces, const Sections& sections, Views& views) {
+  for (const MixedPiece& piece : pieces) {
+    const std::uint64_t offset = piece.built ? piece.offset : sections.base + piece.offset;
+    void* const view =
+        ::MapViewOfFileEx(piece.built ? sections.built : sections.file, FILE_MAP_READ, static_cast<DWORD>(offset >> 32),
+                          static_cast<DWORD>(offset), static_cast<std::size_t>(piece.size), at);
+    if (view == nullptr) {
+      const DWORD error = ::GetLastError();
+      views.undo();
+      return error;
+    }
+    views.add(view);
+    at += piece.size;
+  }
+  return NO_ERROR;
+}
+
+// Where `size` bytes are free now.
+Result<std::byte*> free_addresses(std::size_t size) {
+  void* const reserved = ::VirtualAlloc(nullptr, size, MEM_RESERVE, PAGE_NOACCESS);
+  if (reserved == nullptr) {
+    return os_error(static_cast<int>(::GetLastError()), fmt::format("cannot reserve {} bytes of addresses", size));
+  }
+  (void)::VirtualFree(reserved, 0, MEM_RELEASE);
+  return static_cast<std::byte*>(reserved);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
+                                                const SealableBlock* built, std::atomic<bool>* /*also_lost*/) {
+  std::uint64_t size = 0;
+  std::uint64_t end = 0;  // in the file; stays 0 if nothing of it is mapped
+  for (const MixedPiece& piece : pieces) {
+    if (piece.size > std::numeric_limits<std::size_t>::max() / 2 - size) {
+      return Error{ErrorCode::kNoResource, "the pieces together do not fit into this address space"};
+    }
+    size += piece.size;
+    if (!piece.built) end = std::max(end, piece.offset + piece.size);
+  }
+  if (size == 0) return Error{ErrorCode::kInvalidArgument, "an empty range cannot be mapped"};
+  Sections sections{.built = built == nullptr ? nullptr : handle_of(built->descriptor), .base = file.base()};
+  UniqueHandle section;
+  if (end != 0) {
+    FATCTX_TRY(check_mappable(file, end));
+    FATCTX_ASSIGN(section, section_of(file));
+    sections.file = section.get();
+  }
+  Views views;
+  views.reserve(pieces.size());
+  DWORD error = NO_ERROR;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    FATCTX_ASSIGN(std::byte* const at, free_addresses(static_cast<std::size_t>(size)));
+    error = map_at(at, pieces, sections, views);
+    if (error != ERROR_INVALID_ADDRESS) break;  // nobody was in the way, or nothing helps
+  }
+  if (error != NO_ERROR) {
+    return os_error(static_cast<int>(error), fmt::format("cannot map {} pieces side by side", pieces.size()));
+  }
+  if (end != 0) FATCTX_TRY(check_mappable(file, end));
+  return std::unique_ptr<MappedRegion>(
+      std::make_unique<StitchedRegion>(std::move(views), static_cast<std::size_t>(size)));
+}
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,37 @@
+#include "mapping/system_calls.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "mapping/uninterrupted.h"
+
+namespace fatctx::mapping {
+
+void keep_out_of_core_dumps(void* address, std::size_t size) noexcept { (void)::madvise(address, size, MADV_DONTDUMP); }
+
+FileTime modified_time(const struct stat& st) noexcept { return {st.st_mtim.tv_sec, st.st_mtim.tv_nsec}; }
+FileTime changed_time(const struct stat& st) noexcept { return {st.st_ctim.tv_sec, st.st_ctim.tv_nsec}; }
+
+// Not posix_fallocate: glibc emulates it by writing where the filesystem cannot, which changes the size.
+int reserve_space(int descriptor, std::uint64_t size) noexcept {
+  return uninterrupted([&] { return ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)); });
+}
+
+int sync_to_disk(int descriptor) noexcept { return ::fsync(descriptor); }
+
+int open_unnamed(int folder, mode_t mode) noexcept {
+  return uninterrupted([&] { return ::openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); });
+}
+
+int rename_in(int folder, const char* from, const char* to, bool replace) noexcept {
+  return ::renameat2(folder, from, folder, to, replace ? 0U : static_cast<unsigned>(RENAME_NOREPLACE));
+}
+
+void forget_cached(int descriptor, off_t offset, off_t size) noexcept {
+  (void)::posix_fadvise(descriptor, offset, size, POSIX_FADV_DONTNEED);
+}
+
+}  // namespace fatctx::mapping

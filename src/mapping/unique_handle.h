@@ -1,0 +1,56 @@
+// Owner of a Win32 handle, and the number that stands for one where POSIX has a descriptor. For the _win32.cc files.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::mapping {
+
+// Windows has two values that are no handle: some calls answer with null, others with -1 (INVALID_HANDLE_VALUE).
+[[nodiscard]] inline bool is_handle(void* handle) noexcept {
+  return handle != nullptr && reinterpret_cast<std::intptr_t>(handle) != -1;
+}
+
+// Handles have 32 significant bits, also in 64-bit processes, so that processes of both kinds can exchange them; an int
+// holds every one of them. -1 for what is no handle.
+[[nodiscard]] inline int descriptor_of(void* handle) noexcept {
+  return is_handle(handle) ? static_cast<int>(reinterpret_cast<std::intptr_t>(handle)) : -1;
+}
+[[nodiscard]] inline void* handle_of(int descriptor) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number in the form of a pointer
+  return descriptor == -1 ? nullptr : reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+}
+
+class UniqueHandle {
+ public:
+  UniqueHandle() noexcept = default;
+  // Takes what a system call has answered, both values that are no handle included.
+  explicit UniqueHandle(void* handle) noexcept : handle_(is_handle(handle) ? handle : nullptr) {}
+  UniqueHandle(UniqueHandle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  UniqueHandle& operator=(UniqueHandle&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  UniqueHandle(const UniqueHandle&) = delete;
+  UniqueHandle& operator=(const UniqueHandle&) = delete;
+  ~UniqueHandle() { (void)reset(); }
+
+  [[nodiscard]] void* get() const noexcept { return handle_; }
+  [[nodiscard]] bool valid() const noexcept { return handle_ != nullptr; }
+  // The caller closes it from here on.
+  [[nodiscard]] void* release() noexcept { return std::exchange(handle_, nullptr); }
+  // Closes now; returns what the system says of it, 0 if it went well.
+  int reset() noexcept;
+
+ private:
+  void* handle_ = nullptr;
+};
+
+// A handle of the same object that may do no more than `access`, and is not inherited by child processes.
+// Errors: invalid_argument (`handle` is not open), no_resource, io.
+[[nodiscard]] Result<UniqueHandle> duplicate_handle(void* handle, unsigned long access);
+[[nodiscard]] Result<UniqueHandle> duplicate_handle_as_it_is(void* handle);
+
+}  // namespace fatctx::mapping

@@ -1,0 +1,10 @@
+// windows.h without what it would do to the rest of a file. For the _win32.cc files of this folder only.
+#pragma once
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
