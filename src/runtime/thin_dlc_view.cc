@@ -186,7 +186,9 @@ class ThinBuilder {
   }
 
   Status map(ThinDlcView::Impl& impl) {
-    FATCTX_ASSIGN(mapping::SealedFile memory, mapping::SealedFile::make());
+    std::uint64_t built_bytes = 0;
+    for (const mapping::MixedPiece& piece : impl.plan.pieces) built_bytes += piece.built ? piece.size : 0;
+    FATCTX_ASSIGN(mapping::SealedFile memory, mapping::SealedFile::make(built_bytes));
     std::vector<std::byte> buffer;
     std::uint64_t at = 0;
     std::size_t part = 0;
