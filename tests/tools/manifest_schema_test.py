@@ -257,6 +257,7 @@ OBJECTS = [
     ("/records/0/tensors", SCHEMA["$defs"]["tensors"]), ("/records/0/tensors/ranges/0", SCHEMA["$defs"]["range"]),
     ("/records/3/graphs", SCHEMA["$defs"]["graphs"]["anyOf"][0]), ("/records/1/graphs/0", SCHEMA["$defs"]["graph"]),
     ("/records/1/graphs/0/inputs/0", SCHEMA["$defs"]["graph_tensor"]), ("/options/ep", SCHEMA["$defs"]["owned_option"]),
+    ("/records/10/ranges/0", SCHEMA["$defs"]["part"]),
 ]
 WORDS = [
     ("/schema", SCHEMA["properties"]["schema"]), ("/sharing", SCHEMA["properties"]["sharing"]),

@@ -15,6 +15,7 @@ namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
+constexpr std::uint64_t kBorderDivisor = 8;
 constexpr unsigned kMaxCandidates = 8;   // granules with one hash that are tried; constant bytes have thousands
 constexpr unsigned kMaxCollisions = 32;  // rounds; whoever still collides then is stored again
 
@@ -149,7 +150,10 @@ class Planner {
         const std::uint64_t common = size / own.size() * known;
         const std::uint64_t explained = size - record.own_bytes + record.shifted_bytes;
         const std::uint64_t left = record.own_bytes - record.shifted_bytes;
-        record.reordered_bytes = common > explained ? std::min(common - explained, left) : 0;
+        const std::uint64_t found = common > explained ? std::min(common - explained, left) : 0;
+        // Chunks at the borders of what has moved are not equal as a whole; what is so little beside it has moved too.
+        const bool at_borders = found < record.shifted_bytes / kBorderDivisor;
+        (at_borders ? record.shifted_bytes : record.reordered_bytes) += found;
       }
     }
     return Done{};
