@@ -122,6 +122,7 @@ template <>
 struct Behind<fatctx_sharing> : BehindOf<const SharingObject, Kind::kSharing> {};
 template <>
 struct Behind<fatctx_imported_tensors> : BehindOf<const ImportedTensorsObject, Kind::kImportedTensors> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
