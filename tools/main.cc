@@ -1,6 +1,8 @@
 // The program: hands its arguments to run_command() and returns the exit code.
+#include <string>
+#include <vector>
+
 #include "fatctx/mapping_guard.h"
-#include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/print.h"
 
@@ -8,7 +10,8 @@ int main(int argc, char** argv) {
   using fatctx::tools::ExitCode;
   // Where there is no guard, a file that is cut while it is read ends the command, as it would any other program.
   (void)fatctx::install_mapping_guard();
-  ExitCode code = fatctx::tools::run_command(fatctx::tools::program_arguments(argc, argv));
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  ExitCode code = fatctx::tools::run_command(arguments);
   if (fatctx::lost_mappings() != 0) {
     fatctx::tools::print_note(
         "fatctx: a file was cut while it was mapped; the result is not valid (mapping_lost); replace files by rename");

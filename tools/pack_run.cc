@@ -125,12 +125,12 @@ std::vector<std::string> what_was_not_shared(const PackSummary& summary) {
     }
     const std::uint64_t weights = size_of_weights(record, blob_sizes);
     // A compiler that cannot share with the blob names it all the same, and leaves the weights in the binary too.
-    if (weights < kFewWeights || record.size_bytes < weights / 2 || record.stored_bytes <= record.size_bytes / 2)
+    if (weights < kFewWeights || record.size_bytes < weights / 2 || record.stored.stored_bytes <= record.size_bytes / 2)
       continue;
     lines.push_back(fmt::format(
         "record \"{}\" refers to {} of weights, but stores {} of {} by itself; compile with a target of its generation "
         "first",
-        record.name, size_text(weights), size_text(record.stored_bytes), size_text(record.size_bytes)));
+        record.name, size_text(weights), size_text(record.stored.stored_bytes), size_text(record.size_bytes)));
   }
   for (const auto& [key, records] : groups) {
     const PackedRecord* base = *std::min_element(

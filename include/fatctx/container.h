@@ -224,9 +224,9 @@ class Container {
   [[nodiscard]] static Result<Container> open(const std::string& path, const OpenOptions& options = {});
   // The same for a descriptor, or for a part of the file behind it. A part is a file of its own to everything here: it
   // meets other opens of the same part, and its offsets count from its first byte.
-  // Ownership: `descriptor` stays the caller's and may be closed afterwards. On Windows it is the number of a HANDLE (of
-  // which 32 bits count), not a descriptor of the C runtime.
-  // Errors:    those of open, and invalid_argument for a part that begins elsewhere than on a multiple of 4096 bytes.
+  // Ownership: `descriptor` stays the caller's and may be closed afterwards. On Windows it is the number of a HANDLE
+  // (of which 32 bits count), not a descriptor of the C runtime. Errors:    those of open, and invalid_argument for a
+  // part that begins elsewhere than on a multiple of 4096 bytes.
   [[nodiscard]] static Result<Container> open_descriptor(int descriptor, const OpenOptions& options = {},
                                                          const FileWindow& window = {});
   // A container that lies in memory already; nothing is copied, and views point into `bytes`. The same rules as for a

@@ -409,8 +409,8 @@ FATCTX_API void fatctx_open_options_init(fatctx_open_options* options, size_t st
 FATCTX_API int32_t fatctx_container_open(const char* path, const fatctx_open_options* options,
                                          fatctx_container* container, fatctx_error* error);
 // The same for `size` bytes from `offset` of an open file, such as an asset in an application's package; size = 0 is
-// "to the end of the file". Ownership: `descriptor` stays the caller's and may be closed afterwards. On Windows it is the
-// number of a HANDLE (of which 32 bits count), not a descriptor of the C runtime.
+// "to the end of the file". Ownership: `descriptor` stays the caller's and may be closed afterwards. On Windows it is
+// the number of a HANDLE (of which 32 bits count), not a descriptor of the C runtime.
 FATCTX_API int32_t fatctx_container_open_descriptor(int descriptor, uint64_t offset, uint64_t size,
                                                     const fatctx_open_options* options, fatctx_container* container,
                                                     fatctx_error* error);

@@ -7,8 +7,7 @@ import pytest
 
 from checkout import code_only, cxx_files, includes, line_of, text_of
 
-GATES = ("src/mapping/", "src/runtime/probe_", "tools/subprocess_posix.cc", "tools/terminal_posix.cc",
-         "tools/terminal_win32.cc", "tools/arguments_win32.cc", "tests/", "bench/")
+GATES = ("src/mapping/", "src/runtime/probe_", "tools/subprocess_posix.cc", "tools/terminal_posix.cc", "tests/", "bench/")
 
 OS_HEADER = re.compile(
     r"^(unistd|fcntl|pthread|dlfcn|dirent|poll|sched|signal|termios|glob|ftw|pwd|grp|spawn|syslog|ucontext|setjmp"

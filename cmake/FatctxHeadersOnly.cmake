@@ -1,0 +1,12 @@
+# For cross builds of base and mapping alone (FATCTX_ONLY_MAPPING): the libraries they and their tests need, as headers
+# from a folder of CMAKE_PREFIX_PATH, without the files by which packages describe themselves.
+function(fatctx_header_only target header)
+  string(MAKE_C_IDENTIFIER "FATCTX_${header}_FOLDER" folder)
+  find_path(${folder} ${header} REQUIRED)
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE ${${folder}})
+  target_compile_definitions(${target} INTERFACE ${ARGN})
+endfunction()
+
+fatctx_header_only(fmt::fmt fmt/format.h FMT_HEADER_ONLY)
+fatctx_header_only(nlohmann_json::nlohmann_json nlohmann/json.hpp)
