@@ -60,7 +60,8 @@ Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads)
     records[i].stored_as = i;
     if (records[i].input.size() != 0) by_size[records[i].input.size()].push_back(i);
   }
-  for (const auto& [size, group] : by_size) {
+  for (const auto& entry : by_size) {
+    const std::vector<std::size_t>& group = entry.second;  // by name: clang 14 captures no structured binding
     if (group.size() < 2) continue;
     std::vector<Hash128> hashes(group.size());
     FATCTX_TRY(sharing::for_each_index(threads, group.size(), [&](std::size_t at) -> Status {

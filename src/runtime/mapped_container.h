@@ -99,7 +99,8 @@ class MappedContainer {
   // Verifies what is not yet known to be good of a record: the leaves under it, each once, and of a record of several
   // slices that zeros follow in its last granule. Errors: checksum_mismatch (F26), malformed (F35), truncated, io.
   [[nodiscard]] Status verify_record(const RecordInfo& record) const;
-  // The same for ranges of the file of which the record shows each by itself. Requires: each lies in one payload segment.
+  // The same for ranges of the file of which the record shows each by itself. Requires: each lies in one payload
+  // segment.
   [[nodiscard]] Status verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const;
   // The same of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it must have
   // the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.

@@ -14,8 +14,8 @@ namespace fatctx {
 struct TensorTable::Impl {
   std::shared_ptr<const MappedContainer> owner;
   const container::ParsedTensorTable* table;  // the owner's
-  RecordView blob;                           // without bytes if `places` says where each tensor is
-  std::vector<ByteView> places;              // of a blob that is a recipe, by index; empty: they lie in the blob's view
+  RecordView blob;                            // without bytes if `places` says where each tensor is
+  std::vector<ByteView> places;  // of a blob that is a recipe, by index; empty: they lie in the blob's view
 };
 
 std::vector<std::uint64_t> WeightView::strides_bytes() const {

@@ -63,7 +63,8 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
  protected:
   CAllocation() : memory(read_file(path)), other(folder.file("other.fatctx")) {
     support::write_file(other, memory);
-    (void)first_line_of_a_trace();  // made once, and not while memory fails
+    (void)first_line_of_a_trace();  // made once, and not while memory fails; so is the folder
+    (void)cache_folder();
   }
 
   // Runs `entry` with its n-th allocation failing. Returns false if it made fewer.
