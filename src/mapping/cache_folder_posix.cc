@@ -21,7 +21,7 @@
 namespace fatctx::mapping {
 namespace {
 
-constexpr std::int64_t kUnlockedAge = 24 * 60 * 60;  // seconds
+constexpr std::int64_t kUnlockedAge = std::int64_t{24} * 60 * 60;  // seconds
 
 struct CloseFolder {
   void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }

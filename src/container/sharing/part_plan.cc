@@ -332,6 +332,7 @@ class Planner {
     const std::size_t most = settings_.max_sources - 1;  // its own bytes are one more
     if (bytes_by_store.size() <= most) return std::nullopt;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked;
+    ranked.reserve(bytes_by_store.size());
     for (const auto& [store, bytes] : bytes_by_store) ranked.emplace_back(bytes, store);
     std::sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : stores_.place_of(a.second) < stores_.place_of(b.second);
