@@ -51,14 +51,15 @@ TEST_F(CacheFolderFiles, AFolderThatIsNotTheCallersAloneIsRefusedWithTheRemedy) 
 
 TEST_F(CacheFolderFiles, AFolderOfAnotherUserIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
-  EXPECT_EQ(support::in_child([&] {
-              if (::chown(temp_.path().c_str(), 12345, 12345) != 0) return support::kChildSkipped;
-              const auto refused = CacheFolder::open(temp_.path());
-              if (refused.ok() || refused.error().code != ErrorCode::kOperationNotPermitted) return 1;
-              if (refused.error().message.find("12345") == std::string::npos) return 2;
-              return ::chown(temp_.path().c_str(), 0, 0) == 0 ? 0 : 3;
-            }) % support::kChildSkipped,
-            0);
+  const int result = support::in_child([&] {
+    if (::chown(temp_.path().c_str(), 12345, 12345) != 0) return support::kChildSkipped;
+    const auto refused = CacheFolder::open(temp_.path());
+    if (refused.ok() || refused.error().code != ErrorCode::kOperationNotPermitted) return 1;
+    if (refused.error().message.find("12345") == std::string::npos) return 2;
+    return ::chown(temp_.path().c_str(), 0, 0) == 0 ? 0 : 3;
+  });
+  if (result == support::kChildSkipped) GTEST_SKIP() << "a folder cannot be given away here";
+  EXPECT_EQ(result, 0);
 }
 
 TEST_F(CacheFolderFiles, AFileAppearsWholeAndOnce) {

@@ -319,22 +319,23 @@ TEST_F(ViewCacheFiles, ABadFolderIsAnErrorWithTheRemedyAndNeverMemory) {
 
 TEST_F(ViewCacheFiles, AFullDiskIsAnErrorAndAReadOnlyOneServesWhatItHas) {
   const std::vector<std::size_t> chips = recipes();
-  EXPECT_EQ(support::in_child([&] {
-              if (::unshare(CLONE_NEWNS) != 0) return support::kChildSkipped;
-              if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return support::kChildSkipped;
-              if (::mount("none", cache_.c_str(), "tmpfs", 0, "size=8k,mode=0700") != 0) return support::kChildSkipped;
-              const auto full = acquire(chips[0], cached());
-              if (full.ok() || full.error().code != ErrorCode::kNoSpace) return 1;
-              if (!files().empty()) return 2;
-              if (::mount("none", cache_.c_str(), nullptr, MS_REMOUNT, "size=64m") != 0) return 3;
-              if (!acquire(chips[0], cached()).ok()) return 4;
-              if (::mount("none", cache_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, "size=64m") != 0) return 5;
-              const auto served = acquire(chips[0], cached());
-              if (!served.ok() || !shows(served.value(), chips[0])) return 6;
-              const auto refused = acquire(chips[1], cached());
-              return refused.ok() || refused.error().where.os_error != EROFS ? 7 : 0;
-            }) % support::kChildSkipped,
-            0);
+  const int result = support::in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0) return support::kChildSkipped;
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return support::kChildSkipped;
+    if (::mount("none", cache_.c_str(), "tmpfs", 0, "size=8k,mode=0700") != 0) return support::kChildSkipped;
+    const auto full = acquire(chips[0], cached());
+    if (full.ok() || full.error().code != ErrorCode::kNoSpace) return 1;
+    if (!files().empty()) return 2;
+    if (::mount("none", cache_.c_str(), nullptr, MS_REMOUNT, "size=64m") != 0) return 3;
+    if (!acquire(chips[0], cached()).ok()) return 4;
+    if (::mount("none", cache_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, "size=64m") != 0) return 5;
+    const auto served = acquire(chips[0], cached());
+    if (!served.ok() || !shows(served.value(), chips[0])) return 6;
+    const auto refused = acquire(chips[1], cached());
+    return refused.ok() || refused.error().where.os_error != EROFS ? 7 : 0;
+  });
+  if (result == support::kChildSkipped) GTEST_SKIP() << "file systems cannot be mounted here";
+  EXPECT_EQ(result, 0);
 }
 
 TEST_F(ViewCacheFiles, AboveTheLimitWhatWasUsedLongestAgoGoes) {
