@@ -24,6 +24,7 @@
 #include "support/child_process.h"
 #include "support/mapped_file.h"
 #include "support/recipe_file.h"
+#include "support/sanitized.h"
 
 namespace fatctx {
 namespace {
