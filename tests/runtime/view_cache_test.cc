@@ -149,7 +149,9 @@ TEST_F(ViewCacheFiles, TwoProcessesShareTheMemoryOfOneFile) {
       EXPECT_EQ(of_maps(file, "Private_Dirty"), 0U);
       EXPECT_LE(of_maps(file, "Pss"), resident * 6 / 10) << "each of two processes counts half of every page";
       // A sanitizer keeps what was freed.
-      if (!support::kSanitized) EXPECT_LT(anonymous_bytes(), anonymous + view.cached_bytes() / 2);
+      if (!support::kSanitized) {
+        EXPECT_LT(anonymous_bytes(), anonymous + view.cached_bytes() / 2);
+      }
     }
   }
   ASSERT_EQ(::write(go[1], "g", 1), 1);
