@@ -19,7 +19,7 @@ struct CacheFolderFile {
   std::string name;
   std::uint64_t size = 0;
   FileTime made;  // modification time
-  FileTime used;  // access time, which mark_used() sets; mounts that do not keep it by themselves keep this
+  FileTime used;  // access time, which mark_used() sets; reading does not, where the system can be asked for that
 };
 
 // Threads: const members from any number of threads.
@@ -31,7 +31,7 @@ class CacheFolder {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
-  // For reading; no links. Errors: not_found, not_regular_file, io.
+  // For reading, which is not noted as a use; no links. Errors: not_found, not_regular_file, io.
   [[nodiscard]] Result<std::unique_ptr<OsFile>> open_file(const std::string& name) const;
   // Under a lock that says that its maker lives. Errors: those of PendingFile::create.
   [[nodiscard]] Result<std::unique_ptr<PendingFile>> create_file(const std::string& name) const;

@@ -23,6 +23,13 @@ namespace {
 
 constexpr std::int64_t kUnlockedAge = std::int64_t{24} * 60 * 60;  // seconds
 
+// Reading a file to list or check it is no use of it; mark_used() alone sets the access time.
+#ifdef O_NOATIME
+constexpr int kNoAccessTime = O_NOATIME;
+#else
+constexpr int kNoAccessTime = 0;
+#endif
+
 struct CloseFolder {
   void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
 };
@@ -79,9 +86,12 @@ Result<CacheFolder> CacheFolder::open(const std::string& path) {
 }
 
 Result<std::unique_ptr<OsFile>> CacheFolder::open_file(const std::string& name) const {
-  UniqueFd fd(uninterrupted([&] {
-    return ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-  }));
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
+  UniqueFd fd(uninterrupted([&] { return ::openat(folder_.get(), name.c_str(), kFlags | kNoAccessTime); }));
+  // The file of another user: only its owner may ask for that.
+  if (!fd.valid() && errno == EPERM && kNoAccessTime != 0) {
+    fd = UniqueFd(uninterrupted([&] { return ::openat(folder_.get(), name.c_str(), kFlags); }));
+  }
   if (!fd.valid()) return os_error(errno, fmt::format("cannot open {}", path_of(name)));
   return std::unique_ptr<OsFile>(std::make_unique<PosixFile>(std::move(fd), path_of(name)));
 }

@@ -90,6 +90,16 @@ TEST_F(CacheFolderFiles, UseIsNotedApartFromTheTimeItWasMade) {
   EXPECT_GE(after.used.seconds, before.used.seconds + 4999);
 }
 
+TEST_F(CacheFolderFiles, ReadingIsNoUse) {
+  make("view", 90000);  // older than a day, and not used since it was made: reading it would set the access time
+  const CacheFolder folder = open();
+  const auto file = folder.open_file("view").value();
+  Bytes some(10);
+  ASSERT_TRUE(is_ok(file->read_at(0, some)));
+  const auto found = folder.list().value().front();
+  EXPECT_EQ(found.used, found.made);
+}
+
 TEST_F(CacheFolderFiles, NoLinksAreFollowed) {
   make("target");
   ASSERT_EQ(::symlink("target", temp_.file("link").c_str()), 0);
