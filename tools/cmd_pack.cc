@@ -1,4 +1,5 @@
 // fatctx pack: files and a description of what they are become one container.
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -120,6 +121,18 @@ Status check_binary(const PackRecord& record) {
   return Done{};
 }
 
+// An option that nothing would come of is a mistake that nobody would notice.
+Status check_tensors_from(const PackFlags& flags, const Manifest& manifest) {
+  const bool asked = std::ranges::any_of(manifest.records, [](const ManifestRecord& record) {
+    return !record.graphs_from.empty() || (record.tensors && !record.tensors->shapes_from.empty());
+  });
+  if (flags.tensors_from.empty() || asked) return Done{};
+  return invalid(
+      fmt::format("--tensors-from {}: there is nothing that it would describe; it gives the tensors of a --weights "
+                  "file of the form .irpa their shapes, and a --binary its inputs and outputs",
+                  flags.tensors_from));
+}
+
 // Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
 DlcImport import_of(const std::string& dlc, const PackFlags& flags) {
   if (flags.dlcs.size() < 2) return {.group = flags.name};
@@ -162,15 +175,18 @@ Result<Manifest> manifest_of_flags(const PackFlags& flags) {
     record.graphs_from = flags.tensors_from;
     manifest.records.push_back(std::move(record));
   }
-  const auto add_all = [&](Result<std::vector<ManifestRecord>> found) -> Status {
+  const auto add_all = [&](Result<ImportedRecords> found) -> Status {
     if (!found.ok()) return std::move(found).error();
-    std::move(found.value().begin(), found.value().end(), std::back_inserter(manifest.records));
+    ImportedRecords& imported = found.value();
+    std::move(imported.records.begin(), imported.records.end(), std::back_inserter(manifest.records));
+    std::move(imported.notes.begin(), imported.notes.end(), std::back_inserter(manifest.notes));
     return Done{};
   };
   for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, flags.name)));
   for (const std::string& dlc : flags.dlcs) {
     FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
   }
+  FATCTX_TRY(check_tensors_from(flags, manifest));
   return manifest;
 }
 
@@ -257,7 +273,8 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
-      ->add_option("--ep-context", flags->ep_contexts, "A model_ctx.onnx: the binary it names, with graphs and target")
+      ->add_option("--ep-context", flags->ep_contexts,
+                   "A model_ctx.onnx: the binary it names, with graphs and target; MODEL[,name=...,unit=...]")
       ->type_name("MODEL")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -280,7 +297,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_option("--max-pieces", flags->max_pieces, "Sharing by pages: most pieces of one record (4096)")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
-  command->add_option("--granule", flags->granule, "Sharing by pages: 4, 16 or 64 KiB, no less than a host's page")
+  command->add_option("--granule", flags->granule, "Pages that are shared: 4, 16 or 64 KiB, no less than a host's")
       ->check(CLI::IsMember({4, 16, 64}))
       ->type_name("KIB");
   command

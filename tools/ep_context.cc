@@ -40,7 +40,8 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return number;
 }
 
-// A name in a model is a claim: it must not lead out of the model's folder.
+// A name in a model is a claim: it must not lead out of the model's folder. Links are followed, because whoever made
+// them chose to: the snapshots of model hubs are nothing but links.
 Result<std::string> beside(const std::string& model, const std::string& name) {
   const std::filesystem::path file(name);
   const bool inside = !name.empty() && file.is_relative() &&
@@ -108,14 +109,22 @@ Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
   return targets;
 }
 
-Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& path, const std::string& group) {
+Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model_name) {
+  const std::size_t comma = std::min(flag.find(','), flag.size());
+  const std::string path(flag.substr(0, comma));
+  FATCTX_ASSIGN(auto words,
+                flag_words(fmt::format("--ep-context {}", flag), flag.substr(std::min(comma + 1, flag.size())),
+                           {"name", "unit", "group", "variant"}));
+  const std::string group = words.contains("group") ? words["group"] : model_name;
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
   if (model.ep_contexts.empty()) {
     return invalid(
         fmt::format("{}: no EPContext node in it; give the model that was written with ep.context_enable=1", path));
   }
-  std::vector<ManifestRecord> records;
+  ImportedRecords imported;
+  std::vector<ManifestRecord>& records = imported.records;
   std::map<std::string, std::size_t> by_file;
+  std::vector<std::size_t> binaries;  // without the entries of DLCs
   for (const OnnxEpContext& node : model.ep_contexts) {
     if (!node.main_context && node.cache.empty()) continue;  // its binary is that of the main node
     if (node.embedded) {
@@ -131,8 +140,11 @@ Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& p
       continue;
     }
     if (format_of(file) == "dlc") {
-      FATCTX_ASSIGN(auto inside, manifest_records_from_dlc(file, {.group = group}));
-      std::move(inside.begin(), inside.end(), std::back_inserter(records));
+      const std::string prefix = words["name"].empty() ? std::string() : words["name"] + ".";
+      FATCTX_ASSIGN(auto inside,
+                    manifest_records_from_dlc(file, {.group = group, .unit = words["unit"], .prefix = prefix}));
+      std::move(inside.records.begin(), inside.records.end(), std::back_inserter(records));
+      std::move(inside.notes.begin(), inside.notes.end(), std::back_inserter(imported.notes));
       continue;
     }
     ManifestRecord record;
@@ -141,6 +153,8 @@ Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& p
     record.record.name = std::filesystem::path(file).filename().string();
     record.record.source.path = file;
     record.record.key.group = group;
+    record.record.key.unit = words["unit"];
+    record.record.key.variant = words["variant"];
     if (format_of(file) == "ovep-bin") {
       record.record.key.backend = "openvino";
       record.record.description.format = "ovep-bin";
@@ -148,22 +162,31 @@ Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& p
       FATCTX_TRY(set_target(path, model, record.record));
     }
     add_graph(record.record, model, node);
+    binaries.push_back(records.size());
     records.push_back(std::move(record));
   }
   if (records.empty()) return invalid(fmt::format("{}: no EPContext node of it names a binary", path));
-  return records;
+  if (!words["name"].empty()) {
+    for (const std::size_t at : binaries) {
+      std::string& name = records[at].record.name;
+      name = binaries.size() == 1 ? words["name"] : words["name"] + "." + name;
+    }
+  }
+  return imported;
 }
 
-Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path, const DlcImport& import) {
+Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const DlcImport& import) {
   FATCTX_ASSIGN(auto found, records_from_dlc(path, import));
-  std::vector<ManifestRecord> records;
+  FATCTX_ASSIGN(const DlcInfo info, list_dlc(path));
+  ImportedRecords imported;
+  for (const std::string& finding : info.findings) imported.notes.push_back(fmt::format("{}: {}", path, finding));
   for (PackRecord& record : found) {
     ManifestRecord made;
     made.record = std::move(record);
     made.where = path;
-    records.push_back(std::move(made));
+    imported.records.push_back(std::move(made));
   }
-  return records;
+  return imported;
 }
 
 std::string format_of(const std::string& path) {

@@ -28,16 +28,21 @@ struct QnnTarget {
 // Errors: malformed, with what was found. A text of another version than v2 gives none.
 [[nodiscard]] Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text);
 
+struct ImportedRecords {
+  std::vector<ManifestRecord> records;
+  std::vector<std::string> notes;  // what a compiler did without a word, such as DlcInfo::findings
+};
+
 // A record for each binary that the EPContext nodes of the model at `path` name, with the graphs of those nodes; or the
-// records of a multi-SoC DLC, if that is what they name. `group` and `unit` are as in the flags of pack.
-// Errors: those of read_onnx and of list_dlc; invalid_argument (no EPContext node, a binary inside the model, one
-// outside of the model's folder, several targets for one binary).
-[[nodiscard]] Result<std::vector<ManifestRecord>> records_from_ep_context(const std::string& path,
-                                                                          const std::string& group);
+// records of a multi-SoC DLC, if that is what they name. `flag` is the path alone or with words as in the other flags
+// of pack, PATH[,name=...,unit=...,group=...,variant=...]; the group is `model` unless it is there. A name is that of
+// the one binary, or what the names of several and of the entries of a DLC begin with.
+// Errors: those of read_onnx and of list_dlc; invalid_argument (a word that is not known, no EPContext node, a binary
+// inside the model, one outside of the model's folder, several targets for one binary).
+[[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model);
 
 // All entries of a DLC as records of a manifest. Errors: those of records_from_dlc.
-[[nodiscard]] Result<std::vector<ManifestRecord>> manifest_records_from_dlc(const std::string& path,
-                                                                            const DlcImport& import);
+[[nodiscard]] Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const DlcImport& import);
 
 // What the first bytes of a file say it is: "irpa", "iree-vmfb", "ovep-bin", "dlc", or nothing.
 [[nodiscard]] std::string format_of(const std::string& path);

@@ -268,6 +268,9 @@ Status sharing_at(const JsonCursor& root, SharingWish& wish) {
   if (root.has("max_pieces")) {
     FATCTX_ASSIGN(const std::uint64_t number, root.at("max_pieces").number(kMaxPieces));
     if (number == 0) return root.at("max_pieces").wrong(fmt::format("a whole number from 1 to {}", kMaxPieces));
+    if (wish.sharing.value_or(Sharing::kPages) != Sharing::kPages) {
+      return root.at("max_pieces").error("it is about sharing by pages, and \"sharing\" is something else");
+    }
     wish.max_pieces = static_cast<std::uint32_t>(number);
   }
   if (root.has("granule")) {
@@ -360,30 +363,6 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
     }
   }
   return Done{};
-}
-
-// key=value words behind the first part of a flag.
-Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
-                                                      const std::vector<std::string>& allowed) {
-  std::map<std::string, std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t equals = word.find('=');
-    const std::string key(word.substr(0, equals));
-    if (equals == std::string_view::npos || equals + 1 == word.size() ||
-        std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      const auto near = nearest(key, allowed);
-      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
-                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
-                                 fmt::join(allowed, "=..., ")));
-    }
-    if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
-      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
-    }
-  }
-  return words;
 }
 
 Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key, const std::string& text) {
@@ -542,6 +521,29 @@ Result<PackKey> parse_target(std::string_view text) {
     key.generic = true;
   }
   return key;
+}
+
+Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
+                                                      const std::vector<std::string>& allowed) {
+  std::map<std::string, std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    const std::string key(word.substr(0, equals));
+    if (equals == std::string_view::npos || equals + 1 == word.size() ||
+        std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+      const auto near = nearest(key, allowed);
+      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
+                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
+                                 fmt::join(allowed, "=..., ")));
+    }
+    if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
+      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
+    }
+  }
+  return words;
 }
 
 Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model) {

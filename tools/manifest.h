@@ -55,6 +55,7 @@ struct Manifest {
   SharingWish sharing;
   std::vector<DescribedOption> options;
   std::vector<ManifestRecord> records;
+  std::vector<std::string> notes;  // of what was imported; from flags only
 };
 
 // How a record is stored that does not say it: a source model is large and read once in a long while, if ever.
@@ -70,6 +71,10 @@ struct Manifest {
 
 // "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features. Errors: invalid_argument.
 [[nodiscard]] Result<PackKey> parse_target(std::string_view text);
+
+// The key=value words of a flag, behind its first part. Errors: invalid_argument, with the words that are allowed.
+[[nodiscard]] Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
+                                                                    const std::vector<std::string>& allowed);
 
 // FILE@TARGET[,unit=...,group=...,name=...,variant=...,part=...,soc=...,vtcm_mb=...,sdk=...] of --binary.
 // `model` names what is not named. Errors: invalid_argument.

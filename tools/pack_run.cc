@@ -89,6 +89,13 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   const SharingWish& flags = request.sharing;
   options.sharing = flags.sharing.value_or(file.sharing.value_or(options.sharing));
   options.max_pieces = flags.max_pieces.value_or(file.max_pieces.value_or(options.max_pieces));
+  if (flags.max_pieces && options.sharing != Sharing::kPages) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("--max-pieces is about --sharing pages, and this file is packed with --sharing {}; leave one "
+                    "of them out",
+                    options.sharing == Sharing::kBytes ? "bytes" : "off")};
+  }
   options.granule_log2 = flags.granule_log2.value_or(file.granule_log2.value_or(options.granule_log2));
   options.threads = request.threads;
   options.explain_sharing = request.explain_sharing;
@@ -96,7 +103,8 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   PackSummary summary;
   summary.sharing = options.sharing;
   Packer packer(std::move(options));
-  summary.notes = std::move(gathered.notes);
+  summary.notes = std::move(request.manifest.notes);
+  summary.notes.insert(summary.notes.end(), gathered.notes.begin(), gathered.notes.end());
   for (std::size_t i = 0; i < gathered.records.size(); ++i) {
     summary.records.push_back(packed_record(gathered.records[i]));
     auto added = packer.add(std::move(gathered.records[i]));

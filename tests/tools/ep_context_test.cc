@@ -58,9 +58,13 @@ onnx::ModelProto context_model(const std::string& file, std::string_view compati
 
 class EpContext : public ::testing::Test {
  protected:
-  Result<std::vector<ManifestRecord>> records(const onnx::ModelProto& model) const {
+  Result<ImportedRecords> imported(const onnx::ModelProto& model, const std::string& words = {}) const {
     support::write_model(folder_.file("m_ctx.onnx"), model);
-    return records_from_ep_context(folder_.file("m_ctx.onnx"), "chat");
+    return records_from_ep_context(folder_.file("m_ctx.onnx") + words, "chat");
+  }
+  Result<std::vector<ManifestRecord>> records(const onnx::ModelProto& model, const std::string& words = {}) const {
+    FATCTX_ASSIGN(ImportedRecords found, imported(model, words));
+    return std::move(found.records);
   }
 
   TempDir folder_;
@@ -125,6 +129,40 @@ TEST_F(EpContext, ABinaryThatIsAMultiSocDlcBecomesItsEntries) {
   ASSERT_EQ(found.value().size(), 6U);
   EXPECT_EQ(found.value()[2].record.name, "htp.cache.57.0");
   EXPECT_EQ(found.value()[5].record.name, "dlc.layout");
+}
+
+TEST_F(EpContext, WordsBehindTheModelNameItsBinary) {
+  write_text(folder_.file("m.bin"), "opaque");
+  auto model = context_model("m.bin");
+
+  const auto one = records(model, ",name=first,unit=decode,variant=small,group=g");
+  ASSERT_TRUE(is_ok(one));
+  EXPECT_EQ(one.value()[0].record.name, "first");
+  EXPECT_EQ(one.value()[0].record.key.unit, "decode");
+  EXPECT_EQ(one.value()[0].record.key.variant, "small");
+  EXPECT_EQ(one.value()[0].record.key.group, "g");
+
+  write_text(folder_.file("n.bin"), "opaque");
+  add_node(model, "QNN_2", "n.bin");
+  const auto two = records(model, ",name=first");
+  ASSERT_TRUE(is_ok(two));
+  EXPECT_EQ(two.value()[0].record.name, "first.m.bin");
+  EXPECT_EQ(two.value()[1].record.name, "first.n.bin");
+
+  const auto misspelt = records(model, ",nam=first");
+  ASSERT_TRUE(fails_with(misspelt, ErrorCode::kInvalidArgument));
+  EXPECT_NE(misspelt.error().message.find("did you mean name="), std::string::npos) << misspelt.error().message;
+}
+
+TEST_F(EpContext, WordsBehindTheModelNameTheEntriesOfItsDlc) {
+  auto writer = support::two_socs();
+  support::write_file(folder_.file("m_qnn.bin"), writer.write());
+
+  const auto found = records(context_model("m_qnn.bin"), ",name=first,unit=decode");
+
+  ASSERT_TRUE(is_ok(found));
+  EXPECT_EQ(found.value()[2].record.name, "first.htp.cache.57.0");
+  EXPECT_EQ(found.value()[2].record.key.unit, "decode");
 }
 
 TEST_F(EpContext, ABinaryOfOpenVinoIsOpaque) {
