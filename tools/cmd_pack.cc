@@ -273,9 +273,8 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
-      ->add_option("--ep-context", flags->ep_contexts,
-                   "A model_ctx.onnx: the binary it names, with graphs and target; MODEL[,name=...,unit=...]")
-      ->type_name("MODEL")
+      ->add_option("--ep-context", flags->ep_contexts, "The binary that a ..._ctx.onnx names: FILE[,name=...,unit=...]")
+      ->type_name("SPEC")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--dlc", flags->dlcs, "A multi-SoC DLC: all of its entries, binaries with their targets")
