@@ -61,7 +61,8 @@ class Session {
   [[nodiscard]] Result<RecordView> binary(std::string_view unit = {}) const;
   // The weight blobs that the chosen binaries refer to, in record order.
   [[nodiscard]] const std::vector<RecordView>& weights() const& noexcept { return weights_; }
-  // A tensor of any of these blobs, by name. Errors: not_found; those of Container::tensors.
+  // A tensor of any of these blobs, by name. The first call looks the tables up and asks what Container::acquire asks;
+  // later ones, of copies of this session too, find them there. Errors: not_found; those of Container::tensors.
   [[nodiscard]] Result<WeightView> weight(std::string_view name) const;
 
   // What Container does to one record, done to all that this session holds: binaries first, then weights, each once.
@@ -80,10 +81,13 @@ class Session {
   friend class Model;
   explicit Session(Container container) : container_(std::move(container)) {}
 
+  struct Tables;
+
   Container container_;
   std::vector<RecordView> binaries_;
   std::vector<std::string_view> units_;  // one per binary; borrow from the container
   std::vector<RecordView> weights_;
+  std::shared_ptr<Tables> tables_;         // of the weights
   std::vector<std::uint32_t> record_ids_;  // of all views, each once
   std::shared_ptr<const void> attached_;   // counts this session and its copies as one
 };

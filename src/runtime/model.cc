@@ -1,6 +1,8 @@
 #include "fatctx/model.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -69,6 +71,11 @@ std::string Model::explain_json() const {
   return fatctx::explain_json(impl_->selection, impl_->candidates, impl_->device, impl_->policy);
 }
 
+struct Session::Tables {
+  std::mutex mutex;
+  std::vector<std::optional<TensorTable>> tables;  // one for each blob, in their order; empty: not asked for yet
+};
+
 Result<Session> Model::begin_session() const {
   Session session(impl_->container);
   std::vector<std::uint32_t> weights;
@@ -85,6 +92,8 @@ Result<Session> Model::begin_session() const {
     FATCTX_ASSIGN(RecordView view, impl_->container.acquire(id));
     session.weights_.push_back(std::move(view));
   }
+  session.tables_ = std::make_shared<Session::Tables>();
+  session.tables_->tables.resize(session.weights_.size());
   session.record_ids_ = impl_->selection.chosen;
   session.record_ids_.insert(session.record_ids_.end(), weights.begin(), weights.end());
   session.attached_ = attach_session(RecordReader::of(impl_->container), session.record_ids_);
@@ -95,6 +104,7 @@ Status Session::end() {
   binaries_.clear();
   units_.clear();
   weights_.clear();
+  tables_.reset();
   record_ids_.clear();
   attached_.reset();
   return container_.check();
@@ -111,9 +121,18 @@ Result<RecordView> Session::binary(std::string_view unit) const {
 Result<WeightView> Session::weight(std::string_view name) const {
   Error last{ErrorCode::kNotFound,
              fmt::format("no tensor is named \"{}\": the chosen binaries refer to no weights", name)};
-  for (const RecordView& blob : weights_) {
-    FATCTX_ASSIGN(const TensorTable table, container_.tensors(blob.record_id()));
-    auto view = table.view(name);
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    std::optional<TensorTable> table;
+    {
+      const std::lock_guard lock(tables_->mutex);
+      table = tables_->tables[i];
+    }
+    if (!table) {
+      FATCTX_ASSIGN(table, container_.tensors(weights_[i].record_id()));
+      const std::lock_guard lock(tables_->mutex);
+      tables_->tables[i] = table;
+    }
+    auto view = table->view(name);
     if (view.ok()) return view;
     last = std::move(view).error();
   }

@@ -175,6 +175,22 @@ TEST_F(OnSmallModel, AModelChoosesForTheDeviceAndSessionsShareItsViews) {
   EXPECT_EQ(tensor.bytes().data(), same_tensor.bytes().data());
 }
 
+TEST_F(OnSmallModel, ASessionLooksItsTensorTablesUpOnce) {
+  const Model model = Model::open(path, {.device = device("x86-64-v3")}).value();
+  Session session = model.begin_session().value();
+  const Session copy = session;
+  const WeightView first = session.weight("layer/0").value();
+
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) + 1);
+
+  EXPECT_EQ(model.container().tensors(session.weights()[0].record_id()).error().code, ErrorCode::kChanged);
+  const WeightView again = session.weight("layer/0").value();
+  EXPECT_EQ(again.bytes().data(), first.bytes().data());
+  EXPECT_TRUE(copy.weight("layer/1").ok());
+  EXPECT_EQ(session.end().error().code, ErrorCode::kChanged);
+  EXPECT_EQ(session.weight("layer/0").error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(OnSmallModel, NoMatchNamesEveryRecordWithItsReason) {
   const auto model = Model::open(path, {.device = device("x86-64-v1")});
 
