@@ -181,14 +181,19 @@ TEST_F(OnSmallModel, ASessionLooksItsTensorTablesUpOnce) {
   const Session copy = session;
   const WeightView first = session.weight("layer/0").value();
 
-  std::filesystem::resize_file(path, std::filesystem::file_size(path) + 1);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
 
-  EXPECT_EQ(model.container().tensors(session.weights()[0].record_id()).error().code, ErrorCode::kChanged);
+  const auto anew = model.container().tensors(session.weights()[0].record_id());
+  ASSERT_FALSE(anew.ok());
   const WeightView again = session.weight("layer/0").value();
   EXPECT_EQ(again.bytes().data(), first.bytes().data());
   EXPECT_TRUE(copy.weight("layer/1").ok());
-  EXPECT_EQ(session.end().error().code, ErrorCode::kChanged);
-  EXPECT_EQ(session.weight("layer/0").error().code, ErrorCode::kNotFound);
+  const Status ended = session.end();
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().code, anew.error().code);
+  const auto gone = session.weight("layer/0");
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(OnSmallModel, NoMatchNamesEveryRecordWithItsReason) {
