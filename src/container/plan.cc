@@ -411,7 +411,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
   FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(find_shared_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
-  FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan));
+  FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan, options));
   FATCTX_TRY(place_in_file(plan, options));
   return plan;
 }

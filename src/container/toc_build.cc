@@ -3,80 +3,36 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "container/copy_out.h"
 #include "container/hash.h"
+#include "container/toc_rows.h"
 
 namespace fatctx::container {
 namespace {
 
-// The names region: every distinct string once, in bytewise order, the empty one first.
-class Names {
- public:
-  explicit Names(const Plan& plan) {
-    offsets_.emplace(std::string(), 0);
-    for (const PlannedRecord& planned : plan.records) {
-      const PackKey& key = planned.record.key;
-      for (const std::string& text : {planned.record.name, key.group, key.unit, key.backend, key.part, key.arch,
-                                      canonical_features(key.features), key.variant}) {
-        offsets_.emplace(text, 0);
-      }
-    }
-    std::uint64_t at = 0;
-    for (auto& [text, offset] : offsets_) {
-      offset = at;
-      at += sizeof(le16) + text.size();
-    }
-    size_ = at;
-  }
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  [[nodiscard]] std::uint32_t at(const std::string& text) const {
-    return static_cast<std::uint32_t>(offsets_.at(text));
-  }
-  void append_to(std::vector<std::byte>& out) const {
-    for (const auto& [text, offset] : offsets_) {
-      append_struct(out, le16(static_cast<std::uint16_t>(text.size())));
-      const auto bytes = std::as_bytes(std::span(text));
-      out.insert(out.end(), bytes.begin(), bytes.end());
-    }
-  }
-
- private:
-  std::map<std::string, std::uint64_t> offsets_;
-  std::uint64_t size_ = 0;
-};
-
-struct ReferenceRow {
-  std::uint32_t from;
-  std::uint16_t kind;
-  std::uint32_t to;
-  auto operator<=>(const ReferenceRow&) const = default;
-};
-
-// Weights by name, and for a tensor table the blob it was made for, which its `weights` names too.
-std::vector<ReferenceRow> reference_rows(const Plan& plan) {
-  std::map<std::string, std::uint32_t> ids;
+// Weights by name, and for a tensor table the blob it was made for, which its `weights` names too. Without bound
+// hashes.
+std::vector<ReferenceEntry> reference_rows(const Plan& plan) {
+  std::map<std::string_view, std::uint32_t> ids;
   for (const PlannedRecord& planned : plan.records) ids.emplace(planned.record.name, planned.id);
-  std::vector<ReferenceRow> rows;
+  std::vector<ReferenceEntry> rows;
   for (const PlannedRecord& planned : plan.records) {
     const auto kind =
         planned.record.type == RecordType::kTensorTable ? ReferenceKind::kTensorTable : ReferenceKind::kWeights;
     for (const std::string& weights : planned.record.weights) {
-      rows.push_back({planned.id, static_cast<std::uint16_t>(kind), ids.at(weights)});
+      ReferenceEntry entry = {};
+      entry.from_record = planned.id;
+      entry.to_record = ids.at(weights);
+      entry.kind = static_cast<std::uint16_t>(kind);
+      entry.bound_hash = plan.records[plan.records[entry.to_record - 1].stored_as].hash.bytes;
+      rows.push_back(entry);
     }
   }
-  std::sort(rows.begin(), rows.end());
   return rows;
-}
-
-std::array<std::uint64_t, kTableCount> table_counts(const Plan& plan, const Names& names) {
-  std::uint64_t slices = 0;
-  for (const PlannedRecord& planned : plan.records) slices += plan.records[planned.stored_as].slices.size();
-  return {plan.segments.size(), plan.records.size(), slices, plan.records.size(), reference_rows(plan).size(), 0,
-          names.size()};
 }
 
 SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, const PackOptions& options) {
@@ -110,25 +66,56 @@ DiskVersion disk_version(const Version& version) {
   return {version.major, version.minor, version.patch, version.build};
 }
 
-KeyEntry key_entry(const PlannedRecord& planned, const Names& names) {
+KeyRow key_row(const PlannedRecord& planned) {
   const PackKey& key = planned.record.key;
-  KeyEntry entry = {};
-  entry.record_id = planned.id;
-  entry.type = static_cast<std::uint16_t>(planned.record.type);
-  entry.flags = key.generic ? kKeyGeneric : std::uint16_t{0};
-  entry.group = names.at(key.group);
-  entry.unit = names.at(key.unit);
-  entry.backend = names.at(key.backend);
-  entry.qnn_soc = key.qnn_soc;
-  entry.part = names.at(key.part);
-  entry.arch = names.at(key.arch);
-  entry.features = names.at(canonical_features(key.features));
-  entry.vtcm_mb = key.vtcm_mb;
-  entry.sdk = disk_version(key.sdk);
-  entry.variant = names.at(key.variant);
-  entry.api = disk_version(key.api);
-  entry.blob = disk_version(key.blob);
-  return entry;
+  KeyRow row;
+  row.entry.type = static_cast<std::uint16_t>(planned.record.type);
+  row.entry.flags = key.generic ? kKeyGeneric : std::uint16_t{0};
+  row.entry.qnn_soc = key.qnn_soc;
+  row.entry.vtcm_mb = key.vtcm_mb;
+  row.entry.sdk = disk_version(key.sdk);
+  row.entry.api = disk_version(key.api);
+  row.entry.blob = disk_version(key.blob);
+  row.group = key.group;
+  row.unit = key.unit;
+  row.backend = key.backend;
+  row.part = key.part;
+  row.arch = key.arch;
+  row.features = canonical_features(key.features);
+  row.variant = key.variant;
+  return row;
+}
+
+RecordRow record_row(const PlannedRecord& planned, const Plan& plan, const PackOptions& options) {
+  const PlannedRecord& stored = plan.records[planned.stored_as];
+  const std::optional<PlannedRecipe>& recipe = stored.recipe;
+  RecordRow row;
+  row.name = planned.record.name;
+  row.entry.record_id = planned.id;
+  row.entry.type = static_cast<std::uint16_t>(planned.record.type);
+  row.entry.flags = recipe ? kRecordRecipe : must_map(planned.record.type) ? kRecordMustMap : std::uint16_t{0};
+  row.entry.codec = recipe ? (recipe->packed ? kCodecLz4Frame : kCodecNone) : static_cast<std::uint8_t>(planned.codec);
+  row.entry.alignment_log2 = record_alignment(planned, plan, options);
+  row.entry.logical_size = planned.input.size();
+  row.entry.stored_size = stored.stored_size;
+  row.entry.logical_hash = stored.hash.bytes;
+  for (const PlannedSlice& slice : stored.slices) {
+    SliceEntry entry = {};
+    entry.segment = static_cast<std::uint32_t>(slice.segment);
+    entry.offset_in_segment = slice.range.offset;
+    entry.size = slice.range.size;
+    row.slices.push_back(entry);
+  }
+  row.key = key_row(planned);
+  return row;
+}
+
+TocRows rows_of(const Plan& plan, const PackOptions& options) {
+  TocRows rows;
+  for (const PlannedSegment& segment : plan.segments) rows.segments.push_back(segment_entry(segment, plan, options));
+  for (const PlannedRecord& planned : plan.records) rows.records.push_back(record_row(planned, plan, options));
+  rows.references = reference_rows(plan);
+  return rows;
 }
 
 Slot make_slot(std::uint8_t index, const DiskUuid& uuid) {
@@ -149,82 +136,12 @@ void put_page(std::vector<std::byte>& header, std::uint64_t offset, Page page, s
 
 }  // namespace
 
-Result<std::uint64_t> toc_size_of(const Plan& plan) {
-  const Names names(plan);
-  std::uint64_t size = kTablesStart;
-  const auto counts = table_counts(plan, names);
-  for (std::uint32_t i = 0; i < kTableCount; ++i) {
-    if (counts[i] > kTableMaxCounts[i]) {
-      return Error{ErrorCode::kLimitExceeded, fmt::format("table {} would have {} entries, at most {} are allowed", i,
-                                                          counts[i], kTableMaxCounts[i])};
-    }
-    size += counts[i] * kTableEntrySizes[i];
-  }
-  if (size > kMaxTocSize) {
-    return Error{ErrorCode::kLimitExceeded,
-                 fmt::format("the table of contents would have {} bytes, at most {} are allowed", size, kMaxTocSize)};
-  }
-  return size;
+Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options) {
+  return toc_size_of(rows_of(plan, options));
 }
 
 Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options) {
-  const Names names(plan);
-  std::vector<std::byte> toc;
-  toc.reserve(static_cast<std::size_t>(plan.toc_size));
-  TocHeader head = {};
-  head.magic = kTocMagic;
-  head.table_count = kTableCount;
-  head.generation = 1;
-  head.toc_size = plan.toc_size;
-  append_struct(toc, head);
-  const auto counts = table_counts(plan, names);
-  std::uint64_t offset = kTablesStart;
-  for (std::uint32_t i = 0; i < kTableCount; ++i) {
-    DirectoryEntry directory = {};
-    directory.offset = offset;
-    directory.count = counts[i];
-    directory.entry_size = static_cast<std::uint32_t>(kTableEntrySizes[i]);
-    append_struct(toc, directory);
-    offset += counts[i] * kTableEntrySizes[i];
-  }
-  for (const PlannedSegment& segment : plan.segments) append_struct(toc, segment_entry(segment, plan, options));
-  std::uint32_t next_slice = 0;
-  for (const PlannedRecord& planned : plan.records) {
-    RecordEntry entry = {};
-    entry.record_id = planned.id;
-    entry.type = static_cast<std::uint16_t>(planned.record.type);
-    const std::optional<PlannedRecipe>& recipe = plan.records[planned.stored_as].recipe;
-    entry.flags = recipe ? kRecordRecipe : must_map(planned.record.type) ? kRecordMustMap : std::uint16_t{0};
-    entry.codec = recipe ? (recipe->packed ? kCodecLz4Frame : kCodecNone) : static_cast<std::uint8_t>(planned.codec);
-    entry.alignment_log2 = record_alignment(planned, plan, options);
-    entry.name = names.at(planned.record.name);
-    entry.first_slice = next_slice;
-    entry.slice_count = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
-    entry.logical_size = planned.input.size();
-    entry.stored_size = plan.records[planned.stored_as].stored_size;
-    entry.logical_hash = plan.records[planned.stored_as].hash.bytes;
-    next_slice += entry.slice_count;
-    append_struct(toc, entry);
-  }
-  for (const PlannedRecord& planned : plan.records) {
-    for (const PlannedSlice& slice : plan.records[planned.stored_as].slices) {
-      SliceEntry entry = {};
-      entry.segment = static_cast<std::uint32_t>(slice.segment);
-      entry.offset_in_segment = slice.range.offset;
-      entry.size = slice.range.size;
-      append_struct(toc, entry);
-    }
-  }
-  for (const PlannedRecord& planned : plan.records) append_struct(toc, key_entry(planned, names));
-  for (const ReferenceRow& row : reference_rows(plan)) {
-    ReferenceEntry entry = {};
-    entry.from_record = row.from;
-    entry.to_record = row.to;
-    entry.kind = row.kind;
-    entry.bound_hash = plan.records[plan.records[row.to - 1].stored_as].hash.bytes;
-    append_struct(toc, entry);
-  }
-  names.append_to(toc);
+  FATCTX_ASSIGN(std::vector<std::byte> toc, toc_bytes(rows_of(plan, options)));
   if (toc.size() != plan.toc_size) {
     return Error{ErrorCode::kInternal,
                  fmt::format("the table of contents has {} bytes, {} were planned", toc.size(), plan.toc_size)};

@@ -10,7 +10,7 @@ namespace fatctx::container {
 
 // Size of the TOC that build_toc() will give; depends on counts and names only.
 // Errors: limit_exceeded.
-[[nodiscard]] Result<std::uint64_t> toc_size_of(const Plan& plan);
+[[nodiscard]] Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options);
 
 // Requires: every hash of the plan is filled in. The uuid in it is zero: it is derived from these bytes.
 [[nodiscard]] Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options);
