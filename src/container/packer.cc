@@ -8,6 +8,7 @@
 
 #include "container/copy_payload.h"
 #include "container/hash.h"
+#include "container/header_build.h"
 #include "container/incoming_records.h"
 #include "container/metadata_codec.h"
 #include "container/plan.h"
@@ -67,7 +68,13 @@ Result<PackReport> Packer::publish(const std::string& path) {
   const DiskUuid uuid = derive_uuid(toc, options);
   put_uuid(toc, uuid);
   for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file.write_at(offset, toc));
-  FATCTX_TRY(file.write_at(0, build_header(plan, toc, uuid, options)));
+  const GenerationFacts facts{.committed_end = plan.committed_end,
+                              .toc_offset = plan.toc_offset,
+                              .toc_size = plan.toc_size,
+                              .toc_hash = hash128(toc),
+                              .previous_toc_hash = {},
+                              .sealed = options.seal};
+  FATCTX_TRY(file.write_at(0, first_header(uuid, options.extent_log2, options.granule_log2, facts)));
   FATCTX_TRY(pending->publish(options.seal));
 
   PackReport report;

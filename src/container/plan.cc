@@ -19,7 +19,6 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 constexpr std::string_view kDescriptionName = "description";
 
 Result<Hash128> hash_of(const Input& input) {
@@ -112,7 +111,7 @@ Status place_in_segments(Plan& plan) {
   std::vector<std::size_t> segment_of(plan.records.size());
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     PlannedRecord& planned = plan.records[i];
-    if (planned.stored_as != i || planned.input.size() == 0) continue;
+    if (planned.stored_as != i || planned.present_row || planned.input.size() == 0) continue;
     if (planned.recipe) {
       FATCTX_TRY(place_recipe(plan, i, small));
     } else if (small_record(planned)) {
@@ -138,8 +137,9 @@ Status place_in_segments(Plan& plan) {
   }
   for (PlannedRecord& planned : plan.records) {
     for (PlannedSlice& slice : planned.slices) {
+      if (slice.in_file) continue;
       const bool program = planned.recipe && &slice == &planned.slices.front();
-      slice.segment = program ? 0 : segment_of[slice.segment];
+      slice.segment = plan.present.size() + (program ? 0 : segment_of[slice.segment]);
     }
   }
   plan.segments.push_back(std::move(small));
@@ -164,9 +164,8 @@ Status place_in_segments(Plan& plan) {
   return Done{};
 }
 
-Status place_in_file(Plan& plan, const PackOptions& options) {
-  plan.toc_offset[0] = kHeaderSize;
-  std::uint64_t end = kHeaderSize + plan.toc_size;
+// One behind the other. Returns where the last one ends.
+Result<std::uint64_t> place_segments(Plan& plan, std::uint64_t end, const PackOptions& options) {
   for (PlannedSegment& segment : plan.segments) {
     // Within bounds: each size is at most 2^40 and there are at most 2^13 of them.
     segment.offset = *checked_align_up(end, options.extent_log2);
@@ -175,6 +174,12 @@ Status place_in_file(Plan& plan, const PackOptions& options) {
       return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
     }
   }
+  return end;
+}
+
+Status place_in_file(Plan& plan, const PackOptions& options) {
+  plan.toc_offset[0] = kHeaderSize;
+  FATCTX_ASSIGN(const std::uint64_t end, place_segments(plan, kHeaderSize + plan.toc_size, options));
   plan.toc_offset[1] = *checked_align_up(end, kExtentLog2);
   plan.committed_end = plan.toc_offset[1] + plan.toc_size;
   return Done{};
@@ -211,119 +216,6 @@ bool says_something(const RecordDescription& description) {
 }
 
 }  // namespace
-
-Result<Input> Input::open(const PackSource& source) {
-  Input input;
-  if (source.path.empty()) {
-    input.name_ = "bytes in memory";
-    input.bytes_ = source.bytes;
-    input.size_ = input.bytes_.size();
-    return input;
-  }
-  input.name_ = source.path;
-  input.in_memory_ = false;
-  auto file = mapping::open_for_reading(source.path);
-  if (!file.ok()) return in_context(std::move(file).error(), source.path);
-  auto identity = file.value()->identity();
-  if (!identity.ok()) return in_context(std::move(identity).error(), source.path);
-  input.identity_ = identity.value();
-  if (!input.identity_.regular)
-    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", source.path)};
-  input.size_ = input.identity_.size;
-  if (!source.part) return input;
-  if (!within(*source.part, input.size_)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: {} bytes at {} are not inside the file, which has {}", source.path, source.part->size,
-                             source.part->offset, input.size_)};
-  }
-  input.offset_ = source.part->offset;
-  input.size_ = source.part->size;
-  return input;
-}
-
-Error Input::changed() const {
-  return Error{ErrorCode::kChanged,
-               fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
-}
-
-Result<std::shared_ptr<const mapping::OsFile>> Input::opened() const {
-  const std::scoped_lock lock(handle_->mutex);
-  if (handle_->file) return handle_->file;
-  auto file = mapping::open_for_reading(name_);
-  if (!file.ok()) return in_context(std::move(file).error(), name_);
-  auto now = file.value()->identity();
-  if (!now.ok()) return in_context(std::move(now).error(), name_);
-  if (now.value() != identity_) return changed();
-  handle_->file = std::move(file).value();
-  return handle_->file;
-}
-
-void Input::close() const noexcept {
-  const std::scoped_lock lock(handle_->mutex);
-  handle_->file.reset();
-}
-
-Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
-  if (in_memory_) {
-    FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
-    std::copy(piece.begin(), piece.end(), buffer.begin());
-    return Done{};
-  }
-  FATCTX_ASSIGN(const std::shared_ptr<const mapping::OsFile> file, opened());
-  auto status = file->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
-  if (status.ok()) return status;
-  if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was looked at
-  return in_context(std::move(status).error(), name_);
-}
-
-Status Input::check_unchanged() const {
-  if (in_memory_) return Done{};
-  std::shared_ptr<const mapping::OsFile> file;
-  {
-    const std::scoped_lock lock(handle_->mutex);
-    file = handle_->file;
-  }
-  auto now = file ? file->identity() : mapping::stat_path(name_);
-  if (!now.ok()) return in_context(std::move(now).error(), name_);
-  return now.value() == identity_ ? Status(Done{}) : Status(changed());
-}
-
-Result<bool> equal_bytes(const Input& a, const Input& b) {
-  if (a.size() != b.size()) return false;
-  const auto unit = static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, a.size()));
-  std::vector<std::byte> left(unit);
-  std::vector<std::byte> right(unit);
-  bool equal = true;
-  for (std::uint64_t at = 0; equal && at < a.size(); at += unit) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(unit, a.size() - at));
-    FATCTX_TRY(a.read_at(at, std::span(left).first(size)));
-    FATCTX_TRY(b.read_at(at, std::span(right).first(size)));
-    equal = std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size), right.begin());
-  }
-  a.close();
-  b.close();
-  return equal;
-}
-
-Result<Hash128> read_input(const Input& input, const StreamSink& sink) {
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kCompareUnit, input.size())));
-  Hasher hasher;
-  for (std::uint64_t at = 0; at < input.size(); at += buffer.size()) {
-    const auto piece =
-        std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), input.size() - at)));
-    FATCTX_TRY(input.read_at(at, piece));
-    hasher.update(piece);
-    FATCTX_TRY(sink(piece));
-  }
-  return hasher.digest();
-}
-
-Result<Hash128> compress_input(const Input& input, const StreamSink& sink) {
-  FrameWriter frame(input.size());
-  FATCTX_ASSIGN(const Hash128 hash, read_input(input, [&](ByteView bytes) { return frame.write(bytes, sink); }));
-  FATCTX_TRY(frame.finish(sink));
-  return hash;
-}
 
 SelectionKey key_of(const PackRecord& record, std::string_view features) {
   SelectionKey key;
@@ -363,7 +255,12 @@ bool small_record(const PlannedRecord& planned) noexcept {
   }
 }
 
-Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options) {
+namespace {
+
+// Records in the order of their keys with a description among them, ids from `first_id`, inputs looked at once.
+// `description` says what the file keeps.
+Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, ContainerDescription description,
+                          std::uint32_t first_id) {
   Plan plan;
   std::sort(records.begin(), records.end(), [](const PackRecord& a, const PackRecord& b) {
     const std::string fa = canonical_features(a.key.features);
@@ -374,14 +271,11 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
   const auto place = std::find_if(records.begin(), records.end(),
                                   [](const PackRecord& record) { return record.type > RecordType::kDescription; });
   const auto description_index = static_cast<std::size_t>(place - records.begin());
-  ContainerDescription description;
-  description.name = options.model_name;
   description.writer = "fatctx " FATCTX_VERSION;
-  description.options = options.options;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!says_something(records[i].description)) continue;
     description.records.push_back(records[i].description);
-    description.records.back().record_id = static_cast<std::uint32_t>(i < description_index ? i + 1 : i + 2);
+    description.records.back().record_id = first_id + static_cast<std::uint32_t>(i < description_index ? i : i + 1);
   }
   FATCTX_ASSIGN(std::vector<std::byte> description_bytes, encode_description(description));
   records.insert(records.begin() + static_cast<std::ptrdiff_t>(description_index),
@@ -397,7 +291,7 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
     planned.record = std::move(records[i]);
     planned.record.source.bytes = std::vector<std::byte>();  // the input holds them now; clear() would keep the memory
     planned.input = std::move(input).value();
-    planned.id = static_cast<std::uint32_t>(i + 1);
+    planned.id = first_id + static_cast<std::uint32_t>(i);
     if (const auto found = parts.find(planned.record.name); found != parts.end())
       planned.parts = std::move(found->second);
     FATCTX_TRY(take_ranges(planned));
@@ -407,12 +301,36 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
     }
     plan.records.push_back(std::move(planned));
   }
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options) {
+  ContainerDescription description;
+  description.name = options.model_name;
+  description.options = options.options;
+  FATCTX_ASSIGN(Plan plan, take_records(std::move(records), std::move(parts), std::move(description), 1));
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(find_shared_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan, options));
   FATCTX_TRY(place_in_file(plan, options));
+  return plan;
+}
+
+Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts, AppendStart start,
+                              const PackOptions& options) {
+  FATCTX_ASSIGN(Plan plan,
+                take_records(std::move(records), std::move(parts), std::move(start.description), start.first_id));
+  plan.present = std::move(start.present);
+  plan.present_weights = std::move(start.present_weights);
+  FATCTX_TRY(choose_codecs(plan));
+  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
+  FATCTX_TRY(start.find_in_file(plan));
+  FATCTX_TRY(place_in_segments(plan));
+  FATCTX_ASSIGN(plan.committed_end, place_segments(plan, start.first_byte, options));
   return plan;
 }
 

@@ -2,63 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "container/codec.h"
 #include "container/disk_format.h"
+#include "container/input.h"
 #include "container/sharing/part_plan.h"
 #include "container/sharing/record_bytes.h"
+#include "fatctx/description.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
-
-// A record's bytes: a file, a part of one, or bytes in memory. A file is open only between the first read and close(),
-// because there may be more records than a process may have descriptors. It is read, never mapped
-// (docs/decisions/0011).
-//
-// Threads: const members from any number of threads.
-class Input final : public sharing::RecordBytes {
- public:
-  // Looks at the file once; what follows is about that file as it was then.
-  [[nodiscard]] static Result<Input> open(const PackSource& source);
-  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  // Errors: changed, those of opening and reading.
-  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
-  // Errors: changed, if the file is not the one that was looked at any more.
-  [[nodiscard]] Status check_unchanged() const;
-  void close() const noexcept override;
-
- private:
-  [[nodiscard]] Error changed() const;
-
-  std::string name_;
-  std::uint64_t offset_ = 0;  // of the part, in its file
-  std::uint64_t size_ = 0;
-  bool in_memory_ = true;
-  mapping::FileIdentity identity_;
-  struct Handle {
-    std::mutex mutex;
-    std::shared_ptr<const mapping::OsFile> file;  // null: not open now; a reader keeps what another one closes
-  };
-  [[nodiscard]] Result<std::shared_ptr<const mapping::OsFile>> opened() const;
-  std::shared_ptr<Handle> handle_ = std::make_shared<Handle>();
-  std::vector<std::byte> bytes_;
-};
-
-// Two inputs byte by byte; a hash is never proof. Errors: those of reading.
-[[nodiscard]] Result<bool> equal_bytes(const Input& a, const Input& b);
-
-// The whole input in pieces; the result is its hash. Errors: those of reading, what `sink` returns.
-[[nodiscard]] Result<Hash128> read_input(const Input& input, const StreamSink& sink);
-// The same as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
-[[nodiscard]] Result<Hash128> compress_input(const Input& input, const StreamSink& sink);
 
 // How a record is made that is not stored as it is.
 struct PlannedRecipe {
@@ -70,8 +29,9 @@ struct PlannedRecipe {
 };
 
 struct PlannedSlice {
-  std::size_t segment = 0;  // in Plan::segments
+  std::size_t segment = 0;  // counts Plan::present first, then Plan::segments
   ByteRange range;          // in the segment
+  bool in_file = false;     // the file has it already
 };
 
 // A record with its place. `stored_as` is the index of the record that stores its bytes: its own, or an earlier one
@@ -85,6 +45,7 @@ struct PlannedRecord {
   std::uint64_t stored_size = 0;  // of the input, of its frame, or of the program and all sources of its recipe
   std::optional<PlannedRecipe> recipe;
   std::size_t stored_as = 0;
+  std::optional<std::size_t> present_row;  // index of a record of the file that has its bytes: nothing is stored
   std::vector<PlannedSlice> slices;  // of a storing record: one, or several that it shares with others; empty: no bytes
                                      // of a recipe: its program, then its sources
   std::vector<ByteRange> own;        // of a storing record: which of its bytes its segment holds; may be none
@@ -112,13 +73,29 @@ struct PlannedSegment {
   [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }
 };
 
+// A record of the file that is appended to, as those that are new may use it.
+struct PresentRecord {
+  std::uint32_t id = 0;
+  Hash128 hash;
+};
+
 struct Plan {
-  std::vector<PlannedRecord> records;    // in id order
-  std::vector<PlannedSegment> segments;  // in file order; the last one is LEAVES
+  std::vector<PlannedRecord> records;  // in id order
+  // Of a file that is appended to: the places of the segments that it has, and its weight blobs by name.
+  std::vector<ByteRange> present;
+  std::map<std::string, PresentRecord, std::less<>> present_weights;
+  std::vector<PlannedSegment> segments;  // that are new, in file order; the last one is LEAVES
   std::uint64_t toc_size = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t committed_end = 0;
   std::vector<std::string> warnings;
+
+  // Where the bytes of a slice lie in the file.
+  [[nodiscard]] ByteRange place_of(const PlannedSlice& slice) const {
+    const std::uint64_t start = slice.segment < present.size() ? present[slice.segment].offset
+                                                               : segments[slice.segment - present.size()].offset;
+    return {start + slice.range.offset, slice.range.size};
+  }
 };
 
 // `records` are complete and checked: names unique, keys unique, references resolvable. `parts` says where the tensors
@@ -126,6 +103,21 @@ struct Plan {
 // file).
 using PartsByName = std::map<std::string, std::vector<sharing::KnownPart>>;
 [[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options);
+
+// What an appended plan begins with.
+struct AppendStart {
+  std::uint32_t first_id = 1;
+  std::uint64_t first_byte = 0;      // where its first segment may begin
+  ContainerDescription description;  // of what the file keeps
+  std::vector<ByteRange> present;
+  std::map<std::string, PresentRecord, std::less<>> present_weights;
+  // Sets present_row, or slices and own, of records that the file has, wholly or in part.
+  std::function<Status(Plan&)> find_in_file;
+};
+// A plan of what is new: committed_end is where its last segment ends, and the table of contents has no place yet.
+// Errors: those of make_plan and of find_in_file.
+[[nodiscard]] Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts, AppendStart start,
+                                            const PackOptions& options);
 
 // The key of a record as it is compared and stored. Lifetime: borrows from `record` and `features`.
 [[nodiscard]] SelectionKey key_of(const PackRecord& record, std::string_view features);

@@ -31,7 +31,7 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
       given.resize(size);
       written.resize(size);
       FATCTX_TRY(planned.input.read_at(at, given));
-      FATCTX_TRY(file.read_at(plan.segments[slice.segment].offset + slice.range.offset + done, written));
+      FATCTX_TRY(file.read_at(plan.place_of(slice).offset + done, written));
       if (given != written) return differs(planned, at);
       hasher.update(written);
       at += size;
@@ -45,14 +45,11 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
 
 // As a reader makes it: from the bytes of the program and of its sources in the file.
 Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& file) {
-  const auto in_file = [&](const PlannedSlice& slice) {
-    return ByteRange{plan.segments[slice.segment].offset + slice.range.offset, slice.range.size};
-  };
-  const ByteRange where = in_file(planned.slices.front());
+  const ByteRange where = plan.place_of(planned.slices.front());
   std::vector<std::byte> stored(static_cast<std::size_t>(where.size));
   FATCTX_TRY(file.read_at(where.offset, stored));
   std::vector<ByteRange> sources;
-  for (std::size_t i = 1; i < planned.slices.size(); ++i) sources.push_back(in_file(planned.slices[i]));
+  for (std::size_t i = 1; i < planned.slices.size(); ++i) sources.push_back(plan.place_of(planned.slices[i]));
   FATCTX_ASSIGN(std::vector<std::byte> program, unpack_program(std::move(stored), planned.recipe->packed, where));
   FATCTX_ASSIGN(const Recipe recipe, Recipe::read(std::move(program), planned.input.size(), sources));
   Hasher hasher;
@@ -77,7 +74,8 @@ Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping
 Status check_rebuilt(Plan& plan, const mapping::OsFile& file) {
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     PlannedRecord& planned = plan.records[i];
-    if (planned.stored_as != i || !planned.shares()) continue;  // equal records have been compared with each other
+    if (planned.stored_as != i || planned.present_row || !planned.shares())
+      continue;  // equal records have been compared with each other
     FATCTX_TRY(planned.recipe ? rebuild_by_recipe(plan, planned, file) : rebuild(plan, planned, file));
     FATCTX_TRY(planned.input.check_unchanged());
     planned.input.close();

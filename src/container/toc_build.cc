@@ -14,11 +14,13 @@
 namespace fatctx::container {
 namespace {
 
-// Weights by name, and for a tensor table the blob it was made for, which its `weights` names too. Without bound
-// hashes.
+// Weights by name, and for a tensor table the blob it was made for, which its `weights` names too.
 std::vector<ReferenceEntry> reference_rows(const Plan& plan) {
-  std::map<std::string_view, std::uint32_t> ids;
-  for (const PlannedRecord& planned : plan.records) ids.emplace(planned.record.name, planned.id);
+  std::map<std::string_view, PresentRecord> known;
+  for (const PlannedRecord& planned : plan.records) {
+    known.emplace(planned.record.name, PresentRecord{planned.id, plan.records[planned.stored_as].hash});
+  }
+  for (const auto& [name, record] : plan.present_weights) known.emplace(name, record);
   std::vector<ReferenceEntry> rows;
   for (const PlannedRecord& planned : plan.records) {
     const auto kind =
@@ -26,9 +28,10 @@ std::vector<ReferenceEntry> reference_rows(const Plan& plan) {
     for (const std::string& weights : planned.record.weights) {
       ReferenceEntry entry = {};
       entry.from_record = planned.id;
-      entry.to_record = ids.at(weights);
+      const PresentRecord& to = known.at(weights);
+      entry.to_record = to.id;
       entry.kind = static_cast<std::uint16_t>(kind);
-      entry.bound_hash = plan.records[plan.records[entry.to_record - 1].stored_as].hash.bytes;
+      entry.bound_hash = to.hash.bytes;
       rows.push_back(entry);
     }
   }
@@ -45,7 +48,8 @@ SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, cons
   entry.offset = segment.offset;
   entry.size = segment.size;
   entry.generation = 1;
-  entry.leaves_segment = leaves ? kNoSegment : static_cast<std::uint32_t>(plan.segments.size() - 1);
+  entry.leaves_segment =
+      leaves ? kNoSegment : static_cast<std::uint32_t>(plan.present.size() + plan.segments.size() - 1);
   entry.sha_leaves_segment = kNoSegment;
   entry.first_leaf = leaves ? 0 : segment.first_leaf;
   entry.leaves_hash = segment.leaves_hash.bytes;
@@ -56,7 +60,9 @@ SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, cons
 std::uint8_t record_alignment(const PlannedRecord& planned, const Plan& plan, const PackOptions& options) {
   const std::vector<PlannedSlice>& slices = plan.records[planned.stored_as].slices;
   if (slices.empty()) return 0;
-  if (plan.segments[slices[0].segment].kind == SegmentKind::kPacked) return static_cast<std::uint8_t>(kSmallRecordLog2);
+  if (!slices[0].in_file && plan.segments[slices[0].segment - plan.present.size()].kind == SegmentKind::kPacked) {
+    return static_cast<std::uint8_t>(kSmallRecordLog2);
+  }
   return slices.size() == 1 && slices[0].range.offset == 0 ? options.extent_log2 : options.granule_log2;
 }
 
@@ -110,6 +116,8 @@ RecordRow record_row(const PlannedRecord& planned, const Plan& plan, const PackO
   return row;
 }
 
+}  // namespace
+
 TocRows rows_of(const Plan& plan, const PackOptions& options) {
   TocRows rows;
   for (const PlannedSegment& segment : plan.segments) rows.segments.push_back(segment_entry(segment, plan, options));
@@ -117,24 +125,6 @@ TocRows rows_of(const Plan& plan, const PackOptions& options) {
   rows.references = reference_rows(plan);
   return rows;
 }
-
-Slot make_slot(std::uint8_t index, const DiskUuid& uuid) {
-  Slot slot = {};
-  slot.magic = kSlotMagic;
-  slot.slot_index = index;
-  slot.uuid = uuid;
-  return slot;
-}
-
-template <typename Page>
-void put_page(std::vector<std::byte>& header, std::uint64_t offset, Page page, std::uint64_t seed) {
-  std::memcpy(header.data() + offset, &page, sizeof(Page));
-  const auto checked = ByteView(header).subspan(static_cast<std::size_t>(offset), offsetof(Page, page_hash));
-  const Hash128 hash = hash128(checked, seed);
-  std::memcpy(header.data() + offset + offsetof(Page, page_hash), hash.bytes.data(), sizeof(DiskHash));
-}
-
-}  // namespace
 
 Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options) {
   return toc_size_of(rows_of(plan, options));
@@ -162,34 +152,6 @@ DiskUuid derive_uuid(ByteView toc_without_uuid, const PackOptions& options) {
 
 void put_uuid(std::vector<std::byte>& toc, const DiskUuid& uuid) {
   std::memcpy(toc.data() + offsetof(TocHeader, uuid), uuid.data(), uuid.size());
-}
-
-std::vector<std::byte> build_header(const Plan& plan, ByteView toc, const DiskUuid& uuid, const PackOptions& options) {
-  std::vector<std::byte> header(static_cast<std::size_t>(kHeaderSize));
-  Prologue prologue = {};
-  prologue.magic = kMagic;
-  prologue.major_version = kMajorVersion;
-  prologue.minor_version = kMinorVersion;
-  prologue.extent_log2 = options.extent_log2;
-  prologue.granule_log2 = options.granule_log2;
-  prologue.uuid = uuid;
-  for (const std::uint64_t offset : kPrologueOffsets) put_page(header, offset, prologue, 0);
-  constexpr std::uint8_t kSlotCount = kSlotOffsets.size();
-  for (std::uint8_t index = 0; index < kSlotCount; ++index) {
-    Slot slot = make_slot(index, uuid);
-    if (index % 2 == 0) {  // pair A: the first generation
-      slot.flags = options.seal ? kSlotSealed : std::uint8_t{0};
-      slot.generation = 1;
-      slot.committed_end = plan.committed_end;
-      slot.toc_offset = {plan.toc_offset[0], plan.toc_offset[1]};
-      slot.toc_size = plan.toc_size;
-      slot.toc_hash = hash128(toc).bytes;
-    } else {
-      slot.flags = kSlotVoid;
-    }
-    put_page(header, kSlotOffsets[index], slot, slot_seed(uuid, index));
-  }
-  return header;
 }
 
 }  // namespace fatctx::container

@@ -1,12 +1,17 @@
-// A finished plan to the bytes of header and table of contents.
+// A finished plan to the table of contents.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "container/plan.h"
+#include "container/toc_rows.h"
 
 namespace fatctx::container {
+
+// What the plan adds to a table of contents. Indexes of segments count those that the file has first, and a record
+// whose bytes the file has as a whole (present_row) says nothing of how they are stored.
+[[nodiscard]] TocRows rows_of(const Plan& plan, const PackOptions& options);
 
 // Size of the TOC that build_toc() will give; depends on counts and names only.
 // Errors: limit_exceeded.
@@ -19,9 +24,5 @@ namespace fatctx::container {
 // marked as a version 8 uuid.
 [[nodiscard]] DiskUuid derive_uuid(ByteView toc_without_uuid, const PackOptions& options);
 void put_uuid(std::vector<std::byte>& toc, const DiskUuid& uuid);
-
-// The 64 KiB header of a file in its first generation: both prologues, pair A live, pair B VOID.
-[[nodiscard]] std::vector<std::byte> build_header(const Plan& plan, ByteView toc, const DiskUuid& uuid,
-                                                  const PackOptions& options);
 
 }  // namespace fatctx::container

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "mapping/file_lock.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
 #include "mapping/uninterrupted.h"
@@ -39,15 +40,6 @@ Error not_allowed(const std::string& path, const std::string& why) {
 }
 
 FileTime time_of(const struct timespec& time) { return {time.tv_sec, time.tv_nsec}; }
-
-// Tries to take the lock, for the whole file; goes with the last descriptor of this open. Returns 0 or errno.
-int try_lock(int descriptor, short type) {
-  struct flock lock = {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  // A lock of this open, not of the process: closing another descriptor of the file does not give it up.
-  return ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
-}
 
 bool is_temporary(const std::string& name) { return name.starts_with('.') && name.ends_with(".tmp"); }
 
@@ -99,7 +91,7 @@ Result<std::unique_ptr<OsFile>> CacheFolder::open_file(const std::string& name) 
 Result<std::unique_ptr<PendingFile>> CacheFolder::create_file(const std::string& name) const {
   FATCTX_ASSIGN(std::unique_ptr<PendingFile> file, PendingFile::create(path_of(name), false));
   // Without locks, age alone says whether a temporary is dead.
-  (void)try_lock(file->file().descriptor(), F_WRLCK);
+  (void)try_lock(file->file().descriptor(), FileLock::kExclusive);
   return file;
 }
 
@@ -163,7 +155,7 @@ Result<std::size_t> CacheFolder::sweep_temporaries(std::int64_t least_age_second
     const UniqueFd fd(uninterrupted(
         [&] { return ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW); }));
     if (!fd.valid()) continue;
-    const int refused = try_lock(fd.get(), F_RDLCK);
+    const int refused = try_lock(fd.get(), FileLock::kShared);
     if (refused == EAGAIN || refused == EACCES) continue;  // its maker lives
     if (refused != 0 && age < kUnlockedAge) continue;
     if (::unlinkat(folder_.get(), name.c_str(), 0) == 0) ++removed;

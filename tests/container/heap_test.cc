@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "container/hash.h"
+#include "container/header_build.h"
 #include "container/open.h"
 #include "container/plan.h"
 #include "container/toc_build.h"
@@ -116,7 +118,12 @@ Hollow hollow(std::vector<PackRecord> records) {
   Bytes toc = build_toc(plan, options).value();
   const DiskUuid uuid = derive_uuid(toc, options);
   put_uuid(toc, uuid);
-  Bytes header = build_header(plan, toc, uuid, options);
+  const GenerationFacts facts{.committed_end = plan.committed_end,
+                              .toc_offset = plan.toc_offset,
+                              .toc_size = plan.toc_size,
+                              .toc_hash = hash128(toc),
+                              .previous_toc_hash = {}};
+  Bytes header = first_header(uuid, options.extent_log2, options.granule_log2, facts);
   return {std::make_unique<HollowFile>(std::move(header), std::move(toc), plan.toc_offset), plan.committed_end,
           plan.toc_size};
 }

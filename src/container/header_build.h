@@ -1,0 +1,35 @@
+// Pages of the header as they are written.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "container/disk_format.h"
+#include "fatctx/record.h"
+
+namespace fatctx::container {
+
+// What the slots of a generation say.
+struct GenerationFacts {
+  std::uint64_t generation = 1;
+  std::uint64_t committed_end = 0;
+  std::array<std::uint64_t, 2> toc_offset = {};
+  std::uint64_t toc_size = 0;
+  Hash128 toc_hash;
+  Hash128 previous_toc_hash;  // zero: there is none
+  bool sealed = false;
+};
+
+using HeaderPage = std::array<std::byte, kPageSize>;
+
+[[nodiscard]] HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
+[[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
+[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid);
+
+// The 64 KiB header of a file in its first generation: both prologues, pair A live, pair B VOID.
+[[nodiscard]] std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2,
+                                                  std::uint8_t granule_log2, const GenerationFacts& facts);
+
+}  // namespace fatctx::container
