@@ -93,6 +93,7 @@ Status read_prologue(ByteView header, Header& facts) {
     facts.uuid = prologue.uuid;
     facts.extent_log2 = prologue.extent_log2;
     facts.granule_log2 = prologue.granule_log2;
+    facts.unknown_ro_compat = prologue.ro_compat_features & ~kKnownRoCompatFeatures;
   }
   if (good) return Done{};
   if (!magic_seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");

@@ -52,6 +52,13 @@ HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const Genera
   return page_of(slot, slot_seed(uuid, slot_index));
 }
 
+HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid) {
+  Slot slot;
+  std::memcpy(&slot, good_page.data(), sizeof(Slot));
+  slot.slot_index = slot_index;
+  return page_of(slot, slot_seed(uuid, slot_index));
+}
+
 HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid) {
   Slot slot = blank_slot(slot_index, uuid);
   slot.flags = kSlotVoid;

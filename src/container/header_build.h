@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "container/disk_format.h"
+#include "fatctx/base/bytes.h"
 #include "fatctx/record.h"
 
 namespace fatctx::container {
@@ -26,6 +27,8 @@ using HeaderPage = std::array<std::byte, kPageSize>;
 
 [[nodiscard]] HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
 [[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
+// The other mirror of a good slot.
+[[nodiscard]] HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid);
 [[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid);
 
 // The 64 KiB header of a file in its first generation: both prologues, pair A live, pair B VOID.

@@ -112,9 +112,6 @@ Status IncomingRecords::add(PackRecord record) {
                              record.type == RecordType::kDescription ? "descriptions of records"
                                                                      : "the tensors of a weight blob")};
   }
-  if (names_.contains(record.name) || record.name == "description") {
-    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already", record.name)};
-  }
   if (record.codec != Codec::kNone && record.type != RecordType::kSourceModel && record.type != RecordType::kOpaque) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("record \"{}\": a {} is mapped as it is and cannot be compressed; codec {} is for "
@@ -138,11 +135,28 @@ Status IncomingRecords::add(PackRecord record) {
   auto ranges_ok = check_ranges(record);
   if (!ranges_ok.ok()) return in_context(std::move(ranges_ok).error(), fmt::format("record \"{}\"", record.name));
   const std::string features = canonical_features(record.key.features);
-  const auto [existing, inserted] = keys_.emplace(key_text(key_of(record, features)), record.name);
-  if (!inserted) {
+  const SelectionKey key = key_of(record, features);
+  std::string text = key_text(key);
+  const auto existing = keys_.find(text);
+  const bool supersedes = replace_ && existing != keys_.end() && taken_.contains(existing->second);
+  const bool gives_name_up = supersedes && existing->second == record.name;
+  if ((names_.contains(record.name) && !gives_name_up) || record.name == kDescriptionName) {
+    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already", record.name)};
+  }
+  if (existing != keys_.end() && !supersedes) {
     return Error{ErrorCode::kExists,
-                 fmt::format("record \"{}\" has the same selection key as \"{}\": {}; give one of them a variant",
-                             record.name, existing->second, target_text(key_of(record, features)))};
+                 fmt::format("record \"{}\" has the same selection key as \"{}\": {}; {}", record.name,
+                             existing->second, target_text(key),
+                             taken_.contains(existing->second) ? "replace that one, or give this one a variant"
+                                                               : "give one of them a variant")};
+  }
+  if (supersedes) {
+    names_.erase(existing->second);
+    taken_.erase(existing->second);
+    superseded_.push_back(existing->second);
+    existing->second = record.name;
+  } else {
+    keys_.emplace(std::move(text), record.name);
   }
   std::sort(record.weights.begin(), record.weights.end());
   record.weights.erase(std::unique(record.weights.begin(), record.weights.end()), record.weights.end());
@@ -153,8 +167,10 @@ Status IncomingRecords::add(PackRecord record) {
 }
 
 void IncomingRecords::take(const RecordInfo& record) {
+  if (record.type == RecordType::kDescription) return;  // every generation has its own
   names_.emplace(record.name, record.type);
   keys_.emplace(key_text(record.key), record.name);
+  taken_.emplace(record.name);
 }
 
 void IncomingRecords::drop_paths(std::vector<DescribedOption>& list, std::string_view of) {
@@ -215,6 +231,16 @@ Result<std::vector<PackRecord>> IncomingRecords::with_tensor_tables(std::map<std
     all.push_back(without_tensors(record));
   }
   return all;
+}
+
+Status check_blob_sizes(const Plan& plan, const std::map<std::string, std::uint64_t>& blob_sizes) {
+  for (const PlannedRecord& planned : plan.records) {
+    const auto described = blob_sizes.find(planned.record.name);
+    if (described == blob_sizes.end() || described->second == planned.input.size()) continue;
+    return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was being packed; pack again when it is still",
+                                                  planned.input.name())};
+  }
+  return Done{};
 }
 
 }  // namespace fatctx::container

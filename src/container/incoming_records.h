@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,14 @@ class IncomingRecords {
  public:
   // Errors: invalid_argument (names, keys, ranges), exists (a record of this name or with this full key is there).
   [[nodiscard]] Status add(PackRecord record);
+
   // A record of the file that others are added to. Its name and key are taken, and others may refer to it.
   void take(const RecordInfo& record);
+  // From now on a record with the full key of one that was taken supersedes it, which gives its name up.
+  void replace_taken() noexcept { replace_ = true; }
+  // Names of those, in the order in which they were superseded.
+  [[nodiscard]] const std::vector<std::string>& superseded() const noexcept { return superseded_; }
+  [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
 
   // Values of options that are paths of this machine are not stored; a warning says so.
   void drop_paths(std::vector<DescribedOption>& list, std::string_view of);
@@ -36,7 +43,13 @@ class IncomingRecords {
   std::vector<PackRecord> records_;
   std::map<std::string, RecordType> names_;
   std::map<std::string, std::string> keys_;  // canonical text of the full key -> record name
+  std::set<std::string> taken_;              // names of records that were taken and are not superseded
+  bool replace_ = false;
+  std::vector<std::string> superseded_;
   std::vector<std::string> warnings_;
 };
+
+// Errors: changed, if a blob has another size in the plan than its table of tensors was made for.
+[[nodiscard]] Status check_blob_sizes(const Plan& plan, const std::map<std::string, std::uint64_t>& blob_sizes);
 
 }  // namespace fatctx::container

@@ -10,7 +10,7 @@
 #include "container/hash.h"
 #include "container/header_build.h"
 #include "container/incoming_records.h"
-#include "container/metadata_codec.h"
+#include "container/pack_report.h"
 #include "container/plan.h"
 #include "container/rebuild.h"
 #include "container/toc_build.h"
@@ -54,12 +54,7 @@ Result<PackReport> Packer::publish(const std::string& path) {
   PartsByName parts;
   FATCTX_ASSIGN(std::vector<PackRecord> records, impl_->records.with_tensor_tables(blob_sizes, parts));
   FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), std::move(parts), options));
-  for (const PlannedRecord& planned : plan.records) {  // make_plan has asked for the sizes again
-    const auto described = blob_sizes.find(planned.record.name);
-    if (described == blob_sizes.end() || described->second == planned.input.size()) continue;
-    return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was being packed; pack again when it is still",
-                                                  planned.input.name())};
-  }
+  FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
   mapping::OsFile& file = pending->file();
   FATCTX_TRY(file.allocate(plan.committed_end));
   FATCTX_TRY(copy_payload(plan, file, options.progress));
@@ -82,32 +77,13 @@ Result<PackReport> Packer::publish(const std::string& path) {
   report.uuid = uuid_text(uuid);
   report.file_size = plan.committed_end;
   report.record_count = static_cast<std::uint32_t>(plan.records.size());
-  for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    const PlannedRecord& planned = plan.records[i];
-    PackedRecordReport record;
-    record.name = planned.record.name;
-    record.id = planned.id;
-    record.size_bytes = planned.input.size();
-    const std::optional<PlannedRecipe>& recipe = plan.records[planned.stored_as].recipe;
-    record.stored_bytes = planned.stored_as == i ? planned.own_bytes : 0;
-    if (recipe && planned.stored_as == i) record.stored_bytes += recipe->program.size();
-    record.shared_bytes = (recipe ? record.size_bytes : planned.stored_size) - record.stored_bytes;
-    record.shifted_bytes = planned.stored_as == i ? planned.shifted_bytes : 0;
-    record.reordered_bytes = planned.stored_as == i ? planned.reordered_bytes : 0;
-    record.sharing_order = plan.records[planned.stored_as].sharing_order;
-    if (recipe) {
-      record.recipe_steps = recipe->steps;
-      record.recipe_bytes = recipe->program.size();
-      record.mappable_bytes = recipe->mappable_bytes;
-    } else {
-      record.pieces = static_cast<std::uint32_t>(plan.records[planned.stored_as].slices.size());
-    }
-    if (planned.stored_as != i) ++report.shared_records;
+  report.records = record_reports(plan);
+  for (const PackedRecordReport& record : report.records) {
     report.input_bytes += record.size_bytes;
     report.stored_bytes += record.stored_bytes;
     report.shared_bytes += record.shared_bytes;
-    report.records.push_back(std::move(record));
   }
+  report.shared_records = stored_elsewhere(plan);
   report.sealed = options.seal;
   report.warnings = impl_->records.warnings();
   report.warnings.insert(report.warnings.end(), plan.warnings.begin(), plan.warnings.end());

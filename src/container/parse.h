@@ -32,6 +32,7 @@ struct Header {
   DiskUuid uuid = {};
   std::uint8_t extent_log2 = 0;
   std::uint8_t granule_log2 = 0;
+  std::uint64_t unknown_ro_compat = 0;  // feature bits that a writer would have to know (F3)
   std::uint64_t generation = 0;
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
@@ -52,6 +53,7 @@ struct Segment {
   std::uint8_t alignment_log2 = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  std::uint64_t generation = 0;
   std::uint32_t leaves_segment = kNoSegment;
   std::uint64_t first_leaf = 0;
   Hash128 leaves_hash;

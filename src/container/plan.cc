@@ -19,8 +19,6 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::string_view kDescriptionName = "description";
-
 Result<Hash128> hash_of(const Input& input) {
   auto hash = read_input(input, [](ByteView) -> Status { return Done{}; });
   input.close();

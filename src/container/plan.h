@@ -73,6 +73,9 @@ struct PlannedSegment {
   [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }
 };
 
+// Of the one description of a container.
+inline constexpr std::string_view kDescriptionName = "description";
+
 // A record of the file that is appended to, as those that are new may use it.
 struct PresentRecord {
   std::uint32_t id = 0;

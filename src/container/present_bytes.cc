@@ -40,6 +40,7 @@ class Finder {
     for (std::size_t i = 0; i < plan_.records.size(); ++i) {
       PlannedRecord& planned = plan_.records[i];
       if (planned.stored_as != i || planned.input.size() == 0) continue;
+      if (planned.record.type == RecordType::kDescription) continue;  // every generation has its own
       FATCTX_TRY(find(i, planned));
       planned.input.close();
     }

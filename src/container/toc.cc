@@ -189,6 +189,7 @@ class Parser {
       segment.alignment_log2 = disk.alignment_log2;
       segment.offset = disk.offset;
       segment.size = disk.size;
+      segment.generation = disk.generation;
       segment.leaves_segment = disk.leaves_segment;
       segment.first_leaf = disk.first_leaf;
       segment.leaves_hash.bytes = disk.leaves_hash;
@@ -212,7 +213,7 @@ class Parser {
       return malformed("F20", row, "reserved bytes are not zero");
     }
     if ((disk.alignment_log2 != kExtentLog2 && disk.alignment_log2 != kLargeExtentLog2) ||
-        disk.alignment_log2 < header_.extent_log2) {
+        (disk.alignment_log2 < header_.extent_log2 && kind != SegmentKind::kDead)) {
       return malformed("F21", row, fmt::format("alignment_log2 is {}", disk.alignment_log2));
     }
     if ((disk.offset & ((std::uint64_t{1} << disk.alignment_log2) - 1)) != 0) {

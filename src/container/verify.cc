@@ -160,14 +160,15 @@ class Verifier {
     return Done{};
   }
 
-  // Between extents, and between the small records of a packed segment.
+  // Between extents, and between the small records of a packed segment. One of an earlier generation may hold records
+  // that are gone.
   Status check_padding(const OpenedToc& container) {
     std::vector<ByteRange> extents;
     for (const std::uint64_t offset : container.header.toc_offset)
       extents.push_back({offset, container.header.toc_size});
     for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
       const Segment& segment = container.toc.segments[i];
-      if (segment.kind != SegmentKind::kPacked) {
+      if (segment.kind != SegmentKind::kPacked || segment.generation != container.header.generation) {
         extents.push_back({segment.offset, segment.size});
         continue;
       }

@@ -1,0 +1,300 @@
+// Appender: the commit protocol of docs/format.md, section 11.
+#include "fatctx/appender.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "container/append.h"
+#include "container/append_rows.h"
+#include "container/copy_payload.h"
+#include "container/hash.h"
+#include "container/header_build.h"
+#include "container/incoming_records.h"
+#include "container/metadata_codec.h"
+#include "container/open.h"
+#include "container/pack_report.h"
+#include "container/plan.h"
+#include "container/present_bytes.h"
+#include "container/rebuild.h"
+#include "fatctx/base/checked.h"
+#include "mapping/append_file.h"
+#include "mapping/process.h"
+
+namespace fatctx {
+
+using namespace container;
+
+namespace {
+
+constexpr std::size_t kPairs = 2;  // of slots; the mirrors of pair p are slots p and p + 2
+
+Error refused(std::string message) { return Error{ErrorCode::kOperationNotPermitted, std::move(message)}; }
+
+Error sealed_error() {
+  return refused(
+      "the container is sealed and never changes; make an unsealed copy with `fatctx compact` and append to that");
+}
+
+// Copy 0 unless it is the damaged one.
+std::size_t good_copy(const Header& header) { return (header.degraded & kDegradedToc0) == 0 ? 0 : 1; }
+
+Result<ContainerDescription> description_of(const mapping::OsFile& file, const Toc& toc) {
+  for (const RecordInfo& record : toc.records) {
+    if (record.type != RecordType::kDescription) continue;
+    FATCTX_ASSIGN(const std::vector<std::byte> bytes, read_metadata_record(file, toc, record));
+    return decode_description(bytes);
+  }
+  return ContainerDescription{};
+}
+
+std::uint64_t dead_bytes_of(const TocRows& rows) {
+  std::uint64_t bytes = 0;
+  for (const SegmentEntry& segment : rows.segments) {
+    if (segment.kind == static_cast<std::uint16_t>(SegmentKind::kDead)) bytes += segment.size;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+struct Appender::Impl {
+  std::unique_ptr<mapping::OsFile> file;
+  std::string path;
+  AppendOptions options;
+  std::int64_t process = mapping::process_id();
+  bool spent = false;
+  std::uint64_t file_size = 0;
+  OpenedToc opened;
+  IncomingRecords records;
+
+  [[nodiscard]] PackOptions pack_options() const {
+    PackOptions pack;
+    pack.extent_log2 = opened.header.extent_log2;
+    pack.granule_log2 = opened.header.granule_log2;
+    pack.progress = options.progress;
+    pack.threads = options.threads;
+    return pack;
+  }
+
+  Status take() {
+    FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
+    file_size = identity.size;
+    FATCTX_ASSIGN(opened, read_toc(*file, file_size));
+    const Header& header = opened.header;
+    if (header.sealed) return sealed_error();
+    if (header.unknown_ro_compat != 0) {
+      return Error{
+          ErrorCode::kUnsupported,
+          fmt::format("it was written by a newer version in a way that only it can add to (bits {:#x}): update "
+                      "the library",
+                      header.unknown_ro_compat),
+          {.rule = "F3"}};
+    }
+    for (const RecordInfo& record : opened.toc.records) records.take(record);
+    if (options.replace) records.replace_taken();
+    return Done{};
+  }
+
+  [[nodiscard]] Result<std::vector<bool>> gone_records() const {
+    const Toc& toc = opened.toc;
+    std::vector<bool> gone(toc.records.size());
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      const auto& names = records.superseded();
+      gone[i] = std::find(names.begin(), names.end(), toc.records[i].name) != names.end();
+    }
+    // The table of tensors goes with its blob; a binary that stays keeps its weights.
+    for (const Reference& reference : toc.references) {
+      const std::size_t from = toc.index_of(*toc.find(reference.from_record));
+      const std::size_t to = toc.index_of(*toc.find(reference.to_record));
+      if (reference.kind == ReferenceKind::kTensorTable && gone[to]) gone[from] = true;
+      if (reference.kind != ReferenceKind::kWeights || !gone[to] || gone[from]) continue;
+      return Error{
+          ErrorCode::kBadReference,
+          fmt::format("record \"{}\" refers to weights \"{}\", which cannot be replaced under it; replace it too",
+                      toc.records[from].name, toc.records[to].name),
+          {.record_id = toc.records[from].id, .rule = "F27"}};
+    }
+    return gone;
+  }
+
+  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte) {
+    const Toc& toc = opened.toc;
+    AppendStart start;
+    start.first_byte = first_byte;
+    FATCTX_ASSIGN(start.description, description_of(*file, toc));
+    std::erase_if(start.description.records, [&](const RecordDescription& described) {
+      const RecordInfo* record = toc.find(described.record_id);
+      return record == nullptr || gone[toc.index_of(*record)];
+    });
+    for (const Segment& segment : toc.segments) start.present.push_back({segment.offset, segment.size});
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      const RecordInfo& record = toc.records[i];
+      // Ids grow through all generations: the description, of which each has its own, has the highest but one at least.
+      start.first_id = std::max(start.first_id, record.id + 1);
+      if (record.type == RecordType::kWeightBlob && !gone[i]) {
+        start.present_weights.emplace(std::string(record.name), PresentRecord{record.id, record.hash});
+      }
+    }
+    start.find_in_file = [this, &gone](Plan& plan) { return find_present_bytes(plan, *file, opened.toc, gone); };
+    return start;
+  }
+
+  // One mirror is enough to open the file, but two are promised.
+  Status restore_mirror(AppendReport& report) {
+    const Header& header = opened.header;
+    bool written = false;
+    for (std::size_t mirror = 0; mirror < 2; ++mirror) {
+      const auto index = static_cast<std::uint8_t>(header.pair + mirror * kPairs);
+      if ((header.degraded & (kDegradedSlotA0 << index)) == 0) continue;
+      std::vector<std::byte> good(static_cast<std::size_t>(kPageSize));
+      FATCTX_TRY(file->read_at(kSlotOffsets[header.pair + (1 - mirror) * kPairs], good));
+      FATCTX_TRY(file->write_at(kSlotOffsets[index], mirrored_slot(good, index, header.uuid)));
+      report.restored.push_back(degraded_texts(kDegradedSlotA0 << index).front());
+      written = true;
+    }
+    return written ? file->sync() : Status(Done{});
+  }
+
+  Result<AppendReport> commit() {
+    AppendReport report;
+    const Header& header = opened.header;
+    FATCTX_TRY(records.check_references());
+    FATCTX_ASSIGN(const std::vector<bool> gone, gone_records());
+    if (header.generation - 1 >= kMaxGenerations) {
+      return Error{
+          ErrorCode::kLimitExceeded,
+          fmt::format("the file has {} generations, and no more are allowed; write it anew with `fatctx compact`",
+                      header.generation)};
+    }
+    const auto first_byte = checked_align_up(std::max(header.committed_end, file_size), header.extent_log2);
+    if (!first_byte || *first_byte > kMaxFileSize) return Error{ErrorCode::kLimitExceeded, "the file is too large"};
+    const PackOptions pack = pack_options();
+    std::map<std::string, std::uint64_t> blob_sizes;
+    PartsByName parts;
+    FATCTX_ASSIGN(std::vector<PackRecord> incoming, records.with_tensor_tables(blob_sizes, parts));
+    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte));
+    FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
+    FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
+    const std::size_t toc_copy = good_copy(header);
+    const auto rows = [&] { return rows_after_append(header, opened.toc, toc_copy, plan, gone, *first_byte, pack); };
+    FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
+    FATCTX_TRY(place_toc(plan));
+
+    FATCTX_TRY(restore_mirror(report));
+    FATCTX_TRY(file->allocate(plan.committed_end));
+    FATCTX_TRY(copy_payload(plan, *file, pack.progress));
+    FATCTX_TRY(check_rebuilt(plan, *file));
+    const TocRows final_rows = rows();
+    FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
+    for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
+    FATCTX_TRY(file->sync());  // barrier 1: everything that the slots will name is on the disk
+
+    const GenerationFacts facts{.generation = header.generation + 1,
+                                .committed_end = plan.committed_end,
+                                .toc_offset = plan.toc_offset,
+                                .toc_size = plan.toc_size,
+                                .toc_hash = hash128(toc),
+                                .previous_toc_hash = header.toc_hash};
+    auto named = write_slots(facts);
+    if (named.ok()) named = file->sync();  // barrier 2
+    if (!named.ok()) {
+      Error error = std::move(named).error();
+      error.code = ErrorCode::kCommitUnknown;
+      error.message += "; whether the file has the new generation shows when it is opened";
+      return error;
+    }
+    fill_report(report, plan, final_rows);
+    return report;
+  }
+
+  static Status place_toc(Plan& plan) {
+    for (std::uint64_t& offset : plan.toc_offset) {
+      const auto aligned = checked_align_up(plan.committed_end, kExtentLog2);
+      if (!aligned || *aligned + plan.toc_size > kMaxFileSize) {
+        return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
+      }
+      offset = *aligned;
+      plan.committed_end = offset + plan.toc_size;
+    }
+    return Done{};
+  }
+
+  // Both mirrors of the pair that the present generation does not use.
+  Status write_slots(const GenerationFacts& facts) {
+    for (std::size_t mirror = 0; mirror < 2; ++mirror) {
+      const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
+      FATCTX_TRY(file->write_at(kSlotOffsets[index], slot_page(index, opened.header.uuid, facts)));
+    }
+    return Done{};
+  }
+
+  void fill_report(AppendReport& report, const Plan& plan, const TocRows& rows) const {
+    report.path = path;
+    report.uuid = uuid_text(opened.header.uuid);
+    report.generation = opened.header.generation + 1;
+    report.file_size_before = file_size;
+    report.file_size = plan.committed_end;
+    report.records = record_reports(plan);
+    for (const PackedRecordReport& record : report.records) {
+      report.input_bytes += record.size_bytes;
+      report.stored_bytes += record.stored_bytes;
+      report.shared_bytes += record.shared_bytes;
+    }
+    report.dead_bytes = dead_bytes_of(rows);
+    report.superseded = records.superseded();
+    report.warnings = records.warnings();
+    report.warnings.insert(report.warnings.end(), plan.warnings.begin(), plan.warnings.end());
+  }
+};
+
+Result<Appender> AppenderAccess::over(std::unique_ptr<mapping::OsFile> file, std::string path,
+                                      const AppendOptions& options) {
+  auto impl = std::make_unique<Appender::Impl>();
+  impl->file = std::move(file);
+  impl->path = std::move(path);
+  impl->options = options;
+  auto taken = impl->take();
+  if (!taken.ok()) return in_context(std::move(taken).error(), impl->path);
+  return Appender(std::move(impl));
+}
+
+Appender::Appender(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Appender::~Appender() = default;
+Appender::Appender(Appender&&) noexcept = default;
+Appender& Appender::operator=(Appender&&) noexcept = default;
+
+Result<Appender> Appender::open(const std::string& path, const AppendOptions& options) {
+  {  // A sealed file is read-only: what it is says more than that it cannot be written.
+    const auto file = mapping::open_for_reading(path);
+    if (!file.ok()) return in_context(file.error(), path);
+    const auto identity = file.value()->identity();
+    if (identity.ok() && identity.value().regular) {
+      const auto header = read_header(*file.value(), identity.value().size);
+      if (header.ok() && header.value().sealed) return in_context(sealed_error(), path);
+    }
+  }
+  FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_appending(path));
+  return AppenderAccess::over(std::move(file), path, options);
+}
+
+Status Appender::add(PackRecord record) { return impl_->records.add(std::move(record)); }
+
+Result<AppendReport> Appender::commit() {
+  if (impl_->process != mapping::process_id()) {
+    return refused(
+        fmt::format("{}: it was opened for appending by the process that this one was forked from", impl_->path));
+  }
+  if (std::exchange(impl_->spent, true))
+    return refused(fmt::format("{}: this append is over; open it again", impl_->path));
+  if (impl_->records.empty()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: there is nothing to append", impl_->path)};
+  }
+  auto report = impl_->commit();
+  if (!report.ok()) return in_context(std::move(report).error(), impl_->path);
+  return report;
+}
+
+}  // namespace fatctx

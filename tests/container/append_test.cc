@@ -1,0 +1,198 @@
+// What an append leaves: the generation before and the new one, each of them whole.
+#include "fatctx/appender.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "container/opened_file.h"
+#include "container/verify.h"
+#include "support/appended.h"
+#include "support/result_matchers.h"
+
+namespace fatctx::container {
+namespace {
+
+using support::append;
+using support::Appended;
+using support::Bytes;
+using support::fails_with;
+using support::is_ok;
+
+std::vector<std::string> names_of(const Opened& opened) {
+  std::vector<std::string> names;
+  for (const RecordInfo& record : opened.toc.toc.records) names.emplace_back(record.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void expect_clean(Bytes bytes) {
+  const support::MemoryFile file(std::move(bytes));
+  const auto report = verify_container(file, {});
+  ASSERT_TRUE(is_ok(report));
+  for (const VerifyFinding& finding : report.value().findings) ADD_FAILURE() << to_text(finding.error);
+}
+
+PackRecord new_binary(const std::string& name = "cpu-riscv", std::size_t size = 5'000) {
+  PackRecord record = support::binary_record(name, name.substr(4), support::pattern(size, 99));
+  record.weights = {"weights"};
+  record.description.producer = "compiler 2.0";
+  return record;
+}
+
+TEST(Append, ANewBinaryIsThereAndEverythingElseStays) {
+  const Bytes before = support::unsealed_sample();
+  const Appended done = append(before, {new_binary()});
+
+  ASSERT_TRUE(is_ok(done.report));
+  const AppendReport& report = done.report.value();
+  EXPECT_EQ(report.generation, 2U);
+  EXPECT_EQ(report.file_size_before, before.size());
+  EXPECT_EQ(report.file_size, done.bytes.size());
+  EXPECT_TRUE(std::equal(before.begin() + kHeaderSize, before.end(), done.bytes.begin() + kHeaderSize))
+      << "no byte behind the header is written again";
+
+  const Opened old(before);
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.toc.header.generation, 2U);
+  EXPECT_EQ(opened.toc.header.degraded, 0U);
+  EXPECT_EQ(opened.toc.header.uuid, old.toc.header.uuid);
+  std::vector<std::string> names = names_of(old);
+  names.emplace_back("cpu-riscv");
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names_of(opened), names);
+  for (const RecordInfo& record : old.toc.toc.records) {
+    if (record.type == RecordType::kDescription) continue;
+    const RecordInfo& now = opened.record(record.name);
+    EXPECT_EQ(now.id, record.id);
+    EXPECT_EQ(opened.bytes_of(record.name).value(), old.bytes_of(record.name).value());
+  }
+  const RecordInfo& added = opened.record("cpu-riscv");
+  EXPECT_EQ(added.id, 8U);
+  EXPECT_EQ(std::vector<std::uint32_t>(added.weights.begin(), added.weights.end()), std::vector<std::uint32_t>{5});
+  EXPECT_EQ(opened.bytes_of("cpu-riscv").value(), support::pattern(5'000, 99));
+  expect_clean(done.bytes);
+}
+
+TEST(Append, ManyGenerationsFollowEachOther) {
+  Bytes bytes = support::unsealed_sample();
+  for (int i = 0; i < 20; ++i) {
+    Appended done =
+        append(std::move(bytes), {new_binary("cpu-" + std::to_string(i), 100'000 + 7'777U * static_cast<unsigned>(i))});
+    ASSERT_TRUE(is_ok(done.report)) << i;
+    EXPECT_EQ(done.report.value().generation, 2U + static_cast<unsigned>(i));
+    bytes = std::move(done.bytes);
+  }
+  const Opened opened(bytes);
+  EXPECT_EQ(opened.toc.header.generation, 21U);
+  EXPECT_EQ(opened.toc.toc.records.size(), 27U);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(is_ok(opened.bytes_of("cpu-" + std::to_string(i))));
+  expect_clean(bytes);
+}
+
+TEST(Append, WhatTheFileHasIsNotStoredAgain) {
+  PackRecord again = support::plain_record(RecordType::kOpaque, "again", support::pattern(70'001, 21));
+  again.key.variant = "another";
+  const Bytes before = support::packed_bytes(support::mixed_records());
+  const Appended done = append(before, {std::move(again)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(done.report.value().shared_bytes, 70'001U);
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.record("again").file_offset, opened.record("large").file_offset);
+  EXPECT_EQ(opened.bytes_of("again").value(), support::pattern(70'001, 21));
+  expect_clean(done.bytes);
+}
+
+TEST(Append, RunsOfLeavesThatTheFileHasAreSlicesOfIt) {
+  // 20 leaves; the new record has 4 of its own, 8 of the old one's, 4 more, and an end that no leaf covers.
+  const Bytes old = support::pattern(20 * kLeafSize, 5);
+  const Bytes own = support::pattern(8 * kLeafSize + 1'234, 6);
+  Bytes fresh(own.begin(), own.begin() + 4 * kLeafSize);
+  fresh.insert(fresh.end(), old.begin() + 8 * kLeafSize, old.begin() + 16 * kLeafSize);
+  fresh.insert(fresh.end(), own.begin() + 4 * kLeafSize, own.end());
+  const Appended done = append(support::packed_bytes({support::binary_record("a", "v73", old)}),
+                               {support::binary_record("b", "v75", fresh)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(done.report.value().shared_bytes, 8 * kLeafSize);
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.record("b").slice_count, 3U);
+  EXPECT_EQ(opened.bytes_of("b").value(), fresh);
+  expect_clean(done.bytes);
+}
+
+TEST(Append, NewRecordsShareLeavesWithEachOther) {
+  Bytes one = support::pattern(10 * kLeafSize, 5);
+  Bytes two = one;
+  two[0] = ~two[0];
+  const Appended done = append(support::unsealed_sample(),
+                               {support::binary_record("a", "v73", one), support::binary_record("b", "v75", two)});
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(done.report.value().shared_bytes, 9 * kLeafSize);
+  EXPECT_EQ(Opened(done.bytes).bytes_of("b").value(), two);
+  expect_clean(done.bytes);
+}
+
+TEST(Append, TheSameKeyIsThereAndNothingIsWritten) {
+  const Bytes before = support::unsealed_sample();
+  const Appended done = append(before, {support::binary_record("other name", "x86-64-v3", support::pattern(10, 1))});
+  EXPECT_TRUE(fails_with(done.report, ErrorCode::kExists));
+  EXPECT_EQ(done.bytes, before);
+}
+
+TEST(Append, ReplacingLeavesTheOldRecordInItsGeneration) {
+  const Bytes before = support::unsealed_sample();
+  PackRecord record = support::binary_record("cpu-x86-64-v3", "x86-64-v3", support::pattern(4'321, 77));
+  record.weights = {"weights"};
+  const Appended done = append(before, {std::move(record)}, {.replace = true});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(done.report.value().superseded, std::vector<std::string>{"cpu-x86-64-v3"});
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.bytes_of("cpu-x86-64-v3").value(), support::pattern(4'321, 77));
+  EXPECT_EQ(names_of(opened), names_of(Opened(before)));
+  EXPECT_GT(done.report.value().dead_bytes, 300U);
+  expect_clean(done.bytes);
+}
+
+TEST(Append, WeightsCannotBeReplacedUnderABinary) {
+  PackRecord weights = support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(1'000, 3));
+  weights.key.group = "model";
+  const Appended done = append(support::unsealed_sample(), {std::move(weights)}, {.replace = true});
+  EXPECT_TRUE(fails_with(done.report, ErrorCode::kBadReference, "F27"));
+  EXPECT_EQ(done.bytes, support::unsealed_sample());
+}
+
+TEST(Append, ASealedFileIsRefusedWithTheRemedy) {
+  const Appended done = append(support::sealed_sample(), {new_binary()});
+  ASSERT_TRUE(fails_with(done.report, ErrorCode::kOperationNotPermitted));
+  EXPECT_NE(done.report.error().message.find("compact"), std::string::npos);
+}
+
+TEST(Append, ATailOfACrashIsSkippedAndDead) {
+  Bytes before = support::unsealed_sample();
+  const std::size_t end = before.size();
+  before.resize(end + 100'000, std::byte{0x5a});
+  const Appended done = append(before, {new_binary()});
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_TRUE(std::equal(before.begin() + static_cast<std::ptrdiff_t>(end), before.end(),
+                         done.bytes.begin() + static_cast<std::ptrdiff_t>(end)))
+      << "bytes that a torn slot might name are left as they are";
+  EXPECT_TRUE(is_ok(Opened(done.bytes).bytes_of("cpu-riscv")));
+}
+
+TEST(Append, WithLargeExtentsItFitsTheFile) {
+  PackOptions options;
+  options.extent_log2 = 21;
+  Bytes bytes = support::packed_bytes(support::cpu_records(), options);
+  for (const char* name : {"cpu-a", "cpu-b"}) {
+    Appended done = append(std::move(bytes), {new_binary(name)});
+    ASSERT_TRUE(is_ok(done.report));
+    bytes = std::move(done.bytes);
+    expect_clean(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace fatctx::container
