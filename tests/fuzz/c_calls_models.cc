@@ -83,7 +83,9 @@ void Program::use_views(std::uint8_t which) {
       Sized<fatctx_view_info> info(input_.byte());
       fatctx_view_info* const said = out(*info.get());
       if (!ok(fatctx_view_describe(of, said, &error_)) || !info.whole()) return;
-      borrowed(static_cast<const unsigned char*>(said->data), std::min<std::uint64_t>(said->size, 1));
+      if (said->size == 0) return;
+      // The last byte may lie behind the end of a file that was cut.
+      borrowed(static_cast<const unsigned char*>(said->data) + (said->size - 1), 1);
       return;
     }
     Sized<fatctx_tensor_info> info(input_.byte());

@@ -29,8 +29,6 @@ void Program::add_record() {
     whole.tensors = null() ? nullptr : tensors;
     whole.tensor_count = 1U + (choice >> 6 & 1U);
     whole.tensors_from_irpa = choice >> 7;
-    whole.tensors_from_safetensors = choice >> 3 & 1U;
-    whole.tensors_from_gguf = choice >> 4 & 1U;
   }
   if ((choice & 4) != 0) {
     whole.graphs = null() ? nullptr : graphs;
@@ -49,9 +47,12 @@ void Program::add_record() {
   if ((choice & 32) != 0) whole.source_path = path();
   if ((choice & 64) != 0) {
     const std::uint8_t more = input_.byte();
-    whole.codec = more % 3;
+    whole.codec = more & 3U;
     whole.own_extent = more >> 2 & 1U;
     whole.source_is_part = more >> 3 & 1U;
+    whole.tensors_from_safetensors = more >> 4 & 1U;
+    whole.tensors_from_gguf = more >> 5 & 1U;
+    if ((more & 64) != 0) whole.tensor_count = 0;
     whole.source_offset = std::uint64_t{input_.byte()} * 16;
     whole.source_size = std::uint64_t{input_.byte()} * 16;
   }

@@ -648,8 +648,8 @@ def c_calls() -> Seeds:
                                             more(0, 1, newest, 0, full, full) + call(2, 13, newest) + close(3),
         "release-and-lock": open_path(1) + more(0, 0, newest, 3, full, full) + more(0, 2, newest, 3) +
                             more(0, 0, newest, 3, full, full) + close(11) + more(0, 0, newest, 3 + 128, full, full),
-        "close-in-a-callback": open_path(1) + call(1, 10, newest, 241, 1, newest) + open_path(1) +
-                               call(1, 11, newest, 241, 1, newest) + packer[:2] + bytes([241, 10]) + record +
+        "close-in-a-callback": open_path(1) + call(1, 10, newest, 244, 1, newest) + open_path(1) +
+                               call(1, 11, newest, 244, 1, newest) + packer[:2] + bytes([241, 10]) + record +
                                call(4, 1, full, newest, 6, newest),
         "a-provider-that-reads": more(2, 0, 0, full, 0) + open_path(1, 32, 2, newest) + close(7) + view + close(1) +
                                  close(5),
@@ -660,7 +660,7 @@ def c_calls() -> Seeds:
         "allocators-that-fail": b"".join(more(2, 1, answer, full, 0) + open_path(1, 32, 4, newest) + view
                                          for answer in (4, 5, 6, 7, 132, 133, 134, 135)),
         "a-consumer-that-cannot-map": device + open_path(1) + call(2, 0, newest, 128, 0, newest, 2 | 1 << 2) + session +
-                                      call(2, 9, newest, 3) + call(2, 0, newest, 128, 8, newest, 2 | 1 << 2),
+                                      call(2, 9, newest, 3) + call(2, 1, 1, 128, 8, newest, 2 | 1 << 2),
         "ranges": open_memory + call(1, 7, newest, 3) + more(3, 0, newest, 0) + range_of(1, 9) + range_of(0, 1) +
                   more(3, 3, newest) + more(3, 2, newest, 0) + more(3, 2, newest, 0) + more(3, 2, newest, 0) +
                   more(3, 3, newest) + range_of(255, 255) + range_of(0, 0) + close(5) + range_of(2, 2) + close(9),
@@ -674,6 +674,8 @@ def c_calls() -> Seeds:
                    more(5, 0, 1, full) + close(1) + more(5, 2) + close(13),
         "trace": more(5, 3) + open_path(1) + view + device + choose + session + more(5, 4) + more(5, 5, 0, 0, full) +
                  more(5, 5, 200, 0, full) + more(5, 5, 0, 90, 48, full),
+        "trace-of-another-file": packer + record + call(4, 1, full, newest) + more(5, 3) + open_path(0) + view + more(5, 4) +
+                                 packer + more(7, 9, 0, full, newest) + call(4, 1, full, newest) + more(5, 5, 0, 0, full),
         "trace-of-a-replay": more(5, 3) + open_path(1) + more(5, 5, 0, 0, full) * 3,
         "recipes": open_path(2) + two_chips + call(1, 17, newest, 2) + open_path(2, *composing) + two_chips +
                    call(3, 1, newest, full) + call(1, 10, newest, 2) + call(1, 12, newest, full) + close(5) + close(1),
@@ -709,12 +711,16 @@ def c_calls() -> Seeds:
                                    open_path(4, *composing) + more(8, 5, newest, 0, 2, full),
         "imported-tensors": b"".join(call(4, which, path) + call(4, 9, newest, full)
                                      for which, path in ((5, 8), (6, 9), (7, 10), (5, 9), (6, 1), (7, 0))) + close(16),
+        # Tensors, graphs and so on, then what more there is: 4 an extent of its own, 8 a part of a file, 16 tensors of
+        # safetensors, 32 of GGUF, 64 and no others.
         "pack-parts-of-files": packer + call(4, 3, full, 32 + 64, 0, 0, 0, 7, 0, 4, 4, 4, 1, 8, 1, 9, newest) +
                                call(4, 3, full, 16 + 64, 0, 0, 0, 7, 1, 4, 4, 4, 4, 0, 0, newest) +
                                call(4, 1, full, newest) + call(4, 8, full, newest, 0) + call(4, 8, full, newest, 1),
-        "pack-weights": packer + call(4, 3, full, 2 + 8 + 32, 0, 0, 0, 2, 0, 4, 4, 4, 8, newest) + call(4, 1, full, newest),
-        "a-file-that-is-cut": open_path(4) + more(8, 4, newest, 1, 1, full) + packer + record + call(4, 1, full, newest) +
-                              open_path(0) + view + more(0, 3, 100) + call(1, 15, newest) + view +
+        "pack-weights": packer + call(4, 3, full, 2 + 32 + 64, 0, 0, 0, 2, 0, 4, 4, 4, 8, 16 + 64, 0, 0, newest) +
+                        call(4, 3, full, 2 + 32 + 64, 0, 0, 0, 2, 1, 4, 4, 4, 9, 32 + 64, 0, 0, newest) +
+                        call(4, 1, full, newest) + open_path(0) + call(1, 9, newest, 1),
+        "a-file-that-is-cut": packer + more(7, 9, 0, full, newest) + call(4, 1, full, newest) + open_path(0) + view +
+                              more(0, 3, 60) + call(3, 1, newest, full) + call(1, 15, newest) + view +
                               call(1, 12, newest, full) + call(5, 16),
         "words-and-versions": call(5, 9, 18) + call(5, 9, 3) + call(5, 10, 2, 48, 0, 1, 9) + call(5, 11, 2, 1, 7) +
                               call(5, 11, 255, 255, 7) + call(5, 12, 1) + call(5, 13, 255) + call(5, 14, 8, 31, full, 90) +
