@@ -94,6 +94,7 @@ void Program::use_containers(std::uint8_t which) {
       if (ok(fatctx_container_degraded(container, input_.byte(), out(text), &error_))) borrowed(text);
       return;
     case 6: {
+      if (!affordable()) return;
       const std::uint32_t choice = input_.byte();
       fatctx_info_parts parts = {};
       fatctx_info_parts_init(&parts, sizeof parts);
@@ -124,6 +125,7 @@ void Program::use_containers(std::uint8_t which) {
       (void)checked(fatctx_container_check(container, &error_));
       return;
     case 19: {
+      if (!affordable()) return;
       Work* const watched = work(input_.byte());
       return made(fatctx_container_sharing(container, null() ? nullptr : &progress, watched, out(sharing), &error_),
                   kSharing, sharing);
@@ -201,6 +203,7 @@ void Program::read_records(fatctx_container container, std::uint8_t which) {
       return;
     }
     default: {
+      if (!affordable()) return;
       Sized<fatctx_verify_report> report(input_.byte());
       fatctx_verify_options options = {};
       fatctx_verify_options_init(&options, sizeof options);

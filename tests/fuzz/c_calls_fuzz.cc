@@ -4,63 +4,26 @@
 // behind a struct or a buffer, and in the end every handle closes exactly once, every callback has got back what it
 // gave, and nothing is mapped. tests/style/c_calls_fuzz_test.py sees to it that every function is called.
 //
-// Input: calls. A call is 1 byte which one, 1 byte which pointers are null, then its arguments as it takes them:
-// a handle is 1 byte (see handle()), a number or a size of a struct is 1 byte. Of the first byte, the low three bits
-// are a group and the others a number in it; in group 7 they are a subject, and a byte more is the number.
+// Input: calls. A call is 1 byte of which group, 1 byte which pointers are null, 1 byte which of the group, then its
+// arguments as it takes them: a handle is 1 byte (see handle()), a number or a size of a struct is 1 byte.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
 
 void Program::call() {
-  const std::uint8_t which = input_.byte();
+  const std::uint8_t group = input_.byte();
   nulls_ = input_.byte();
   null_bit_ = 0;
   if ((nulls_ & 0x80) == 0) nulls_ = 0;  // most calls have all of their pointers
-  fatctx_error_init(&error_, sizeof error_);
-  switch (which % 8) {
-    case 0:
-      return make_containers(which / 8);
-    case 1:
-      return use_containers(which / 8);
-    case 2:
-      return use_models(which / 8);
-    case 3:
-      return use_views(which / 8);
-    case 4:
-      return use_packers(which / 8);
-    case 5:
-      return use_words(which / 8);
-    case 6:
-      return close(static_cast<Kind>(which / 8 % kKinds));
-    default:
-      return call_newer(which / 8);
-  }
-}
-
-void Program::call_newer(std::uint8_t subject) {
   const std::uint8_t which = input_.byte();
-  switch (subject % 10) {
-    case 0:
-      return use_memory(which);
-    case 1:
-      return use_prefetches(which);
-    case 2:
-      return use_seams(which);
-    case 3:
-      return use_ranges(which);
-    case 4:
-      return use_metrics(which);
-    case 5:
-      return use_recorders(which);
-    case 6:
-      return use_view_caches(which);
-    case 7:
-      return use_dlcs(which);
-    case 8:
-      return use_stored_dlcs(which);
-    default:
-      return use_sharing(which);
-  }
+  fatctx_error_init(&error_, sizeof error_);
+  static constexpr void (Program::*kGroups[])(std::uint8_t) = {
+      &Program::make_containers, &Program::use_containers,  &Program::use_models, &Program::use_views,
+      &Program::use_packers,     &Program::use_words,       &Program::close_one,  &Program::use_memory,
+      &Program::use_prefetches,  &Program::use_seams,       &Program::use_ranges, &Program::use_metrics,
+      &Program::use_recorders,   &Program::use_view_caches, &Program::use_dlcs,   &Program::use_stored_dlcs,
+      &Program::use_sharing};
+  (this->*kGroups[group % std::size(kGroups)])(which);
 }
 
 }  // namespace fatctx::fuzz

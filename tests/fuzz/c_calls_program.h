@@ -131,6 +131,7 @@ class Program {
     bool closes;  // closes a handle from within the call
   };
   static constexpr std::uint64_t kNotWritten = ~std::uint64_t{0};
+  static constexpr unsigned kMostLongCalls = 6;
 
   // 0 to 199: the newest handles of the kind first, also closed ones; 200 to 219: none; 220 to 239: of another kind;
   // from 240: made up.
@@ -148,6 +149,8 @@ class Program {
 
   // Every call that can fail comes through here.
   std::int32_t checked(std::int32_t code);
+  // Whether one more call that takes long fits into this program; many programs are better than long ones.
+  bool affordable() { return long_calls_++ < kMostLongCalls; }
   bool ok(std::int32_t code) { return checked(code) == FATCTX_OK; }
   template <typename T>
   void made(std::int32_t code, Kind kind, const T& value) {
@@ -162,7 +165,7 @@ class Program {
   static std::int32_t close_id(Kind kind, std::uint64_t id, fatctx_error* error);
   void closed(Kind kind, std::uint64_t id, bool gone);
   void close(Kind kind);
-  void end_session();
+  void close_one(std::uint8_t which) { close(static_cast<Kind>(which % kKinds)); }
   void close_everything();
   void stop_recorders();
   void leave_nothing();
@@ -212,7 +215,6 @@ class Program {
   static void profile_event(void* user, const fatctx_profile_event* event);
 
   void call();
-  void call_newer(std::uint8_t subject);
   void make_containers(std::uint8_t which);
   void open_other_containers(std::uint8_t which);
   void use_containers(std::uint8_t which);
@@ -261,6 +263,7 @@ class Program {
   Options options_;
   std::uint8_t nulls_ = 0;
   unsigned null_bit_ = 0;
+  unsigned long_calls_ = 0;
   std::mutex trace_mutex_;
   std::string trace_;
   volatile unsigned char sum_ = 0;

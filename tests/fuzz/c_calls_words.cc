@@ -88,6 +88,7 @@ void Program::use_words(std::uint8_t which) {
       return;
     }
     case 7: {
+      if (!affordable()) return;
       const char* const file = path();
       Sized<fatctx_verify_report> report(input_.byte());
       (void)checked(fatctx_verify_file(file, nullptr, out(*report.get()), &error_));
@@ -117,6 +118,7 @@ void Program::use_words(std::uint8_t which) {
       return;
     }
     case 13:
+      if (!affordable()) return;
       return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
         return fatctx_layout_json(buffer, capacity, size, &error_);
       });

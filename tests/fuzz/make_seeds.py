@@ -575,14 +575,15 @@ def words() -> Seeds:
 
 
 def c_calls() -> Seeds:
-    # A call: which (group + 8 * number in it), nulls; then arguments. Groups: 0 open, 1 container, 2 model and session,
-    # 3 view and table, 4 packer, 5 words and devices, 6 close, 7 more() with
-    # a subject: 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics, 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in
-    # containers, 9 sharing.
-    newest, none, foreign, made_up = 0, 210, 225, 250
-    call = lambda group, which, *arguments: bytes([group + 8 * which, 0, *arguments])
-    nulls = lambda group, which, *arguments: bytes([group + 8 * which, 0xFF, *arguments])
-    more = lambda subject, which, *arguments: bytes([7 + 8 * subject, 0, which, *arguments])
+    # A call: group, nulls, which of the group; then arguments. Groups: 0 open, 1 container, 2 model and session, 3 view
+    # and table, 4 packer, 5 words and devices, 6 close; more() has 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics,
+    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing.
+    newest, none, made_up = 0, 210, 250
+    # A container where another kind is needed, a device where that is needed.
+    foreign = lambda kind: 224 + ((1 if kind != 1 else 0) - kind - 1) % 17
+    call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
+    nulls = lambda group, which, *arguments: bytes([group, 0xFF, which, *arguments])
+    more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
     full = 255  # struct_size
     open_memory = call(0, 0, 0)
     device = call(5, 0, 6)  # "x86-64-v4", which the model has a binary for
@@ -601,6 +602,18 @@ def c_calls() -> Seeds:
     range_of = lambda offset, size: more(3, 1, newest, full, offset, size)
     dlc = more(7, 0, 0)
     of_57 = 1 | 8  # and no entries by name
+    # What follows the handle of a container, by number; and the same of what came later.
+    of_containers = [(full,), (0,), (), (full, 1), (full, 1), (full, 0), (3, 1), (1,), (0,), (1,), (1,), (1,), (full,), (full, 1)]
+    of_others = {1: {(0, 0): (1, full, full), (0, 2): (1,), (4, 0): (), (8, 0): (0,), (8, 1): (0,), (8, 2): (0, full),
+                     (8, 5): (0, 1, full)},
+                 3: {(0, 1): (1, full, full)}, 9: {(3, 1): (full, 1, 1), (3, 2): (0,), (3, 3): ()},
+                 10: {(1, 5): (), (1, 6): (), (1, 7): (full,)},
+                 12: {(4, 2): (full,), (4, 3): (full, 0), (4, 4): (full, 0, 0), (4, 5): (9,)},
+                 13: {(5, 6): (0, full), (5, 7): (0, full)},
+                 14: {(7, 4): (full,), (7, 5): (full, 0), (7, 6): (full, 0), (7, 7): (0,), (7, 8): (0,)},
+                 15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)}}
+    with_handles = lambda handle_of: b"".join(
+        more(*which, handle_of(kind), *arguments) for kind, calls in of_others.items() for which, arguments in calls.items())
     record = call(4, 3, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest)
     return {
         "open-and-close": open_memory + close(1),
@@ -623,12 +636,15 @@ def c_calls() -> Seeds:
         "explain": device + open_memory + choose + call(2, 7, newest, 1, 255) + call(2, 4, newest, full) +
                    call(2, 5, newest, full, 0) + call(2, 2, newest) + call(2, 3, newest),
         "pack": packer + record + call(4, 1, full, newest) + call(4, 2, newest, 0) + close(6),
-        "pack-odd-records": packer + b"".join(call(4, 3, size, size * 17 % 256, size, 200, size, size, 0, 1, 2, 3, newest)
-                                              for size in range(12)),
+        "pack-odd-records": packer + b"".join(
+            call(4, 3, size, choice, size, 200, size, size, 0, 1, 2, 3, *[1] * (choice >> 5 & 1), *[0] * (3 * (choice >> 6 & 1)),
+                 newest) for size in range(12) for choice in [size * 17 % 256]),
         "stale-everywhere": open_memory + device + close(1) + close(0) + b"".join(
-            call(1, which, newest, full, 1, 1) for which in range(15)) + choose,
-        "foreign-everywhere": open_memory + device + b"".join(call(group, which, foreign, full, 1, 1)
-                                                              for group in (1, 2, 3) for which in range(4)),
+            call(1, which, newest, *arguments) for which, arguments in enumerate(of_containers)) + choose,
+        "foreign-everywhere": open_memory + device + b"".join(
+            call(1, which, foreign(1), *arguments) for which, arguments in enumerate(of_containers)) + b"".join(
+            call(2, which, foreign(kind)) for which, kind in ((2, 2), (3, 2), (8, 2), (10, 3), (13, 3))) + b"".join(
+            call(3, which, foreign(kind)) for which, kind in ((0, 5), (3, 4), (4, 4))),
         "made-up": b"".join(call(6, kind, made_up + kind % 5) for kind in range(7)),
         "none": b"".join(call(6, kind, none) for kind in range(7)),
         "null-pointers": open_memory + b"".join(nulls(group, which, newest, 1, 1, 1, 1)
@@ -649,7 +665,7 @@ def c_calls() -> Seeds:
         "release-and-lock": open_path(1) + more(0, 0, newest, 3, full, full) + more(0, 2, newest, 3) +
                             more(0, 0, newest, 3, full, full) + close(11) + more(0, 0, newest, 3 + 128, full, full),
         "close-in-a-callback": open_path(1) + call(1, 10, newest, 244, 1, newest) + open_path(1) +
-                               call(1, 11, newest, 244, 1, newest) + packer[:2] + bytes([241, 10]) + record +
+                               call(1, 11, newest, 244, 1, newest) + call(4, 0, 241, 10) + record +
                                call(4, 1, full, newest, 6, newest),
         "a-provider-that-reads": more(2, 0, 0, full, 0) + open_path(1, 32, 2, newest) + close(7) + view + close(1) +
                                  close(5),
@@ -729,11 +745,10 @@ def c_calls() -> Seeds:
             more(9, 0, newest, size, 0) + more(4, 2, newest, size) + more(7, 4, newest, size) + call(3, 1, newest, size) +
             more(1, 0, 1, 255, newest, full, size) for size in (0, 3, 5, 7, 8, 9, 10, 11)),
         "options-of-any-size": b"".join(open_path(1, 32 + 64, 0, size) for size in range(13)),
-        "stale-of-all": b"".join(more(subject, which, newest, 1, full, 1) for subject in range(1, 10)
-                                 for which in (0, 4, 5, 6) if subject not in (2, 5, 6)),
-        "foreign-of-all": open_memory + device + b"".join(more(subject, which, foreign, 1, full, 1)
-                                                          for subject in (0, 3, 4, 8, 9) for which in range(4)),
-        "null-pointers-of-all": open_memory + b"".join(nulls(7, subject, which, newest, 1, full, 1, 1)
+        "stale-of-all": open_path(1) + view + more(3, 0, newest, 0) + more(4, 1) + more(5, 1) + dlc + call(1, 19, newest, 0) +
+                        b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) + with_handles(lambda kind: newest),
+        "foreign-of-all": open_memory + device + with_handles(foreign),
+        "null-pointers-of-all": open_memory + b"".join(nulls(7 + subject, which, newest, 1, full, 1, 1)
                                                        for subject in range(10) for which in range(5)),
         "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, 17)),
     }
