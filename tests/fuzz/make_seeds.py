@@ -575,11 +575,15 @@ def words() -> Seeds:
 
 
 def c_calls() -> Seeds:
-    # A call: which (group + 8 * number in it), nulls; then arguments. Groups: 0 open, 1 container, 2 model and session,
-    # 3 view and table, 4 packer, 5 words and devices, 6 close.
-    newest, none, foreign, made_up = 0, 210, 225, 250
-    call = lambda group, which, *arguments: bytes([group + 8 * which, 0, *arguments])
-    nulls = lambda group, which, *arguments: bytes([group + 8 * which, 0xFF, *arguments])
+    # A call: group, nulls, which of the group; then arguments. Groups: 0 open, 1 container, 2 model and session, 3 view
+    # and table, 4 packer, 5 words and devices, 6 close; more() has 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics,
+    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing.
+    newest, none, made_up = 0, 210, 250
+    # A container where another kind is needed, a device where that is needed.
+    foreign = lambda kind: 224 + ((1 if kind != 1 else 0) - kind - 1) % 17
+    call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
+    nulls = lambda group, which, *arguments: bytes([group, 0xFF, which, *arguments])
+    more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
     full = 255  # struct_size
     open_memory = call(0, 0, 0)
     device = call(5, 0, 6)  # "x86-64-v4", which the model has a binary for
@@ -588,6 +592,28 @@ def c_calls() -> Seeds:
     close = lambda kind, handle=newest: call(6, kind, handle)
     view = call(1, 7, newest, 1)
     packer = call(4, 0, 0, 10)
+    # Paths: 0 what the program writes, 1 the model, 2 chips (recipes), 3 pages (stitched), 4 one with a DLC, 6 the DLC,
+    # 8 safetensors, 9 GGUF, 10 .irpa, 11 the cache folder.
+    open_path = lambda path, *options: call(0, 2, path, *(options or (0,)))
+    # Options: 32 more of them (4 allocator, 2 provider, 8 any memory for composed views, 16 the cache folder).
+    composing, caching = (32, 8), (32, 16)
+    chip = lambda which: call(1, 8, newest, 13 + which)
+    two_chips = chip(0) + chip(1)
+    range_of = lambda offset, size: more(3, 1, newest, full, offset, size)
+    dlc = more(7, 0, 0)
+    of_57 = 1 | 8  # and no entries by name
+    # What follows the handle of a container, by number; and the same of what came later.
+    of_containers = [(full,), (0,), (), (full, 1), (full, 1), (full, 0), (3, 1), (1,), (0,), (1,), (1,), (1,), (full,), (full, 1)]
+    of_others = {1: {(0, 0): (1, full, full), (0, 2): (1,), (4, 0): (), (8, 0): (0,), (8, 1): (0,), (8, 2): (0, full),
+                     (8, 5): (0, 1, full)},
+                 3: {(0, 1): (1, full, full)}, 9: {(3, 1): (full, 1, 1), (3, 2): (0,), (3, 3): ()},
+                 10: {(1, 5): (), (1, 6): (), (1, 7): (full,)},
+                 12: {(4, 2): (full,), (4, 3): (full, 0), (4, 4): (full, 0, 0), (4, 5): (9,)},
+                 13: {(5, 6): (0, full), (5, 7): (0, full)},
+                 14: {(7, 4): (full,), (7, 5): (full, 0), (7, 6): (full, 0), (7, 7): (0,), (7, 8): (0,)},
+                 15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)}}
+    with_handles = lambda handle_of: b"".join(
+        more(*which, handle_of(kind), *arguments) for kind, calls in of_others.items() for which, arguments in calls.items())
     record = call(4, 3, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest)
     return {
         "open-and-close": open_memory + close(1),
@@ -610,12 +636,15 @@ def c_calls() -> Seeds:
         "explain": device + open_memory + choose + call(2, 7, newest, 1, 255) + call(2, 4, newest, full) +
                    call(2, 5, newest, full, 0) + call(2, 2, newest) + call(2, 3, newest),
         "pack": packer + record + call(4, 1, full, newest) + call(4, 2, newest, 0) + close(6),
-        "pack-odd-records": packer + b"".join(call(4, 3, size, size * 17 % 256, size, 200, size, size, 0, 1, 2, 3, newest)
-                                              for size in range(12)),
+        "pack-odd-records": packer + b"".join(
+            call(4, 3, size, choice, size, 200, size, size, 0, 1, 2, 3, *[1] * (choice >> 5 & 1), *[0] * (3 * (choice >> 6 & 1)),
+                 newest) for size in range(12) for choice in [size * 17 % 256]),
         "stale-everywhere": open_memory + device + close(1) + close(0) + b"".join(
-            call(1, which, newest, full, 1, 1) for which in range(15)) + choose,
-        "foreign-everywhere": open_memory + device + b"".join(call(group, which, foreign, full, 1, 1)
-                                                              for group in (1, 2, 3) for which in range(4)),
+            call(1, which, newest, *arguments) for which, arguments in enumerate(of_containers)) + choose,
+        "foreign-everywhere": open_memory + device + b"".join(
+            call(1, which, foreign(1), *arguments) for which, arguments in enumerate(of_containers)) + b"".join(
+            call(2, which, foreign(kind)) for which, kind in ((2, 2), (3, 2), (8, 2), (10, 3), (13, 3))) + b"".join(
+            call(3, which, foreign(kind)) for which, kind in ((0, 5), (3, 4), (4, 4))),
         "made-up": b"".join(call(6, kind, made_up + kind % 5) for kind in range(7)),
         "none": b"".join(call(6, kind, none) for kind in range(7)),
         "null-pointers": open_memory + b"".join(nulls(group, which, newest, 1, 1, 1, 1)
@@ -624,6 +653,104 @@ def c_calls() -> Seeds:
                                                       for group in (3, 4, 5) for which in range(6)),
         "words": call(5, 0, 11) + call(5, 0, 9) + call(5, 0, 12) + call(5, 3, newest, 60) + call(5, 2) +
                  call(5, 4, newest) + call(5, 5, full, newest, 0) + call(5, 6, 9) + call(5, 7, 1, full) + call(5, 8, 9, 9),
+        } | {
+        "prefetch": open_memory + more(1, 0, 1, 255, newest, full, full) + open_path(1) +
+                    more(1, 0, 3, 255, newest, full, full) + more(1, 0, 3, 5, newest, full, full) +
+                    more(1, 0, 201, 255, newest, full, full),
+        "prefetch-in-background": device + open_path(1) + choose + session + more(1, 3, 3, 255, newest) +
+                                  more(1, 6, newest) + more(1, 7, newest, full) + more(1, 5, newest) + close(10) +
+                                  more(1, 4, 0, 255, newest) + close(3) + close(2) + close(1) + close(10),
+        "prefetch-and-release-of-sessions": device + open_path(1) + choose + session + more(1, 1, 0, 255, newest, full, full) +
+                                            more(0, 1, newest, 0, full, full) + call(2, 13, newest) + close(3),
+        "release-and-lock": open_path(1) + more(0, 0, newest, 3, full, full) + more(0, 2, newest, 3) +
+                            more(0, 0, newest, 3, full, full) + close(11) + more(0, 0, newest, 3 + 128, full, full),
+        "close-in-a-callback": open_path(1) + call(1, 10, newest, 244, 1, newest) + open_path(1) +
+                               call(1, 11, newest, 244, 1, newest) + call(4, 0, 241, 10) + record +
+                               call(4, 1, full, newest, 6, newest),
+        "a-provider-that-reads": more(2, 0, 0, full, 0) + open_path(1, 32, 2, newest) + close(7) + view + close(1) +
+                                 close(5),
+        "providers-that-fail": b"".join(more(2, 0, answer, full, 0) + open_path(1, 32, 2, newest) for answer in range(4, 8)),
+        "providers-of-any-size": b"".join(more(2, which, 0, size, 0) for which in (0, 1) for size in range(13)),
+        "an-allocator": more(2, 1, 0, full, 0) + open_path(1, 32, 4, newest) + view + view + close(5) + close(8) +
+                        close(1) + more(2, 1, 0, full, 0) + open_path(2, 32, 4 + 8, newest) + two_chips,
+        "allocators-that-fail": b"".join(more(2, 1, answer, full, 0) + open_path(1, 32, 4, newest) + view
+                                         for answer in (4, 5, 6, 7, 132, 133, 134, 135)),
+        "a-consumer-that-cannot-map": device + open_path(1) + call(2, 0, newest, 128, 0, newest, 2 | 1 << 2) + session +
+                                      call(2, 9, newest, 3) + call(2, 1, 1, 128, 8, newest, 2 | 1 << 2),
+        "ranges": open_memory + call(1, 7, newest, 3) + more(3, 0, newest, 0) + range_of(1, 9) + range_of(0, 1) +
+                  more(3, 3, newest) + more(3, 2, newest, 0) + more(3, 2, newest, 0) + more(3, 2, newest, 0) +
+                  more(3, 3, newest) + range_of(255, 255) + range_of(0, 0) + close(5) + range_of(2, 2) + close(9),
+        "ranges-that-are-refused": open_memory + call(1, 7, newest, 3) + b"".join(
+            more(3, 0, newest, answer) + range_of(1, 9) for answer in range(4, 8)) + more(3, 1, newest, 3, 0, 1),
+        "metrics": open_path(1) + view + more(4, 0, newest) + more(4, 1) + more(4, 2, newest, full) +
+                   more(4, 3, newest, full, 0) + more(4, 4, newest, full, 0, 0) + more(4, 5, newest, 255) + close(1) +
+                   close(5) + more(4, 5, newest, 3) + close(12),
+        "profile": more(5, 0, 62, full) + open_path(1) + view + more(5, 1) + more(5, 6, newest, 0, full) +
+                   more(5, 6, newest, 1, 255) + more(5, 7, newest, 0, full) + more(5, 7, newest, 1, full) +
+                   more(5, 0, 1, full) + close(1) + more(5, 2) + close(13),
+        "trace": more(5, 3) + open_path(1) + view + device + choose + session + more(5, 4) + more(5, 5, 0, 0, full) +
+                 more(5, 5, 200, 0, full) + more(5, 5, 0, 90, 48, full),
+        "trace-of-another-file": packer + record + call(4, 1, full, newest) + more(5, 3) + open_path(0) + view + more(5, 4) +
+                                 packer + more(7, 9, 0, full, newest) + call(4, 1, full, newest) + more(5, 5, 0, 0, full),
+        "trace-of-a-replay": more(5, 3) + open_path(1) + more(5, 5, 0, 0, full) * 3,
+        "recipes": open_path(2) + two_chips + call(1, 17, newest, 2) + open_path(2, *composing) + two_chips +
+                   call(3, 1, newest, full) + call(1, 10, newest, 2) + call(1, 12, newest, full) + close(5) + close(1),
+        "recipes-in-memory": call(0, 6, 1, *composing) + two_chips + call(1, 0, newest, full),
+        "stitched": open_path(3) + two_chips + call(3, 1, newest, full) + more(1, 0, 2, 255, newest, full, full) +
+                    more(0, 0, newest, 2, full, full) + call(0, 6, 2, 0) + two_chips,
+        "private-copies": open_path(1, 2) + view + open_path(2, 2 + 32, 8) + two_chips + open_path(3, 2 + 32, 8) + two_chips,
+        "cache-folder": open_path(2, *caching) + two_chips + call(3, 1, newest, full) + more(4, 0, newest) +
+                        more(4, 4, newest, full, 0, 1) + more(6, 0, 0, 255) + close(1) + close(5) + close(5) +
+                        open_path(2, *caching) + two_chips + more(6, 1, 1, full) + more(6, 1, 0, full),
+        "cache-folder-that-is-none": open_path(2, 32, 32 + 16, 5) + more(6, 0, 220, 1, 9) + more(6, 1, 220, 1, full),
+        "sharing": b"".join(open_path(path) + call(1, 19, newest, 0) + b"".join(
+            more(9, which, newest, full, at, *[full] * (which > 0)) for which in range(4) for at in (0, 1)) for path in (1, 2, 3)),
+        "sharing-that-is-stopped": open_path(2) + call(1, 19, newest, 201) + call(1, 19, newest, 241, 1, newest),
+        "same-bytes-and-access": open_path(1) + call(1, 16, newest, 1, 3) + call(1, 17, newest, 1) +
+                                 call(1, 18, newest, 1, 9) + call(1, 15, newest),
+        "open-a-descriptor": call(0, 7, 1, 0, 0) + view + call(0, 7, 12, 3, 0) + view + call(0, 7, 2, 3, 0) +
+                             call(0, 7, 0, 0, 0) + call(0, 7, 3, 0, 0) + call(0, 7, 4, 0, 0) + call(0, 7, 1, 255, 0) +
+                             call(0, 3, newest),
+        "dlc": dlc + more(7, 1, 0) + more(7, 4, newest, full) + more(7, 5, newest, full, 2) + more(7, 6, newest, full, 0) +
+               more(7, 7, newest, 0) + more(7, 8, newest, 0) + close(14),
+        "dlc-that-is-none": more(7, 0, 200, 1) + more(7, 1, 200, 1) + more(7, 2, 200, 1, of_57, full),
+        "thin-dlc": more(7, 2, 0, 1, full) + more(7, 3, 0, 1, full) + more(7, 2, 0, of_57, full) + more(7, 0, 200, 0) +
+                    more(7, 2, 0, 0, full) + more(7, 2, 0, 1 + 64, 12, full),
+        "import-a-dlc": packer + more(7, 9, 0, full, newest) + call(4, 1, full, newest) + open_path(0) +
+                        more(8, 1, newest, 0) + call(4, 8, full, newest, 1),
+        "import-a-dlc-with-names": packer + more(7, 9, 2 + 4 + 8, 10, 3, 0, full, newest) + call(4, 1, full, newest),
+        "stored-dlc": open_path(4) + more(8, 0, newest, 0) + more(7, 6, newest, full, 1) + more(8, 1, newest, 0) +
+                      more(8, 2, newest, 0, full) + more(8, 3, newest, 1, 0) + more(7, 0, 200, 0) +
+                      more(8, 3, newest, 0, 0) + more(8, 3, newest, 1, 201) + more(8, 0, newest, 200, 0),
+        "thin-dlc-of-a-container": open_path(4) + more(8, 4, newest, 1, 1, full) + more(8, 5, newest, 0, 1, full) +
+                                   close(1) + call(3, 1, newest, full) + more(1, 2, 0, 255, newest, full, full) +
+                                   open_path(4, *composing) + more(8, 5, newest, 0, 2, full),
+        "imported-tensors": b"".join(call(4, which, path) + call(4, 9, newest, full)
+                                     for which, path in ((5, 8), (6, 9), (7, 10), (5, 9), (6, 1), (7, 0))) + close(16),
+        # Tensors, graphs and so on, then what more there is: 4 an extent of its own, 8 a part of a file, 16 tensors of
+        # safetensors, 32 of GGUF, 64 and no others.
+        "pack-parts-of-files": packer + call(4, 3, full, 32 + 64, 0, 0, 0, 7, 0, 4, 4, 4, 1, 8, 1, 9, newest) +
+                               call(4, 3, full, 16 + 64, 0, 0, 0, 7, 1, 4, 4, 4, 4, 0, 0, newest) +
+                               call(4, 1, full, newest) + call(4, 8, full, newest, 0) + call(4, 8, full, newest, 1),
+        "pack-weights": packer + call(4, 3, full, 2 + 32 + 64, 0, 0, 0, 2, 0, 4, 4, 4, 8, 16 + 64, 0, 0, newest) +
+                        call(4, 3, full, 2 + 32 + 64, 0, 0, 0, 2, 1, 4, 4, 4, 9, 32 + 64, 0, 0, newest) +
+                        call(4, 1, full, newest) + open_path(0) + call(1, 9, newest, 1),
+        "a-file-that-is-cut": packer + more(7, 9, 0, full, newest) + call(4, 1, full, newest) + open_path(0) + view +
+                              more(0, 3, 60) + call(3, 1, newest, full) + call(1, 15, newest) + view +
+                              call(1, 12, newest, full) + call(5, 16),
+        "words-and-versions": call(5, 9, 18) + call(5, 9, 3) + call(5, 10, 2, 48, 0, 1, 9) + call(5, 11, 2, 1, 7) +
+                              call(5, 11, 255, 255, 7) + call(5, 12, 1) + call(5, 13, 255) + call(5, 14, 8, 31, full, 90) +
+                              call(5, 15, full) + call(5, 16),
+        "small-structs-of-all": open_path(2, *composing) + chip(0) + call(1, 19, newest, 0) + more(4, 1) + dlc + b"".join(
+            more(9, 0, newest, size, 0) + more(4, 2, newest, size) + more(7, 4, newest, size) + call(3, 1, newest, size) +
+            more(1, 0, 1, 255, newest, full, size) for size in (0, 3, 5, 7, 8, 9, 10, 11)),
+        "options-of-any-size": b"".join(open_path(1, 32 + 64, 0, size) for size in range(13)),
+        "stale-of-all": open_path(1) + view + more(3, 0, newest, 0) + more(4, 1) + more(5, 1) + dlc + call(1, 19, newest, 0) +
+                        b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) + with_handles(lambda kind: newest),
+        "foreign-of-all": open_memory + device + with_handles(foreign),
+        "null-pointers-of-all": open_memory + b"".join(nulls(7 + subject, which, newest, 1, full, 1, 1)
+                                                       for subject in range(10) for which in range(5)),
+        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, 17)),
     }
 
 

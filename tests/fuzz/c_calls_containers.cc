@@ -1,0 +1,260 @@
+// Containers: every way to open one, what it says of itself and its records, their bytes, and what they share.
+#include "fuzz/c_calls_program.h"
+
+namespace fatctx::fuzz {
+
+void Program::make_containers(std::uint8_t which) {
+  fatctx_container container = {kNotWritten};
+  fatctx_view view = {kNotWritten, nullptr, 0};
+  const support::Bytes& bytes = files().memory[0];
+  // Most often all of it, so that there is something to use.
+  const std::uint8_t cut = which % 8 == 1 ? input_.byte() : 0;
+  const std::uint64_t size = bytes.size() - std::uint64_t{cut} * (bytes.size() / 256);
+  switch (which % 8) {
+    case 0:
+    case 1: {
+      const fatctx_open_options* const options = open_options();
+      const void* const memory = null() ? nullptr : bytes.data();
+      Callee& owner = callee(0);
+      const fatctx_release release = release_of(owner);
+      const std::int32_t code =
+          fatctx_container_open_memory(memory, size, options, release, &owner, out(container), &error_);
+      taken(owner, code);
+      return made(code, kContainer, container);
+    }
+    case 2: {
+      const char* const file = path();
+      const fatctx_open_options* const options = open_options();
+      return made(fatctx_container_open(file, options, out(container), &error_), kContainer, container);
+    }
+    case 3: {
+      const fatctx_container from = {handle(kContainer)};
+      return made(fatctx_container_reopen(from, out(container), &error_), kContainer, container);
+    }
+    case 4: {
+      const char* const file = path();
+      const fatctx_model_options* const options = model_options();
+      const char* const unit = word();
+      return made_view(fatctx_view_open(file, options, unit, out(view), &error_), view);
+    }
+    case 5: {
+      const fatctx_model_options* const options = model_options();
+      const char* const unit = word();
+      Callee& owner = callee(0);
+      const fatctx_release release = release_of(owner);
+      const std::int32_t code =
+          fatctx_view_open_memory(bytes.data(), size, options, unit, release, &owner, out(view), &error_);
+      taken(owner, code);
+      return made_view(code, view);
+    }
+    default:
+      return open_other_containers(which);
+  }
+}
+
+void Program::open_other_containers(std::uint8_t which) {
+  fatctx_container container = {kNotWritten};
+  const std::uint8_t choice = input_.byte();
+  if (which % 8 == 6) {
+    const support::Bytes& bytes = files().memory[choice % files().memory.size()];
+    const fatctx_open_options* const options = open_options();
+    return made(
+        fatctx_container_open_memory(bytes.data(), bytes.size(), options, nullptr, nullptr, out(container), &error_),
+        kContainer, container);
+  }
+  // Where the asset says that it is, somewhere else, beyond any end.
+  static const std::uint64_t kSizes[] = {0, files().memory[0].size(), 4096, ~std::uint64_t{0}};
+  const std::uint8_t place = input_.byte();
+  const std::uint64_t offset =
+      place < 250 ? std::uint64_t{place} * 4096 : ~std::uint64_t{0} - std::uint64_t{4096} * (255U - place);
+  const fatctx_open_options* const options = open_options();
+  const int descriptor = files().descriptors[choice % std::size(files().descriptors)];
+  made(fatctx_container_open_descriptor(descriptor, offset, kSizes[choice / 8 % std::size(kSizes)], options,
+                                        out(container), &error_),
+       kContainer, container);
+}
+
+void Program::use_containers(std::uint8_t which) {
+  const fatctx_container container = {handle(kContainer)};
+  fatctx_view view = {kNotWritten, nullptr, 0};
+  fatctx_tensor_table table = {kNotWritten};
+  fatctx_sharing sharing = {kNotWritten};
+  fatctx_text text = {};
+  switch (which % 20) {
+    case 0: {
+      Sized<fatctx_open_report> report(input_.byte());
+      if (ok(fatctx_container_report(container, out(*report.get()), &error_)) && report.whole()) {
+        borrowed(report.get()->path);
+        borrowed(report.get()->copy_reason);
+        borrowed(report.get()->copied_records_reason);
+      }
+      return;
+    }
+    case 1:
+      if (ok(fatctx_container_degraded(container, input_.byte(), out(text), &error_))) borrowed(text);
+      return;
+    case 6: {
+      if (!affordable()) return;
+      const std::uint32_t choice = input_.byte();
+      fatctx_info_parts parts = {};
+      fatctx_info_parts_init(&parts, sizeof parts);
+      parts.graphs = choice & 1;
+      parts.options = choice & 2;
+      parts.tensors_of = choice / 4 % 9;
+      parts.sharing = choice & 1;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_container_info_json(container, &parts, buffer, capacity, size, &error_);
+      });
+    }
+    case 7:
+      return made_view(fatctx_container_acquire(container, input_.byte() % 9, out(view), &error_), view);
+    case 8: {
+      const char* const name = word();
+      return made_view(fatctx_container_acquire_name(container, name, out(view), &error_), view);
+    }
+    case 9:
+      return made(fatctx_container_tensors(container, input_.byte() % 9, out(table), &error_), kTable, table);
+    case 14: {
+      const fatctx_model_options* const options = model_options();
+      const std::uint8_t format = input_.byte() % 3;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_container_explain(container, options, format, buffer, capacity, size, &error_);
+      });
+    }
+    case 15:
+      (void)checked(fatctx_container_check(container, &error_));
+      return;
+    case 19: {
+      if (!affordable()) return;
+      Work* const watched = work(input_.byte());
+      return made(fatctx_container_sharing(container, null() ? nullptr : &progress, watched, out(sharing), &error_),
+                  kSharing, sharing);
+    }
+    default:
+      break;
+  }
+  if (which % 20 >= 10 && which % 20 < 14) return read_records(container, which % 20);
+  look_at_records(container, which % 20);
+}
+
+void Program::look_at_records(fatctx_container container, std::uint8_t which) {
+  std::uint64_t number = 0;
+  switch (which) {
+    case 2:
+      (void)checked(fatctx_container_record_count(container, out(number), &error_));
+      return;
+    case 3:
+    case 4: {
+      Sized<fatctx_record_info> record(input_.byte());
+      const std::uint8_t at = input_.byte();
+      fatctx_record_info* const info = out(*record.get());
+      const std::int32_t code = which == 3 ? fatctx_container_record_at(container, at, info, &error_)
+                                           : fatctx_container_record(container, at, info, &error_);
+      if (!ok(code) || !record.whole()) return;
+      borrowed(info->name);
+      borrowed(info->weights, info->weight_count);
+      return;
+    }
+    case 5: {
+      Sized<fatctx_record_info> record(input_.byte());
+      const char* const name = word();
+      (void)checked(fatctx_container_find(container, name, out(*record.get()), &error_));
+      return;
+    }
+    case 16: {
+      const std::uint32_t id = input_.byte() % 9;
+      std::vector<std::uint32_t> ids(input_.byte() % 4);
+      std::uint32_t* const into = null() ? nullptr : ids.data();
+      if (!ok(fatctx_container_same_bytes(container, id, into, ids.size(), out(number), &error_))) return;
+      const auto given = std::min<std::uint64_t>(number, ids.size());
+      for (std::size_t i = 0; i < given; ++i) {
+        require(ids[i] != id && (i == 0 || ids[i - 1] < ids[i]), "others of the same bytes come in order");
+      }
+      return;
+    }
+    case 17: {
+      std::uint32_t access_path = 0;
+      if (ok(fatctx_container_access_path(container, input_.byte() % 9, out(access_path), &error_))) {
+        require(std::strcmp(fatctx_access_path_name(access_path), "unknown") != 0, "an access path has a name");
+      }
+      return;
+    }
+    default: {
+      const std::uint32_t id = input_.byte() % 9;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_container_record_target(container, id, buffer, capacity, size, &error_);
+      });
+    }
+  }
+}
+
+void Program::read_records(fatctx_container container, std::uint8_t which) {
+  switch (which) {
+    case 10: {
+      const std::uint8_t choice = input_.byte();
+      (void)checked(fatctx_container_stream(container, choice % 9, &sink, work(choice), &error_));
+      return;
+    }
+    case 11: {
+      const std::uint8_t choice = input_.byte();
+      Work* const watched = work(choice);
+      (void)checked(fatctx_container_extract(container, choice % 9, out_path(), choice / 9 % 2,
+                                             null() ? nullptr : &progress, watched, &error_));
+      return;
+    }
+    default: {
+      if (!affordable()) return;
+      Sized<fatctx_verify_report> report(input_.byte());
+      fatctx_verify_options options = {};
+      fatctx_verify_options_init(&options, sizeof options);
+      const std::uint8_t id = which == 13 ? input_.byte() : 0;
+      options.finding = null() ? nullptr : &finding;
+      options.progress = id >= 200 ? &progress : nullptr;
+      options.user = work(id);
+      const fatctx_verify_options* const given = out(options);
+      (void)checked(which == 12
+                        ? fatctx_container_verify(container, given, out(*report.get()), &error_)
+                        : fatctx_container_verify_record(container, id % 9, given, out(*report.get()), &error_));
+      return;
+    }
+  }
+}
+
+void Program::use_sharing(std::uint8_t which) {
+  const fatctx_sharing of = {handle(kSharing)};
+  Sized<fatctx_sharing_info> info(input_.byte());
+  const std::uint8_t at = input_.byte();
+  switch (which % 4) {
+    case 0:
+      (void)checked(fatctx_sharing_describe(of, out(*info.get()), &error_));
+      return;
+    case 1: {
+      Sized<fatctx_record_sharing> record(input_.byte());
+      fatctx_record_sharing* const row = out(*record.get());
+      if (!ok(fatctx_sharing_record(of, at, row, &error_)) || !record.whole()) return;
+      for (std::uint32_t i = 0; i < row->shared_with_count; ++i) {
+        require(row->shared_with[i].record_id != row->record_id, "a record shares with others");
+        require(row->shared_with[i].bytes <= row->shared_bytes, "no more is shared with one than with all");
+      }
+      return;
+    }
+    case 2: {
+      Sized<fatctx_layout_group> group(input_.byte());
+      fatctx_layout_group* const row = out(*group.get());
+      if (ok(fatctx_sharing_layout_group(of, at, row, &error_)) && group.whole()) {
+        borrowed(row->records, row->record_count);
+      }
+      return;
+    }
+    default: {
+      Sized<fatctx_target_sharing> target(input_.byte());
+      fatctx_target_sharing* const row = out(*target.get());
+      if (!ok(fatctx_sharing_target(of, at, row, &error_)) || !target.whole()) return;
+      borrowed(row->target);
+      borrowed(row->records, row->record_count);
+      return;
+    }
+  }
+}
+
+}  // namespace fatctx::fuzz

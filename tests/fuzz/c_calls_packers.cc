@@ -1,0 +1,137 @@
+// Packers, and the tensors of files with weights that records are made of.
+#include "fuzz/c_calls_program.h"
+
+namespace fatctx::fuzz {
+
+void Program::add_record() {
+  const std::uint8_t size = input_.byte();
+  fatctx_pack_record whole = {};
+  fatctx_pack_record_init(&whole, sizeof whole);
+  static const std::uint64_t shape[256] = {2, 3, 1, 1, 0, 7, 1, 1};  // as long as any rank that is given
+  static const std::int64_t port_shape[] = {1, -1};
+  static const fatctx_graph_tensor ports[] = {{"in", "float32", port_shape, 2}, {nullptr, nullptr, nullptr, 1}};
+  static const fatctx_option options[] = {{"level", "3", nullptr}, {nullptr, "x", nullptr}};
+  const std::uint8_t choice = input_.byte();
+  const fatctx_pack_tensor tensors[] = {{"t", shape, 2, 0, 6, FATCTX_DTYPE_I8, 0},
+                                        {"u", shape, input_.byte(), input_.byte(), 6, input_.byte(), 1}};
+  const fatctx_pack_range ranges[] = {{"front", 0, 2}, {"rest", 2, 4U + (choice >> 7)}};
+  const fatctx_graph graphs[] = {{"main", ports, 1U + (choice >> 4 & 1U), nullptr, choice >> 5 & 1U}};
+  const char* const weights[] = {"w", nullptr};
+  whole.type = input_.byte() % 9;
+  whole.name = word();
+  whole.bytes = null() ? nullptr : "weight";
+  whole.size = 6;
+  whole.arch = word();
+  whole.group = word();
+  whole.features = word();
+  if ((choice & 1) != 0) whole.backend = "cpu";
+  if ((choice & 2) != 0) {
+    whole.tensors = null() ? nullptr : tensors;
+    whole.tensor_count = 1U + (choice >> 6 & 1U);
+    whole.tensors_from_irpa = choice >> 7;
+  }
+  if ((choice & 4) != 0) {
+    whole.graphs = null() ? nullptr : graphs;
+    whole.graph_count = 1;
+    whole.options = options;
+    whole.option_count = 1U + (choice >> 4 & 1U);
+  }
+  if ((choice & 8) != 0) {
+    whole.weights = weights;
+    whole.weight_count = 1U + (choice >> 4 & 1U);
+  }
+  if ((choice & 16) != 0) {
+    whole.ranges = null() ? nullptr : ranges;
+    whole.range_count = 1U + (choice >> 6 & 1U);
+  }
+  if ((choice & 32) != 0) whole.source_path = path();
+  if ((choice & 64) != 0) {
+    const std::uint8_t more = input_.byte();
+    whole.codec = more & 3U;
+    whole.own_extent = more >> 2 & 1U;
+    whole.source_is_part = more >> 3 & 1U;
+    whole.tensors_from_safetensors = more >> 4 & 1U;
+    whole.tensors_from_gguf = more >> 5 & 1U;
+    if ((more & 64) != 0) whole.tensor_count = 0;
+    whole.source_offset = std::uint64_t{input_.byte()} * 16;
+    whole.source_size = std::uint64_t{input_.byte()} * 16;
+  }
+  Sized<fatctx_pack_record> record(size, whole);
+  const fatctx_packer packer = {handle(kPacker)};
+  (void)checked(fatctx_packer_add(packer, out(*record.get()), &error_));
+}
+
+void Program::use_packers(std::uint8_t which) {
+  fatctx_packer packer = {kNotWritten};
+  fatctx_text text = {};
+  switch (which % 10) {
+    case 0: {
+      const std::uint8_t choice = input_.byte();
+      fatctx_pack_options options = {};
+      fatctx_pack_options_init(&options, sizeof options);
+      options.overwrite = 1;
+      options.seal = choice & 1U;
+      options.sharing = choice >= 250 ? choice - 249U : 0U;
+      options.granule_log2 = 12U + (choice >> 1 & 3U);
+      options.model_name = word();
+      options.threads = 1;
+      if ((choice & 8) != 0) {
+        const std::uint8_t more = input_.byte();
+        options.extent_log2 = (more & 1) != 0 ? more : 16;
+        options.max_pieces = more;
+        options.sharing = more >> 4;
+      }
+      options.progress = null() ? nullptr : &progress;
+      options.progress_user = work(choice);
+      return made(fatctx_packer_create(out(options), out(packer), &error_), kPacker, packer);
+    }
+    case 1: {
+      Sized<fatctx_pack_report> report(input_.byte());
+      const fatctx_packer of = {handle(kPacker)};
+      (void)checked(fatctx_packer_publish(of, out_path(), out(*report.get()), &error_));
+      return;
+    }
+    case 2: {
+      const fatctx_packer of = {handle(kPacker)};
+      if (ok(fatctx_packer_warning(of, input_.byte(), out(text), &error_))) borrowed(text);
+      return;
+    }
+    case 5:
+    case 6:
+    case 7:
+      return use_imported_tensors(which % 10);
+    case 8: {
+      Sized<fatctx_packed_record> record(input_.byte());
+      const fatctx_packer of = {handle(kPacker)};
+      fatctx_packed_record* const into = out(*record.get());
+      if (ok(fatctx_packer_record(of, input_.byte() % 9, into, &error_)) && record.whole()) borrowed(into->name);
+      return;
+    }
+    case 9: {
+      fatctx_imported_tensors imported = {handle(kImported)};
+      Sized<fatctx_imported_tensors_info> info(input_.byte());
+      fatctx_imported_tensors_info* const into = out(*info.get());
+      if (!ok(fatctx_imported_tensors_describe(imported, into, &error_)) || !info.whole()) return;
+      for (std::uint64_t i = 0; i < into->tensor_count; ++i) {
+        const fatctx_pack_tensor& tensor = into->tensors[i];
+        require(tensor.offset_in_blob + tensor.size_bytes <= into->file_size, "a tensor lies in its file", tensor.name);
+        borrowed(tensor.shape, tensor.rank);
+      }
+      for (std::uint64_t i = 0; i < into->option_count; ++i) borrowed({into->options[i].key, 1});
+      return;
+    }
+    default:
+      return add_record();
+  }
+}
+
+void Program::use_imported_tensors(std::uint8_t which) {
+  fatctx_imported_tensors imported = {kNotWritten};
+  const char* const file = path();
+  const std::int32_t code = which == 5   ? fatctx_tensors_from_safetensors(file, out(imported), &error_)
+                            : which == 6 ? fatctx_tensors_from_gguf(file, out(imported), &error_)
+                                         : fatctx_tensors_from_irpa(file, out(imported), &error_);
+  made(code, kImported, imported);
+}
+
+}  // namespace fatctx::fuzz

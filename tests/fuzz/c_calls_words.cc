@@ -1,0 +1,143 @@
+// Devices, words for numbers, and what needs no handle at all.
+#include "fuzz/c_calls_program.h"
+
+namespace fatctx::fuzz {
+
+void Program::use_devices(std::uint8_t which) {
+  fatctx_device device = {kNotWritten};
+  std::uint64_t number = 0;
+  switch (which) {
+    case 0:
+    case 1: {
+      const char* const name = word();
+      return made(fatctx_device_parse(name, out(device), &error_), kDevice, device);
+    }
+    case 2:
+      return made(fatctx_device_detect(out(device), &error_), kDevice, device);
+    case 3: {
+      const fatctx_device of = {handle(kDevice)};
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_device_json(of, buffer, capacity, size, &error_);
+      });
+    }
+    case 4:
+      (void)checked(fatctx_device_source_count({handle(kDevice)}, out(number), &error_));
+      return;
+    default: {
+      Sized<fatctx_device_source> source(input_.byte());
+      const fatctx_device of = {handle(kDevice)};
+      (void)checked(fatctx_device_source_at(of, input_.byte(), out(*source.get()), &error_));
+      return;
+    }
+  }
+}
+
+void Program::name_everything() {
+  (void)fatctx_record_type_name(input_.byte());
+  (void)fatctx_dtype_name(input_.byte());
+  (void)fatctx_level_name(input_.byte());
+  (void)fatctx_axis_id(input_.byte());
+  (void)fatctx_access_path_name(input_.byte());
+  (void)fatctx_codec_name(input_.byte());
+  (void)fatctx_verify_policy_name(input_.byte());
+  (void)fatctx_file_mapping_name(input_.byte());
+  (void)fatctx_profile_level_name(input_.byte());
+  (void)fatctx_codec_from_name(word());
+  (void)fatctx_verify_policy_from_name(word());
+  (void)fatctx_file_mapping_from_name(word());
+  (void)fatctx_profile_level_from_name(word());
+  (void)fatctx_record_type_from_name(word());
+  (void)fatctx_dtype_from_name(word());
+  (void)fatctx_prefetch_method_name(input_.byte());
+  (void)fatctx_profile_event_name(input_.byte());
+  (void)fatctx_dlc_entry_kind_name(input_.byte());
+  (void)fatctx_dtype_bits(input_.byte());
+  require(fatctx_abi_version() == FATCTX_ABI_VERSION, "header and library belong together");
+  require(*fatctx_library_version() != '\0' && *fatctx_format_version() != '\0', "there are versions");
+}
+
+void Program::text_of_error() {
+  fatctx_error whole = error_;
+  whole.code = input_.byte();
+  const std::uint8_t choice = input_.byte();
+  whole.has_file_offset = choice & 1U;
+  whole.has_record_id = choice >> 1 & 1U;
+  whole.has_os_error = choice >> 2 & 1U;
+  whole.os_error = choice;
+  const int letter = choice & 0x7f;  // texts are UTF-8, or they are not cut at a character
+  std::memset(whole.rule, letter, (choice & 16) != 0 ? sizeof whole.rule : 3);
+  std::memset(whole.message, letter, (choice & 8) != 0 ? sizeof whole.message : 3);
+  Sized<fatctx_error> given(input_.byte(), whole);
+  const fatctx_error* const error = out(*given.get());
+  texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    error_.code = fatctx_error_text(error, buffer, capacity, size);
+    std::snprintf(error_.message, sizeof error_.message, "which has no error of its own");
+    return error_.code;
+  });
+}
+
+void Program::use_words(std::uint8_t which) {
+  std::uint64_t number = 0;
+  std::uint8_t hash[16] = {};
+  fatctx_version version = {};
+  switch (which % 17) {
+    case 6: {
+      const std::uint8_t size = input_.byte();
+      const support::Bytes bytes(size, std::byte{7});
+      (void)checked(fatctx_content_hash(null() ? nullptr : bytes.data(), size, null() ? nullptr : hash, &error_));
+      return;
+    }
+    case 7: {
+      if (!affordable()) return;
+      const char* const file = path();
+      Sized<fatctx_verify_report> report(input_.byte());
+      (void)checked(fatctx_verify_file(file, nullptr, out(*report.get()), &error_));
+      return;
+    }
+    case 8:
+      return name_everything();
+    case 9: {
+      const char* const name = word();
+      (void)checked(fatctx_version_parse(name, out(version), &error_));
+      return;
+    }
+    case 10:
+      version = {input_.byte(), input_.byte(), input_.byte(), input_.byte()};
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_version_text(&version, buffer, capacity, size, &error_);
+      });
+    case 11: {
+      const std::uint64_t shape[] = {input_.byte(), std::uint64_t{input_.byte()} << 56, 3};
+      const std::uint8_t choice = input_.byte();
+      (void)checked(fatctx_tensor_size_bytes(choice / 4, null() ? nullptr : shape, choice % 4, out(number), &error_));
+      return;
+    }
+    case 12: {
+      const char* const file = path();
+      (void)checked(fatctx_content_hash_of_file(file, null() ? nullptr : hash, &error_));
+      return;
+    }
+    case 13:
+      if (!affordable()) return;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_layout_json(buffer, capacity, size, &error_);
+      });
+    case 14:
+      return text_of_error();
+    case 15: {
+      Sized<fatctx_file_mapping_info> info(input_.byte());
+      if (ok(fatctx_file_mapping_describe(out(*info.get()), &error_)) && info.whole()) borrowed(info.get()->how);
+      return;
+    }
+    case 16: {
+      const std::int32_t code = checked(fatctx_mapping_guard_install(&error_));
+      require((code == FATCTX_OK) == (fatctx_mapping_guard_installed() != 0), "an installed guard is installed");
+      (void)fatctx_lost_mappings();
+      return;
+    }
+    default:
+      return use_devices(which % 17);
+  }
+}
+
+}  // namespace fatctx::fuzz
