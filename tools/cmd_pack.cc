@@ -13,28 +13,20 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "fatctx/import_dlc.h"
 #include "tools/command.h"
-#include "tools/ep_context.h"
 #include "tools/manifest.h"
 #include "tools/manifest_schema.h"
-#include "tools/onnx_weights.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
+#include "tools/record_flags.h"
 
 namespace fatctx::tools {
 
 namespace {
 
 struct PackFlags {
-  std::string manifest;
+  RecordFlags records;
   std::string output;
-  std::string name;
-  std::vector<std::string> binaries;
-  std::vector<std::string> weights;
-  std::vector<std::string> ep_contexts;
-  std::vector<std::string> dlcs;
-  std::string tensors_from;
   std::string sharing;
   std::string reference_weight_sharing;
   std::uint32_t max_pieces = 0;  // 0: not given
@@ -46,149 +38,6 @@ struct PackFlags {
 };
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
-// Where the tensors of a file of --weights come from, by its first bytes; a safetensors file has none that would tell,
-// so its name does.
-std::optional<ManifestTensors> tensors_of(const PackRecord& record, const std::string& tensors_from) {
-  ManifestTensors tensors;
-  if (record.description.format == "irpa") {
-    tensors.source = TensorSource::kIrpa;
-    tensors.shapes_from = tensors_from;
-  } else if (record.description.format == "gguf") {
-    tensors.source = TensorSource::kGguf;
-  } else if (tensor_source_of_file(record.source.path) == TensorSource::kSafetensors) {
-    tensors.source = TensorSource::kSafetensors;
-  } else {
-    return std::nullopt;
-  }
-  return tensors;
-}
-
-// `record` is of a model: the blobs are the files with its external data. The first has the record's name, the others
-// a number behind it.
-Result<std::vector<ManifestRecord>> external_records(const ManifestRecord& record) {
-  const std::string& model_path = record.record.source.path;
-  auto model = read_onnx(model_path);
-  if (!model.ok()) return in_context(std::move(model).error(), record.where);
-  if (model.value().external_files.empty()) {
-    return invalid(fmt::format("{}: the model has no external data; its weights are inside of it", record.where));
-  }
-  std::vector<ManifestRecord> records;
-  for (const std::string& location : model.value().external_files) {
-    auto weights = external_weights(model.value(), model_path, location);
-    if (!weights.ok()) return in_context(std::move(weights).error(), record.where);
-    ManifestRecord blob = record;
-    blob.record.source.path = weights.value().path;
-    if (!records.empty()) blob.record.name += fmt::format("{}", records.size() + 1);
-    blob.tensors =
-        ManifestTensors{.source = TensorSource::kOnnx, .shapes_from = {}, .models = {model_path}, .ranges = {}};
-    records.push_back(std::move(blob));
-  }
-  return records;
-}
-
-// Models of one group may have one file of external data: one blob then, with the tensors of all. False if no record so
-// far is of the same file.
-bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
-  if (!blob.tensors || blob.tensors->source != TensorSource::kOnnx) return false;
-  for (ManifestRecord& earlier : records) {
-    if (!earlier.tensors || earlier.tensors->source != TensorSource::kOnnx) continue;
-    std::error_code not_there;
-    const bool same = std::filesystem::equivalent(earlier.record.source.path, blob.record.source.path, not_there);
-    if (!same || earlier.record.key.group != blob.record.key.group) continue;
-    const std::vector<std::string>& models = blob.tensors->models;
-    earlier.tensors->models.insert(earlier.tensors->models.end(), models.begin(), models.end());
-    return true;
-  }
-  return false;
-}
-
-// What a file says it is must not contradict what the flag makes of it.
-Status check_binary(const PackRecord& record) {
-  const std::string& format = record.description.format;
-  if (format == "dlc") {
-    return invalid(
-        fmt::format("{}: a DLC, an archive of context binaries for several targets, and no binary for one; "
-                    "use --dlc {}",
-                    record.source.path, record.source.path));
-  }
-  if (format == "ovep-bin" && record.key.backend != "openvino") {
-    return invalid(
-        fmt::format("{}: a binary of the OpenVINO provider (OVEP_BIN), but its target is \"{}\"; give it as "
-                    "--binary FILE@openvino:ARCH, or the model beside it as --ep-context",
-                    record.source.path, record.key.backend));
-  }
-  return Done{};
-}
-
-// An option that nothing would come of is a mistake that nobody would notice.
-Status check_tensors_from(const PackFlags& flags, const Manifest& manifest) {
-  const bool asked = std::ranges::any_of(manifest.records, [](const ManifestRecord& record) {
-    return !record.graphs_from.empty() || (record.tensors && !record.tensors->shapes_from.empty());
-  });
-  if (flags.tensors_from.empty() || asked) return Done{};
-  return invalid(
-      fmt::format("--tensors-from {}: there is nothing that it would describe; it gives the tensors of a --weights "
-                  "file of the form .irpa their shapes, and a --binary its inputs and outputs",
-                  flags.tensors_from));
-}
-
-// Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
-DlcImport import_of(const std::string& dlc, const PackFlags& flags) {
-  if (flags.dlcs.size() < 2) return {.group = flags.name};
-  const std::string stem = std::filesystem::path(dlc).stem().string();
-  return {.group = flags.name, .unit = stem, .prefix = stem + "."};
-}
-
-Result<Manifest> manifest_of_flags(const PackFlags& flags) {
-  if (flags.name.empty()) return invalid("--name is missing: it names the model and the records that have no name");
-  if (flags.binaries.empty() && flags.weights.empty() && flags.ep_contexts.empty() && flags.dlcs.empty()) {
-    return invalid(
-        "nothing to pack: give a MANIFEST, or --binary FILE@TARGET and --weights FILE, or --ep-context MODEL, or --dlc "
-        "FILE");
-  }
-  Manifest manifest;
-  manifest.name = flags.name;
-  std::vector<std::string> weight_names;
-  for (std::size_t i = 0; i < flags.weights.size(); ++i) {
-    FATCTX_ASSIGN(ManifestRecord record, parse_weights_flag(flags.weights[i], flags.name, weight_names.size()));
-    std::vector<ManifestRecord> blobs;
-    if (record.record.source.path.ends_with(".onnx")) {
-      FATCTX_ASSIGN(blobs, external_records(record));
-    } else {
-      record.record.description.format = format_of(record.record.source.path);
-      record.tensors = tensors_of(record.record, flags.tensors_from);
-      blobs.push_back(std::move(record));
-    }
-    const bool named = flags.weights[i].find(",name=") != std::string::npos;
-    for (ManifestRecord& blob : blobs) {
-      if (!named && joined(blob, manifest.records)) continue;
-      weight_names.push_back(blob.record.name);
-      manifest.records.push_back(std::move(blob));
-    }
-  }
-  for (const std::string& binary : flags.binaries) {
-    FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name));
-    record.record.description.format = format_of(record.record.source.path);
-    FATCTX_TRY(check_binary(record.record));
-    record.record.weights = weight_names;
-    record.graphs_from = flags.tensors_from;
-    manifest.records.push_back(std::move(record));
-  }
-  const auto add_all = [&](Result<ImportedRecords> found) -> Status {
-    if (!found.ok()) return std::move(found).error();
-    ImportedRecords& imported = found.value();
-    std::move(imported.records.begin(), imported.records.end(), std::back_inserter(manifest.records));
-    std::move(imported.notes.begin(), imported.notes.end(), std::back_inserter(manifest.notes));
-    return Done{};
-  };
-  for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, flags.name)));
-  for (const std::string& dlc : flags.dlcs) {
-    FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
-  }
-  FATCTX_TRY(check_tensors_from(flags, manifest));
-  return manifest;
-}
 
 // --sharing, and the vendor's words for it, with what belongs to it.
 Result<SharingWish> sharing_of_flags(const PackFlags& flags) {
@@ -229,17 +78,7 @@ Result<ExitCode> run_pack(const PackFlags& flags) {
                       .sharing = wish.value(),
                       .threads = flags.threads,
                       .explain_sharing = flags.reference_weight_sharing == "require"};
-  if (flags.manifest.empty()) {
-    FATCTX_ASSIGN(request.manifest, manifest_of_flags(flags));
-  } else {
-    const bool mixed = !flags.binaries.empty() || !flags.weights.empty() || !flags.ep_contexts.empty() ||
-                       !flags.dlcs.empty() || !flags.tensors_from.empty() || !flags.name.empty();
-    if (mixed) {
-      return invalid(
-          "--name, --binary, --weights, --ep-context, --dlc and --tensors-from stand for a manifest; give either");
-    }
-    FATCTX_ASSIGN(request.manifest, read_manifest(flags.manifest));
-  }
+  FATCTX_ASSIGN(request.manifest, manifest_of(flags.records));
   FATCTX_ASSIGN(const PackSummary summary, pack_manifest(std::move(request)));
   for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
   print_result(flags.json ? json_text(summary_json(summary)) : summary_text(summary));
@@ -260,29 +99,9 @@ void add_pack(CLI::App& app, Outcome& outcome) {
                 .examples = {"fatctx pack manifest.json -o model.fatctx",
                              "fatctx pack -o m.fatctx --name m --binary m_v3.vmfb@cpu:x86-64-v3 --weights m.irpa"},
                 .more = "docs/manifest.md, docs/cli.md"});
-  command->add_option("MANIFEST", flags->manifest, "What to pack, as JSON with comments");
+  add_manifest_argument(*command, flags->records);
   command->add_option("-o,--output", flags->output, "The container to write")->required()->type_name("OUT");
-  command->add_option("--name", flags->name, "Without MANIFEST: name of the model")->type_name("NAME");
-  command
-      ->add_option("--binary", flags->binaries, "A context binary: FILE@BACKEND:ARCH[+FEATURE...][,unit=...,name=...]")
-      ->type_name("SPEC")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--weights", flags->weights, "A weight blob: FILE[,name=...]; of an .onnx, its external data")
-      ->type_name("SPEC")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      ->add_option("--ep-context", flags->ep_contexts, "The binary that a ..._ctx.onnx names: FILE[,name=...,unit=...]")
-      ->type_name("SPEC")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--dlc", flags->dlcs, "A multi-SoC DLC: all of its entries, binaries with their targets")
-      ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--tensors-from", flags->tensors_from, "ONNX model with tensor types, shapes, inputs and outputs")
-      ->type_name("MODEL");
+  add_record_flags(*command, flags->records);
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_flag("--force", flags->force, "Replace OUT if it is there");
   command->add_option("--sharing", flags->sharing, "How records share bytes: pages (the default), bytes or off")

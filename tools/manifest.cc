@@ -339,9 +339,10 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
 }
 
 // Names twice and weights that are not there: found here, where the place in the file is known.
-Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<ManifestRecord>& records) {
+Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<ManifestRecord>& records,
+                   const std::set<std::string>& known_weights) {
   std::map<std::string, std::size_t> by_name;
-  std::vector<std::string> weight_names;
+  std::vector<std::string> weight_names(known_weights.begin(), known_weights.end());
   for (std::size_t i = 0; i < records.size(); ++i) {
     const PackRecord& record = records[i].record;
     const auto [first, inserted] = by_name.emplace(record.name, i);
@@ -465,7 +466,8 @@ std::optional<Sharing> sharing_from_name(std::string_view word) noexcept {
 
 Codec default_codec(RecordType type) { return type == RecordType::kSourceModel ? Codec::kLz4 : Codec::kNone; }
 
-Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder) {
+Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder,
+                                const std::set<std::string>& known_weights) {
   FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
   const JsonCursor root(file, document);
   FATCTX_TRY(root.only_keys({"schema", "name", "group", "options", "sharing", "max_pieces", "granule", "records"}));
@@ -488,13 +490,13 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& file, 
     record.where = fmt::format("{}: {}", file, element.pointer());
     manifest.records.push_back(std::move(record));
   }
-  FATCTX_TRY(check_names(list, manifest.records));
+  FATCTX_TRY(check_names(list, manifest.records, known_weights));
   return manifest;
 }
 
-Result<Manifest> read_manifest(const std::string& path) {
+Result<Manifest> read_manifest(const std::string& path, const std::set<std::string>& known_weights) {
   FATCTX_ASSIGN(const std::string text, read_text_file(path));
-  return parse_manifest(text, path, std::filesystem::path(path).parent_path().string());
+  return parse_manifest(text, path, std::filesystem::path(path).parent_path().string(), known_weights);
 }
 
 Result<PackKey> parse_target(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,13 +62,14 @@ struct Manifest {
 // How a record is stored that does not say it: a source model is large and read once in a long while, if ever.
 [[nodiscard]] Codec default_codec(RecordType type);
 
-// Pure: reads no file. Relative paths in the result start with `folder`, unless that is empty.
+// Pure: reads no file. Relative paths in the result start with `folder`, unless that is empty. Records may refer to
+// weight blobs of the manifest and to `known_weights`, which a container has that is added to.
 // Errors: invalid_argument with file, JSON pointer, what was found and what is allowed.
-[[nodiscard]] Result<Manifest> parse_manifest(std::string_view text, const std::string& file,
-                                              const std::string& folder);
+[[nodiscard]] Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder,
+                                              const std::set<std::string>& known_weights = {});
 
 // The same for a file; paths are relative to its folder. Errors: also not_found, not_regular_file, io.
-[[nodiscard]] Result<Manifest> read_manifest(const std::string& path);
+[[nodiscard]] Result<Manifest> read_manifest(const std::string& path, const std::set<std::string>& known_weights = {});
 
 // "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features. Errors: invalid_argument.
 [[nodiscard]] Result<PackKey> parse_target(std::string_view text);

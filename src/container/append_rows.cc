@@ -32,14 +32,13 @@ class Merger {
  public:
   Merger(const Header& header, const Toc& toc, const Plan& plan) : header_(header), plan_(plan), rows_(rows_of(toc)) {}
 
-  TocRows run(const Toc& toc, std::size_t toc_copy, const std::vector<bool>& gone, std::uint64_t first_byte,
-              const PackOptions& options) {
+  TocRows run(const Toc& toc, const std::vector<bool>& gone, std::uint64_t first_byte, const PackOptions& options) {
     TocRows added = rows_of(plan_, options);
     take_storage(added);
     keep_records(toc, gone);
     for (const RecordRow& row : added.records) rows_.records.push_back(row);
     for (const ReferenceEntry& row : added.references) rows_.references.push_back(row);
-    rows_.generations.push_back(old_generation(toc_copy));
+    rows_.generations.push_back(old_generation());
     rows_.generation = header_.generation + 1;
     for (SegmentEntry& segment : added.segments) segment.generation = rows_.generation;
     bury_unused();
@@ -78,10 +77,12 @@ class Merger {
                   [&](const ReferenceEntry& row) { return gone[toc.index_of(*toc.find(row.from_record))]; });
   }
 
-  [[nodiscard]] GenerationEntry old_generation(std::size_t toc_copy) const {
+  [[nodiscard]] GenerationEntry old_generation() const {
     GenerationEntry entry = {};
     entry.number = header_.generation;
-    entry.toc_offset = header_.toc_offset[toc_copy];
+    // The copy that does not end with the generation: the other one is known by that.
+    const std::size_t first = header_.toc_offset[0] + header_.toc_size == header_.committed_end ? 1 : 0;
+    entry.toc_offset = header_.toc_offset[first];
     entry.toc_size = header_.toc_size;
     entry.committed_end = header_.committed_end;
     entry.toc_hash = header_.toc_hash.bytes;
@@ -150,9 +151,9 @@ class Merger {
 
 }  // namespace
 
-TocRows rows_after_append(const Header& header, const Toc& toc, std::size_t toc_copy, const Plan& plan,
-                          const std::vector<bool>& gone, std::uint64_t first_byte, const PackOptions& options) {
-  return Merger(header, toc, plan).run(toc, toc_copy, gone, first_byte, options);
+TocRows rows_after_append(const Header& header, const Toc& toc, const Plan& plan, const std::vector<bool>& gone,
+                          std::uint64_t first_byte, const PackOptions& options) {
+  return Merger(header, toc, plan).run(toc, gone, first_byte, options);
 }
 
 }  // namespace fatctx::container

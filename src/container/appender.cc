@@ -38,9 +38,6 @@ Error sealed_error() {
       "the container is sealed and never changes; make an unsealed copy with `fatctx compact` and append to that");
 }
 
-// Copy 0 unless it is the damaged one.
-std::size_t good_copy(const Header& header) { return (header.degraded & kDegradedToc0) == 0 ? 0 : 1; }
-
 Result<ContainerDescription> description_of(const mapping::OsFile& file, const Toc& toc) {
   for (const RecordInfo& record : toc.records) {
     if (record.type != RecordType::kDescription) continue;
@@ -178,8 +175,7 @@ struct Appender::Impl {
     FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte));
     FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
-    const std::size_t toc_copy = good_copy(header);
-    const auto rows = [&] { return rows_after_append(header, opened.toc, toc_copy, plan, gone, *first_byte, pack); };
+    const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
     FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
     FATCTX_TRY(place_toc(plan));
 

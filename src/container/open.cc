@@ -26,9 +26,12 @@ Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size)
   return parse_header(header, file_size);
 }
 
-Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size) {
+namespace {
+
+// The table that `header` names.
+Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header) {
   OpenedToc opened;
-  FATCTX_ASSIGN(opened.header, read_header(file, file_size));
+  opened.header = header;
   for (int copy = 0; copy < 2; ++copy) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(opened.header.toc_size));
     auto read = file.read_at(opened.header.toc_offset[static_cast<std::size_t>(copy)], bytes);
@@ -42,6 +45,38 @@ Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size)
   return Error{ErrorCode::kChecksumMismatch,
                "both copies of the table of contents are damaged",
                {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
+}
+
+}  // namespace
+
+Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size) {
+  FATCTX_ASSIGN(const Header header, read_header(file, file_size));
+  return read_named_toc(file, header);
+}
+
+Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation) {
+  FATCTX_ASSIGN(OpenedToc newest, read_toc(file, file_size));
+  if (generation == 0 || generation == newest.header.generation) return newest;
+  const std::vector<Generation>& there = newest.toc.generations;
+  const auto found =
+      std::find_if(there.begin(), there.end(), [&](const Generation& one) { return one.number == generation; });
+  if (found == there.end()) {
+    return Error{ErrorCode::kNotFound,
+                 there.empty()
+                     ? fmt::format("generation {} is not in the file; there is only generation {}", generation,
+                                   newest.header.generation)
+                     : fmt::format("generation {} is not in the file; there are {} earlier ones from {} on, and {}",
+                                   generation, there.size(), there.front().number, newest.header.generation)};
+  }
+  Header header = newest.header;
+  header.generation = found->number;
+  header.committed_end = found->committed_end;
+  header.toc_offset = {found->toc_offset, found->committed_end - found->toc_size};
+  header.toc_size = found->toc_size;
+  header.toc_hash = found->toc_hash;
+  header.tail_bytes = 0;  // later generations lie there
+  header.degraded &= ~static_cast<std::uint32_t>(kDegradedToc0 | kDegradedToc1);
+  return read_named_toc(file, header);
 }
 
 Status check_supported(const RecordInfo& record, const RecordForm& form) {

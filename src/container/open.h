@@ -14,6 +14,10 @@ struct OpenedToc {
 // `file_size` is what the caller's stat said. Copy 1 of the TOC is read only if copy 0 is damaged.
 // Errors: those of parse_header and parse_toc; checksum_mismatch (F13: both copies are damaged), truncated, io.
 [[nodiscard]] Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size);
+// The same of an earlier generation, by way of the newest, which lists it; 0 is the newest. The header that comes back
+// says what that generation's slot said. Errors: also not_found (it never was, or its bytes are gone).
+[[nodiscard]] Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size,
+                                                std::uint64_t generation);
 [[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
 
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the

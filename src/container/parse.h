@@ -72,6 +72,14 @@ struct Reference {
   ReferenceKind kind = ReferenceKind::kWeights;
 };
 
+struct Generation {  // an earlier one whose bytes are still there
+  std::uint64_t number = 0;
+  std::uint64_t toc_offset = 0;  // of one copy; the other ends at committed_end
+  std::uint64_t toc_size = 0;
+  std::uint64_t committed_end = 0;
+  Hash128 toc_hash;
+};
+
 struct RecordForm {  // what RecordInfo does not show
   std::uint32_t first_slice = 0;
   std::uint8_t codec = kCodecNone;
@@ -87,6 +95,7 @@ struct Toc {
   std::vector<RecordForm> forms;    // one per record
   std::vector<Slice> slices;
   std::vector<Reference> references;
+  std::vector<Generation> generations;    // ascending
   std::vector<std::uint32_t> weight_ids;  // of all records, one behind the other
 
   // Null if there is no such record.

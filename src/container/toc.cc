@@ -672,6 +672,7 @@ class Parser {
 
   Status parse_generations() {
     std::uint64_t previous = 0;
+    toc_.generations.reserve(static_cast<std::size_t>(table(Table::kGenerations).count));
     for (std::uint64_t i = 0; i < table(Table::kGenerations).count; ++i) {
       Row row{};
       const auto disk = entry<GenerationEntry>(Table::kGenerations, i, row, "generation");
@@ -684,6 +685,7 @@ class Parser {
           !within({disk.toc_offset, disk.toc_size}, disk.committed_end)) {
         return malformed("F11", row, "its table of contents is out of place");
       }
+      toc_.generations.push_back({disk.number, disk.toc_offset, disk.toc_size, disk.committed_end, {disk.toc_hash}});
     }
     return Done{};
   }

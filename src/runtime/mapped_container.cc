@@ -127,6 +127,7 @@ Status MappedContainer::recheck() const {
   const bool appended =
       header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;
   if (!header.ok() || (!appended && !same_container(header.value()))) return changed("was rewritten");
+  if (appended) superseded_.store(true, std::memory_order_release);
   renew(now);
   return Done{};
 }

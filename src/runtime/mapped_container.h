@@ -90,6 +90,9 @@ class MappedContainer {
   // Errors: mapping_lost, now and for ever.
   [[nodiscard]] Status check_not_lost() const;
   [[nodiscard]] bool lost() const noexcept;
+  // A recheck has seen a later generation in the file: this one is still good, but nobody who asks for the newest gets
+  // it.
+  [[nodiscard]] bool superseded() const noexcept { return superseded_.load(std::memory_order_acquire); }
   // Is it still the file that was opened? One fstat; only when that shows a difference, the header is read again.
   // Errors: mapping_lost, changed (truncated, or rewritten as something else), io.
   [[nodiscard]] Status recheck() const;
@@ -141,6 +144,7 @@ class MappedContainer {
   mutable std::atomic<const Freshness*> freshness_;
   mutable Attachments attachments_;
   mutable std::atomic<bool> stitched_lost_{false};
+  mutable std::atomic<bool> superseded_{false};
   mutable std::atomic<std::uint64_t> composed_bytes_{0};
   mutable std::atomic<std::uint64_t> cached_bytes_{0};
 };

@@ -99,13 +99,20 @@ Registry& Registry::process() { return registry_of_the_process.get(); }
 
 const bool Registry::fork_hooks_installed = mapping::install_fork_hooks_of<&Registry::table_of_process>();
 
+Registry::FileKey Registry::key_of(const mapping::FileIdentity& identity, const FileWindow& window,
+                                   const OpenOptions& options) {
+  return {identity.device, identity.inode,     identity.inode_high,
+          window,          options.generation, options.mapping_provider.get()};
+}
+
 std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
                                                                 const FileWindow& window,
                                                                 const OpenOptions& options) const {
-  auto live =
-      table_.find({identity.device, identity.inode, identity.inode_high, window, options.mapping_provider.get()});
+  auto live = table_.find(key_of(identity, window, options));
   // Times cannot be trusted where another machine writes them.
   if (!live || live->filesystem().remote || live->lost() || !(live->identity() == identity)) return nullptr;
+  // Whoever still holds it looked at the file after somebody had appended to it.
+  if (options.generation == 0 && live->superseded()) return nullptr;
   return live;
 }
 
@@ -160,7 +167,7 @@ Result<Registry::Opened> Registry::open_memory(ByteView bytes, std::shared_ptr<c
   const std::string name = "memory";
   auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
-  auto opened = container::read_toc(*file, identity.size);
+  auto opened = container::read_generation(*file, identity.size, options.generation);
   if (!opened.ok()) return in_context(std::move(opened).error(), name);
   return join(make_container(std::move(file), name, identity, std::move(opened).value(), options), name, options,
               false);
@@ -171,17 +178,17 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
   // The descriptor decides from here on: the path may lead elsewhere by now.
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   if (!identity.regular) return not_regular(name);
-  Table::Claim opening(table_,
-                       {identity.device, identity.inode, identity.inode_high, window, options.mapping_provider.get()});
+  Table::Claim opening(table_, key_of(identity, window, options));
   std::shared_ptr<const MappedContainer> live = opening.live();
   if (live && live->lost()) live = nullptr;  // nobody joins a mapping with zeros in it, whatever the file is by now
   if (live) {
     // Somebody else has opened it while this thread waited, or its times have moved: asked again, because the file
     // may have been appended to while waiting.
     FATCTX_ASSIGN(identity, file->identity());
-    if (live->identity() == identity && !live->filesystem().remote) return join(live, name, options, true);
+    const bool newest = options.generation != 0 || !live->superseded();
+    if (newest && live->identity() == identity && !live->filesystem().remote) return join(live, name, options, true);
   }
-  auto opened = container::read_toc(*file, identity.size);
+  auto opened = container::read_generation(*file, identity.size, options.generation);
   if (!opened.ok()) return in_context(std::move(opened).error(), name);
   if (live && live->same_container(opened.value().header)) {
     FATCTX_ASSIGN(Opened joined, join(live, name, options, true));

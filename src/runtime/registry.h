@@ -55,6 +55,7 @@ class Registry {
     std::uint64_t inode = 0;
     std::uint64_t inode_high = 0;
     FileWindow window;                          // two containers may lie in one file
+    std::uint64_t generation = 0;               // that was asked for; 0: the newest
     const MappingProvider* provider = nullptr;  // what one provider has mapped is not another's to hand out
     friend bool operator==(const FileKey&, const FileKey&) = default;
   };
@@ -73,6 +74,8 @@ class Registry {
   [[nodiscard]] Result<Opened> open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
                                          const OpenOptions& options, const FileWindow& window);
 
+  [[nodiscard]] static FileKey key_of(const mapping::FileIdentity& identity, const FileWindow& window,
+                                      const OpenOptions& options);
   [[nodiscard]] static Table& table_of_process() { return process().table_; }
 
   Table table_;

@@ -1,0 +1,153 @@
+// Appending to a file that is open: readers keep their generation, whoever opens gets the newest.
+#include "fatctx/appender.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "fatctx/container.h"
+#include "fatctx/model.h"
+#include "support/child_process.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+
+namespace fatctx {
+namespace {
+
+using support::Bytes;
+using support::fails_with;
+using support::is_ok;
+
+class AppendToOpenFile : public ::testing::Test {
+ protected:
+  AppendToOpenFile() { support::write_file(path_, support::unsealed_sample()); }
+
+  [[nodiscard]] Result<AppendReport> append(const std::string& name, const AppendOptions& options = {}) const {
+    PackRecord record = support::binary_record(name, name, support::pattern(3'000, 42));
+    record.weights = {"weights"};
+    FATCTX_ASSIGN(Appender appender, Appender::open(path_, options));
+    FATCTX_TRY(appender.add(std::move(record)));
+    return appender.commit();
+  }
+  [[nodiscard]] std::uint64_t generation_now() const { return Container::open(path_).value().report().generation; }
+
+  const support::TempDir folder_;
+  const std::string path_ = folder_.file("m.fatctx");
+};
+
+TEST_F(AppendToOpenFile, ReadersKeepTheirGenerationAndReopenGivesTheNewOne) {
+  const Container before = Container::open(path_).value();
+  const RecordView view = before.acquire("weights").value();
+  ASSERT_TRUE(is_ok(append("new")));
+
+  EXPECT_EQ(before.report().generation, 1U);
+  EXPECT_TRUE(fails_with(before.find("new"), ErrorCode::kNotFound));
+  EXPECT_TRUE(is_ok(before.check()));
+  EXPECT_TRUE(is_ok(before.acquire("cpu-aarch64")));
+
+  const Container after = before.reopen().value();
+  EXPECT_EQ(after.report().generation, 2U);
+  EXPECT_TRUE(is_ok(after.acquire("new")));
+  EXPECT_TRUE(std::ranges::equal(after.acquire("weights").value().bytes(), view.bytes()));
+}
+
+TEST_F(AppendToOpenFile, WhoeverOpensGetsTheNewestAlsoWhileAnOlderOneIsAlive) {
+  const Container before = Container::open(path_).value();
+  ASSERT_TRUE(is_ok(append("new")));
+  ASSERT_TRUE(is_ok(before.acquire("weights")));  // it has looked at the file again and found it good
+  EXPECT_EQ(generation_now(), 2U);
+  EXPECT_EQ(before.report().generation, 1U);
+}
+
+TEST_F(AppendToOpenFile, AnEarlierGenerationCanBeAskedFor) {
+  ASSERT_TRUE(is_ok(append("new")));
+  PackRecord newer = support::binary_record("newer", "x86-64-v3", support::pattern(999, 8));
+  newer.weights = {"weights"};
+  {
+    Appender appender = Appender::open(path_, {.replace = true}).value();
+    ASSERT_TRUE(is_ok(appender.add(std::move(newer))));
+    ASSERT_TRUE(is_ok(appender.commit()));
+  }
+  const Container newest = Container::open(path_).value();
+  EXPECT_EQ(newest.report().generation, 3U);
+  EXPECT_TRUE(fails_with(newest.find("cpu-x86-64-v3"), ErrorCode::kNotFound));
+  for (const std::uint64_t generation : {1U, 2U, 3U}) {
+    const Container one = Container::open(path_, {.generation = generation}).value();
+    EXPECT_EQ(one.report().generation, generation);
+    EXPECT_EQ(one.find("new").ok(), generation >= 2);
+    EXPECT_EQ(one.find("cpu-x86-64-v3").ok(), generation <= 2);
+    for (const RecordInfo& record : one.records()) EXPECT_TRUE(is_ok(one.acquire(record.id))) << record.name;
+  }
+  EXPECT_TRUE(fails_with(Container::open(path_, {.generation = 4}), ErrorCode::kNotFound));
+}
+
+TEST_F(AppendToOpenFile, AnAppendedModelIsChosenByItsTarget) {
+  ASSERT_TRUE(is_ok(append("riscv64")));
+  Device device;
+  device.arch = "riscv64";
+  const Model model = Model::open(path_, {.device = device}).value();
+  const Session session = model.begin_session().value();
+  EXPECT_TRUE(std::ranges::equal(session.binary("main").value().bytes(), support::pattern(3'000, 42)));
+  EXPECT_EQ(session.weights().size(), 1U);
+}
+
+TEST_F(AppendToOpenFile, AChildCannotAppendWithItsParentsAppender) {
+  Appender appender = Appender::open(path_).value();
+  ASSERT_TRUE(is_ok(appender.add(support::binary_record("a", "a", support::pattern(10, 1)))));
+  const int in_child = support::in_child([&] {
+    const auto report = appender.commit();
+    return !report.ok() && report.error().code == ErrorCode::kOperationNotPermitted ? 0 : 1;
+  });
+  EXPECT_EQ(in_child, 0);
+  EXPECT_TRUE(is_ok(appender.commit()));
+}
+
+TEST_F(AppendToOpenFile, OneAppenderAtATime) {
+  const auto first = Appender::open(path_);
+  ASSERT_TRUE(is_ok(first));
+  EXPECT_TRUE(fails_with(Appender::open(path_), ErrorCode::kLocked));
+}
+
+TEST_F(AppendToOpenFile, AnAppenderIsSpentAfterItsCommit) {
+  Appender appender = Appender::open(path_).value();
+  EXPECT_TRUE(fails_with(appender.commit(), ErrorCode::kInvalidArgument));
+  EXPECT_TRUE(fails_with(appender.commit(), ErrorCode::kOperationNotPermitted));
+}
+
+TEST_F(AppendToOpenFile, ASealedFileSaysHowToGetOneThatIsNot) {
+  const std::string sealed = folder_.file("sealed.fatctx");
+  support::write_file(sealed, support::sealed_sample());
+  const auto refused = Appender::open(sealed);
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kOperationNotPermitted));
+  EXPECT_NE(refused.error().message.find("fatctx compact"), std::string::npos);
+}
+
+TEST_F(AppendToOpenFile, GenerationsOnlyGrowForThoseWhoOpenMeanwhile) {
+  std::atomic<bool> done = false;
+  std::atomic<int> opens = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      std::uint64_t last = 0;
+      while (!done) {
+        const auto container = Container::open(path_);
+        ASSERT_TRUE(is_ok(container));
+        const std::uint64_t generation = container.value().report().generation;
+        ASSERT_GE(generation, last);
+        last = generation;
+        ASSERT_TRUE(is_ok(container.value().acquire("weights")));
+        ++opens;
+      }
+    });
+  }
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(is_ok(append("chip" + std::to_string(i))));
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_GT(opens, 0);
+  EXPECT_EQ(generation_now(), 41U);
+}
+
+}  // namespace
+}  // namespace fatctx

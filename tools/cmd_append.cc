@@ -1,0 +1,182 @@
+// fatctx append: more records into a container that is there, in place.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fatctx/appender.h"
+#include "fatctx/container.h"
+#include "tools/command.h"
+#include "tools/print.h"
+#include "tools/progress.h"
+#include "tools/record_flags.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+struct AppendFlags {
+  RecordFlags records;
+  std::string container;
+  bool replace = false;
+  std::uint32_t threads = 0;
+  bool json = false;
+};
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+using WeightNames = std::vector<std::string>;
+
+WeightNames names_of(const Container& container, std::span<const std::uint32_t> ids) {
+  WeightNames names;
+  for (const RecordInfo& record : container.records()) {
+    if (std::find(ids.begin(), ids.end(), record.id) != ids.end()) names.emplace_back(record.name);
+  }
+  return names;
+}
+
+// A binary that comes by flags, without weights of its own, is one more target of a model that is there: it refers to
+// what the others of its group and unit refer to.
+Status adopt_weights(const Container& container, ManifestRecord& added) {
+  PackRecord& record = added.record;
+  if (record.type != RecordType::kContextBinary || !record.weights.empty()) return Done{};
+  std::optional<WeightNames> agreed;
+  for (const RecordInfo& there : container.records()) {
+    if (there.type != RecordType::kContextBinary || there.key.group != record.key.group ||
+        there.key.unit != record.key.unit) {
+      continue;
+    }
+    WeightNames names = names_of(container, there.weights);
+    if (agreed && *agreed != names) {
+      return invalid(
+          fmt::format("{}: the binaries of group \"{}\" refer to different weights; say in a manifest which it "
+                      "uses",
+                      added.where, record.key.group));
+    }
+    agreed = std::move(names);
+  }
+  if (agreed) record.weights = std::move(*agreed);
+  return Done{};
+}
+
+// What is decided when a container is packed and holds for all of it.
+Status check_manifest(const Manifest& manifest, const std::string& file) {
+  if (!manifest.options.empty()) {
+    return invalid(
+        fmt::format("{}: /options: they are those of the whole container and were set when it was packed; "
+                    "leave them out",
+                    file));
+  }
+  const SharingWish& wish = manifest.sharing;
+  if (!wish.sharing && !wish.max_pieces && !wish.granule_log2) return Done{};
+  return invalid(
+      fmt::format("{}: sharing, max_pieces and granule are for packing and compacting; an append shares "
+                  "whole records and runs of 64 KiB; leave them out",
+                  file));
+}
+
+std::string report_text(const AppendReport& report) {
+  std::string text =
+      fmt::format("{}: generation {}, {}\n", escaped(report.path), report.generation, size_text(report.file_size));
+  Block block;
+  block.add("added", fmt::format("{}, {}", count_text(report.records.size(), "record"), size_text(report.input_bytes)));
+  block.add("stored", size_text(report.stored_bytes));
+  if (report.shared_bytes != 0) block.add("shared", size_text(report.shared_bytes));
+  block.add("dead", fmt::format("{}, given back by `fatctx compact`", size_text(report.dead_bytes)));
+  for (const std::string& name : report.superseded) block.add("replaced", name);
+  for (const std::string& copy : report.restored) block.add("restored", copy);
+  return text + block.text();
+}
+
+nlohmann::ordered_json report_json(const AppendReport& report) {
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (const PackedRecordReport& record : report.records) {
+    records.push_back({{"name", record.name},
+                       {"id", record.id},
+                       {"size_bytes", record.size_bytes},
+                       {"stored_bytes", record.stored_bytes},
+                       {"shared_bytes", record.shared_bytes},
+                       {"pieces", record.pieces}});
+  }
+  return {{"schema", "fatctx.append/1"},
+          {"path", report.path},
+          {"uuid", report.uuid},
+          {"generation", report.generation},
+          {"file_size_before", report.file_size_before},
+          {"file_size", report.file_size},
+          {"input_bytes", report.input_bytes},
+          {"stored_bytes", report.stored_bytes},
+          {"shared_bytes", report.shared_bytes},
+          {"dead_bytes", report.dead_bytes},
+          {"records", std::move(records)},
+          {"superseded", report.superseded},
+          {"restored", report.restored},
+          {"notes", report.warnings}};
+}
+
+Result<ExitCode> run_append(AppendFlags flags) {
+  std::vector<std::string> notes;
+  std::optional<Manifest> manifest;
+  {
+    FATCTX_ASSIGN(const Container container, Container::open(flags.container));
+    for (const RecordInfo& record : container.records()) {
+      if (record.type == RecordType::kWeightBlob) flags.records.known_weights.emplace(record.name);
+    }
+    const bool by_flags = flags.records.manifest.empty();
+    if (by_flags && flags.records.name.empty()) {
+      FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+      flags.records.name = description.name;
+    }
+    FATCTX_ASSIGN(manifest, manifest_of(flags.records));
+    if (!by_flags) FATCTX_TRY(check_manifest(*manifest, flags.records.manifest));
+    for (ManifestRecord& record : manifest->records) {
+      if (by_flags) FATCTX_TRY(adopt_weights(container, record));
+    }
+  }
+  notes = manifest->notes;
+  FATCTX_ASSIGN(GatheredRecords gathered, gather_records(*manifest, {}));
+  notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
+  ProgressLine line("append");
+  FATCTX_ASSIGN(Appender appender,
+                Appender::open(flags.container,
+                               {.replace = flags.replace, .progress = line.callback(), .threads = flags.threads}));
+  for (std::size_t i = 0; i < gathered.records.size(); ++i) {
+    auto added = appender.add(std::move(gathered.records[i]));
+    if (!added.ok()) return in_context(std::move(added).error(), manifest->records[i].where);
+  }
+  FATCTX_ASSIGN(AppendReport report, appender.commit());
+  report.warnings.insert(report.warnings.begin(), notes.begin(), notes.end());
+  for (const std::string& note : report.warnings) print_note("note: " + escaped(note));
+  print_result(flags.json ? json_text(report_json(report)) : report_text(report));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_append(CLI::App& app, Outcome& outcome) {
+  auto flags = std::make_shared<AppendFlags>();
+  CLI::App* command = describe(app, "append",
+                               {.purpose = "Add records to a container in place, without writing the rest again",
+                                .synopsis = "fatctx append FILE [MANIFEST] [options]",
+                                .examples = {"fatctx append model.fatctx --binary m_v4.vmfb@cpu:x86-64-v4",
+                                             "fatctx append model.fatctx more.json --replace"},
+                                .more = "docs/cli.md, docs/manifest.md"});
+  command->add_option("FILE", flags->container, "The container, not sealed")->required();
+  add_manifest_argument(*command, flags->records);
+  add_record_flags(*command, flags->records);
+  command->add_flag("--replace", flags->replace, "Supersede records that are for the same target");
+  command->add_option("-j,--threads", flags->threads, "Threads that compare and hash (as many as processors, up to 8)")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.append/1)");
+  command->callback([flags, &outcome] { outcome.finish(run_append(*flags)); });
+}
+
+}  // namespace fatctx::tools
