@@ -144,6 +144,17 @@ bool mirrors_agree(ByteView a, ByteView b) {
          std::memcmp(a.data() + kFrom, b.data() + kFrom, kTo - kFrom) == 0;
 }
 
+// An append writes the mirrors of a pair one after the other. In between, and where a crash kept only one of them, the
+// other still holds what the pair held before, two generations back. Or it holds what an append before the last one had
+// meant to write: the crash of that one tore it, and the crash of the last one gave it just the bytes that it lacked.
+// That one's file ended earlier. What either names was on the disk before it was written (docs/decisions/0014).
+bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
+  const bool follows = newer.generation > older.generation && newer.generation - older.generation == 2;
+  const bool again =
+      newer.generation == older.generation && older.flags == 0 && newer.committed_end > older.committed_end;
+  return (follows || again) && newer.flags == 0 && (older.flags & kSlotSealed) == 0;
+}
+
 // The good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
 Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
                                            std::uint32_t& degraded) {
@@ -159,12 +170,20 @@ Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, c
     const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
     const auto slot = page_at<Slot>(header, offset);
     FATCTX_TRY(check_slot(slot, index, uuid));
+    const SlotFacts found{slot.flags,    slot.generation, slot.committed_end, {slot.toc_offset[0], slot.toc_offset[1]},
+                          slot.toc_size, {slot.toc_hash}};
     if (good && !mirrors_agree(good_page, page)) {
-      return complaint(ErrorCode::kMalformed, "F8", offset,
-                       fmt::format("slots {} and {} are whole but differ", pair, index));
+      if (overtakes(*good, found)) {
+        degraded |= kDegradedSlotA0 << index;
+        continue;
+      }
+      if (!overtakes(found, *good)) {
+        return complaint(ErrorCode::kMalformed, "F8", offset,
+                         fmt::format("slots {} and {} are whole but differ", pair, index));
+      }
+      degraded |= kDegradedSlotA0 << pair;
     }
-    good = SlotFacts{slot.flags,    slot.generation, slot.committed_end, {slot.toc_offset[0], slot.toc_offset[1]},
-                     slot.toc_size, {slot.toc_hash}};
+    good = found;
     good_page = page;
   }
   return good;

@@ -115,7 +115,7 @@ Status MappedContainer::check_not_lost() const {
 
 Status MappedContainer::recheck() const {
   FATCTX_TRY(check_not_lost());
-  FATCTX_ASSIGN(const mapping::FileIdentity now, file_->identity());
+  FATCTX_ASSIGN(mapping::FileIdentity now, file_->identity());
   if (now == identity()) return Done{};
   const auto changed = [&](const std::string& how) {
     return in_context(Error{ErrorCode::kChanged, fmt::format("the file {} while it was open; open it again", how)},
@@ -123,6 +123,13 @@ Status MappedContainer::recheck() const {
   };
   if (now.size < header_.committed_end) return changed(fmt::format("was cut to {} bytes", now.size));
   auto header = container::read_header(*file_, now.size);
+  // Somebody who appends has made the file longer and its header newer in between.
+  while (!header.ok() && header.error().code == ErrorCode::kTruncated) {
+    FATCTX_ASSIGN(const mapping::FileIdentity longer, file_->identity());
+    if (longer.size <= now.size) break;
+    now = longer;
+    header = container::read_header(*file_, now.size);
+  }
   // A later generation of the same container has been appended behind ours, whose bytes it does not touch.
   const bool appended =
       header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;

@@ -107,7 +107,18 @@ class Model {
   }
 
   // One append that crashes everywhere; from some of the states another one, and so on.
+  static std::string slots_of(const Bytes& image) {
+    std::string slots;
+    for (const std::uint64_t at : container::kSlotOffsets) {
+      container::Slot slot;
+      std::memcpy(&slot, image.data() + at, sizeof slot);
+      slots += " " + std::to_string(slot.generation) + "/" + std::to_string(slot.committed_end) + "/" + std::to_string(slot.flags) + "/" + std::to_string(slot.toc_offset[0])+ "/" + to_hex(std::span(slot.page_hash)).substr(0, 6);
+    }
+    return slots;
+  }
   void attempt(const Bytes& start, std::uint64_t acknowledged, std::uint32_t seed, int depth) {
+    path_.resize(static_cast<std::size_t>(depth));
+    path_.push_back(slots_of(start) + " size " + std::to_string(start.size()) + " opens " + std::to_string(opened(start, start.size()).value().header.generation));
     Bytes file = start;
     const std::vector<Call> log = log_of(file, seed);
     if (log.empty()) return;
@@ -156,7 +167,9 @@ class Model {
     ++explored_.states;
     const auto toc = opened(image, size);
     if (!toc.ok()) {
-      ++explored_.violations["unopenable: " + to_text(toc.error())];
+      std::string where;
+      for (const std::string& step : path_) where += "\n   " + step;
+      ++explored_.violations["unopenable: " + to_text(toc.error()) + where + "\n   " + slots_of(image)];
       return;
     }
     const container::Header& header = toc.value().header;
@@ -187,6 +200,7 @@ class Model {
   std::mt19937_64 random_;
   Meant meant_;
   Explored explored_;
+  std::vector<std::string> path_;
 };
 
 TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {

@@ -50,7 +50,8 @@ TEST_F(AppendToOpenFile, ReadersKeepTheirGenerationAndReopenGivesTheNewOne) {
   const Container after = before.reopen().value();
   EXPECT_EQ(after.report().generation, 2U);
   EXPECT_TRUE(is_ok(after.acquire("new")));
-  EXPECT_TRUE(std::ranges::equal(after.acquire("weights").value().bytes(), view.bytes()));
+  const RecordView same = after.acquire("weights").value();
+  EXPECT_TRUE(std::ranges::equal(same.bytes(), view.bytes()));
 }
 
 TEST_F(AppendToOpenFile, WhoeverOpensGetsTheNewestAlsoWhileAnOlderOneIsAlive) {
@@ -89,7 +90,8 @@ TEST_F(AppendToOpenFile, AnAppendedModelIsChosenByItsTarget) {
   device.arch = "riscv64";
   const Model model = Model::open(path_, {.device = device}).value();
   const Session session = model.begin_session().value();
-  EXPECT_TRUE(std::ranges::equal(session.binary("main").value().bytes(), support::pattern(3'000, 42)));
+  const RecordView binary = session.binary("main").value();
+  EXPECT_TRUE(std::ranges::equal(binary.bytes(), support::pattern(3'000, 42)));
   EXPECT_EQ(session.weights().size(), 1U);
 }
 
