@@ -94,6 +94,55 @@ TEST(Header, OneGoodMirrorOfAPairIsEnough) {
   }
 }
 
+// A generation 7 in pair A; mirror 1 of pair B says what an append meant, mirror 3 what `older` made of it.
+template <typename Older>
+Bytes interrupted(const Older& older) {
+  Bytes file = two_generations(7, 8);
+  auto slot = support::struct_at<Slot>(file, kSlotOffsets[3]);
+  older(slot);
+  support::put_struct(file, kSlotOffsets[3], slot);
+  support::rehash_header(file);
+  return file;
+}
+
+TEST(Header, OfTwoMirrorsThatACrashLeftTheNewerCounts) {
+  const auto before = [](Slot& slot) { slot.generation = 6; };
+  const auto earlier_attempt = [](Slot& slot) { slot.committed_end = slot.committed_end - 65'536; };
+  for (const Bytes& file : {interrupted(before), interrupted(earlier_attempt)}) {
+    Bytes other_way_round = file;
+    auto newer = support::struct_at<Slot>(file, kSlotOffsets[1]);
+    auto older = support::struct_at<Slot>(file, kSlotOffsets[3]);
+    std::swap(newer.slot_index, older.slot_index);
+    support::put_struct(other_way_round, kSlotOffsets[1], older);
+    support::put_struct(other_way_round, kSlotOffsets[3], newer);
+    support::rehash_header(other_way_round);
+    const auto first = header_of(file);
+    ASSERT_TRUE(is_ok(first));
+    EXPECT_EQ(first.value().generation, 8U);
+    EXPECT_EQ(first.value().committed_end, std::uint64_t{newer.committed_end});
+    EXPECT_EQ(degraded_texts(first.value().degraded), std::vector<std::string>{"slot B1"});
+    const auto second = header_of(other_way_round);
+    ASSERT_TRUE(is_ok(second));
+    EXPECT_EQ(second.value().generation, 8U);
+    EXPECT_EQ(second.value().committed_end, std::uint64_t{newer.committed_end});
+    EXPECT_EQ(degraded_texts(second.value().degraded), std::vector<std::string>{"slot B0"});
+  }
+}
+
+TEST(Header, MirrorsThatNoCrashLeavesAreRefused) {
+  const std::vector<void (*)(Slot&)> lies = {
+      [](Slot& slot) { slot.generation = 5; },
+      [](Slot& slot) { slot.generation = 7; },
+      [](Slot& slot) { slot.toc_size = slot.toc_size + 1; },
+      [](Slot& slot) { slot.flags = kSlotSealed; },
+      [](Slot& slot) {
+        slot.generation = 6;
+        slot.flags = kSlotSealed;
+      },
+  };
+  for (const auto lie : lies) EXPECT_TRUE(fails_with(header_of(interrupted(lie)), ErrorCode::kMalformed, "F8"));
+}
+
 TEST(Header, ASlotCopiedToAnotherPlaceOrFileIsDamage) {
   const Bytes good = two_generations(7, 8);
   const Bytes& stranger = support::sealed_sample();

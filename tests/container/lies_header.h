@@ -100,11 +100,11 @@ inline constexpr Lie kHeaderLies[] = {
     {"a VOID slot with an earlier hash", [](auto& f) { f.other.previous_toc_hash[15] = std::byte{1}; },
      ErrorCode::kMalformed, "F8"},
     {"a live slot of generation 0", [](auto& f) { f.live.generation = 0; }, ErrorCode::kMalformed, "F8"},
-    {"mirrors that differ in an end",
+    {"mirrors that differ in a size",
      [](auto& f) {
        f.in_header = [](auto& b) {
          auto slot = support::struct_at<Slot>(b, kSlotOffsets[2]);
-         slot.committed_end = slot.committed_end - 1;
+         slot.toc_size = slot.toc_size - 1;
          support::put_struct(b, kSlotOffsets[2], slot);
        };
      },
