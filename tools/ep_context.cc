@@ -140,7 +140,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
       continue;
     }
     if (format_of(file) == "dlc") {
-      const std::string prefix = words["name"].empty() ? std::string() : words["name"] + ".";
+      const std::string prefix = words["name"].empty() ? std::string() : fmt::format("{}.", words["name"]);
       FATCTX_ASSIGN(auto inside,
                     manifest_records_from_dlc(file, {.group = group, .unit = words["unit"], .prefix = prefix}));
       std::move(inside.records.begin(), inside.records.end(), std::back_inserter(records));
@@ -169,7 +169,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   if (!words["name"].empty()) {
     for (const std::size_t at : binaries) {
       std::string& name = records[at].record.name;
-      name = binaries.size() == 1 ? words["name"] : words["name"] + "." + name;
+      name = binaries.size() == 1 ? words["name"] : fmt::format("{}.{}", words["name"], name);
     }
   }
   return imported;
