@@ -110,11 +110,9 @@ Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
 }
 
 Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model_name) {
-  const std::size_t comma = std::min(flag.find(','), flag.size());
-  const std::string path(flag.substr(0, comma));
-  FATCTX_ASSIGN(auto words,
-                flag_words(fmt::format("--ep-context {}", flag), flag.substr(std::min(comma + 1, flag.size())),
-                           {"name", "unit", "group", "variant"}));
+  FATCTX_ASSIGN(FileFlag given, parse_file_flag("--ep-context", flag, {"name", "unit", "group", "variant"}));
+  const std::string& path = given.path;
+  auto& words = given.words;
   const std::string group = words.contains("group") ? words["group"] : model_name;
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
   if (model.ep_contexts.empty()) {
