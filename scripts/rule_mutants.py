@@ -7,7 +7,7 @@ survivor: it needs a row in tests/container/lies_*.h, or a line in ACCEPTED belo
 
     scripts/rule_mutants.py [--build FOLDER] [--only TEXT]
 
-Takes some minutes, most of them for the one build. Exit status: 0 no survivor, 1 survivors, 2 it could not be tried.
+Takes about an hour on two processors. Exit status: 0 no survivor, 1 survivors, 2 it could not be tried.
 """
 
 import argparse
@@ -26,7 +26,7 @@ FILES = ["src/container/header.cc", "src/container/toc.cc", "src/container/tenso
          "src/container/leaves.cc", "src/container/record_stream.cc", "src/container/codec.cc",
          "src/container/recipe.cc", "src/container/recipe_record.cc", "src/container/checked_bytes.cc"]
 COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
-FILTER = "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:Heap.*:Codec.*:ColdRecord.*:Recipe*.*:PackBytes.*"
+FILTER = "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:Heap.*:Codec.*:ColdRecord.*:RecordStream.*:Recipe*.*:PackBytes.*"
 
 # Places that no test can tell from their absence, and why. Keys are parts of the line or of the ones below it.
 ACCEPTED: dict[str, str] = {
@@ -76,6 +76,12 @@ def in_class(lines: list[str], index: int) -> bool:
     return False
 
 
+def ends_lambda(lines: list[str], index: int) -> bool:
+    """Whether the statement that begins here is followed by the end of a lambda."""
+    end = next(i for i in range(index, len(lines)) if lines[i].rstrip().endswith(";"))
+    return lines[end + 1].strip().startswith("};")
+
+
 def mutate(text: str, first: int) -> tuple[str, list[str]]:
     """The text with switches, and for each the line that it switches off."""
     lines = text.split("\n")
@@ -92,7 +98,8 @@ def mutate(text: str, first: int) -> tuple[str, list[str]]:
                for above in lines[max(0, index - 3):index + 1]):
             continue  # the functions that make errors
         place = first + len(places)
-        last_of_function = refusal and line.startswith("return", body_indent(lines, index)) and \
+        last_of_function = refusal and (ends_lambda(lines, index) or
+                                        line.startswith("return", body_indent(lines, index))) and \
             not lines[index - 1].rstrip().endswith(")")
         if finding:
             lines[index] = line.replace(finding.group(2), f"if (!mutant({place})) {finding.group(2)}", 1)

@@ -110,11 +110,9 @@ Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
 }
 
 Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model_name) {
-  const std::size_t comma = std::min(flag.find(','), flag.size());
-  const std::string path(flag.substr(0, comma));
-  FATCTX_ASSIGN(auto words,
-                flag_words(fmt::format("--ep-context {}", flag), flag.substr(std::min(comma + 1, flag.size())),
-                           {"name", "unit", "group", "variant"}));
+  FATCTX_ASSIGN(FileFlag given, parse_file_flag("--ep-context", flag, {"name", "unit", "group", "variant"}));
+  const std::string& path = given.path;
+  auto& words = given.words;
   const std::string group = words.contains("group") ? words["group"] : model_name;
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
   if (model.ep_contexts.empty()) {
@@ -140,7 +138,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
       continue;
     }
     if (format_of(file) == "dlc") {
-      const std::string prefix = words["name"].empty() ? std::string() : words["name"] + ".";
+      const std::string prefix = words["name"].empty() ? std::string() : fmt::format("{}.", words["name"]);
       FATCTX_ASSIGN(auto inside,
                     manifest_records_from_dlc(file, {.group = group, .unit = words["unit"], .prefix = prefix}));
       std::move(inside.records.begin(), inside.records.end(), std::back_inserter(records));
@@ -169,7 +167,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   if (!words["name"].empty()) {
     for (const std::size_t at : binaries) {
       std::string& name = records[at].record.name;
-      name = binaries.size() == 1 ? words["name"] : words["name"] + "." + name;
+      name = binaries.size() == 1 ? words["name"] : fmt::format("{}.{}", words["name"], name);
     }
   }
   return imported;

@@ -269,7 +269,8 @@ Status sharing_at(const JsonCursor& root, SharingWish& wish) {
     FATCTX_ASSIGN(const std::uint64_t number, root.at("max_pieces").number(kMaxPieces));
     if (number == 0) return root.at("max_pieces").wrong(fmt::format("a whole number from 1 to {}", kMaxPieces));
     if (wish.sharing.value_or(Sharing::kPages) != Sharing::kPages) {
-      return root.at("max_pieces").error("it is about sharing by pages, and \"sharing\" is something else");
+      return root.at("max_pieces")
+          .error("it is about sharing by pages, and \"sharing\" is something else; leave one of them out");
     }
     wish.max_pieces = static_cast<std::uint32_t>(number);
   }
@@ -364,6 +365,30 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
     }
   }
   return Done{};
+}
+
+// key=value words behind the first part of a flag.
+Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
+                                                      const std::vector<std::string>& allowed) {
+  std::map<std::string, std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    const std::string key(word.substr(0, equals));
+    if (equals == std::string_view::npos || equals + 1 == word.size() ||
+        std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+      const auto near = nearest(key, allowed);
+      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
+                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
+                                 fmt::join(allowed, "=..., ")));
+    }
+    if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
+      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
+    }
+  }
+  return words;
 }
 
 Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key, const std::string& text) {
@@ -525,29 +550,6 @@ Result<PackKey> parse_target(std::string_view text) {
   return key;
 }
 
-Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
-                                                      const std::vector<std::string>& allowed) {
-  std::map<std::string, std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t equals = word.find('=');
-    const std::string key(word.substr(0, equals));
-    if (equals == std::string_view::npos || equals + 1 == word.size() ||
-        std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      const auto near = nearest(key, allowed);
-      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
-                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
-                                 fmt::join(allowed, "=..., ")));
-    }
-    if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
-      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
-    }
-  }
-  return words;
-}
-
 Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model) {
   const std::string flag = fmt::format("--binary {}", text);
   const std::size_t at = text.rfind('@');
@@ -589,18 +591,26 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   return result;
 }
 
-Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index) {
-  const std::string flag = fmt::format("--weights {}", text);
+Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
+                                 const std::vector<std::string>& allowed) {
+  FileFlag flag;
+  flag.where = fmt::format("{} {}", option, text);
   const std::size_t comma = std::min(text.find(','), text.size());
-  if (comma == 0) return invalid(fmt::format("{}: no file; write FILE or FILE,name=NAME", flag));
-  FATCTX_ASSIGN(auto words, flag_words(flag, text.substr(std::min(comma + 1, text.size())), {"name", "group"}));
+  if (comma == 0) return invalid(fmt::format("{}: no file; write FILE or FILE,name=NAME", flag.where));
+  flag.path = std::string(text.substr(0, comma));
+  FATCTX_ASSIGN(flag.words, flag_words(flag.where, text.substr(std::min(comma + 1, text.size())), allowed));
+  return flag;
+}
+
+Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index) {
+  FATCTX_ASSIGN(FileFlag flag, parse_file_flag("--weights", text, {"name", "group"}));
   ManifestRecord result;
-  result.where = flag;
+  result.where = flag.where;
   PackRecord& record = result.record;
   record.type = RecordType::kWeightBlob;
-  record.source.path = std::string(text.substr(0, comma));
-  record.key.group = words.contains("group") ? words["group"] : model;
-  record.name = words["name"];
+  record.source.path = flag.path;
+  record.key.group = flag.words.contains("group") ? flag.words["group"] : model;
+  record.name = flag.words["name"];
   if (record.name.empty())
     record.name = index == 0 ? model + ".weights" : fmt::format("{}.weights{}", model, index + 1);
   return result;

@@ -74,9 +74,14 @@ struct Manifest {
 // "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features. Errors: invalid_argument.
 [[nodiscard]] Result<PackKey> parse_target(std::string_view text);
 
-// The key=value words of a flag, behind its first part. Errors: invalid_argument, with the words that are allowed.
-[[nodiscard]] Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
-                                                                    const std::vector<std::string>& allowed);
+// FILE[,key=value...] of `option`. Errors: invalid_argument (no file; a word that is not allowed, with those that are).
+struct FileFlag {
+  std::string where;  // what errors call it
+  std::string path;
+  std::map<std::string, std::string> words;
+};
+[[nodiscard]] Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
+                                               const std::vector<std::string>& allowed);
 
 // FILE@TARGET[,unit=...,group=...,name=...,variant=...,part=...,soc=...,vtcm_mb=...,sdk=...] of --binary.
 // `model` names what is not named. Errors: invalid_argument.

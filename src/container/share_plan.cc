@@ -69,7 +69,7 @@ class Finder {
   [[nodiscard]] std::uint32_t most_sources(const std::vector<std::size_t>& looked_at, std::uint32_t wished) const {
     std::uint64_t rows = 0;
     for (const std::size_t index : looked_at) rows += rows_[index];
-    if (rows == 0) return wished;                                              // nothing is looked at
+    if (rows == 0) return wished;
     const std::uint64_t most = (kMaxSlices - rows_without(looked_at)) / rows;  // at least 15: at most 4,096 records
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(wished, most - 1));
   }

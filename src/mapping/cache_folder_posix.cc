@@ -17,6 +17,7 @@
 #include "mapping/file_lock.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
+#include "mapping/system_calls.h"
 #include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
@@ -38,8 +39,6 @@ struct CloseFolder {
 Error not_allowed(const std::string& path, const std::string& why) {
   return {ErrorCode::kOperationNotPermitted, fmt::format("cache folder {}: {}", path, why)};
 }
-
-FileTime time_of(const struct timespec& time) { return {time.tv_sec, time.tv_nsec}; }
 
 bool is_temporary(const std::string& name) { return name.starts_with('.') && name.ends_with(".tmp"); }
 
@@ -108,7 +107,7 @@ bool CacheFolder::remove(const std::string& name) const noexcept {
 void CacheFolder::remove_if_same(const std::string& name, const FileIdentity& identity) const noexcept {
   struct stat st = {};
   if (::fstatat(folder_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (st.st_dev == identity.device && st.st_ino == identity.inode) (void)remove(name);
+  if (static_cast<std::uint64_t>(st.st_dev) == identity.device && st.st_ino == identity.inode) (void)remove(name);
 }
 
 Result<std::vector<std::string>> CacheFolder::names() const {
@@ -139,7 +138,7 @@ Result<std::vector<CacheFolderFile>> CacheFolder::list() const {
       return os_error(errno, fmt::format("cannot look at {}", path_of(name)));
     }
     if (!S_ISREG(st.st_mode)) continue;
-    files.push_back({name, static_cast<std::uint64_t>(st.st_size), time_of(st.st_mtim), time_of(st.st_atim)});
+    files.push_back({name, static_cast<std::uint64_t>(st.st_size), modified_time(st), accessed_time(st)});
   }
   return files;
 }
@@ -150,7 +149,7 @@ Result<std::size_t> CacheFolder::sweep_temporaries(std::int64_t least_age_second
   for (const std::string& name : all) {
     struct stat st = {};
     if (!is_temporary(name) || ::fstatat(folder_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    const std::int64_t age = ::time(nullptr) - st.st_mtim.tv_sec;
+    const std::int64_t age = ::time(nullptr) - modified_time(st).seconds;
     if (!S_ISREG(st.st_mode) || age < least_age_seconds) continue;
     const UniqueFd fd(uninterrupted(
         [&] { return ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW); }));

@@ -16,6 +16,7 @@ void keep_out_of_core_dumps(void* address, std::size_t size) noexcept;
 
 [[nodiscard]] FileTime modified_time(const struct stat& st) noexcept;
 [[nodiscard]] FileTime changed_time(const struct stat& st) noexcept;
+[[nodiscard]] FileTime accessed_time(const struct stat& st) noexcept;
 
 // The following answer as system calls do: -1 and errno.
 

@@ -14,6 +14,7 @@ void keep_out_of_core_dumps(void* /*address*/, std::size_t /*size*/) noexcept {}
 
 FileTime modified_time(const struct stat& st) noexcept { return {st.st_mtimespec.tv_sec, st.st_mtimespec.tv_nsec}; }
 FileTime changed_time(const struct stat& st) noexcept { return {st.st_ctimespec.tv_sec, st.st_ctimespec.tv_nsec}; }
+FileTime accessed_time(const struct stat& st) noexcept { return {st.st_atimespec.tv_sec, st.st_atimespec.tv_nsec}; }
 
 int reserve_space(int descriptor, std::uint64_t size) noexcept {
   fstore_t wanted = {};

@@ -14,6 +14,7 @@ void keep_out_of_core_dumps(void* address, std::size_t size) noexcept { (void)::
 
 FileTime modified_time(const struct stat& st) noexcept { return {st.st_mtim.tv_sec, st.st_mtim.tv_nsec}; }
 FileTime changed_time(const struct stat& st) noexcept { return {st.st_ctim.tv_sec, st.st_ctim.tv_nsec}; }
+FileTime accessed_time(const struct stat& st) noexcept { return {st.st_atim.tv_sec, st.st_atim.tv_nsec}; }
 
 // Not posix_fallocate: glibc emulates it by writing where the filesystem cannot, which changes the size.
 int reserve_space(int descriptor, std::uint64_t size) noexcept {

@@ -221,6 +221,19 @@ Bytes with_content_size(Bytes frame, std::uint64_t content_size) {
   return frame;
 }
 
+TEST(Codec, AFrameIsAskedForItsSizeOnlyIfItStatesOne) {
+  const Bytes good = frame_of(compressible(600'000, 10));
+  ASSERT_EQ(frame_content_size(good).value(), 600'000U);
+
+  EXPECT_TRUE(fails_with(frame_content_size(ByteView(good).first(13)), ErrorCode::kCodec, "F41"));
+  Bytes another = good;
+  another[0] ^= std::byte{1};
+  EXPECT_TRUE(fails_with(frame_content_size(another), ErrorCode::kCodec, "F41"));
+  Bytes unstated = good;
+  unstated[4] &= ~std::byte{0x08};
+  EXPECT_TRUE(fails_with(frame_content_size(unstated), ErrorCode::kCodec, "F41"));
+}
+
 TEST(Codec, AFrameThatLiesAboutItsSizeIsRefused) {
   const Bytes bytes = compressible(600'000, 10);
   const Bytes good = frame_of(bytes);

@@ -383,6 +383,12 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
   EXPECT_EQ(bytes.value(), payload);
   EXPECT_EQ(info.hash, opened.record("description").hash);
   EXPECT_TRUE(verified(opened).findings.empty());
+
+  Opened damaged(hostile.bytes());
+  const RecordInfo& there = damaged.record("description");
+  damaged.file.bytes()[static_cast<std::size_t>(there.file_offset)] ^= std::byte{1};
+  EXPECT_TRUE(
+      fails_with(read_metadata_record(damaged.file, damaged.toc.toc, there), ErrorCode::kChecksumMismatch, "F26"));
 }
 
 TEST(RecordStream, AnEmptyRecordHasTheHashOfNothing) {

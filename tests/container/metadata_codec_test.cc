@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "container/open.h"
 #include "support/memory_file.h"
 #include "support/result_matchers.h"
@@ -40,6 +42,19 @@ TEST(Description, DamagedBytesInAFileAreRefusedBeforeTheyAreParsed) {
 
   EXPECT_TRUE(
       fails_with(read_metadata_record(file, opened.value().toc, *description), ErrorCode::kChecksumMismatch, "F37"));
+}
+
+TEST(Description, AReadThatFailsIsNotTakenForDamage) {
+  support::MemoryFile file(support::packed_bytes(support::cpu_records()));
+  const auto opened = read_toc(file, file.size());
+  ASSERT_TRUE(opened.ok()) << to_text(opened.error());
+  const auto& records = opened.value().toc.records;
+  const auto description = std::find_if(
+      records.begin(), records.end(), [](const RecordInfo& record) { return record.type == RecordType::kDescription; });
+  ASSERT_NE(description, records.end());
+  file.fail(support::FileCall::kRead, file.calls(support::FileCall::kRead), true);
+
+  EXPECT_TRUE(fails_with(read_metadata_record(file, opened.value().toc, *description), ErrorCode::kIo));
 }
 
 }  // namespace

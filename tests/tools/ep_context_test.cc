@@ -154,6 +154,13 @@ TEST_F(EpContext, WordsBehindTheModelNameItsBinary) {
   EXPECT_NE(misspelt.error().message.find("did you mean name="), std::string::npos) << misspelt.error().message;
 }
 
+TEST_F(EpContext, WordsWithoutAModelAreRefused) {
+  const auto found = records_from_ep_context(",name=first", "chat");
+  ASSERT_TRUE(fails_with(found, ErrorCode::kInvalidArgument));
+  EXPECT_NE(found.error().message.find("--ep-context ,name=first: no file"), std::string::npos)
+      << found.error().message;
+}
+
 TEST_F(EpContext, WordsBehindTheModelNameTheEntriesOfItsDlc) {
   auto writer = support::two_socs();
   support::write_file(folder_.file("m_qnn.bin"), writer.write());

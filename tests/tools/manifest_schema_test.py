@@ -72,7 +72,7 @@ def changed(pointer: str, value) -> dict:
 GOOD = [
     ("/records/10/ranges", "ranges.json"), ("/records/10/ranges/0/offset", 18446744073709551615),
     ("/records/10/ranges", GONE), ("/records/10/type", "weight_blob"), ("/records/4/ranges", "r.json"),
-    ("/records/9/tensors/model", ["m.onnx", "n.onnx"]), ("/sharing", GONE), ("/sharing", "off"), ("/sharing", "bytes"), ("/max_pieces", 1), ("/max_pieces", 65536),
+    ("/records/9/tensors/model", ["m.onnx", "n.onnx"]), ("/sharing", GONE), ("/max_pieces", 1), ("/max_pieces", 65536),
     ("/max_pieces", GONE), ("/granule", 4), ("/granule", 64), ("/granule", GONE),
     ("/group", GONE), ("/options", GONE), ("/options", {}), ("/name", "é/\t"), ("/records/2/name", "p 2\u00e9"),
     ("/records/0/codec", "none"), ("/records/1/codec", "none"), ("/records/6/codec", "none"), ("/records/4/codec", GONE),
@@ -199,15 +199,25 @@ def test_the_schema_is_a_schema():
 
 def test_both_accept_every_good_manifest(verdicts):
     manifests = [WHOLE, *(changed(pointer, value) for pointer, value in GOOD)]
-    manifests += [{"schema": "fatctx.manifest/1", "name": "n", "records": [{"type": "opaque", "name": "a", "file": "a"}]}]
+    small = {"schema": "fatctx.manifest/1", "name": "n", "records": [{"type": "opaque", "name": "a", "file": "a"}]}
+    others = [("small", None), ("small", "off"), ("small", "bytes"), ("small", "pages")]
+    manifests += [small if word is None else small | {"sharing": word} for _, word in others]
 
     said = verdicts([json.dumps(manifest) for manifest in manifests])
 
     assert len(manifests) >= 38
-    for (pointer, value), words, manifest in zip([("", None), *GOOD, ("small", None)], said, manifests):
+    for (pointer, value), words, manifest in zip([("", None), *GOOD, *others], said, manifests):
         errors = [error.message for error in VALIDATOR.iter_errors(manifest)]
         assert errors == [], (pointer, value)
         assert words is None, (pointer, value)
+
+
+@pytest.mark.parametrize("word", ["off", "bytes"])
+def test_pieces_are_about_sharing_by_pages_alone(word, verdicts):
+    manifest = changed("/sharing", word)
+    assert not VALIDATOR.is_valid(manifest)
+    [words] = verdicts([json.dumps(manifest)])
+    assert words.startswith("m.json: /max_pieces: ")
 
 
 @pytest.mark.parametrize("pointer,value", BAD, ids=lambda part: str(part)[:40])
