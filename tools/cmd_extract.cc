@@ -12,12 +12,14 @@
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
+#include "tools/trust_flags.h"
 
 namespace fatctx::tools {
 
 namespace {
 
 struct ExtractOptions {
+  TrustFlags trust;
   std::string path;
   std::string record;
   std::string output;
@@ -34,7 +36,8 @@ Status write_to_stdout(const Container& container, std::uint32_t id, const Progr
 }
 
 Result<ExitCode> run_extract(const ExtractOptions& options) {
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust));
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
   {
     ProgressLine line("extract");
@@ -69,6 +72,7 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   command->add_option("RECORD", options->record, "A record's name, or # and its id")->required();
   command->add_option("-o,--output", options->output, "Where to; - is stdout")->required()->type_name("OUT");
   command->add_flag("--force", options->force, "Replace OUT if it is there");
+  add_trust_flags(*command, options->trust);
   const auto recording = add_recording(*command);
   command->callback(
       [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_extract(*options); })); });

@@ -12,21 +12,24 @@
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
+#include "tools/trust_flags.h"
 
 namespace fatctx::tools {
 
 namespace {
 
 struct VerifyOptions {
+  TrustFlags trust;
   std::string path;
   std::string record;
   bool json = false;
 };
 
 Result<VerifyReport> check(const VerifyOptions& options) {
+  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust));
   ProgressLine line("verify");
-  if (options.record.empty()) return verify_file(options.path, line.callback());
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  if (options.record.empty()) return verify_file(options.path, line.callback(), open);
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
   return container.verify_record(record.id, line.callback());
 }
@@ -44,6 +47,8 @@ std::string report_json(const VerifyOptions& options, const VerifyReport& report
   if (!options.record.empty()) json["record"] = options.record;
   json["whole"] = report.findings.empty();
   json["checked_bytes"] = report.checked_bytes;
+  json["key_id"] = report.key_id.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(report.key_id);
+  json["signature_verified"] = report.signature_verified;
   json["findings"] = nlohmann::ordered_json::array();
   for (const VerifyFinding& finding : report.findings) json["findings"].push_back(finding_json(finding.error));
   return json_text(json);
@@ -55,7 +60,8 @@ std::string report_text(const VerifyOptions& options, const VerifyReport& report
   const std::string subject =
       options.record.empty() ? options.path : fmt::format("{}: record {}", options.path, options.record);
   const std::string verdict = report.findings.empty() ? "whole" : count_text(report.findings.size(), "finding");
-  return out + fmt::format("{}: {}, {} checked\n", escaped(subject), verdict, size_text(report.checked_bytes));
+  const std::string signer = report.key_id.empty() ? "" : ", " + signature_text(report.key_id, report.signature_verified);
+  return out + fmt::format("{}: {}, {} checked{}\n", escaped(subject), verdict, size_text(report.checked_bytes), signer);
 }
 
 Result<ExitCode> run_verify(const VerifyOptions& options) {
@@ -76,6 +82,7 @@ void add_verify(CLI::App& app, Outcome& outcome) {
                 .more = "docs/cli.md; the rules a finding names are in docs/format.md"});
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("--record", options->record, "Check this record only; a name, or # and an id")->type_name("NAME");
+  add_trust_flags(*command, options->trust);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.verify/1)");
   const auto recording = add_recording(*command);
   command->callback(

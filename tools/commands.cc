@@ -9,7 +9,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"info", add_info},     {"select", add_select},   {"device", add_device},
       {"verify", add_verify}, {"extract", add_extract}, {"materialize", add_materialize},
       {"cache", add_cache},   {"bench", add_bench},     {"dlc", add_dlc},
-      {"export", add_export},
+      {"export", add_export}, {"sign", add_sign},       {"keygen", add_keygen},
   };
   return hooks;
 }

@@ -8,6 +8,7 @@
 #include "fatctx/info.h"
 #include "fatctx/layout.h"
 #include "tools/print.h"
+#include "tools/trust_flags.h"
 
 namespace fatctx::tools {
 
@@ -130,8 +131,9 @@ std::string header_text(const Container& container, const ContainerDescription& 
   block.add("format", fmt::format("fatctx {}, written by {}", format_version(),
                                   description.writer.empty() ? "an unnamed writer" : description.writer));
   block.add("uuid", report.uuid);
-  block.add("generation", fmt::format("{} (slot pair {}){}{}", report.generation, report.slot,
-                                      report.sealed ? ", sealed" : ", unsealed", report.signed_file ? ", signed" : ""));
+  block.add("generation", fmt::format("{} (slot pair {}){}", report.generation, report.slot,
+                                      report.sealed ? ", sealed" : ", unsealed"));
+  if (report.signed_file) block.add("signature", signature_text(report.key_id, report.signature_verified));
   block.add("size", size_text(report.file_size));
   block.add("records", fmt::format("{}", container.records().size()));
   add_sharing(block, container.records());

@@ -17,6 +17,7 @@
 #include "fatctx/memory.h"
 #include "fatctx/record.h"
 #include "fatctx/select.h"
+#include "fatctx/keys.h"
 
 namespace fatctx {
 
@@ -53,6 +54,13 @@ struct OpenOptions {
   // An earlier state of a container that was appended to, as long as its bytes are there; 0: the newest. not_found if it
   // is not in the file.
   std::uint64_t generation = 0;
+  // Not empty: the generation that is opened must be signed by the owner of one of these keys, and payload is compared
+  // with the SHA-256 that was signed, where it is otherwise compared with XXH3. An append makes a generation that is
+  // not signed; the signed one before it opens by its number, and only that one, as its signature is still there. Opens
+  // with keys do not meet those without: each kind has a mapping of its own.
+  std::vector<PublicKey> trusted_keys = {};
+  // Below it: rollback. Keeps an older file, whatever signature it has, from taking the place of a newer one.
+  std::uint64_t minimum_generation = 0;
 };
 
 // The part of a larger file that is a container: an asset of an application package.
@@ -89,7 +97,9 @@ struct OpenReport {
   std::vector<std::string> degraded;  // "prologue copy 0", "slot A1", "toc copy 0", "header padding"; empty: whole
   std::uint64_t tail_bytes = 0;       // bytes behind the committed end (an append that did not finish); never read
   bool sealed = false;
-  bool signed_file = false;
+  bool signed_file = false;         // there is a signature
+  std::string key_id;               // SHA-256 of the public key that it names, hexadecimal; empty without one
+  bool signature_verified = false;  // it was checked, with one of OpenOptions::trusted_keys
   std::string filesystem;  // "ext4", "overlayfs", "nfs", ...
   bool remote_filesystem = false;
   std::uint64_t file_size = 0;
@@ -210,6 +220,8 @@ struct VerifyFinding {
 struct VerifyReport {
   std::uint64_t checked_bytes = 0;
   std::vector<VerifyFinding> findings;  // empty: the file is whole
+  std::string key_id = {};              // as OpenReport::key_id
+  bool signature_verified = false;      // as OpenReport::signature_verified
 };
 
 // Ownership:  copyable; copies share one mapping, which lives until the last copy, view or session is gone.
@@ -222,6 +234,7 @@ class Container {
   //
   // Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
   //         checksum_mismatch, limit_exceeded, bad_reference, changed (the file was cut while being opened),
+  //         signature_missing and signature_bad (only with trusted_keys), rollback (only with minimum_generation),
   //         remote_filesystem (only with require_local), copy_not_allowed (only with FileMapping::kRequire),
   //         no_resource, out_of_memory.
   [[nodiscard]] static Result<Container> open(const std::string& path, const OpenOptions& options = {});
@@ -349,7 +362,9 @@ class Container {
 };
 
 // Opens `path` without the registry and checks everything, also when a structural rule already fails: the rule is
-// then the finding. For `fatctx verify`. Errors: not_found, io, not_regular_file.
-[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const Progress& progress = {});
+// then the finding, and so it is with trusted_keys and minimum_generation, the only `options` that count. For
+// `fatctx verify`. Errors: not_found, io, not_regular_file.
+[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const Progress& progress = {},
+                                               const OpenOptions& options = {});
 
 }  // namespace fatctx

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "container/hash.h"
-
 namespace fatctx::container {
 namespace {
 
@@ -39,11 +37,11 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
     FATCTX_TRY(file_.read_at(of.offset + start + in_leaf.offset, small_));
     return ByteView(small_);
   }
-  FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes_.of(segment));
+  FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment));
   held.segment = kNoSegment;  // until it is checked
   held.bytes.resize(static_cast<std::size_t>(std::min(kLeafSize, of.size - start)));
   FATCTX_TRY(file_.read_at(of.offset + start, held.bytes));
-  if (hash128(held.bytes) != (*leaves)[static_cast<std::size_t>(leaf)]) {
+  if (!leaves->match(leaf, held.bytes)) {
     return damaged_bytes(of.offset + start, held.bytes.size());
   }
   good[static_cast<std::size_t>(leaf)] = true;

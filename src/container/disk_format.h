@@ -13,8 +13,9 @@
 namespace fatctx::container {
 
 using DiskHash = std::array<std::byte, 16>;    // XXH3-128, canonical (big-endian) byte order
-using DiskSha256 = std::array<std::byte, 32>;  // zero until the file is signed
+using DiskSha256 = std::array<std::byte, 32>;  // zero: there is none
 using DiskUuid = std::array<std::byte, 16>;
+using DiskSignature = std::array<std::byte, 64>;  // Ed25519
 
 inline constexpr std::array<std::byte, 8> kMagic = {std::byte{0x89}, std::byte{'C'},  std::byte{'T'},  std::byte{'X'},
                                                     std::byte{0x0d}, std::byte{0x0a}, std::byte{0x1a}, std::byte{0x0a}};
@@ -91,15 +92,30 @@ struct Slot {  // format.md 3.2; one page
   DiskHash toc_hash;
   DiskSha256 toc_sha256;
   DiskHash previous_toc_hash;
-  DiskSha256 previous_toc_sha256;
-  std::array<std::byte, 32> key_id;
-  std::array<std::byte, 64> signature;
+  DiskSha256 previous_toc_sha256;  // of the signed generation that this one was made from
+  DiskSha256 key_id;               // SHA-256 of the public key
+  DiskSignature signature;         // of a SignedMessage
   std::array<std::byte, 3824> reserved1;
   DiskHash page_hash;  // XXH3-128 of the page before this field; seed = XXH3-64(uuid, slot_index)
 };
 static_assert(sizeof(Slot) == kPageSize && alignof(Slot) == 1);
 static_assert(offsetof(Slot, reserved1) <= 512, "live fields stay within the first sector");
 static_assert(offsetof(Slot, page_hash) == kPageSize - sizeof(DiskHash));
+
+inline constexpr std::array<char, 14> kSignedMessageMagic = {'F', 'A', 'T', 'C', 'T', 'X', '-',
+                                                             'S', 'I', 'G', '-', 'v', '1', '\0'};
+
+struct SignedMessage {  // format.md 3.4; in no file: made from slot and TOC
+  std::array<char, 14> magic;
+  DiskUuid uuid;
+  le64 generation;
+  le64 committed_end;
+  le64 toc_size;
+  le32 hash_algorithm;  // always kHashSha256
+  DiskSha256 toc_sha256;
+  DiskSha256 previous_toc_sha256;
+};
+static_assert(sizeof(SignedMessage) == 122 && alignof(SignedMessage) == 1);
 
 struct TocHeader {  // format.md 4.1
   std::array<std::byte, 4> magic;
@@ -134,14 +150,14 @@ struct SegmentEntry {  // format.md 5.1; ascending by offset
   le16 kind;
   le16 reserved0;
   std::uint8_t alignment_log2;
-  std::uint8_t hash_algorithm;  // 1 = XXH3-128
+  std::uint8_t hash_algorithm;  // of leaves: 1 = XXH3-128, 2 = SHA-256 (LEAVES only)
   std::uint8_t leaf_log2;
   std::uint8_t reserved1;
   le64 offset;
   le64 size;
   le64 generation;          // that wrote it
   le32 leaves_segment;      // index in this table; kNoSegment for LEAVES and DEAD
-  le32 sha_leaves_segment;  // kNoSegment until signed
+  le32 sha_leaves_segment;  // the same of its SHA-256 leaves; kNoSegment if it has none
   le64 first_leaf;          // index of the first leaf in its LEAVES segment
   le64 sha_first_leaf;
   DiskHash leaves_hash;  // of its leaf range; of a LEAVES segment: of its own bytes; DEAD: zero
@@ -151,6 +167,7 @@ struct SegmentEntry {  // format.md 5.1; ascending by offset
 static_assert(sizeof(SegmentEntry) == 128 && alignof(SegmentEntry) == 1);
 
 inline constexpr std::uint8_t kHashXxh3 = 1;
+inline constexpr std::uint8_t kHashSha256 = 2;
 inline constexpr std::uint8_t kCodecNone = 0;
 inline constexpr std::uint8_t kCodecLz4Frame = 1;
 

@@ -107,9 +107,7 @@ Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
                      fmt::format("slot {} says it is slot {}", index, slot.slot_index));
   }
   if (slot.uuid != uuid) return complaint(ErrorCode::kMalformed, "F7", offset, "the slot belongs to another container");
-  if ((slot.flags & ~(kSlotSealed | kSlotVoid)) != 0 || !all_zero(slot.reserved0) || !all_zero(slot.reserved1) ||
-      !all_zero(slot.toc_sha256) || !all_zero(slot.previous_toc_sha256) || !all_zero(slot.key_id) ||
-      !all_zero(slot.signature)) {
+  if ((slot.flags & ~(kSlotSealed | kSlotVoid)) != 0 || !all_zero(slot.reserved0) || !all_zero(slot.reserved1)) {
     return complaint(ErrorCode::kMalformed, "F20", offset,
                      fmt::format("reserved bits or bytes of slot {} are not zero", index));
   }
@@ -123,6 +121,11 @@ Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
   } else if (slot.generation == 0) {
     return complaint(ErrorCode::kMalformed, "F8", offset, fmt::format("slot {} is live with generation 0", index));
   }
+  const bool digest = !all_zero(slot.toc_sha256);
+  if (digest == all_zero(slot.key_id) || digest == all_zero(slot.signature) ||
+      (!digest && !all_zero(slot.previous_toc_sha256))) {
+    return complaint(ErrorCode::kMalformed, "F43", offset, fmt::format("slot {} is signed in part", index));
+  }
   return Done{};
 }
 
@@ -134,7 +137,17 @@ struct SlotFacts {
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
   Hash128 toc_hash;
+  std::optional<SlotSignature> signature;
 };
+
+SlotFacts facts_of(const Slot& slot) {
+  SlotFacts facts{slot.flags,    slot.generation, slot.committed_end, {slot.toc_offset[0], slot.toc_offset[1]},
+                  slot.toc_size, {slot.toc_hash}, {}};
+  if (!all_zero(slot.toc_sha256)) {
+    facts.signature = SlotSignature{slot.toc_sha256, slot.previous_toc_sha256, slot.key_id, slot.signature};
+  }
+  return facts;
+}
 
 // Equal but for what says which of the two it is.
 bool mirrors_agree(ByteView a, ByteView b) {
@@ -170,8 +183,7 @@ Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, c
     const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
     const auto slot = page_at<Slot>(header, offset);
     FATCTX_TRY(check_slot(slot, index, uuid));
-    const SlotFacts found{slot.flags,    slot.generation, slot.committed_end, {slot.toc_offset[0], slot.toc_offset[1]},
-                          slot.toc_size, {slot.toc_hash}};
+    const SlotFacts found = facts_of(slot);
     if (good && !mirrors_agree(good_page, page)) {
       if (overtakes(*good, found)) {
         degraded |= kDegradedSlotA0 << index;
@@ -258,6 +270,37 @@ bool padding_is_zero(ByteView header) {
   });
 }
 
+// Everything but what the slots say of a generation.
+struct HeaderPages {
+  Header facts;
+  std::array<std::optional<SlotFacts>, 2> pairs;
+};
+
+Result<HeaderPages> read_pages(ByteView header, std::uint64_t file_size) {
+  FATCTX_TRY(check_long_enough(header, file_size));
+  HeaderPages pages;
+  Header& facts = pages.facts;
+  FATCTX_TRY(read_prologue(header, facts));
+  FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1]));
+  if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
+  return pages;
+}
+
+Result<Header> with_generation(Header facts, const SlotFacts& slot, std::uint64_t file_size) {
+  facts.generation = slot.generation;
+  facts.committed_end = slot.committed_end;
+  facts.toc_offset = slot.toc_offset;
+  facts.toc_size = slot.toc_size;
+  facts.toc_hash = slot.toc_hash;
+  facts.signature = slot.signature;
+  facts.sealed = (slot.flags & kSlotSealed) != 0;
+  FATCTX_TRY(check_bounds(facts, file_size, kSlotOffsets[facts.pair]));
+  facts.tail_bytes = file_size - facts.committed_end;
+  return facts;
+}
+
 }  // namespace
 
 std::vector<std::string> degraded_texts(std::uint32_t degraded) {
@@ -272,23 +315,18 @@ std::vector<std::string> degraded_texts(std::uint32_t degraded) {
 }
 
 Result<Header> parse_header(ByteView header, std::uint64_t file_size) {
-  FATCTX_TRY(check_long_enough(header, file_size));
-  Header facts;
-  FATCTX_TRY(read_prologue(header, facts));
-  FATCTX_ASSIGN(const std::optional<SlotFacts> a, read_pair(header, 0, facts.uuid, facts.degraded));
-  FATCTX_ASSIGN(const std::optional<SlotFacts> b, read_pair(header, 1, facts.uuid, facts.degraded));
-  FATCTX_ASSIGN(facts.pair, newest_pair(a, b));
-  const SlotFacts& slot = facts.pair == 0 ? *a : *b;
-  facts.generation = slot.generation;
-  facts.committed_end = slot.committed_end;
-  facts.toc_offset = slot.toc_offset;
-  facts.toc_size = slot.toc_size;
-  facts.toc_hash = slot.toc_hash;
-  facts.sealed = (slot.flags & kSlotSealed) != 0;
-  FATCTX_TRY(check_bounds(facts, file_size, kSlotOffsets[facts.pair]));
-  facts.tail_bytes = file_size - facts.committed_end;
-  if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
-  return facts;
+  FATCTX_ASSIGN(HeaderPages pages, read_pages(header, file_size));
+  return with_generation(pages.facts, *pages.pairs[pages.facts.pair], file_size);
+}
+
+Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size) {
+  FATCTX_ASSIGN(HeaderPages pages, read_pages(header, file_size));
+  pages.facts.pair = static_cast<std::uint8_t>(1 - pages.facts.pair);
+  const std::optional<SlotFacts>& slot = pages.pairs[pages.facts.pair];
+  if (!live(slot)) return std::optional<Header>();
+  FATCTX_ASSIGN(Header previous, with_generation(pages.facts, *slot, file_size));
+  previous.tail_bytes = 0;  // the later generation lies there
+  return std::optional<Header>(previous);
 }
 
 }  // namespace fatctx::container

@@ -49,6 +49,12 @@ HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const Genera
   slot.toc_size = facts.toc_size;
   slot.toc_hash = facts.toc_hash.bytes;
   slot.previous_toc_hash = facts.previous_toc_hash.bytes;
+  if (facts.signature) {
+    slot.toc_sha256 = facts.signature->toc_sha256;
+    slot.previous_toc_sha256 = facts.signature->previous_toc_sha256;
+    slot.key_id = facts.signature->key_id;
+    slot.signature = facts.signature->signature;
+  }
   return page_of(slot, slot_seed(uuid, slot_index));
 }
 
@@ -59,9 +65,10 @@ HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const Disk
   return page_of(slot, slot_seed(uuid, slot_index));
 }
 
-HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid) {
+HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation) {
   Slot slot = blank_slot(slot_index, uuid);
   slot.flags = kSlotVoid;
+  slot.generation = generation;
   return page_of(slot, slot_seed(uuid, slot_index));
 }
 
@@ -74,7 +81,7 @@ std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_lo
   for (const std::uint64_t offset : kPrologueOffsets) put(offset, prologue_page(uuid, extent_log2, granule_log2));
   constexpr std::uint8_t kSlotCount = kSlotOffsets.size();
   for (std::uint8_t index = 0; index < kSlotCount; ++index) {
-    put(kSlotOffsets[index], index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid));
+    put(kSlotOffsets[index], index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid, facts.generation - 1));
   }
   return header;
 }

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "container/disk_format.h"
+#include "container/parse.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/record.h"
 
@@ -20,6 +22,7 @@ struct GenerationFacts {
   std::uint64_t toc_size = 0;
   Hash128 toc_hash;
   Hash128 previous_toc_hash;  // zero: there is none
+  std::optional<SlotSignature> signature = {};
   bool sealed = false;
 };
 
@@ -29,9 +32,9 @@ using HeaderPage = std::array<std::byte, kPageSize>;
 [[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
 // The other mirror of a good slot.
 [[nodiscard]] HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid);
-[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid);
+[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation);
 
-// The 64 KiB header of a file in its first generation: both prologues, pair A live, pair B VOID.
+// The 64 KiB header of a file with one generation: both prologues, pair A live, pair B VOID.
 [[nodiscard]] std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2,
                                                   std::uint8_t granule_log2, const GenerationFacts& facts);
 

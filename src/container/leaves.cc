@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "container/crypto.h"
 #include "container/hash.h"
+#include "container/stored_rows.h"
 
 namespace fatctx::container {
 namespace {
@@ -17,18 +19,44 @@ LeafRange leaves_touched(ByteRange range) noexcept {
   return {range.offset >> kLeafLog2, ((range.offset + range.size - 1) >> kLeafLog2) + 1};
 }
 
-Result<std::vector<Hash128>> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment) {
-  std::vector<Hash128> leaves(static_cast<std::size_t>(segment.leaf_count()));
-  const std::uint64_t offset = toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
-  FATCTX_TRY(file.read_at(offset, std::as_writable_bytes(std::span(leaves))));
-  if (hash128(std::as_bytes(std::span(leaves))) != segment.leaves_hash) {
-    return Error{ErrorCode::kChecksumMismatch, "the leaf hashes are damaged", {.file_offset = offset, .rule = "F26"}};
+namespace {
+
+Error damaged_leaves(std::uint64_t offset) {
+  return Error{ErrorCode::kChecksumMismatch, "the leaf hashes are damaged", {.file_offset = offset, .rule = "F26"}};
+}
+
+}  // namespace
+
+bool Leaves::match(std::uint64_t leaf, ByteView bytes) const noexcept {
+  const auto index = static_cast<std::size_t>(leaf);
+  return (xxh3.empty() || hash128(bytes) == xxh3[index]) &&
+         (this->sha256.empty() || container::sha256(bytes) == this->sha256[index]);
+}
+
+Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment, LeafHash which) {
+  Leaves leaves;
+  const auto count = static_cast<std::size_t>(segment.leaf_count());
+  if (which != LeafHash::kSha256) {
+    leaves.xxh3.resize(count);
+    const std::uint64_t offset = toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
+    const auto bytes = std::as_writable_bytes(std::span(leaves.xxh3));
+    FATCTX_TRY(file.read_at(offset, bytes));
+    if (hash128(bytes) != segment.leaves_hash) return damaged_leaves(offset);
+  }
+  if (which != LeafHash::kXxh3) {
+    leaves.sha256.resize(count);
+    const SegmentEntry row = StoredRows(toc).segment(static_cast<std::uint64_t>(&segment - toc.segments.data()));
+    const std::uint64_t offset =
+        toc.segments[row.sha_leaves_segment].offset + row.sha_first_leaf * sizeof(DiskSha256);
+    const auto bytes = std::as_writable_bytes(std::span(leaves.sha256));
+    FATCTX_TRY(file.read_at(offset, bytes));
+    if (sha256(bytes) != row.leaves_sha256) return damaged_leaves(offset);
   }
   return leaves;
 }
 
-Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const std::vector<Hash128>& leaves,
-                   LeafRange range, const LeafVisitor& visit) {
+Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves, LeafRange range,
+                   const LeafVisitor& visit) {
   const std::uint64_t most = (range.end - range.first) << kLeafLog2;
   const auto unit = static_cast<std::size_t>(std::min({kLeavesPerRead * kLeafSize, segment.size, most}));
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(unit);
@@ -39,7 +67,7 @@ Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const st
     FATCTX_TRY(file.read_at(segment.offset + start, piece));
     for (ByteView rest = piece; !rest.empty(); ++leaf) {
       const ByteView bytes = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
-      FATCTX_TRY(visit(leaf, bytes, hash128(bytes) == leaves[static_cast<std::size_t>(leaf)]));
+      FATCTX_TRY(visit(leaf, bytes, leaves.match(leaf, bytes)));
       rest = rest.subspan(bytes.size());
     }
   }
@@ -73,10 +101,10 @@ std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record
   return leaves;
 }
 
-Result<const std::vector<Hash128>*> LeafHashes::of(std::uint32_t segment) {
+Result<const Leaves*> LeafHashes::of(std::uint32_t segment) {
   const auto known = known_.find(segment);
   if (known != known_.end()) return &known->second;
-  FATCTX_ASSIGN(std::vector<Hash128> leaves, read_leaves(file_, toc_, toc_.segments[segment]));
+  FATCTX_ASSIGN(Leaves leaves, read_leaves(file_, toc_, toc_.segments[segment], leaf_hash_of(toc_)));
   return &known_.emplace(segment, std::move(leaves)).first->second;
 }
 

@@ -11,10 +11,27 @@
 
 namespace fatctx::container {
 
-// The leaf hashes of one segment, read from its LEAVES segment and checked against the segment's entry.
+// Which hashes of leaves count.
+enum class LeafHash { kXxh3, kSha256, kBoth };
+
+// Those that tell whether bytes may be handed out: SHA-256 where the table is authenticated, else XXH3.
+[[nodiscard]] inline LeafHash leaf_hash_of(const Toc& toc) noexcept {
+  return toc.authenticated ? LeafHash::kSha256 : LeafHash::kXxh3;
+}
+
+// The leaf hashes of one segment; of one algorithm, or of both.
+struct Leaves {
+  std::vector<Hash128> xxh3;
+  std::vector<DiskSha256> sha256;
+
+  [[nodiscard]] bool match(std::uint64_t leaf, ByteView bytes) const noexcept;
+};
+
+// Read from its LEAVES segments and checked against the segment's entry. Requires: `segment` is of `toc` and has leaves
+// of the algorithms asked for; of SHA-256, all of a signed table have.
 // Errors: checksum_mismatch (F26), truncated, io.
-[[nodiscard]] Result<std::vector<Hash128>> read_leaves(const mapping::OsFile& file, const Toc& toc,
-                                                       const Segment& segment);
+[[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
+                                         LeafHash which);
 
 struct LeafRange {  // half open, counted from the first leaf of the segment
   std::uint64_t first = 0;
@@ -26,7 +43,7 @@ using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, boo
 
 // Reads `range` of `segment` in pieces of at most 1 MiB and calls `visit` for each leaf in order.
 [[nodiscard]] Status walk_leaves(const mapping::OsFile& file, const Segment& segment,
-                                 const std::vector<Hash128>& leaves, LeafRange range, const LeafVisitor& visit);
+                                 const Leaves& leaves, LeafRange range, const LeafVisitor& visit);
 
 [[nodiscard]] LeafRange leaves_touched(ByteRange range_in_segment) noexcept;
 
@@ -41,17 +58,18 @@ void sort_and_join(std::vector<SegmentLeaves>& leaves);
 // The leaves under all slices of a record, sorted and joined.
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record);
 
-// The leaf hashes of the segments that one record lies in, each read once. Takes 1/4096 of the size of these segments.
+// The leaf hashes of the segments that one record lies in, each read once. Takes 1/4096 of the size of these segments,
+// 1/2048 if they are SHA-256.
 class LeafHashes {
  public:
   LeafHashes(const mapping::OsFile& file, const Toc& toc) : file_(file), toc_(toc) {}
   // Lifetime: this object's. Errors: those of read_leaves.
-  [[nodiscard]] Result<const std::vector<Hash128>*> of(std::uint32_t segment);
+  [[nodiscard]] Result<const Leaves*> of(std::uint32_t segment);
 
  private:
   const mapping::OsFile& file_;
   const Toc& toc_;
-  std::map<std::uint32_t, std::vector<Hash128>> known_;
+  std::map<std::uint32_t, Leaves> known_;
 };
 
 }  // namespace fatctx::container

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "container/hash.h"
 #include "container/pieces.h"
+#include "container/record_hasher.h"
 #include "container/record_stream.h"
 #include "container/tensor_table_format.h"
 
@@ -18,25 +19,43 @@ Error in_record(Error error, const RecordInfo& record) {
   return error;
 }
 
-Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size) {
+namespace {
+
+class HeaderBytes {
+ public:
+  Status read(const mapping::OsFile& file, std::uint64_t file_size) {
+    size_ = static_cast<std::size_t>(std::min(kHeaderSize, file_size));
+    return file.read_at(0, {buffer_.get(), size_});
+  }
+  [[nodiscard]] ByteView view() const noexcept { return {buffer_.get(), size_}; }
+
+ private:
   // Not a vector: its zeroing would cost as much as the read.
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kHeaderSize);
-  const std::span<std::byte> header(buffer.get(), static_cast<std::size_t>(std::min(kHeaderSize, file_size)));
-  FATCTX_TRY(file.read_at(0, header));
-  return parse_header(header, file_size);
+  std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kHeaderSize);
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size) {
+  HeaderBytes header;
+  FATCTX_TRY(header.read(file, file_size));
+  return parse_header(header.view(), file_size);
 }
 
 namespace {
 
 // The table that `header` names.
-Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header) {
+Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header, const Trust& trust) {
   OpenedToc opened;
   opened.header = header;
   for (int copy = 0; copy < 2; ++copy) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(opened.header.toc_size));
     auto read = file.read_at(opened.header.toc_offset[static_cast<std::size_t>(copy)], bytes);
     if (read.ok() && toc_hash_matches(bytes, opened.header)) {
+      FATCTX_TRY(check_trust(opened.header, bytes, trust));
       FATCTX_ASSIGN(opened.toc, parse_toc(std::move(bytes), opened.header, copy));
+      opened.toc.authenticated = trust.wants_signature();
       return opened;
     }
     if (!read.ok() && copy == 1) return std::move(read).error();
@@ -49,14 +68,21 @@ Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& head
 
 }  // namespace
 
-Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size) {
+Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust) {
   FATCTX_ASSIGN(const Header header, read_header(file, file_size));
-  return read_named_toc(file, header);
+  return read_named_toc(file, header, trust);
 }
 
-Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation) {
-  FATCTX_ASSIGN(OpenedToc newest, read_toc(file, file_size));
-  if (generation == 0 || generation == newest.header.generation) return newest;
+Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,
+                                  const Trust& trust) {
+  if (generation == 0) return read_toc(file, file_size, trust);
+  HeaderBytes bytes;
+  FATCTX_TRY(bytes.read(file, file_size));
+  FATCTX_ASSIGN(const Header newest_header, parse_header(bytes.view(), file_size));
+  if (generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
+  FATCTX_ASSIGN(const std::optional<Header> previous, parse_previous_header(bytes.view(), file_size));
+  if (previous && previous->generation == generation) return read_named_toc(file, *previous, trust);
+  FATCTX_ASSIGN(const OpenedToc newest, read_named_toc(file, newest_header, {}));
   const std::vector<Generation>& there = newest.toc.generations;
   const auto found =
       std::find_if(there.begin(), there.end(), [&](const Generation& one) { return one.number == generation; });
@@ -74,9 +100,10 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   header.toc_offset = {found->toc_offset, found->committed_end - found->toc_size};
   header.toc_size = found->toc_size;
   header.toc_hash = found->toc_hash;
+  header.signature.reset();
   header.tail_bytes = 0;  // later generations lie there
   header.degraded &= ~static_cast<std::uint32_t>(kDegradedToc0 | kDegradedToc1);
-  return read_named_toc(file, header);
+  return read_named_toc(file, header, trust);
 }
 
 Status check_supported(const RecordInfo& record, const RecordForm& form) {
@@ -115,7 +142,7 @@ Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file,
                                                                     static_cast<std::size_t>(piece.in_file.size)));
     if (!read.ok()) return in_record(std::move(read).error(), record);
   }
-  if (hash128(bytes) != record.hash) {
+  if (!matches_record(toc, record, bytes)) {
     return in_record(Error{ErrorCode::kChecksumMismatch,
                            "its bytes do not match their hash",
                            {.file_offset = record.file_offset, .rule = "F37"}},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "container/parse.h"
+#include "container/trust.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -12,12 +13,16 @@ struct OpenedToc {
 };
 
 // `file_size` is what the caller's stat said. Copy 1 of the TOC is read only if copy 0 is damaged.
-// Errors: those of parse_header and parse_toc; checksum_mismatch (F13: both copies are damaged), truncated, io.
-[[nodiscard]] Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size);
-// The same of an earlier generation, by way of the newest, which lists it; 0 is the newest. The header that comes back
-// says what that generation's slot said. Errors: also not_found (it never was, or its bytes are gone).
+// Nothing in the table is looked at before `trust` is satisfied; the table is authenticated if that asked for a
+// signature.
+// Errors: those of parse_header and parse_toc; checksum_mismatch (F13: both copies are damaged), those of check_trust,
+// truncated, io.
+[[nodiscard]] Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust = {});
+// The same of an earlier generation; 0 is the newest. The one before the newest has a slot of its own; older ones are
+// found by way of the newest, which lists them, and have lost their signature. The header that comes back says what
+// that generation's slot said. Errors: also not_found (it never was, or its bytes are gone).
 [[nodiscard]] Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size,
-                                                std::uint64_t generation);
+                                                std::uint64_t generation, const Trust& trust = {});
 [[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
 
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ enum Degraded : std::uint32_t {
 };
 [[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
 
+// What a signed slot says of that.
+struct SlotSignature {
+  DiskSha256 toc_sha256 = {};
+  DiskSha256 previous_toc_sha256 = {};
+  DiskSha256 key_id = {};
+  DiskSignature signature = {};
+};
+
 // What the 64 KiB header says, checked.
 struct Header {
   DiskUuid uuid = {};
@@ -38,6 +47,7 @@ struct Header {
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
   Hash128 toc_hash;
+  std::optional<SlotSignature> signature;  // nobody has checked it yet
   bool sealed = false;
   std::uint8_t pair = 0;  // 0: A, 1: B
   std::uint64_t tail_bytes = 0;
@@ -47,10 +57,13 @@ struct Header {
 // `header` holds the first min(file_size, 64 KiB) bytes of the file.
 // Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data, limit_exceeded.
 [[nodiscard]] Result<Header> parse_header(ByteView header, std::uint64_t file_size);
+// The same of the generation before, if the other pair of slots holds it whole. Requires: parse_header() succeeded.
+[[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size);
 
 struct Segment {
   SegmentKind kind = SegmentKind::kPayload;
   std::uint8_t alignment_log2 = 0;
+  std::uint8_t hash_algorithm = kHashXxh3;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint64_t generation = 0;
@@ -97,6 +110,9 @@ struct Toc {
   std::vector<Reference> references;
   std::vector<Generation> generations;    // ascending
   std::vector<std::uint32_t> weight_ids;  // of all records, one behind the other
+  // A key that the caller trusts has signed it: payload is compared with SHA-256, which is in the rows of a signed
+  // table, and not with XXH3, which anybody can make fit.
+  bool authenticated = false;
 
   // Null if there is no such record.
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;

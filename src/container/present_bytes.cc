@@ -121,10 +121,10 @@ class Finder {
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
       if (!used[i] || segment.kind != SegmentKind::kPayload || segment.size < kLeafSize) continue;
-      auto leaves = read_leaves(file_, toc_, segment);
+      auto leaves = read_leaves(file_, toc_, segment, LeafHash::kXxh3);
       if (!leaves.ok()) continue;  // damaged: nothing is found in it
-      leaves.value().resize(static_cast<std::size_t>(segment.size / kLeafSize));
-      add_store({i, true, std::move(leaves).value()});
+      leaves.value().xxh3.resize(static_cast<std::size_t>(segment.size / kLeafSize));
+      add_store({i, true, std::move(leaves.value().xxh3)});
     }
     return Done{};
   }

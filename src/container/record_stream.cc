@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "container/hash.h"
 #include "container/leaves.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/record_hasher.h"
 #include "container/recipe_record.h"
 
 namespace fatctx::container {
@@ -25,13 +25,13 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
 Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
   const RecordForm& form = toc.forms[toc.index_of(record)];
   FATCTX_TRY(check_readable(record, form));
-  Hasher hasher;
+  RecordHasher hasher(toc);
   const auto hashed = [&](ByteView bytes) -> Status {
     hasher.update(bytes);
     return sink(bytes);
   };
   const auto finish = [&]() -> Status {
-    if (hasher.digest() == record.hash) return Done{};
+    if (hasher.matches(record)) return Done{};
     return Error{ErrorCode::kChecksumMismatch,
                  "its bytes do not match its hash, although every leaf does",
                  {.file_offset = record.file_offset, .rule = "F37"}};
@@ -68,7 +68,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   for (std::uint32_t i = 0; i < record.slice_count; ++i) {
     const Slice& slice = toc.slices[form.first_slice + i];
     const Segment& segment = toc.segments[slice.segment];
-    FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes.of(slice.segment));
+    FATCTX_ASSIGN(const Leaves* leaves, hashes.of(slice.segment));
     FATCTX_TRY(walk_leaves(
         file, segment, *leaves, leaves_touched(slice.range),
         [&](std::uint64_t leaf, ByteView bytes, bool good) { return visit(segment, slice, leaf, bytes, good); }));

@@ -55,6 +55,9 @@ inline constexpr Rule kRules[] = {
     {"F40", "directory and tables follow each other without gap or overlap"},
     {"F41", "the bytes of a coded record are one lz4 frame that yields exactly its logical size"},
     {"F42", "the program of a recipe is well-formed, canonical and within its limits"},
+    {"F43", "a slot is signed as a whole or not at all"},
+    {"F44", "a signed table of contents has the SHA-256 of everything it lists"},
+    {"F45", "where trusted keys are given, one of them has signed the slot and its table of contents"},
 };
 
 }  // namespace fatctx::container

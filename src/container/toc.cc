@@ -187,6 +187,7 @@ class Parser {
       Segment& segment = toc_.segments.emplace_back();
       segment.kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
       segment.alignment_log2 = disk.alignment_log2;
+      segment.hash_algorithm = disk.hash_algorithm;
       segment.offset = disk.offset;
       segment.size = disk.size;
       segment.generation = disk.generation;
@@ -204,12 +205,13 @@ class Parser {
                        fmt::format("unknown kind {}", static_cast<std::uint16_t>(disk.kind)));
     }
     const auto kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
-    if (disk.hash_algorithm != kHashXxh3 || disk.leaf_log2 != kLeafLog2) {
+    const bool known = disk.hash_algorithm == kHashXxh3 ||
+                       (disk.hash_algorithm == kHashSha256 && kind == SegmentKind::kLeaves);
+    if (!known || disk.leaf_log2 != kLeafLog2) {
       return complaint(ErrorCode::kUnsupported, "F25", row,
                        fmt::format("hash algorithm {} with leaves of 2^{} bytes", disk.hash_algorithm, disk.leaf_log2));
     }
-    if (disk.reserved0 != 0 || disk.reserved1 != 0 || !all_zero(disk.reserved2) || !all_zero(disk.leaves_sha256) ||
-        disk.sha_leaves_segment != kNoSegment || disk.sha_first_leaf != 0) {
+    if (disk.reserved0 != 0 || disk.reserved1 != 0 || !all_zero(disk.reserved2)) {
       return malformed("F20", row, "reserved bytes are not zero");
     }
     if ((disk.alignment_log2 != kExtentLog2 && disk.alignment_log2 != kLargeExtentLog2) ||
@@ -232,8 +234,16 @@ class Parser {
       return malformed("F37", row, "its generation is not one of this container's");
     }
     const bool has_leaves = kind == SegmentKind::kPayload || kind == SegmentKind::kPacked;
-    if (!has_leaves && (disk.leaves_segment != kNoSegment || disk.first_leaf != 0)) {
+    if (!has_leaves && (disk.leaves_segment != kNoSegment || disk.first_leaf != 0 ||
+                        disk.sha_leaves_segment != kNoSegment || disk.sha_first_leaf != 0)) {
       return malformed("F26", row, "a segment without payload names leaves");
+    }
+    const bool has_sha = disk.sha_leaves_segment != kNoSegment;
+    if (has_sha == all_zero(disk.leaves_sha256) || (!has_sha && disk.sha_first_leaf != 0)) {
+      return malformed("F44", row, "half of what SHA-256 leaves need");
+    }
+    if (has_leaves && !has_sha && header_.signature) {
+      return malformed("F44", row, "without SHA-256 leaves in a signed table of contents");
     }
     if (kind == SegmentKind::kDead) {
       if (header_.sealed) return malformed("F36", row, "a DEAD segment in a sealed file");
@@ -283,33 +293,52 @@ class Parser {
     return Done{};
   }
 
+  // Where the leaves of a segment begin; `segment` is kNoSegment if it has none of that algorithm.
+  struct LeafPlace {
+    std::uint32_t segment;
+    std::uint64_t first;
+  };
+  [[nodiscard]] LeafPlace leaf_place(std::size_t index, std::uint8_t algorithm) const {
+    if (algorithm == kHashXxh3) return {toc_.segments[index].leaves_segment, toc_.segments[index].first_leaf};
+    Row row{};
+    const auto disk = entry<SegmentEntry>(Table::kSegments, index, row, "segment");
+    return {disk.sha_leaves_segment, disk.sha_first_leaf};
+  }
+
   Status check_leaves() const {
+    FATCTX_TRY(check_leaves_of(kHashXxh3, sizeof(DiskHash)));
+    return check_leaves_of(kHashSha256, sizeof(DiskSha256));
+  }
+
+  Status check_leaves_of(std::uint8_t algorithm, std::uint64_t leaf_bytes) const {
     const bool any_dead = std::any_of(toc_.segments.begin(), toc_.segments.end(),
                                       [](const Segment& s) { return s.kind == SegmentKind::kDead; });
     std::vector<std::uint64_t> used(toc_.segments.size(), 0);  // leaves handed out, by LEAVES segment
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
       if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) continue;
+      const LeafPlace place = leaf_place(i, algorithm);
+      if (algorithm == kHashSha256 && place.segment == kNoSegment) continue;
       const Row row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)};
-      if (segment.leaves_segment >= toc_.segments.size() ||
-          toc_.segments[segment.leaves_segment].kind != SegmentKind::kLeaves) {
+      if (place.segment >= toc_.segments.size() || toc_.segments[place.segment].kind != SegmentKind::kLeaves ||
+          toc_.segments[place.segment].hash_algorithm != algorithm) {
         return malformed("F26", row, "its leaves are not in a LEAVES segment");
       }
-      const std::uint64_t capacity = toc_.segments[segment.leaves_segment].size / sizeof(DiskHash);
-      std::uint64_t& next = used[segment.leaves_segment];
+      const std::uint64_t capacity = toc_.segments[place.segment].size / leaf_bytes;
+      std::uint64_t& next = used[place.segment];
       // Leaves of DEAD segments stay where they were, so that gaps are legal once there are any.
-      if (any_dead ? segment.first_leaf < next : segment.first_leaf != next) {
-        return malformed("F26", row, fmt::format("its leaves start at {} instead of {}", segment.first_leaf, next));
+      if (any_dead ? place.first < next : place.first != next) {
+        return malformed("F26", row, fmt::format("its leaves start at {} instead of {}", place.first, next));
       }
-      if (!within({segment.first_leaf, segment.leaf_count()}, capacity)) {
+      if (!within({place.first, segment.leaf_count()}, capacity)) {
         return malformed("F26", row, "its leaves leave the LEAVES segment");
       }
-      next = segment.first_leaf + segment.leaf_count();
+      next = place.first + segment.leaf_count();
     }
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
-      if (segment.kind != SegmentKind::kLeaves) continue;
-      if (segment.size % sizeof(DiskHash) != 0 || (!any_dead && used[i] != segment.size / sizeof(DiskHash))) {
+      if (segment.kind != SegmentKind::kLeaves || segment.hash_algorithm != algorithm) continue;
+      if (segment.size % leaf_bytes != 0 || (!any_dead && used[i] != segment.size / leaf_bytes)) {
         return malformed("F26", Row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)},
                          "a LEAVES segment of another size than its leaves");
       }
@@ -378,9 +407,11 @@ class Parser {
       const bool same = disk.record_id == toc_.records[index - 1].id;
       return malformed(same ? "F18" : "F15", row, same ? "record id used twice" : "records are not in ascending order");
     }
-    if ((disk.flags & ~kKnownRecordFlags) != 0 || !all_zero(disk.reserved0) || !all_zero(disk.reserved1) ||
-        !all_zero(disk.logical_sha256)) {
+    if ((disk.flags & ~kKnownRecordFlags) != 0 || !all_zero(disk.reserved0) || !all_zero(disk.reserved1)) {
       return malformed("F20", row, "reserved bits or bytes are not zero");
+    }
+    if (header_.signature && all_zero(disk.logical_sha256)) {
+      return malformed("F44", row, "without SHA-256 in a signed table of contents");
     }
     RecordInfo& info = toc_.records[index];  // with an error the whole table is thrown away
     RecordForm& form = toc_.forms[index];
@@ -613,7 +644,7 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<ReferenceEntry>(Table::kReferences, i, row, "reference");
-      if (!all_zero(disk.reserved) || !all_zero(disk.bound_sha256) || disk.role != 0) {
+      if (!all_zero(disk.reserved) || disk.role != 0) {
         return malformed("F20", row, "reserved bytes are not zero");
       }
       if (previous && !before(*previous, disk)) return malformed("F15", row, "references are not in ascending order");
@@ -636,6 +667,7 @@ class Parser {
         return complaint(ErrorCode::kBadReference, "F27", row,
                          fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
       }
+      FATCTX_TRY(check_bound_sha256(disk, *to, row));
       if (weights) add_weights(toc_.records[toc_.index_of(*from)], to->id);
       if (tensors) {
         if (described[toc_.index_of(*from)]++ != 0) {
@@ -654,6 +686,18 @@ class Parser {
       }
     }
     return Done{};
+  }
+
+  Status check_bound_sha256(const ReferenceEntry& disk, const RecordInfo& to, const Row& row) const {
+    if (all_zero(disk.bound_sha256)) {
+      if (!header_.signature) return Done{};
+      return malformed("F44", row, "without SHA-256 in a signed table of contents");
+    }
+    Row of_blob{};
+    const auto blob = entry<RecordEntry>(Table::kRecords, toc_.index_of(to), of_blob, "record");
+    if (disk.bound_sha256 == blob.logical_sha256) return Done{};
+    return complaint(ErrorCode::kBadReference, "F27", row,
+                     fmt::format("its SHA-256 is bound to other weights than record {} \"{}\" holds", to.id, to.name));
   }
 
   // References are in ascending order (F15), so that those of one record are neighbours.
@@ -680,7 +724,6 @@ class Parser {
         return malformed("F15", row, "generations are not ascending and earlier than the present one");
       }
       previous = disk.number;
-      if (!all_zero(disk.toc_sha256)) return malformed("F20", row, "reserved bytes are not zero");
       if (disk.committed_end > header_.committed_end || disk.toc_size > kMaxTocSize || disk.toc_offset < kHeaderSize ||
           !within({disk.toc_offset, disk.toc_size}, disk.committed_end)) {
         return malformed("F11", row, "its table of contents is out of place");

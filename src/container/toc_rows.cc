@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "container/copy_out.h"
+#include "container/stored_rows.h"
 
 namespace fatctx::container {
 namespace {
@@ -129,38 +130,10 @@ void append_references(std::vector<std::byte>& out, std::vector<ReferenceEntry> 
   for (const ReferenceEntry& reference : references) append_struct(out, reference);
 }
 
-// What a table that was checked holds.
-class Source {
- public:
-  explicit Source(const Toc& toc) : bytes_(toc.bytes) {
-    for (std::uint32_t i = 0; i < kTableCount; ++i) {
-      directory_[i] = copy_out<DirectoryEntry>(bytes_, sizeof(TocHeader) + i * sizeof(DirectoryEntry)).value();
-    }
-  }
-  [[nodiscard]] std::uint64_t count(Table table) const { return directory(table).count; }
-  template <typename T>
-  [[nodiscard]] T row(Table table, std::uint64_t index) const {
-    return copy_out<T>(bytes_, directory(table).offset + index * sizeof(T)).value();
-  }
-  [[nodiscard]] std::string name(std::uint32_t offset) const {
-    const std::uint64_t at = directory(Table::kNames).offset + offset;
-    const le16 size = copy_out<le16>(bytes_, at).value();
-    const ByteView text = slice(bytes_, {at + sizeof(le16), size}).value();
-    return {reinterpret_cast<const char*>(text.data()), text.size()};
-  }
-
- private:
-  [[nodiscard]] const DirectoryEntry& directory(Table table) const {
-    return directory_[static_cast<std::size_t>(table)];
-  }
-  ByteView bytes_;
-  std::array<DirectoryEntry, kTableCount> directory_ = {};
-};
-
 }  // namespace
 
 TocRows rows_of(const Toc& toc) {
-  const Source source(toc);
+  const StoredRows source(toc);
   const auto head = copy_out<TocHeader>(toc.bytes, 0).value();
   TocRows rows;
   rows.uuid = head.uuid;

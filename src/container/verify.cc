@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "container/copy_out.h"
+#include "container/crypto.h"
 #include "container/hash.h"
 #include "container/leaves.h"
 #include "container/metadata_codec.h"
@@ -14,6 +15,7 @@
 #include "container/pieces.h"
 #include "container/recipe_record.h"
 #include "container/record_stream.h"
+#include "container/stored_rows.h"
 #include "container/tensor_table.h"
 
 namespace fatctx::container {
@@ -66,11 +68,16 @@ class Verifier {
   Verifier(const mapping::OsFile& file, const Progress& progress, VerifyReport& report)
       : file_(file), progress_(progress), report_(report), findings_(report) {}
 
-  Status whole_file() {
+  Status whole_file(const Trust& trust) {
     FATCTX_ASSIGN(const mapping::FileIdentity identity, file_.identity());
-    auto opened = read_toc(file_, identity.size);
+    auto opened = read_toc(file_, identity.size, trust);
+    if (!opened.ok() && refused(opened.error().code)) {  // the rest of it may be whole
+      findings_.add(std::move(opened).error());
+      opened = read_toc(file_, identity.size);
+    }
     if (!opened.ok()) return finding_or_failure(std::move(opened).error());
     const OpenedToc& container = opened.value();
+    take_signature(container.header, container.toc);
     for (const Segment& segment : container.toc.segments) {
       if (segment.kind != SegmentKind::kDead) total_ += segment.size;
     }
@@ -83,6 +90,7 @@ class Verifier {
   }
 
   Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
+    take_signature(header, toc);
     const RecordForm& form = toc.forms[toc.index_of(record)];
     FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record));
     total_ = record.slice_count == 1 ? record.stored_bytes : bytes_of(toc, leaves);  // slices may share leaves
@@ -99,6 +107,36 @@ class Verifier {
   }
 
  private:
+  static bool refused(ErrorCode code) {
+    return code == ErrorCode::kSignatureMissing || code == ErrorCode::kSignatureBad || code == ErrorCode::kRollback;
+  }
+  void take_signature(const Header& header, const Toc& toc) {
+    if (!header.signature) return;
+    leaf_hash_ = LeafHash::kBoth;
+    report_.key_id = to_hex(header.signature->key_id);
+    report_.signature_verified = toc.authenticated;
+  }
+
+  // The hashes of a record: of a signed one both.
+  class RecordHashes {
+   public:
+    explicit RecordHashes(LeafHash which) : which_(which) {}
+    void update(ByteView bytes) {
+      xxh3_.update(bytes);
+      if (which_ == LeafHash::kBoth) sha256_.update(bytes);
+    }
+    [[nodiscard]] bool match(const Toc& toc, const RecordInfo& record) const {
+      return xxh3_.digest() == record.hash &&
+             (which_ != LeafHash::kBoth ||
+              sha256_.digest() == StoredRows(toc).record(toc.index_of(record)).logical_sha256);
+    }
+
+   private:
+    LeafHash which_;
+    Hasher xxh3_;
+    Sha256 sha256_;
+  };
+
   // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
   Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record) {
     if (!record.recipe || !record.supported) return leaves_under(toc, record);
@@ -148,6 +186,11 @@ class Verifier {
       std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
       FATCTX_TRY(file_.read_at(header.toc_offset[1], copy));
       if (!toc_hash_matches(copy, header)) degraded |= kDegradedToc1;
+    }
+    if (header.signature && sha256(container.toc.bytes) != header.signature->toc_sha256) {
+      findings_.add(Error{ErrorCode::kChecksumMismatch,
+                          "the table of contents does not match the SHA-256 in its slot",
+                          {.file_offset = kSlotOffsets[header.pair], .rule = "F13"}});
     }
     for (const Row& row : rows) {
       if ((degraded & row.bit) == 0) continue;
@@ -216,9 +259,9 @@ class Verifier {
   }
 
   // With `whole` the bytes of the segment are hashed on the way.
-  Status check_leaves(const Toc& toc, std::uint32_t index, LeafRange range, Hasher* whole) {
+  Status check_leaves(const Toc& toc, std::uint32_t index, LeafRange range, RecordHashes* whole) {
     const Segment& segment = toc.segments[index];
-    auto leaves = read_leaves(file_, toc, segment);
+    auto leaves = read_leaves(file_, toc, segment, leaf_hash_);
     if (!leaves.ok()) {
       std::optional<std::uint32_t> record_id;
       Error error = in_context(std::move(leaves).error(), owners(toc, index, record_id));
@@ -253,7 +296,7 @@ class Verifier {
   // record reports its hash beside damaged leaves; a check of the file leaves it at the leaves.
   Status check_whole_segment(const Toc& toc, std::uint32_t index, std::span<const RecordInfo* const> records,
                              bool also_after_damage) {
-    Hasher whole;
+    RecordHashes whole(leaf_hash_);
     const std::size_t before = report_.findings.size();
     const std::uint64_t read_before = report_.checked_bytes;
     FATCTX_TRY(check_leaves(toc, index, {0, toc.segments[index].leaf_count()}, records.empty() ? nullptr : &whole));
@@ -264,9 +307,8 @@ class Verifier {
       for (const RecordInfo* record : records) FATCTX_TRY(check_record_hash(toc, *record));
       return Done{};
     }
-    const Hash128 hash = whole.digest();
     for (const RecordInfo* record : records) {
-      if (hash != record->hash) hash_finding(*record);
+      if (!whole.match(toc, *record)) hash_finding(*record);
     }
     return Done{};
   }
@@ -328,24 +370,31 @@ class Verifier {
   Status check_record_hash(const Toc& toc, const RecordInfo& record) {
     if (!record.supported) return Done{};
     if (record.codec != Codec::kNone || record.recipe) return check_made(toc, record);
-    Hasher hasher;
+    RecordHashes hashes(leaf_hash_);
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
     for (const Piece& piece : pieces_of(toc, record)) {
       for (std::uint64_t at = 0; at < piece.in_file.size; at += buffer.size()) {
         const auto part = std::span(buffer).first(
             static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.in_file.size - at)));
         FATCTX_TRY(file_.read_at(piece.in_file.offset + at, part));
-        hasher.update(part);
+        hashes.update(part);
       }
     }
-    if (hasher.digest() != record.hash) hash_finding(record);
+    if (!hashes.match(toc, record)) hash_finding(record);
     return Done{};
   }
 
   // What a compressed record or a recipe yields. Damaged leaves have been found already, and are not used.
   Status check_made(const Toc& toc, const RecordInfo& record) {
-    auto status = stream_logical(file_, toc, record, [](ByteView) -> Status { return Done{}; });
-    if (status.ok()) return Done{};
+    RecordHashes hashes(leaf_hash_);
+    auto status = stream_logical(file_, toc, record, [&](ByteView bytes) -> Status {
+      hashes.update(bytes);
+      return Done{};
+    });
+    if (status.ok()) {
+      if (!hashes.match(toc, record)) hash_finding(record);
+      return Done{};
+    }
     Error error = std::move(status).error();
     if (error.code == ErrorCode::kChecksumMismatch && error.where.rule != "F37") return Done{};
     return finding_or_failure(in_record(std::move(error), record));
@@ -413,6 +462,7 @@ class Verifier {
   VerifyReport& report_;
   Findings findings_;
   std::uint64_t total_ = 0;
+  LeafHash leaf_hash_ = LeafHash::kXxh3;
   std::set<std::uint64_t> last_granules_;  // by the byte behind the record
   struct WholeSegment {
     std::uint32_t segment = 0;
@@ -423,11 +473,11 @@ class Verifier {
 
 }  // namespace
 
-Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress) {
+Result<VerifyReport> verify_container(const mapping::OsFile& file, const Trust& trust, const Progress& progress) {
   VerifyReport report;
   {
     Verifier verifier(file, progress, report);
-    FATCTX_TRY(verifier.whole_file());
+    FATCTX_TRY(verifier.whole_file(trust));
   }
   return report;
 }

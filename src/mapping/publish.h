@@ -9,6 +9,8 @@
 
 namespace fatctx::mapping {
 
+enum class Readers { kAll, kOwner };  // kOwner: mode 0600, from the first byte on
+
 // A file in the making. Destroying it without publishing removes it.
 //
 // Threads: one at a time.
@@ -17,11 +19,12 @@ class PendingFile {
   // Creates the temporary in the folder of `target`: unnamed where the filesystem can, else under an exclusive random
   // name, following no symbolic link. Errors: not_found (no such folder), exists (`target` is there and `overwrite`
   // is false), not_regular_file (`target` is a folder, device, ...), no_space, io.
-  [[nodiscard]] static Result<std::unique_ptr<PendingFile>> create(const std::string& target, bool overwrite);
+  [[nodiscard]] static Result<std::unique_ptr<PendingFile>> create(const std::string& target, bool overwrite,
+                                                                    Readers readers = Readers::kAll);
   virtual ~PendingFile() = default;
 
   [[nodiscard]] virtual OsFile& file() noexcept = 0;
-  // Sets the mode (0644 less the umask, or 0444), syncs, gives the file its name and syncs the folder.
+  // Sets the mode (0644 or 0600 less the umask; of that, only what reads), syncs, gives the file its name and syncs the folder.
   // Errors: exists, no_space, io: the target is as it was. commit_unknown: it has its name, but the folder was not
   // synced; after a power loss the old file may be back.
   [[nodiscard]] virtual Status publish(bool read_only) = 0;

@@ -22,7 +22,9 @@ namespace fatctx::mapping {
 namespace {
 
 constexpr int kNameAttempts = 64;
-constexpr mode_t kMode = 0644;  // less the umask, which open() applies
+
+// Less the umask, which open() applies.
+constexpr mode_t mode_for(Readers readers) { return readers == Readers::kOwner ? 0600 : 0644; }
 
 // A name nobody can foresee, so that nothing can be put in its place beforehand.
 std::string random_name(const std::string& base) {
@@ -38,8 +40,12 @@ std::string random_name(const std::string& base) {
 
 class PosixPendingFile final : public PendingFile {
  public:
-  PosixPendingFile(std::string target, std::string folder, std::string base, bool overwrite)
-      : target_(std::move(target)), folder_(std::move(folder)), base_(std::move(base)), overwrite_(overwrite) {}
+  PosixPendingFile(std::string target, std::string folder, std::string base, bool overwrite, Readers readers)
+      : target_(std::move(target)),
+        folder_(std::move(folder)),
+        base_(std::move(base)),
+        overwrite_(overwrite),
+        mode_(mode_for(readers)) {}
 
   ~PosixPendingFile() override { remove_temporary(); }
 
@@ -55,7 +61,7 @@ class PosixPendingFile final : public PendingFile {
     } else if (errno != ENOENT) {
       return os_error(errno, fmt::format("cannot look at {}", target_));
     }
-    UniqueFd fd(open_unnamed(folder_fd_.get(), kMode));
+    UniqueFd fd(open_unnamed(folder_fd_.get(), mode_));
     if (!fd.valid()) {
       if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) {
         return os_error(errno, fmt::format("cannot create a file in {}", folder_));
@@ -103,7 +109,7 @@ class PosixPendingFile final : public PendingFile {
       temporary_ = random_name(base_);  // kept first: nothing may fail between the file and our knowing its name
       fd = UniqueFd(uninterrupted([&] {
         return ::openat(folder_fd_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                        kMode);
+                        mode_);
       }));
       if (fd.valid()) return Done{};
       temporary_.clear();
@@ -145,6 +151,7 @@ class PosixPendingFile final : public PendingFile {
   std::string folder_;
   std::string base_;
   bool overwrite_;
+  mode_t mode_;
   UniqueFd folder_fd_;
   std::string temporary_;  // its present name in the folder; empty while unnamed and after publishing
   std::unique_ptr<PosixFile> file_;
@@ -152,14 +159,15 @@ class PosixPendingFile final : public PendingFile {
 
 }  // namespace
 
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite) {
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite,
+                                                         Readers readers) {
   const boost::filesystem::path path(target);
   const std::string base = path.filename().string();
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
   }
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string(".");
-  auto pending = std::make_unique<PosixPendingFile>(target, folder, base, overwrite);
+  auto pending = std::make_unique<PosixPendingFile>(target, folder, base, overwrite, readers);
   FATCTX_TRY(pending->open());
   return std::unique_ptr<PendingFile>(std::move(pending));
 }

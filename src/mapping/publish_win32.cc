@@ -195,7 +195,8 @@ class Win32PendingFile final : public PendingFile {
 
 }  // namespace
 
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite) {
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite,
+                                                         Readers /*readers: those of the folder*/) {
   const std::string_view base = std::string_view(target).substr(target.find_last_of("/\\:") + 1);
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};

@@ -127,6 +127,9 @@ OpenReport Container::report() const {
   report.degraded = container::degraded_texts(header.degraded);
   report.tail_bytes = header.tail_bytes;
   report.sealed = header.sealed;
+  report.signed_file = header.signature.has_value();
+  if (header.signature) report.key_id = to_hex(header.signature->key_id);
+  report.signature_verified = mapped_->toc().authenticated;
   report.filesystem = mapped_->filesystem().name;
   report.remote_filesystem = mapped_->filesystem().remote;
   report.file_size = header.committed_end + header.tail_bytes;
@@ -245,7 +248,7 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 Result<VerifyReport> Container::verify(const Progress& progress) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, container::verify_container(mapped_->file(), progress));
+  return ended(span, container::verify_container(mapped_->file(), trust_of(origin_.options), progress));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
@@ -257,13 +260,13 @@ Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Pro
   return ended(span, container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, progress));
 }
 
-Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {
+Result<VerifyReport> verify_file(const std::string& path, const Progress& progress, const OpenOptions& options) {
   observe::Span span(ProfileEventKind::kVerify, path);
   auto file = mapping::open_for_reading(path);
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return ended(span, container::verify_container(*file.value(), progress));
+  return ended(span, container::verify_container(*file.value(), trust_of(options), progress));
 }
 
 }  // namespace fatctx

@@ -94,6 +94,8 @@ Json container_json(const Container& container, const ContainerDescription& desc
           {"slot", std::string(1, report.slot)},
           {"sealed", report.sealed},
           {"signed", report.signed_file},
+          {"key_id", report.key_id.empty() ? Json(nullptr) : Json(report.key_id)},
+          {"signature_verified", report.signature_verified},
           {"toc_hash", to_hex(report.toc_hash.bytes)},
           {"file_size", report.file_size},
           {"committed_end", report.committed_end},

@@ -7,9 +7,9 @@
 
 #include "container/checked_bytes.h"
 #include "container/copy_out.h"
-#include "container/hash.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/record_hasher.h"
 #include "runtime/file_mapping.h"
 #include "runtime/observe.h"
 
@@ -145,7 +145,7 @@ Status MappedContainer::check_leaves(const RecordInfo& record, std::vector<conta
   container::LeafHashes hashes(*file_, toc_);
   for (const container::SegmentLeaves& run : unknown) {
     const container::Segment& segment = toc_.segments[run.segment];
-    FATCTX_ASSIGN(const std::vector<Hash128>* leaves, hashes.of(run.segment));
+    FATCTX_ASSIGN(const container::Leaves* leaves, hashes.of(run.segment));
     FATCTX_TRY(container::walk_leaves(
         *file_, segment, *leaves, run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
           if (!good) {
@@ -245,7 +245,7 @@ Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& reco
     return error;
   };
   container::CheckedBytes checked(*file_, toc_);
-  container::Hasher hasher;
+  container::RecordHasher hasher(toc_);
   std::vector<container::SegmentLeaves> good;
   std::uint64_t at = 0;
   for (const mapping::MixedPiece& piece : pieces) {
@@ -268,7 +268,7 @@ Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& reco
       left = {left.offset + size, left.size - size};
     }
   }
-  if (hasher.digest() != record.hash) {
+  if (!hasher.matches(record)) {
     return damaged({ErrorCode::kChecksumMismatch,
                     "its composed bytes do not have its hash; run `fatctx verify` and fetch the file again",
                     {.rule = "F37"}});

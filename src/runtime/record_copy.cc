@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/immortal.h"
-#include "container/hash.h"
 #include "container/open.h"
+#include "container/record_hasher.h"
 #include "fatctx/extract.h"
 #include "mapping/fork_hook.h"
 #include "runtime/attachments.h"
@@ -105,7 +105,8 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
   if (!filled.ok()) return in_context(std::move(filled).error(), allocator->name());
   // What nobody can change any more is looked at once more: what was verified before could be changed until then.
   if (allocator == sealed_allocator() &&
-      container::hash128({block.data, static_cast<std::size_t>(record.size_bytes)}) != record.hash) {
+      !container::matches_record(RecordReader::of(container)->toc(), record,
+                                 {block.data, static_cast<std::size_t>(record.size_bytes)})) {
     return Error{ErrorCode::kChecksumMismatch,
                  "the copy was changed while it was made; somebody writes to the memory "
                  "of this process",

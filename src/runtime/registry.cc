@@ -25,6 +25,9 @@ Status check_policy(const MappedContainer& container, const std::string& name, c
                     "without require_local",
                     name, container.filesystem().name)};
   }
+  // Its signature was checked when it was opened, with a key of this id.
+  auto trusted = container::check_claims(container.header(), trust_of(options));
+  if (!trusted.ok()) return in_context(std::move(trusted).error(), name);
   return Done{};
 }
 
@@ -58,9 +61,9 @@ std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::O
 // Reads the table, of a file that somebody may be appending to: it can have grown since its size was asked for, and its
 // header can name bytes behind that size. Brings `identity` up to date.
 Result<container::OpenedToc> read_growing(const mapping::OsFile& file, const std::string& name,
-                                          std::uint64_t generation, mapping::FileIdentity& identity) {
+                                          const OpenOptions& options, mapping::FileIdentity& identity) {
   for (;;) {
-    auto opened = container::read_generation(file, identity.size, generation);
+    auto opened = container::read_generation(file, identity.size, options.generation, trust_of(options));
     if (opened.ok()) return opened;
     FATCTX_ASSIGN(const mapping::FileIdentity now, file.identity());
     if (opened.error().code != ErrorCode::kTruncated || now.size <= identity.size) {
@@ -110,14 +113,20 @@ constinit Immortal<Registry> registry_of_the_process;
 
 }  // namespace
 
+container::Trust trust_of(const OpenOptions& options) noexcept {
+  return {.keys = options.trusted_keys, .minimum_generation = options.minimum_generation};
+}
+
 Registry& Registry::process() { return registry_of_the_process.get(); }
 
 const bool Registry::fork_hooks_installed = mapping::install_fork_hooks_of<&Registry::table_of_process>();
 
 Registry::FileKey Registry::key_of(const mapping::FileIdentity& identity, const FileWindow& window,
                                    const OpenOptions& options) {
-  return {identity.device, identity.inode,     identity.inode_high,
-          window,          options.generation, options.mapping_provider.get()};
+  return {identity.device,    identity.inode,
+          identity.inode_high, window,
+          options.generation,  options.mapping_provider.get(),
+          !options.trusted_keys.empty()};
 }
 
 std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
@@ -182,7 +191,7 @@ Result<Registry::Opened> Registry::open_memory(ByteView bytes, std::shared_ptr<c
   const std::string name = "memory";
   auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
-  auto opened = container::read_generation(*file, identity.size, options.generation);
+  auto opened = container::read_generation(*file, identity.size, options.generation, trust_of(options));
   if (!opened.ok()) return in_context(std::move(opened).error(), name);
   return join(make_container(std::move(file), name, identity, std::move(opened).value(), options), name, options,
               false);
@@ -203,7 +212,7 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
     const bool newest = options.generation != 0 || !live->superseded();
     if (newest && live->identity() == identity && !live->filesystem().remote) return join(live, name, options, true);
   }
-  FATCTX_ASSIGN(container::OpenedToc opened, read_growing(*file, name, options.generation, identity));
+  FATCTX_ASSIGN(container::OpenedToc opened, read_growing(*file, name, options, identity));
   if (live && live->same_container(opened.header)) {
     FATCTX_ASSIGN(Opened joined, join(live, name, options, true));
     live->renew(identity);

@@ -10,12 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "container/trust.h"
 #include "fatctx/container.h"
 #include "mapping/file_identity.h"
 #include "runtime/live_table.h"
 #include "runtime/mapped_container.h"
 
 namespace fatctx {
+
+// Lifetime: borrows from the options.
+[[nodiscard]] container::Trust trust_of(const OpenOptions& options) noexcept;
 
 // Threads: every member from any number of threads. A mapping may outlive the registry it came from.
 class Registry {
@@ -57,6 +61,7 @@ class Registry {
     FileWindow window;                          // two containers may lie in one file
     std::uint64_t generation = 0;               // that was asked for; 0: the newest
     const MappingProvider* provider = nullptr;  // what one provider has mapped is not another's to hand out
+    bool authenticated = false;                 // what was compared with XXH3 says nothing where SHA-256 is asked for
     friend bool operator==(const FileKey&, const FileKey&) = default;
   };
   struct FileKeyHash {

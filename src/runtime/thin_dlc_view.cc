@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "container/dlc/cut.h"
-#include "container/hash.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/record_hasher.h"
 #include "mapping/page_advice.h"
 #include "mapping/sealed_file.h"
 #include "runtime/attachments.h"
@@ -233,7 +233,7 @@ class ThinBuilder {
   [[nodiscard]] Status verify_copy(const ThinDlcView::Impl& impl, std::size_t entry, const RecordInfo& record) const {
     const ByteView bytes = impl.region->bytes().subspan(static_cast<std::size_t>(start_of(entry)),
                                                         static_cast<std::size_t>(record.size_bytes));
-    if (container::hash128(bytes) == record.hash) return Done{};
+    if (container::matches_record(mapped_->toc(), record, bytes)) return Done{};
     return Error{ErrorCode::kChecksumMismatch,
                  "the copy was changed while it was made; somebody writes to the memory of this process",
                  {.rule = "F37"}};

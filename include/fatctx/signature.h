@@ -1,0 +1,43 @@
+// Signatures: who made a container, told by a key that the caller trusts. Ed25519 over SHA-256.
+//
+// Hashes in a container protect against accidents; anybody who changes a file can make them fit. A signature stands over
+// the table of contents of one generation, and that holds the SHA-256 of all payload. What an open with
+// OpenOptions::trusted_keys hands out is what the owner of one of these keys has signed, or an error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+#include "fatctx/keys.h"
+
+namespace fatctx {
+
+struct SignOptions {
+  bool seal = false;       // a sealed container stays sealed in any case
+  bool overwrite = false;  // replace `out` (by rename); otherwise `exists`
+  Progress progress = {};
+};
+
+struct SignReport {
+  std::string path;              // of the signed file
+  std::string uuid;              // that of the container, as before
+  std::uint64_t generation = 0;  // that was signed: the one after the newest of `path`
+  std::uint64_t file_size = 0;   // bytes
+  KeyId key_id = {};
+  bool sealed = false;
+};
+
+// Writes a copy of the newest generation of `path` that is signed with the secret key of `key_path`, and gives it the
+// name `out`, which may be `path`: a temporary beside it is written, synced and renamed. The copy has the uuid of the
+// container, one generation, and no dead bytes. Every leaf is compared with its hash while it is copied, and every
+// record with its own in the copy; nothing is published that does not match.
+// Errors: checksum_mismatch (naming record and offset), those of Container::open, exists, unsupported (a record that
+//         this version cannot read; a container that only a newer version can change), limit_exceeded, changed (`path`
+//         was written to meanwhile), no_space, io, commit_unknown (as Packer::publish); of the key: not_found,
+//         operation_not_permitted (its mode lets others read it), invalid_argument.
+[[nodiscard]] Result<SignReport> sign_container(const std::string& path, const std::string& key_path,
+                                                const std::string& out, const SignOptions& options = {});
+
+}  // namespace fatctx

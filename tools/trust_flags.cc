@@ -1,0 +1,30 @@
+#include "tools/trust_flags.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fatctx/keys.h"
+
+namespace fatctx::tools {
+
+void add_trust_flags(CLI::App& command, TrustFlags& flags) {
+  command.add_option("--key", flags.keys, "A public key; the container must be signed with it, or with another --key")
+      ->type_name("NAME.pub");
+  command.add_option("--min-generation", flags.minimum_generation, "Refuse an older generation")->type_name("N");
+}
+
+Result<OpenOptions> open_options(const TrustFlags& flags) {
+  OpenOptions options;
+  for (const std::string& path : flags.keys) {
+    FATCTX_ASSIGN(const PublicKey key, read_public_key(path));
+    options.trusted_keys.push_back(key);
+  }
+  options.minimum_generation = flags.minimum_generation;
+  return options;
+}
+
+std::string signature_text(std::string_view key_id, bool verified) {
+  return fmt::format("signed, {} (key {})", verified ? "verified" : "not verified: no key given", key_id);
+}
+
+}  // namespace fatctx::tools
