@@ -14,6 +14,9 @@ bool holds_payload(const SegmentEntry& segment) {
          segment.kind == static_cast<std::uint16_t>(SegmentKind::kPacked);
 }
 
+// What was signed keeps its SHA-256; what is new has none.
+bool has_sha256_leaves(const SegmentEntry& segment) { return segment.sha_leaves_segment != kNoSegment; }
+
 SegmentEntry dead_segment(std::uint64_t offset, std::uint64_t size, std::uint64_t generation, unsigned alignment_log2) {
   SegmentEntry entry = {};
   entry.kind = static_cast<std::uint16_t>(SegmentKind::kDead);
@@ -60,6 +63,7 @@ class Merger {
       entry.codec = there.entry.codec;
       entry.alignment_log2 = there.entry.alignment_log2;
       entry.stored_size = there.entry.stored_size;
+      entry.logical_sha256 = there.entry.logical_sha256;
       if ((there.entry.flags & kRecordRecipe) != 0) entry.flags = kRecordRecipe;
       added.records[i].slices = there.slices;
     }
@@ -86,6 +90,7 @@ class Merger {
     entry.toc_size = header_.toc_size;
     entry.committed_end = header_.committed_end;
     entry.toc_hash = header_.toc_hash.bytes;
+    if (header_.signature) entry.toc_sha256 = header_.signature->toc_sha256;
     return entry;
   }
 
@@ -98,7 +103,9 @@ class Merger {
       }
     }
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) {
-      if (used[i] && holds_payload(rows_.segments[i])) used[rows_.segments[i].leaves_segment] = true;
+      if (!used[i] || !holds_payload(rows_.segments[i])) continue;
+      used[rows_.segments[i].leaves_segment] = true;
+      if (has_sha256_leaves(rows_.segments[i])) used[rows_.segments[i].sha_leaves_segment] = true;
     }
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) {
       SegmentEntry& segment = rows_.segments[i];
@@ -137,6 +144,7 @@ class Merger {
     };
     for (SegmentEntry& segment : rows_.segments) {
       if (holds_payload(segment)) segment.leaves_segment = moved(segment.leaves_segment);
+      if (has_sha256_leaves(segment)) segment.sha_leaves_segment = moved(segment.sha_leaves_segment);
     }
     for (RecordRow& record : rows_.records) {
       for (SliceEntry& slice : record.slices) slice.segment = moved(slice.segment);

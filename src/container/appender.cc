@@ -243,6 +243,11 @@ struct Appender::Impl {
     report.superseded = records.superseded();
     report.warnings = records.warnings();
     report.warnings.insert(report.warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    if (opened.header.signature) {
+      report.warnings.push_back(fmt::format(
+          "generation {} is signed and generation {} is not: readers with keys refuse it; sign it with `fatctx sign`",
+          opened.header.generation, report.generation));
+    }
   }
 };
 

@@ -57,7 +57,6 @@ inline constexpr Rule kRules[] = {
     {"F42", "the program of a recipe is well-formed, canonical and within its limits"},
     {"F43", "a slot is signed as a whole or not at all"},
     {"F44", "a signed table of contents has the SHA-256 of everything it lists"},
-    {"F45", "where trusted keys are given, one of them has signed the slot and its table of contents"},
 };
 
 }  // namespace fatctx::container

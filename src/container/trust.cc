@@ -15,7 +15,7 @@ const PublicKey* find_key(std::span<const PublicKey> keys, const DiskSha256& id)
 }
 
 Error untrusted(const Header& header, ErrorCode code, std::string message) {
-  return Error{code, std::move(message), {.file_offset = kSlotOffsets[header.pair], .rule = "F45"}};
+  return Error{code, std::move(message), {.file_offset = kSlotOffsets[header.pair]}};
 }
 
 }  // namespace

@@ -473,7 +473,7 @@ class Verifier {
 
 }  // namespace
 
-Result<VerifyReport> verify_container(const mapping::OsFile& file, const Trust& trust, const Progress& progress) {
+Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress, const Trust& trust) {
   VerifyReport report;
   {
     Verifier verifier(file, progress, report);

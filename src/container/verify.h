@@ -10,8 +10,8 @@ namespace fatctx::container {
 
 // Damage is a finding, and so is a file that `trust` refuses; the Result fails only when reading fails for another
 // reason than damage. Payload of a signed generation is compared with XXH3 and with SHA-256.
-[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const Trust& trust,
-                                                    const Progress& progress);
+[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress,
+                                                    const Trust& trust = {});
 [[nodiscard]] Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
                                                  const RecordInfo& record, const Progress& progress);
 

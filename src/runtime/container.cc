@@ -248,7 +248,7 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 Result<VerifyReport> Container::verify(const Progress& progress) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, container::verify_container(mapped_->file(), trust_of(origin_.options), progress));
+  return ended(span, container::verify_container(mapped_->file(), progress, trust_of(origin_.options)));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
@@ -266,7 +266,7 @@ Result<VerifyReport> verify_file(const std::string& path, const Progress& progre
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return ended(span, container::verify_container(*file.value(), trust_of(options), progress));
+  return ended(span, container::verify_container(*file.value(), progress, trust_of(options)));
 }
 
 }  // namespace fatctx

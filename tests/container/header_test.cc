@@ -214,8 +214,9 @@ TEST(Header, EveryReservedBitOfItsPagesIsRefused) {
       {kPrologueOffsets[0], offsetof(Prologue, reserved0), offsetof(Prologue, incompat_features), "F20"},
       {kPrologueOffsets[1], offsetof(Prologue, reserved1), offsetof(Prologue, page_hash), "F20"},
       {kSlotOffsets[0], offsetof(Slot, reserved0), offsetof(Slot, uuid), "F20"},
-      {kSlotOffsets[2], offsetof(Slot, toc_sha256), offsetof(Slot, previous_toc_hash), "F20"},
-      {kSlotOffsets[0], offsetof(Slot, previous_toc_sha256), offsetof(Slot, page_hash), "F20"},
+      {kSlotOffsets[2], offsetof(Slot, toc_sha256), offsetof(Slot, previous_toc_hash), "F43"},
+      {kSlotOffsets[0], offsetof(Slot, previous_toc_sha256), offsetof(Slot, reserved1), "F43"},
+      {kSlotOffsets[0], offsetof(Slot, reserved1), offsetof(Slot, page_hash), "F20"},
       {kSlotOffsets[1], offsetof(Slot, committed_end), offsetof(Slot, toc_sha256), "F8"},
       {kSlotOffsets[3], offsetof(Slot, reserved1), offsetof(Slot, page_hash), "F20"},
   };

@@ -25,6 +25,23 @@ inline GenerationEntry generation_row(std::uint64_t number, std::uint64_t toc_of
   return entry;
 }
 
+// As if it were signed: everything is there that a reader without keys looks at.
+inline void with_sha256(support::HostileFile& f) {
+  std::uint64_t leaves = 0;
+  for (const SegmentEntry& segment : f.segments) leaves += segment.kind == 3 ? segment.size / sizeof(DiskHash) : 0;
+  const std::uint32_t index = f.insert_segment(SegmentKind::kLeaves, leaves * sizeof(DiskSha256));
+  f.segments[index].hash_algorithm = kHashSha256;
+  for (SegmentEntry& segment : f.segments) {
+    if (segment.leaves_segment == kNoSegment) continue;
+    segment.sha_leaves_segment = index;
+    segment.sha_first_leaf = segment.first_leaf;
+    segment.leaves_sha256[0] = std::byte{1};
+  }
+  for (RecordEntry& record : f.records) record.logical_sha256[31] = static_cast<std::byte>(std::uint32_t{record.record_id});
+  for (ReferenceEntry& reference : f.references) reference.bound_sha256[31] = std::byte{5};
+  f.live.toc_sha256[0] = f.live.key_id[0] = f.live.signature[0] = std::byte{1};
+}
+
 inline constexpr Lie kTocLies[] = {
     {"both copies damaged",
      [](auto& f) {
@@ -142,10 +159,67 @@ inline constexpr Lie kTocLies[] = {
     {"reserved1 of a segment", [](auto& f) { f.segments[1].reserved1 = 1; }, ErrorCode::kMalformed, "F20"},
     {"reserved2 of a segment", [](auto& f) { f.segments[1].reserved2[23] = std::byte{1}; }, ErrorCode::kMalformed,
      "F20"},
-    {"a SHA-256 of leaves", [](auto& f) { f.segments[1].leaves_sha256[0] = std::byte{1}; }, ErrorCode::kMalformed,
-     "F20"},
-    {"SHA-256 leaves", [](auto& f) { f.segments[1].sha_leaves_segment = 6; }, ErrorCode::kMalformed, "F20"},
-    {"a first SHA-256 leaf", [](auto& f) { f.segments[1].sha_first_leaf = 1; }, ErrorCode::kMalformed, "F20"},
+    {"an unknown hash of leaves", [](auto& f) { f.segments[6].hash_algorithm = 3; }, ErrorCode::kUnsupported, "F25"},
+    {"a SHA-256 of leaves that are nowhere", [](auto& f) { f.segments[1].leaves_sha256[0] = std::byte{1}; },
+     ErrorCode::kMalformed, "F44"},
+    {"SHA-256 leaves without a SHA-256", [](auto& f) { f.segments[1].sha_leaves_segment = 6; }, ErrorCode::kMalformed,
+     "F44"},
+    {"a first SHA-256 leaf of nowhere", [](auto& f) { f.segments[1].sha_first_leaf = 1; }, ErrorCode::kMalformed,
+     "F44"},
+    {"a SHA-256 of a LEAVES segment", [](auto& f) { f.segments[6].leaves_sha256[0] = std::byte{1}; },
+     ErrorCode::kMalformed, "F44"},
+    {"a signed segment without SHA-256 leaves",
+     [](auto& f) {
+       with_sha256(f);
+       f.segments[3].sha_leaves_segment = kNoSegment;
+       f.segments[3].sha_first_leaf = 0;
+       f.segments[3].leaves_sha256 = {};
+     },
+     ErrorCode::kMalformed, "F44", "without SHA-256 leaves"},
+    {"a signed record without SHA-256",
+     [](auto& f) {
+       with_sha256(f);
+       f.records[6].logical_sha256 = {};
+     },
+     ErrorCode::kMalformed, "F44", "record 6"},
+    {"a signed reference without SHA-256",
+     [](auto& f) {
+       with_sha256(f);
+       f.references[2].bound_sha256 = {};
+     },
+     ErrorCode::kMalformed, "F44", "reference 2"},
+    {"XXH3 leaves in a segment of SHA-256 leaves",
+     [](auto& f) {
+       with_sha256(f);
+       f.segments[1].leaves_segment = 7;
+     },
+     ErrorCode::kMalformed, "F26", "not in a LEAVES segment"},
+    {"SHA-256 leaves in a segment of XXH3 leaves",
+     [](auto& f) {
+       with_sha256(f);
+       f.segments[1].sha_leaves_segment = 6;
+     },
+     ErrorCode::kMalformed, "F26", "not in a LEAVES segment"},
+    {"SHA-256 leaves with a gap",
+     [](auto& f) {
+       with_sha256(f);
+       f.segments[5].sha_first_leaf = f.segments[5].sha_first_leaf + 1;
+     },
+     ErrorCode::kMalformed, "F26", "its leaves start at"},
+    {"SHA-256 leaves beyond their segment",
+     [](auto& f) {
+       with_sha256(f);
+       f.segments[7].size = f.segments[7].size - 32;
+     },
+     ErrorCode::kMalformed, "F26", "leave the LEAVES segment"},
+    {"SHA-256 leaves of no segment",
+     [](auto& f) {
+       with_sha256(f);
+       f.segments[7].size = f.segments[7].size + 32;
+     },
+     ErrorCode::kMalformed, "F26", "another size than its leaves"},
+    {"SHA-256 leaves of a LEAVES segment", [](auto& f) { f.segments[6].sha_leaves_segment = 6; },
+     ErrorCode::kMalformed, "F26"},
     {"an alignment of 4 KiB", [](auto& f) { f.segments[1].alignment_log2 = 12; }, ErrorCode::kMalformed, "F21"},
     {"an alignment of 2^64", [](auto& f) { f.segments[1].alignment_log2 = 64; }, ErrorCode::kMalformed, "F21"},
     {"an alignment below the file's", [](auto& f) { f.prologue.extent_log2 = kLargeExtentLog2; }, ErrorCode::kMalformed,
@@ -265,8 +339,6 @@ inline constexpr Lie kTocLies[] = {
      "F20"},
     {"reserved0 of a record", [](auto& f) { f.records[0].reserved0[1] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"reserved1 of a record", [](auto& f) { f.records[0].reserved1[39] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
-    {"a SHA-256 of a record", [](auto& f) { f.records[0].logical_sha256[31] = std::byte{1}; }, ErrorCode::kMalformed,
-     "F20"},
     {"an unknown record type", [](auto& f) { f.records[0].type = 8; }, ErrorCode::kUnsupported, "F19"},
     {"record type 0", [](auto& f) { f.records[0].type = 0; }, ErrorCode::kUnsupported, "F19"},
     {"a record without name", [](auto& f) { f.records[0].name = 0; }, ErrorCode::kMalformed, "F29"},
@@ -462,8 +534,14 @@ inline constexpr Lie kTocLies[] = {
     // References.
     {"reserved bytes of a reference", [](auto& f) { f.references[0].reserved[0] = std::byte{1}; },
      ErrorCode::kMalformed, "F20"},
-    {"a SHA-256 of a reference", [](auto& f) { f.references[0].bound_sha256[0] = std::byte{1}; }, ErrorCode::kMalformed,
-     "F20"},
+    {"a SHA-256 of weights that have none", [](auto& f) { f.references[0].bound_sha256[0] = std::byte{1}; },
+     ErrorCode::kBadReference, "F27"},
+    {"the SHA-256 of other weights",
+     [](auto& f) {
+       with_sha256(f);
+       f.references[1].bound_sha256 = f.records[3].logical_sha256;
+     },
+     ErrorCode::kBadReference, "F27", "its SHA-256 is bound to other weights"},
     {"a role", [](auto& f) { f.references[0].role = 1; }, ErrorCode::kMalformed, "F20"},
     {"references in descending order", [](auto& f) { std::swap(f.references[0], f.references[1]); },
      ErrorCode::kMalformed, "F15"},
@@ -509,14 +587,6 @@ inline constexpr Lie kTocLies[] = {
        f.generations.push_back(f.generations[0]);
      },
      ErrorCode::kMalformed, "F15"},
-    {"a SHA-256 of a generation",
-     [](auto& f) {
-       f.live.generation = f.head.generation = 2;
-       f.other.generation = 1;
-       f.generations.push_back(generation_row(1, 0x10000, 300, 0x20000));
-       f.generations[0].toc_sha256[0] = std::byte{1};
-     },
-     ErrorCode::kMalformed, "F20"},
     {"an earlier generation that ends behind this one",
      [](auto& f) {
        f.live.generation = f.head.generation = 2;

@@ -224,17 +224,13 @@ TEST(Toc, EveryReservedBitOfEveryRowIsRefused) {
 
   expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved0), 4);
   expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved1), 8);
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, sha_leaves_segment),
-                  offsetof(SegmentEntry, first_leaf));
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, sha_first_leaf),
-                  offsetof(SegmentEntry, leaves_hash));
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, leaves_sha256),
+  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved2),
                   sizeof(SegmentEntry));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, flags) + 1,
                   offsetof(RecordEntry, codec));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved0),
                   offsetof(RecordEntry, name));
-  expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, logical_sha256),
+  expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved1),
                   sizeof(RecordEntry));
   expect_reserved(toc, Table::kSlices, sizeof(SliceEntry), offsetof(SliceEntry, reserved),
                   offsetof(SliceEntry, offset_in_segment));
@@ -242,10 +238,6 @@ TEST(Toc, EveryReservedBitOfEveryRowIsRefused) {
   expect_reserved(toc, Table::kKeys, sizeof(KeyEntry), offsetof(KeyEntry, reserved), sizeof(KeyEntry));
   expect_reserved(toc, Table::kReferences, sizeof(ReferenceEntry), offsetof(ReferenceEntry, role),
                   offsetof(ReferenceEntry, bound_hash));
-  expect_reserved(toc, Table::kReferences, sizeof(ReferenceEntry), offsetof(ReferenceEntry, bound_sha256),
-                  sizeof(ReferenceEntry));
-  expect_reserved(toc, Table::kGenerations, sizeof(GenerationEntry), offsetof(GenerationEntry, toc_sha256),
-                  sizeof(GenerationEntry));
 }
 
 // What every accepted table of contents promises to those who use it, checked from outside the parser.

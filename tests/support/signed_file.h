@@ -1,0 +1,57 @@
+// Signed containers, honest ones and those of somebody who has a key, or has none.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "container/key_files.h"
+#include "container/open.h"
+#include "container/trust.h"
+#include "fatctx/signature.h"
+#include "support/hostile_file.h"
+#include "support/memory_file.h"
+
+namespace fatctx::support {
+
+// Puts the signature of `key` over whatever the file says of itself.
+inline void sign_again(HostileFile& file, const container::SigningKey& key) {
+  file.in_header = [&key](Bytes& bytes) {
+    auto slot = struct_at<container::Slot>(bytes, container::kSlotOffsets[0]);
+    container::Header header;
+    header.uuid = slot.uuid;
+    header.generation = slot.generation;
+    header.committed_end = slot.committed_end;
+    header.toc_size = slot.toc_size;
+    const ByteView toc = ByteView(bytes).subspan(static_cast<std::size_t>(slot.toc_offset[0]),
+                                                 static_cast<std::size_t>(slot.toc_size));
+    const container::SlotSignature made = container::sign_generation(header, toc, slot.previous_toc_sha256, key);
+    for (const std::uint8_t index : {0, 2}) {
+      slot.slot_index = index;
+      slot.toc_sha256 = made.toc_sha256;
+      slot.key_id = made.key_id;
+      slot.signature = made.signature;
+      put_struct(bytes, container::kSlotOffsets[index], slot);
+    }
+  };
+}
+
+// Two payloads that XXH3 cannot tell apart, wherever they begin on a multiple of 1,024 bytes of what is hashed. The low
+// half of a word that equals that of the secret there makes the product zero, whatever the high half is; and the sum of
+// both words is the same.
+inline constexpr unsigned char kFirstSecret[4] = {0xb8, 0xfe, 0x6c, 0x39};
+inline constexpr unsigned char kSecondSecret[4] = {0x7c, 0x01, 0x81, 0x2c};
+inline constexpr std::size_t kStripe = 64;
+
+inline void make_forgeable(Bytes& payload) {
+  std::memcpy(payload.data(), kFirstSecret, sizeof kFirstSecret);
+  std::memcpy(payload.data() + kStripe, kSecondSecret, sizeof kSecondSecret);
+  payload[4] = std::byte{10};
+  payload[kStripe + 4] = std::byte{20};
+}
+// `at`: where such a payload begins in `bytes`.
+inline void forge(Bytes& bytes, std::size_t at = 0) {
+  bytes.at(at + 4) = std::byte{20};
+  bytes.at(at + kStripe + 4) = std::byte{10};
+}
+
+}  // namespace fatctx::support
