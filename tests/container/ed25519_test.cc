@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/crypto.h"
+#include "fatctx/record.h"
 #include "support/pattern.h"
 #include "support/temp_dir.h"
 

@@ -43,7 +43,7 @@ std::vector<PackRecord> records_to_sign() {
   weights.tensors = {{"w", DType::kU8, {kBlobSize}, 0, kBlobSize, false}};
   PackRecord binary = support::binary_record("binary", "x86-64-v3", support::pattern(5'000, 2));
   binary.weights = {"weights"};
-  PackRecord built = support::plain_record(RecordType::kOpaque, "built", support::pattern(2048, 3));
+  PackRecord built = support::plain_record(RecordType::kOpaque, "built", support::pattern(4'096, 3));
   built.source.bytes.insert(built.source.bytes.end(), weights.source.bytes.begin(), weights.source.bytes.end());
   PackRecord cold = support::plain_record(RecordType::kSourceModel, "cold", Bytes(200'000, std::byte{7}));
   cold.codec = Codec::kLz4;
@@ -69,7 +69,7 @@ class Signed : public ::testing::Test {
   [[nodiscard]] Result<SignReport> sign(const SignOptions& options = {.overwrite = true}) const {
     return sign_container(path_, release_.secret_path, path_, options);
   }
-  [[nodiscard]] OpenOptions trusting() const { return {.max_copied_bytes = kBlobSize, .trusted_keys = {release_.public_key}}; }
+  [[nodiscard]] OpenOptions trusting() const { return {.max_copied_bytes = 2 * kBlobSize, .trusted_keys = {release_.public_key}}; }
   [[nodiscard]] SigningKey key() const { return container::read_signing_key(release_.secret_path).value(); }
   // Names the file anew, so that nothing that is open is what is read next.
   void replace(const Bytes& bytes) const {
@@ -178,7 +178,7 @@ TEST_F(Signed, ASignatureOfAnotherKeyIsRefused) {
   const auto sign = file.in_header;
   file.in_header = [&](Bytes& bytes) {
     sign(bytes);
-    for (const std::size_t index : {0, 2}) {
+    for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
       auto slot = support::struct_at<container::Slot>(bytes, container::kSlotOffsets[index]);
       slot.key_id = release_.public_key.id();
       support::put_struct(bytes, container::kSlotOffsets[index], slot);
@@ -234,7 +234,9 @@ TEST_F(Signed, ASignatureOfAnotherGenerationOrContainerIsRefused) {
 
   std::vector<PackRecord> records = records_to_sign();
   records.pop_back();
-  ASSERT_TRUE(is_ok(support::pack(std::move(records), path_, {.overwrite = true})));
+  PackOptions options;
+  options.overwrite = true;
+  ASSERT_TRUE(is_ok(support::pack(std::move(records), path_, options)));
   ASSERT_TRUE(is_ok(sign()));
   ASSERT_TRUE(is_ok(Container::open(path_, trusting())));
   give(taken_apart());
