@@ -1,0 +1,13 @@
+// The description of an opened container.
+#pragma once
+
+#include "container/parse.h"
+#include "fatctx/description.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// Errors: those of read_metadata_record and decode_description.
+[[nodiscard]] Result<ContainerDescription> read_description(const mapping::OsFile& file, const Toc& toc);
+
+}  // namespace fatctx::container
