@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,13 +80,14 @@ struct MergeOptions {
                                                      const MergeOptions& options = {});
 
 // A target as a filter: what is empty, zero or false in it fits everything. Of features, those named must be there.
-// Group and unit count as well; type, api, blob and generic do not.
+// Group and unit count as well; `api` and `blob` do not.
 using TargetFilter = PackKey;
+[[nodiscard]] bool fits_target(const TargetFilter& filter, const SelectionKey& key);
 
-// Ids of what is left when a container is stripped to some targets: context binaries that fit one of the filters, the
-// weights that they refer to, and what belongs to no target (source models, weights that no binary refers to). Other
-// records with a backend in their key stay if they fit.
-[[nodiscard]] std::vector<std::uint32_t> records_for_targets(std::span<const RecordInfo> records,
-                                                             std::span<const TargetFilter> filters);
+// Ids of what is left when a container is stripped to some targets: context binaries of which `stays` is true, the
+// weights that they refer to, other records with a backend in their key of which it is true, and what belongs to no
+// target, such as source models, and weights that no binary refers to.
+[[nodiscard]] std::vector<std::uint32_t> records_left(std::span<const RecordInfo> records,
+                                                      const std::function<bool(const RecordInfo&)>& stays);
 
 }  // namespace fatctx

@@ -64,6 +64,7 @@ struct Appender::Impl {
     pack.granule_log2 = opened.header.granule_log2;
     pack.progress = options.progress;
     pack.threads = options.threads;
+    pack.cancel = options.cancel;
     return pack;
   }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 
-Error cancelled() { return Error{ErrorCode::kCancelled, "it was cancelled; nothing was written"}; }
+Error cancelled() { return Error{ErrorCode::kCancelled, "it was cancelled"}; }
 
 }  // namespace
 

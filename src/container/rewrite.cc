@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -192,7 +193,8 @@ class Merged {
     for (PackRecord& record : records) {
       const auto found = by_name_.find(record.name);
       if (found == by_name_.end()) {
-        by_name_.emplace(record.name, Taken{std::move(record), container.path()});
+        std::string name = record.name;
+        by_name_.emplace(std::move(name), Taken{std::move(record), container.path()});
         continue;
       }
       FATCTX_TRY(join(found->second, record, container.path()));
@@ -264,19 +266,6 @@ void merge_description(const ContainerDescription& description, const std::strin
   }
 }
 
-bool fits(const TargetFilter& filter, const SelectionKey& key) {
-  const auto text = [](const std::string& wanted, std::string_view found) { return wanted.empty() || wanted == found; };
-  const auto number = [](std::uint32_t wanted, std::uint32_t found) { return wanted == 0 || wanted == found; };
-  const std::string features = fmt::format(",{},", key.features);
-  return text(filter.group, key.group) && text(filter.unit, key.unit) && text(filter.backend, key.backend) &&
-         number(filter.qnn_soc, key.qnn_soc) && text(filter.part, key.part) && text(filter.arch, key.arch) &&
-         number(filter.vtcm_mb, key.vtcm_mb) && (filter.sdk == Version{} || filter.sdk == key.sdk) &&
-         text(filter.variant, key.variant) &&
-         std::all_of(filter.features.begin(), filter.features.end(), [&](const std::string& word) {
-           return features.find(fmt::format(",{},", word)) != std::string::npos;
-         });
-}
-
 }  // namespace
 
 Result<RewriteReport> rewrite_container(const std::string& source, const std::string& target,
@@ -321,28 +310,39 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
   return report;
 }
 
-std::vector<std::uint32_t> records_for_targets(std::span<const RecordInfo> records,
-                                               std::span<const TargetFilter> filters) {
-  std::vector<std::uint32_t> used;    // weights of any binary
-  std::vector<std::uint32_t> wanted;  // weights of those that stay
-  std::vector<std::uint32_t> kept;
-  const auto among = [](const std::vector<std::uint32_t>& ids, std::uint32_t id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  };
-  const auto fits_one = [&](const RecordInfo& record) {
-    return std::any_of(filters.begin(), filters.end(),
-                       [&](const TargetFilter& filter) { return fits(filter, record.key); });
-  };
-  for (const RecordInfo& record : records) {
-    used.insert(used.end(), record.weights.begin(), record.weights.end());
-    if (fits_one(record)) wanted.insert(wanted.end(), record.weights.begin(), record.weights.end());
-  }
-  for (const RecordInfo& record : records) {
+bool fits_target(const TargetFilter& filter, const SelectionKey& key) {
+  const auto text = [](const std::string& wanted, std::string_view found) { return wanted.empty() || wanted == found; };
+  const auto number = [](std::uint32_t wanted, std::uint32_t found) { return wanted == 0 || wanted == found; };
+  const std::string features = fmt::format(",{},", key.features);
+  return text(filter.group, key.group) && text(filter.unit, key.unit) && text(filter.backend, key.backend) &&
+         number(filter.qnn_soc, key.qnn_soc) && text(filter.part, key.part) && text(filter.arch, key.arch) &&
+         number(filter.vtcm_mb, key.vtcm_mb) && (filter.sdk == Version{} || filter.sdk == key.sdk) &&
+         text(filter.variant, key.variant) && (!filter.generic || key.generic) &&
+         std::all_of(filter.features.begin(), filter.features.end(), [&](const std::string& word) {
+           return features.find(fmt::format(",{},", word)) != std::string::npos;
+         });
+}
+
+std::vector<std::uint32_t> records_left(std::span<const RecordInfo> records,
+                                        const std::function<bool(const RecordInfo&)>& stays) {
+  std::set<std::uint32_t> used;    // weights of any binary
+  std::set<std::uint32_t> wanted;  // weights of those that stay
+  std::vector<bool> asked(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const RecordInfo& record = records[i];
     const bool of_a_target = record.type == RecordType::kContextBinary || !record.key.backend.empty();
-    const bool stays = among(wanted, record.id) || (of_a_target ? fits_one(record) : !among(used, record.id));
-    if (stays) kept.push_back(record.id);
+    asked[i] = of_a_target && stays(record);
+    used.insert(record.weights.begin(), record.weights.end());
+    if (asked[i]) wanted.insert(record.weights.begin(), record.weights.end());
   }
-  return kept;
+  std::vector<std::uint32_t> left;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const RecordInfo& record = records[i];
+    const bool of_a_target = record.type == RecordType::kContextBinary || !record.key.backend.empty();
+    const bool free = !of_a_target && !used.contains(record.id);
+    if (asked[i] || free || wanted.contains(record.id)) left.push_back(record.id);
+  }
+  return left;
 }
 
 }  // namespace fatctx
