@@ -23,6 +23,7 @@ struct MergeFlags {
 
 Result<ExitCode> run_merge(const MergeFlags& flags) {
   FATCTX_ASSIGN(const SharingFlags sharing, sharing_of(flags.rewrite));
+  FATCTX_TRY(check_output(flags.rewrite));
   ProgressLine line("merge");
   const Interrupt interrupt;
   MergeOptions options;

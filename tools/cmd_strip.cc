@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
@@ -60,7 +61,13 @@ Result<Ids> fitting(const Container& container, const std::string& path, const s
       fit.insert(record.id);
       one = one || record.type == RecordType::kContextBinary;
     }
-    if (!one) return none(path, fmt::format("--keep {}: no context binary is for that", text));
+    if (one) continue;
+    std::set<std::string> there;
+    for (const RecordInfo& record : container.records()) {
+      if (record.type == RecordType::kContextBinary) there.insert(target_text(record.key));
+    }
+    return none(path, fmt::format("--keep {}: no context binary is for that; there are some for {}", text,
+                                  fmt::join(there, ", ")));
   }
   return fit;
 }

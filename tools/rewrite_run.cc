@@ -1,6 +1,7 @@
 #include "tools/rewrite_run.h"
 
-#include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -46,7 +47,6 @@ nlohmann::ordered_json report_json(std::string_view verb, const RewriteReport& r
   json["input_bytes"] = pack.input_bytes;
   json["stored_bytes"] = pack.stored_bytes;
   json["shared_bytes"] = pack.shared_bytes;
-  json["dead_bytes"] = 0;
   json["sources"] = nlohmann::ordered_json::array();
   for (const RewriteSource& source : report.sources) {
     json["sources"].push_back({{"path", source.path},
@@ -99,6 +99,15 @@ Result<SharingFlags> sharing_of(const RewriteFlags& flags) {
   return sharing;
 }
 
+Status check_output(const RewriteFlags& flags) {
+  std::error_code none;
+  const bool there = std::filesystem::exists(std::filesystem::symlink_status(flags.output, none));
+  if (flags.force || flags.output.empty() || !there || std::filesystem::equivalent(flags.output, flags.path, none)) {
+    return Done{};
+  }
+  return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
+}
+
 void print_report(std::string_view verb, const RewriteReport& report, bool json) {
   for (const std::string& warning : report.pack.warnings) print_note("note: " + escaped(warning));
   for (const std::string& name : report.unused) {
@@ -110,6 +119,7 @@ void print_report(std::string_view verb, const RewriteReport& report, bool json)
 
 Result<ExitCode> run_rewrite(std::string_view verb, const RewriteFlags& flags, RewriteOptions options) {
   FATCTX_ASSIGN(const SharingFlags sharing, sharing_of(flags));
+  FATCTX_TRY(check_output(flags));
   ProgressLine line{std::string(verb)};
   const Interrupt interrupt;
   options.overwrite = flags.force;

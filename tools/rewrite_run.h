@@ -34,6 +34,8 @@ struct SharingFlags {
   std::uint32_t max_pieces = 4096;
 };
 [[nodiscard]] Result<SharingFlags> sharing_of(const RewriteFlags& flags);
+// Before anything is read. Errors: exists, if the output is another file and nobody said --force.
+[[nodiscard]] Status check_output(const RewriteFlags& flags);
 // Warnings to standard error, the report to standard output.
 void print_report(std::string_view verb, const RewriteReport& report, bool json);
 

@@ -54,7 +54,7 @@ struct RewriteReport {
 // replaced. The new file keeps the uuid and has one generation, the one behind the newest.
 // Errors: not_found, exists, locked (somebody is appending to `source`), changed (`source` was replaced meanwhile),
 //         not_regular_file (`source` is a link and to be replaced), not_found (an id of `keep`, the generation),
-//         bad_reference (a binary that stays refers to weights that do not), unsupported (a record that this version
+//         invalid_argument (a binary that stays refers to weights that do not), unsupported (a record that this version
 //         only lists), checksum_mismatch and codec (a record is damaged: remove it, or restore the file), cancelled,
 //         those of opening `source` and of Packer::publish. But for commit_unknown, `target` is as it was.
 [[nodiscard]] Result<RewriteReport> rewrite_container(const std::string& source, const std::string& target,

@@ -90,11 +90,11 @@ Result<std::vector<bool>> kept_records(const StoredContainer& container, const R
     if (reference.kind == ReferenceKind::kTensorTable) {
       kept[toc.index_of(from)] = kept[toc.index_of(to)];
     } else if (kept[toc.index_of(from)] && !kept[toc.index_of(to)]) {
-      return Error{ErrorCode::kBadReference,
-                   fmt::format("{}: record \"{}\" refers to weights \"{}\", which would go; remove it too, or keep "
-                               "the weights",
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: record \"{}\" refers to weights \"{}\", which would go; remove it too, or keep the "
+                               "weights",
                                container.path(), from.name, to.name),
-                   {.record_id = from.id, .rule = "F27"}};
+                   {.record_id = from.id}};
     }
   }
   return kept;
@@ -246,10 +246,10 @@ class Merged {
 };
 
 // What is said of a container as a whole.
-void merge_description(const ContainerDescription& description, const std::string& path, PackOptions& pack,
+void merge_description(const ContainerDescription& description, const std::string& path, bool named, PackOptions& pack,
                        std::vector<std::string>& warnings) {
   if (pack.model_name.empty()) pack.model_name = description.name;
-  if (!description.name.empty() && description.name != pack.model_name) {
+  if (!named && !description.name.empty() && description.name != pack.model_name) {
     warnings.push_back(
         fmt::format("{}: its model is called \"{}\", the new file's \"{}\"", path, description.name, pack.model_name));
   }
@@ -298,7 +298,7 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
     pack.extent_log2 = std::max(pack.extent_log2, container->header().extent_log2);
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);
     by_bytes = by_bytes || container->sharing() == Sharing::kBytes;
-    merge_description(container->description(), path, pack, warnings);
+    merge_description(container->description(), path, !options.model_name.empty(), pack, warnings);
     FATCTX_TRY(merged.add(*container));
   }
   pack.sharing = options.sharing.value_or(by_bytes ? Sharing::kBytes : Sharing::kPages);

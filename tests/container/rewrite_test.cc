@@ -217,7 +217,7 @@ TEST_F(Rewrite, WeightsStayAsLongAsABinaryRefersToThem) {
   const Bytes bytes = read_file(in_);
   const Opened before(bytes);
   const auto refused = rewrite_container(in_, in_, {.keep = all_but(before, "weights")});
-  ASSERT_TRUE(fails_with(refused, ErrorCode::kBadReference, "F27"));
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kInvalidArgument));
   EXPECT_NE(refused.error().message.find("refers to weights \"weights\""), std::string::npos);
   EXPECT_TRUE(read_file(in_) == bytes);
 
