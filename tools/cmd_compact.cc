@@ -45,11 +45,12 @@ void add_compact(CLI::App& app, Outcome& outcome) {
 
 void add_seal(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<RewriteFlags>();
-  CLI::App* command = describe(app, "seal",
-                               {.purpose = "Compact a container and seal it, for delivery",
-                                .synopsis = "fatctx seal FILE [-o OUT] [options]",
-                                .examples = {"fatctx seal model.fatctx", "fatctx seal model.fatctx -o release.fatctx"},
-                                .more = "docs/cli.md; a sealed file is read-only and never changes"});
+  CLI::App* command =
+      describe(app, "seal",
+               {.purpose = "Compact a container and seal it, for delivery",
+                .synopsis = "fatctx seal FILE [-o OUT] [options]",
+                .examples = {"fatctx seal model.fatctx", "fatctx seal model.fatctx -o release.fatctx --json"},
+                .more = "docs/cli.md; a sealed file is read-only and never changes"});
   add_rewrite_flags(*command, *flags, true);
   command->callback([flags, &outcome] { outcome.finish(run_rewrite("seal", *flags, {.seal = true})); });
 }

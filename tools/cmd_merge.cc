@@ -48,8 +48,8 @@ void add_merge(CLI::App& app, Outcome& outcome) {
       describe(app, "merge",
                {.purpose = "Put the records of several containers into one, what is equal once",
                 .synopsis = "fatctx merge FILE... -o OUT [options]",
-                .examples = {"fatctx merge v73.fatctx v75.fatctx -o model.fatctx",
-                             "fatctx merge model.fatctx new.fatctx -o all.fatctx --sharing bytes --json"},
+                .examples = {"fatctx merge model.fatctx more.fatctx -o all.fatctx",
+                             "fatctx merge more.fatctx model.fatctx -o all.fatctx --name both --seal --json"},
                 .more = "docs/cli.md; a record that several have is taken once, and must be the same in all"});
   command->add_option("FILE", flags->files, "The containers, at least two")->required()->expected(2, 4096);
   command->add_option("-o,--output", flags->rewrite.output, "The container to write")->required()->type_name("OUT");

@@ -45,12 +45,12 @@ Result<ExitCode> run_remove(const RemoveFlags& flags) {
 
 void add_remove(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<RemoveFlags>();
-  CLI::App* command = describe(
-      app, "remove",
-      {.purpose = "Write a container anew without some records",
-       .synopsis = "fatctx remove FILE RECORD... [-o OUT] [options]",
-       .examples = {"fatctx remove model.fatctx model.x86-64-v2", "fatctx remove model.fatctx '#3' -o less.fatctx"},
-       .more = "docs/cli.md; `fatctx strip` removes by target"});
+  CLI::App* command = describe(app, "remove",
+                               {.purpose = "Write a container anew without some records",
+                                .synopsis = "fatctx remove FILE RECORD... [-o OUT] [options]",
+                                .examples = {"fatctx remove model.fatctx tiny-x86-64-v2 license",
+                                             "fatctx remove model.fatctx '#3' -o less.fatctx --json"},
+                                .more = "docs/cli.md; `fatctx strip` removes by target"});
   add_rewrite_flags(*command, flags->rewrite, false);
   command->add_option("RECORD", flags->records, "Records that go; names, or # and ids")->required();
   command->callback([flags, &outcome] { outcome.finish(run_remove(*flags)); });

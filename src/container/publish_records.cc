@@ -88,7 +88,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
                               .toc_offset = plan.toc_offset,
                               .toc_size = plan.toc_size,
                               .toc_hash = hash128(toc),
-                              .previous_toc_hash = as.lineage == nullptr ? Hash128{} : as.lineage->previous_toc_hash,
+                              .previous_toc_hash = {},
                               .sealed = options.seal};
   FATCTX_TRY(file.write_at(0, first_header(uuid, options.extent_log2, options.granule_log2, facts)));
   if (as.may_replace) FATCTX_TRY(as.may_replace());

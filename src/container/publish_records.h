@@ -15,7 +15,6 @@ namespace fatctx::container {
 struct Lineage {
   DiskUuid uuid = {};
   std::uint64_t generation = 1;  // of the new file, the only one in it
-  Hash128 previous_toc_hash;
 };
 
 struct PublishAs {

@@ -155,7 +155,7 @@ Result<RewriteReport> rewrite(const std::string& path, const std::string& target
   }
   // An earlier generation that is written anew comes behind the newest all the same.
   FATCTX_ASSIGN(const Header newest, read_header(source->file(), source->identity().size));
-  const Lineage lineage{.uuid = header.uuid, .generation = newest.generation + 1, .previous_toc_hash = newest.toc_hash};
+  const Lineage lineage{.uuid = header.uuid, .generation = newest.generation + 1};
   PublishAs as{.lineage = &lineage};
   if (replacing != nullptr) {
     as.mode_of = path;
