@@ -113,7 +113,7 @@ struct Appender::Impl {
     const Toc& toc = opened.toc;
     AppendStart start;
     start.first_byte = first_byte;
-    FATCTX_ASSIGN(start.description, read_description(*file, toc));
+    FATCTX_ASSIGN(start.description, read_whole_description(*file, toc));
     std::erase_if(start.description.records, [&](const RecordDescription& described) {
       const RecordInfo* record = toc.find(described.record_id);
       return record == nullptr || gone[toc.index_of(*record)];

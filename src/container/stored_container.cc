@@ -81,7 +81,7 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
     FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
     if (!identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
     FATCTX_ASSIGN(OpenedToc toc, read_generation(*file, identity.size, generation));
-    FATCTX_ASSIGN(ContainerDescription description, read_description(*file, toc.toc));
+    FATCTX_ASSIGN(ContainerDescription description, read_whole_description(*file, toc.toc));
     return std::make_shared<const StoredContainer>(path, std::move(file), identity, std::move(toc),
                                                    std::move(description));
   }();

@@ -375,6 +375,29 @@ TEST_F(Rewrite, ARecordThatIsOnlyListedIsNotLostInSilence) {
   EXPECT_TRUE(is_ok(rewrite_container(in_, out_, {.keep = all_but(opened, opened.toc.toc.records.front().name)})));
 }
 
+TEST_F(Rewrite, ADescriptionThatSaysMoreThanThisVersionKnowsIsNotCutShort) {
+  support::HostileFile file(support::unsealed_sample());
+  SegmentEntry& packed = file.segments.at(0);
+  RecordEntry& description = file.records.back();
+  SliceEntry& slice = file.slices.back();
+  const Bytes more = {std::byte{0x7a}, std::byte{2}, std::byte{'h'}, std::byte{'i'}};  // field 15
+  const std::uint64_t end = packed.offset + packed.size;
+  packed.size = packed.size + more.size();
+  description.logical_size = description.logical_size + more.size();
+  description.stored_size = description.logical_size;
+  slice.size = slice.size + more.size();
+  file.in_payload = [&](Bytes& out) {
+    std::copy(more.begin(), more.end(), out.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  file.rehash_payload = true;
+  write_file(in_, file.bytes());
+  expect_whole(in_);
+  EXPECT_TRUE(fails_with(rewrite_container(in_, in_), ErrorCode::kUnsupported));
+  EXPECT_TRUE(
+      fails_with(support::append(read_file(in_), {support::binary_record("new", "v", support::pattern(50, 1))}).report,
+                 ErrorCode::kUnsupported));
+}
+
 class Merge : public Rewrite {
  protected:
   Result<RewriteReport> merge(std::vector<std::string> names, const std::string& target, MergeOptions options = {}) {
