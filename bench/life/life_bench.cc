@@ -157,9 +157,9 @@ void add_compact(Report& report, const Options& options, const BenchFolder& file
   const auto clear = [&] { ::unlink(made.c_str()); };
   const Side sides[] = {
       {"floor: read, write, fsync", [&] { copy_file(path, made); }, clear},
-      {"compact", [&] { (void)or_stop(rewrite_container(path, made)); }, clear},
-      {"compact, sharing off", [&] { (void)or_stop(rewrite_container(path, made, {.sharing = Sharing::kOff})); },
-       clear},
+      {"compact", [&] { (void)or_stop(rewrite_container(path, made, {.overwrite = true})); }, clear},
+      {"compact, sharing off",
+       [&] { (void)or_stop(rewrite_container(path, made, {.overwrite = true, .sharing = Sharing::kOff})); }, clear},
   };
   const std::vector<Timing> took = alternate(sides, {.repetitions = std::max(3, options.repetitions / 2)});
   for (std::size_t i = 0; i < std::size(sides); ++i) {
