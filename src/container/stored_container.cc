@@ -28,13 +28,14 @@ class StoredRecord final : public ByteSource {
   [[nodiscard]] std::optional<Hash128> hash() const override { return record_.hash; }
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const std::scoped_lock lock(mutex_);
-    if (!ranges_) ranges_.emplace(container_->file(), container_->toc());
+    // The packer hashes the record as a whole when it writes it.
+    if (!ranges_) ranges_.emplace(container_->file(), container_->toc(), CheckedBytes::Again::kTrust);
     auto status = ranges_->read(record_, offset, out);
     return status.ok() ? status : Status(in_context(in_record(std::move(status).error(), record_), container_->path()));
   }
   void close() const noexcept override {
     const std::scoped_lock lock(mutex_);
-    ranges_.reset();
+    if (ranges_) ranges_->rest();
   }
 
  private:
