@@ -30,7 +30,7 @@ Result<ExitCode> run_sign(const SignFlags& flags) {
   ProgressLine line("sign");
   auto signed_file = sign_container(
       flags.path, flags.key, in_place ? flags.path : flags.output,
-      {.seal = flags.seal, .overwrite = in_place || flags.force, .progress = line.callback()});
+      {.seal = flags.seal, .overwrite = flags.force, .progress = line.callback()});
   if (!signed_file.ok() && signed_file.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
   }

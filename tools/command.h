@@ -71,6 +71,11 @@ CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help)
 // One line per subcommand; the order is that of `fatctx --help`. The table itself is in commands.cc.
 void add_pack(CLI::App& app, Outcome& outcome);
 void add_append(CLI::App& app, Outcome& outcome);
+void add_remove(CLI::App& app, Outcome& outcome);
+void add_strip(CLI::App& app, Outcome& outcome);
+void add_compact(CLI::App& app, Outcome& outcome);
+void add_seal(CLI::App& app, Outcome& outcome);
+void add_merge(CLI::App& app, Outcome& outcome);
 void add_compile(CLI::App& app, Outcome& outcome);
 void add_info(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);

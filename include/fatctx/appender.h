@@ -5,6 +5,7 @@
 // loss, a full disk. Readers of the old generation go on; Container::reopen() gives them the new one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,7 +21,8 @@ struct AppendOptions {
   // its own generation until the file is written anew.
   bool replace = false;
   Progress progress = {};
-  std::uint32_t threads = 0;  // as PackOptions::threads
+  std::uint32_t threads = 0;                  // as PackOptions::threads
+  const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel; bytes behind the end of the file may be dead
 };
 
 struct AppendReport {

@@ -51,8 +51,8 @@ struct OpenOptions {
   // there. FileMapping::kRequire makes it empty. It must be there, be the caller's own, and have mode 0700.
   std::string cache_folder = {};
   std::uint64_t cache_limit_bytes = 0;  // that the files in it may take together; 0: kDefaultCacheLimitBytes
-  // An earlier state of a container that was appended to, as long as its bytes are there; 0: the newest. not_found if it
-  // is not in the file.
+  // An earlier state of a container that was appended to, as long as its bytes are there; 0: the newest. not_found if
+  // it is not in the file.
   std::uint64_t generation = 0;
   // Not empty: the generation that is opened must be signed by the owner of one of these keys, and payload is compared
   // with the SHA-256 that was signed, where it is otherwise compared with XXH3. An append makes a generation that is

@@ -16,7 +16,7 @@ namespace fatctx {
 
 struct SignOptions {
   bool seal = false;       // a sealed container stays sealed in any case
-  bool overwrite = false;  // replace `out` (by rename); otherwise `exists`
+  bool overwrite = false;  // replace `out` if it is there and another file; otherwise `exists`
   Progress progress = {};
 };
 
@@ -30,12 +30,14 @@ struct SignReport {
 };
 
 // Writes a copy of the newest generation of `path` that is signed with the secret key of `key_path`, and gives it the
-// name `out`, which may be `path`: a temporary beside it is written, synced and renamed. The copy has the uuid of the
+// name `out`. That may be `path`, which is locked against appends then, and replaced: a temporary beside it is written,
+// synced and renamed. The copy has the uuid of the
 // container, one generation, and no dead bytes. Every leaf is compared with its hash while it is copied, and every
 // record with its own in the copy; nothing is published that does not match.
 // Errors: checksum_mismatch (naming record and offset), those of Container::open, exists, unsupported (a record that
 //         this version cannot read; a container that only a newer version can change), limit_exceeded, changed (`path`
-//         was written to meanwhile), no_space, io, commit_unknown (as Packer::publish); of the key: not_found,
+//         was written to meanwhile), locked (somebody is appending to it), not_regular_file (a link that is to be
+//         replaced), no_space, io, commit_unknown (as Packer::publish); of the key: not_found,
 //         operation_not_permitted (its mode lets others read it), invalid_argument.
 [[nodiscard]] Result<SignReport> sign_container(const std::string& path, const std::string& key_path,
                                                 const std::string& out, const SignOptions& options = {});

@@ -13,11 +13,11 @@
 #include "container/hash.h"
 #include "container/header_build.h"
 #include "container/incoming_records.h"
-#include "container/metadata_codec.h"
 #include "container/open.h"
 #include "container/pack_report.h"
 #include "container/plan.h"
 #include "container/present_bytes.h"
+#include "container/read_description.h"
 #include "container/rebuild.h"
 #include "fatctx/base/checked.h"
 #include "mapping/append_file.h"
@@ -36,15 +36,6 @@ Error refused(std::string message) { return Error{ErrorCode::kOperationNotPermit
 Error sealed_error() {
   return refused(
       "the container is sealed and never changes; make an unsealed copy with `fatctx compact` and append to that");
-}
-
-Result<ContainerDescription> description_of(const mapping::OsFile& file, const Toc& toc) {
-  for (const RecordInfo& record : toc.records) {
-    if (record.type != RecordType::kDescription) continue;
-    FATCTX_ASSIGN(const std::vector<std::byte> bytes, read_metadata_record(file, toc, record));
-    return decode_description(bytes);
-  }
-  return ContainerDescription{};
 }
 
 std::uint64_t dead_bytes_of(const TocRows& rows) {
@@ -73,6 +64,7 @@ struct Appender::Impl {
     pack.granule_log2 = opened.header.granule_log2;
     pack.progress = options.progress;
     pack.threads = options.threads;
+    pack.cancel = options.cancel;
     return pack;
   }
 
@@ -121,7 +113,7 @@ struct Appender::Impl {
     const Toc& toc = opened.toc;
     AppendStart start;
     start.first_byte = first_byte;
-    FATCTX_ASSIGN(start.description, description_of(*file, toc));
+    FATCTX_ASSIGN(start.description, read_whole_description(*file, toc));
     std::erase_if(start.description.records, [&](const RecordDescription& described) {
       const RecordInfo* record = toc.find(described.record_id);
       return record == nullptr || gone[toc.index_of(*record)];

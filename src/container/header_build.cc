@@ -67,8 +67,8 @@ HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const Disk
 
 HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation) {
   Slot slot = blank_slot(slot_index, uuid);
-  slot.flags = kSlotVoid;
   slot.generation = generation;
+  slot.flags = kSlotVoid;
   return page_of(slot, slot_seed(uuid, slot_index));
 }
 
@@ -81,7 +81,8 @@ std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_lo
   for (const std::uint64_t offset : kPrologueOffsets) put(offset, prologue_page(uuid, extent_log2, granule_log2));
   constexpr std::uint8_t kSlotCount = kSlotOffsets.size();
   for (std::uint8_t index = 0; index < kSlotCount; ++index) {
-    put(kSlotOffsets[index], index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid, facts.generation - 1));
+    put(kSlotOffsets[index],
+        index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid, facts.generation - 1));
   }
   return header;
 }

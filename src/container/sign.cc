@@ -19,6 +19,7 @@
 #include "container/leaves.h"
 #include "container/open.h"
 #include "container/record_stream.h"
+#include "container/replacing.h"
 #include "container/toc_rows.h"
 #include "container/trust.h"
 #include "fatctx/base/checked.h"
@@ -285,28 +286,43 @@ class Signer {
   std::uint64_t total_ = 0;
 };
 
-Result<SignReport> sign(const std::string& path, const std::string& out, const SigningKey& key,
-                        const SignOptions& options) {
-  FATCTX_ASSIGN(const std::unique_ptr<mapping::OsFile> source, mapping::open_for_reading(path));
-  FATCTX_ASSIGN(const mapping::FileIdentity identity, source->identity());
-  if (!identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
-  FATCTX_ASSIGN(const OpenedToc opened, read_toc(*source, identity.size));
-  if (opened.header.unknown_ro_compat != 0) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update "
-                             "the library",
-                             opened.header.unknown_ro_compat),
-                 {.rule = "F3"}};
-  }
+struct Source {
+  std::unique_ptr<mapping::OsFile> file;
+  mapping::FileIdentity identity;
+  OpenedToc opened;
+};
+
+Result<Source> open_source(const std::string& path) {
+  Source source;
+  FATCTX_ASSIGN(source.file, mapping::open_for_reading(path));
+  FATCTX_ASSIGN(source.identity, source.file->identity());
+  if (!source.identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
+  FATCTX_ASSIGN(source.opened, read_toc(*source.file, source.identity.size));
+  if (source.opened.header.unknown_ro_compat == 0) return source;
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
+                           "library",
+                           source.opened.header.unknown_ro_compat),
+               {.rule = "F3"}};
+}
+
+// `replacing` is null unless `out` is the file at `path`.
+Result<SignReport> sign(const std::string& path, const std::string& out, const Replacing* replacing,
+                        const SigningKey& key, const SignOptions& options) {
+  auto source = open_source(path);
+  if (!source.ok()) return in_context(std::move(source).error(), path);
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
-                mapping::PendingFile::create(out, options.overwrite));
-  Signer signer(*source, opened, key, pending->file(), options);
-  FATCTX_TRY(signer.run());
-  FATCTX_ASSIGN(const mapping::FileIdentity now, source->identity());
-  if (now != identity) {
-    return Error{ErrorCode::kChanged, "the file was written to while it was being signed; sign it again when it is "
-                                      "still"};
+                mapping::PendingFile::create(out, options.overwrite || replacing != nullptr));
+  if (replacing != nullptr) FATCTX_TRY(pending->take_mode(path));
+  Signer signer(*source.value().file, source.value().opened, key, pending->file(), options);
+  auto written = signer.run();
+  if (!written.ok()) return in_context(std::move(written).error(), path);
+  FATCTX_ASSIGN(const mapping::FileIdentity now, source.value().file->identity());
+  if (now != source.value().identity) {
+    return Error{ErrorCode::kChanged,
+                 fmt::format("{}: it was written to while it was being signed; sign it again when it is still", path)};
   }
+  if (replacing != nullptr) FATCTX_TRY(replacing->check(path, now));
   const Header& header = signer.header();
   FATCTX_TRY(pending->publish(header.sealed));
   SignReport report;
@@ -324,9 +340,10 @@ Result<SignReport> sign(const std::string& path, const std::string& out, const S
 Result<SignReport> sign_container(const std::string& path, const std::string& key_path, const std::string& out,
                                   const SignOptions& options) {
   FATCTX_ASSIGN(const SigningKey key, read_signing_key(key_path));
-  auto report = sign(path, out, key, options);
-  if (!report.ok()) return in_context(std::move(report).error(), path);
-  return report;
+  FATCTX_ASSIGN(const bool in_place, is_in_place(path, out));
+  if (!in_place) return sign(path, out, nullptr, key, options);
+  FATCTX_ASSIGN(const Replacing replacing, Replacing::begin(out));
+  return sign(out, out, &replacing, key, options);
 }
 
 }  // namespace fatctx

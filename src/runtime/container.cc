@@ -6,7 +6,7 @@
 
 #include "base/named_values.h"
 #include "container/hash.h"
-#include "container/metadata_codec.h"
+#include "container/read_description.h"
 #include "container/open.h"
 #include "container/pieces.h"
 #include "container/verify.h"
@@ -190,16 +190,8 @@ Result<RecordInfo> Container::record(std::uint32_t id) const& {
 
 Result<ContainerDescription> Container::describe() const {
   FATCTX_TRY(mapped_->check_not_lost());
-  const auto all = records();
-  const auto record =
-      std::find_if(all.begin(), all.end(), [](const RecordInfo& r) { return r.type == RecordType::kDescription; });
-  auto bytes = container::read_metadata_record(mapped_->file(), mapped_->toc(), *record);  // F31: it is there
-  if (!bytes.ok()) return in_context(std::move(bytes).error(), origin_.path);
-  auto description = container::decode_description(bytes.value());
-  if (description.ok()) return description;
-  Error error = container::in_record(std::move(description).error(), *record);
-  error.where.file_offset = record->file_offset;
-  return in_context(std::move(error), origin_.path);
+  auto description = container::read_description(mapped_->file(), mapped_->toc());
+  return description.ok() ? std::move(description) : in_context(std::move(description).error(), origin_.path);
 }
 
 std::vector<Candidate> Container::candidates() const& {

@@ -16,6 +16,8 @@ PUBLIC_LAYER = {
     "file_mapping.h": "container",
     "memory.h": "container",
     "packer.h": "container",
+    "appender.h": "container",
+    "rewrite.h": "container",
     "sharing.h": "container",
     "import_dlc.h": "container",
     "import_irpa.h": "container",
