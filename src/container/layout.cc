@@ -45,6 +45,12 @@ constexpr LayoutField kSlot[] = {
     FATCTX_FIELD(Slot, reserved1),
     FATCTX_FIELD(Slot, page_hash),
 };
+constexpr LayoutField kSignedMessage[] = {
+    FATCTX_FIELD(SignedMessage, magic),          FATCTX_FIELD(SignedMessage, uuid),
+    FATCTX_FIELD(SignedMessage, generation),     FATCTX_FIELD(SignedMessage, committed_end),
+    FATCTX_FIELD(SignedMessage, toc_size),       FATCTX_FIELD(SignedMessage, hash_algorithm),
+    FATCTX_FIELD(SignedMessage, toc_sha256),     FATCTX_FIELD(SignedMessage, previous_toc_sha256),
+};
 constexpr LayoutField kTocHeader[] = {
     FATCTX_FIELD(TocHeader, magic),      FATCTX_FIELD(TocHeader, table_count), FATCTX_FIELD(TocHeader, uuid),
     FATCTX_FIELD(TocHeader, generation), FATCTX_FIELD(TocHeader, toc_size),    FATCTX_FIELD(TocHeader, reserved),
@@ -136,6 +142,7 @@ constexpr LayoutField kRecipeHeader[] = {
 constexpr LayoutTable kTables[] = {
     {"Prologue", sizeof(Prologue), kPrologue},
     {"Slot", sizeof(Slot), kSlot},
+    {"SignedMessage", sizeof(SignedMessage), kSignedMessage},
     {"TocHeader", sizeof(TocHeader), kTocHeader},
     {"DirectoryEntry", sizeof(DirectoryEntry), kDirectoryEntry},
     {"SegmentEntry", sizeof(SegmentEntry), kSegmentEntry},
