@@ -396,6 +396,11 @@ typedef struct fatctx_open_options {
   // or empty: none. Naming it is the permission. Copied by the call.
   const char* cache_folder;
   uint64_t cache_limit_bytes;  // that the files in it may take together; 0: 4 GiB
+  // Public keys of 32 bytes each, one behind the other, of which one must have signed the container; payload is then
+  // compared with the SHA-256 that was signed. Null: signatures are not asked for. Copied by the call.
+  const uint8_t* trusted_keys;
+  uint64_t trusted_key_count;
+  uint64_t minimum_generation;  // an older one is refused with rollback; 0
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -448,6 +453,9 @@ typedef struct fatctx_open_report {  // what an open found out
   fatctx_text copy_reason;
   uint8_t toc_hash[16];
   fatctx_text copied_records_reason;  // of the first of them
+  fatctx_text key_id;                 // SHA-256 of the public key that the signature names, hexadecimal; empty: none
+  uint32_t signature_verified;        // with one of trusted_keys
+  uint32_t reserved;
 } fatctx_open_report;
 // Lifetime: texts borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
@@ -619,6 +627,8 @@ typedef struct fatctx_verify_options {
   fatctx_finding finding;
   fatctx_progress progress;
   void* user;  // for both
+  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding. Null: defaults.
+  const fatctx_open_options* open;
 } fatctx_verify_options;
 FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);
 typedef struct fatctx_verify_report {
@@ -626,6 +636,8 @@ typedef struct fatctx_verify_report {
   uint32_t reserved;
   uint64_t checked_bytes;
   uint64_t finding_count;  // 0: whole
+  uint32_t signed_file;
+  uint32_t signature_verified;  // as in fatctx_open_report
 } fatctx_verify_report;
 // Checks a whole file, or one record. Damage is a finding, no error: look at `report`, which is needed. The last one
 // takes a path, and reports also what keeps the file from being opened.
@@ -637,6 +649,37 @@ FATCTX_API int32_t fatctx_container_verify_record(fatctx_container container, ui
                                                   fatctx_error* error);
 FATCTX_API int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* options,
                                       fatctx_verify_report* report, fatctx_error* error);
+
+// Signatures: who made a container. Keys are 32 bytes; a secret one is only ever in its file.
+
+// Writes NAME.key, which is secret, and NAME.pub. Errors: exists (nothing is replaced), not_found, no_space, io.
+FATCTX_API int32_t fatctx_make_keys(const char* name, uint8_t public_key[32], fatctx_error* error);
+// Of a file that fatctx_make_keys() or `fatctx keygen` has written. Errors: invalid_argument (no key), not_found, io.
+FATCTX_API int32_t fatctx_read_public_key(const char* path, uint8_t public_key[32], fatctx_error* error);
+
+typedef struct fatctx_sign_options {
+  uint32_t struct_size;
+  uint32_t seal;       // a sealed container stays sealed in any case; 0
+  uint32_t overwrite;  // replace `out` if it is there and another file; 0
+  uint32_t reserved;
+  fatctx_progress progress;
+  void* user;
+} fatctx_sign_options;
+FATCTX_API void fatctx_sign_options_init(fatctx_sign_options* options, size_t struct_size);
+typedef struct fatctx_sign_report {
+  uint32_t struct_size;
+  uint32_t sealed;
+  uint64_t generation;  // that was signed
+  uint64_t file_size;
+  uint8_t key_id[32];
+} fatctx_sign_report;
+// Writes a signed copy of the container at `path` to `out`, which may be `path`. `report` may be null.
+// Errors: checksum_mismatch (nothing damaged is signed), those of fatctx_container_open, exists, unsupported,
+// limit_exceeded, changed, locked, no_space, io, cancelled, commit_unknown; of the key: not_found, invalid_argument,
+// operation_not_permitted (others than its owner can read it).
+FATCTX_API int32_t fatctx_sign_container(const char* path, const char* key_path, const char* out,
+                                         const fatctx_sign_options* options, fatctx_sign_report* report,
+                                         fatctx_error* error);
 
 // Models: a container with the target chosen for a device.
 

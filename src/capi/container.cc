@@ -72,6 +72,8 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
   out.copy_reason = text_out(report.copy_reason);
   out.copied_records = report.copied_records;
   out.copied_records_reason = text_out(report.copied_records_reason);
+  out.key_id = text_out(report.key_id);
+  out.signature_verified = flag(report.signature_verified);
   std::memcpy(out.toc_hash, report.toc_hash.bytes.data(), sizeof out.toc_hash);
   return out;
 }

@@ -1,4 +1,6 @@
 // Options as they come from C.
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "capi/objects.h"
@@ -41,6 +43,22 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   result.max_copied_bytes = given.max_copied_bytes;
   result.cache_folder = text_in(given.cache_folder);
   result.cache_limit_bytes = given.cache_limit_bytes;
+  result.minimum_generation = given.minimum_generation;
+  if (given.trusted_keys != nullptr || given.trusted_key_count != 0) {
+    constexpr std::size_t kKeyBytes = sizeof(PublicKey::bytes);
+    if (given.trusted_key_count == 0 || given.trusted_key_count > SIZE_MAX / kKeyBytes) {
+      // No key at all would open whatever is there, and that was not asked for.
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("trusted_keys with {} keys; leave it null to ask for no signature",
+                               given.trusted_key_count)};
+    }
+    FATCTX_ASSIGN(const auto keys,
+                  array_in(given.trusted_keys, given.trusted_key_count * kKeyBytes, "trusted_keys"));
+    result.trusted_keys.resize(static_cast<std::size_t>(given.trusted_key_count));
+    for (std::size_t i = 0; i < result.trusted_keys.size(); ++i) {
+      std::memcpy(result.trusted_keys[i].bytes.data(), keys.data() + i * kKeyBytes, kKeyBytes);
+    }
+  }
   if (given.mapping_provider.id != 0) {
     FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
   }
@@ -95,6 +113,10 @@ void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size
 
 void fatctx_info_parts_init(fatctx_info_parts* parts, size_t struct_size) {
   fatctx::capi::init_sized(fatctx_info_parts{}, parts, struct_size);
+}
+
+void fatctx_sign_options_init(fatctx_sign_options* options, size_t struct_size) {
+  fatctx::capi::init_sized(fatctx_sign_options{}, options, struct_size);
 }
 
 void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size) {

@@ -4,14 +4,14 @@
 namespace fatctx::capi {
 namespace {
 
-// `check` takes a Progress and returns a Result<VerifyReport>.
+// `check` takes a Progress and the fatctx_open_options that were given, and returns a Result<VerifyReport>.
 template <typename Check>
 Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out, const Check& check) {
   FATCTX_TRY(not_null(out, "report"));
   FATCTX_TRY(check_struct_size(out->struct_size));  // before the whole file is read, not after
   fatctx_verify_options given = {};
   if (options != nullptr) FATCTX_TRY(read_sized(options, given));
-  FATCTX_ASSIGN(const VerifyReport report, check(progress_in(given.progress, given.user)));
+  FATCTX_ASSIGN(const VerifyReport report, check(progress_in(given.progress, given.user), given.open));
   if (given.finding != nullptr) {
     for (const VerifyFinding& finding : report.findings) {
       fatctx_error told = {};
@@ -23,6 +23,8 @@ Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out
   fatctx_verify_report filled = {};
   filled.checked_bytes = report.checked_bytes;
   filled.finding_count = report.findings.size();
+  filled.signed_file = flag(!report.key_id.empty());
+  filled.signature_verified = flag(report.signature_verified);
   return write_sized(filled, out, "report");
 }
 
@@ -37,7 +39,9 @@ int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_
                                 fatctx_verify_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
     return run_check(options, report,
-                     [&](const fatctx::Progress& progress) { return object.container.verify(progress); });
+                     [&](const fatctx::Progress& progress, const fatctx_open_options* /*open*/) {
+                       return object.container.verify(progress);
+                     });
   });
 }
 
@@ -45,7 +49,7 @@ int32_t fatctx_container_verify_record(fatctx_container container, uint32_t reco
                                        const fatctx_verify_options* options, fatctx_verify_report* report,
                                        fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
-    return run_check(options, report, [&](const fatctx::Progress& progress) {
+    return run_check(options, report, [&](const fatctx::Progress& progress, const fatctx_open_options* /*open*/) {
       return object.container.verify_record(record_id, progress);
     });
   });
@@ -56,7 +60,11 @@ int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* option
   return guarded(error, [&]() -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
     return run_check(options, report,
-                     [&](const fatctx::Progress& progress) { return fatctx::verify_file(path, progress); });
+                     [&](const fatctx::Progress& progress,
+                         const fatctx_open_options* given) -> fatctx::Result<fatctx::VerifyReport> {
+                       FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given));
+                       return fatctx::verify_file(path, progress, open);
+                     });
   });
 }
 

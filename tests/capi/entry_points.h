@@ -306,6 +306,25 @@ inline const char* cache_folder() {
   return folder.path().c_str();
 }
 
+// Keys, and what is signed with them.
+class KeyFolder {
+ public:
+  static KeyFolder& get() {
+    static KeyFolder folder;
+    return folder;
+  }
+  KeyFolder() {
+    std::uint8_t key[32];
+    EXPECT_EQ(fatctx_make_keys(file("k").c_str(), key, nullptr), FATCTX_OK);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] std::string fresh_name() { return file(std::to_string(++made_)); }
+
+ private:
+  const support::TempDir folder_;
+  unsigned made_ = 0;
+};
+
 inline const std::vector<EntryPoint>& entry_points() {
   static constexpr auto kTraceSink = [](void*, const char*, std::uint64_t) {};
   static constexpr auto kSink = [](void*, const void*, std::uint64_t) -> std::int32_t { return 0; };
@@ -442,6 +461,27 @@ inline const std::vector<EntryPoint>& entry_points() {
        }},
       {"fatctx_verify_file",
        [](Call& c) { return fatctx_verify_file(c.path(), nullptr, c.structure<fatctx_verify_report>(), &c.error); },
+       false},
+      {"fatctx_make_keys",
+       [](Call& c) {
+         std::uint8_t key[32];
+         return fatctx_make_keys(c.text(KeyFolder::get().fresh_name().c_str()), c.given ? key : nullptr, &c.error);
+       },
+       false},
+      {"fatctx_read_public_key",
+       [](Call& c) {
+         std::uint8_t key[32];
+         return fatctx_read_public_key(c.text(KeyFolder::get().file("k.pub").c_str()), c.given ? key : nullptr, &c.error);
+       },
+       false},
+      {"fatctx_sign_container",
+       [](Call& c) {
+         auto options = sized<fatctx_sign_options>();
+         options.overwrite = 1;
+         return fatctx_sign_container(c.path(), c.text(KeyFolder::get().file("k.key").c_str()),
+                                      c.text(KeyFolder::get().file("signed").c_str()), &options,
+                                      c.structure<fatctx_sign_report>(), &c.error);
+       },
        false},
       {"fatctx_model_open", [](Call& c) { return fatctx_model_open(c.path(), c.options(), c.model(), &c.error); },
        false},

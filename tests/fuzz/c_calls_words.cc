@@ -92,6 +92,13 @@ void Program::use_words(std::uint8_t which) {
       const char* const file = path();
       Sized<fatctx_verify_report> report(input_.byte());
       (void)checked(fatctx_verify_file(file, nullptr, out(*report.get()), &error_));
+      // No path of the fuzzer's names a key, so that nothing is written.
+      std::uint8_t key[32] = {};
+      fatctx_sign_options options = {};
+      fatctx_sign_options_init(&options, sizeof options);
+      (void)checked(fatctx_read_public_key(file, null() ? nullptr : key, &error_));
+      (void)checked(fatctx_sign_container(file, file, file, &options, nullptr, &error_));
+      (void)checked(fatctx_make_keys(nullptr, key, &error_));
       return;
     }
     case 8:
