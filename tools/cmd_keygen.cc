@@ -17,9 +17,9 @@ namespace {
 Result<ExitCode> run_keygen(const std::string& name) {
   auto made = make_keys(name);
   if (!made.ok() && made.error().code == ErrorCode::kExists) {
-    return Error{ErrorCode::kExists,
-                 fmt::format("{0}.key or {0}.pub is there already, and a key is never replaced; choose another name",
-                             name)};
+    return Error{
+        ErrorCode::kExists,
+        fmt::format("{0}.key or {0}.pub is there already, and a key is never replaced; choose another name", name)};
   }
   if (!made.ok()) return std::move(made).error();
   const KeyFiles& files = made.value();

@@ -28,9 +28,8 @@ struct SignFlags {
 Result<ExitCode> run_sign(const SignFlags& flags) {
   const bool in_place = flags.output.empty();
   ProgressLine line("sign");
-  auto signed_file = sign_container(
-      flags.path, flags.key, in_place ? flags.path : flags.output,
-      {.seal = flags.seal, .overwrite = flags.force, .progress = line.callback()});
+  auto signed_file = sign_container(flags.path, flags.key, in_place ? flags.path : flags.output,
+                                    {.seal = flags.seal, .overwrite = flags.force, .progress = line.callback()});
   if (!signed_file.ok() && signed_file.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
   }
@@ -55,13 +54,12 @@ Result<ExitCode> run_sign(const SignFlags& flags) {
 
 void add_sign(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<SignFlags>();
-  CLI::App* command =
-      describe(app, "sign",
-               {.purpose = "Sign a container, so that readers can tell who made it",
-                .synopsis = "fatctx sign FILE --key NAME.key [options]",
-                .examples = {"fatctx sign model.fatctx --key release.key",
-                             "fatctx sign model.fatctx --key release.key --seal -o signed.fatctx"},
-                .more = "docs/cli.md, docs/threat_model.md; check with fatctx verify --key NAME.pub"});
+  CLI::App* command = describe(app, "sign",
+                               {.purpose = "Sign a container, so that readers can tell who made it",
+                                .synopsis = "fatctx sign FILE --key NAME.key [options]",
+                                .examples = {"fatctx sign model.fatctx --key release.key",
+                                             "fatctx sign model.fatctx --key release.key --seal -o signed.fatctx"},
+                                .more = "docs/cli.md, docs/threat_model.md; check with fatctx verify --key NAME.pub"});
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--key", flags->key, "The secret key, made by fatctx keygen")->required()->type_name("NAME.key");
   command->add_option("-o,--output", flags->output, "Where to (in place of FILE)")->type_name("NEW");

@@ -14,10 +14,10 @@
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
 #include "fatctx/file_mapping.h"
+#include "fatctx/keys.h"
 #include "fatctx/memory.h"
 #include "fatctx/record.h"
 #include "fatctx/select.h"
-#include "fatctx/keys.h"
 
 namespace fatctx {
 
@@ -100,7 +100,7 @@ struct OpenReport {
   bool signed_file = false;         // there is a signature
   std::string key_id;               // SHA-256 of the public key that it names, hexadecimal; empty without one
   bool signature_verified = false;  // it was checked, with one of OpenOptions::trusted_keys
-  std::string filesystem;  // "ext4", "overlayfs", "nfs", ...
+  std::string filesystem;           // "ext4", "overlayfs", "nfs", ...
   bool remote_filesystem = false;
   std::uint64_t file_size = 0;
   std::uint64_t committed_end = 0;

@@ -627,7 +627,8 @@ typedef struct fatctx_verify_options {
   fatctx_finding finding;
   fatctx_progress progress;
   void* user;  // for both
-  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding. Null: defaults.
+  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding. Null:
+  // defaults.
   const fatctx_open_options* open;
 } fatctx_verify_options;
 FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);

@@ -1,7 +1,7 @@
 // Signatures: who made a container, told by a key that the caller trusts. Ed25519 over SHA-256.
 //
-// Hashes in a container protect against accidents; anybody who changes a file can make them fit. A signature stands over
-// the table of contents of one generation, and that holds the SHA-256 of all payload. What an open with
+// Hashes in a container protect against accidents; anybody who changes a file can make them fit. A signature stands
+// over the table of contents of one generation, and that holds the SHA-256 of all payload. What an open with
 // OpenOptions::trusted_keys hands out is what the owner of one of these keys has signed, or an error.
 #pragma once
 

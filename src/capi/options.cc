@@ -48,12 +48,11 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
     constexpr std::size_t kKeyBytes = sizeof(PublicKey::bytes);
     if (given.trusted_key_count == 0 || given.trusted_key_count > SIZE_MAX / kKeyBytes) {
       // No key at all would open whatever is there, and that was not asked for.
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("trusted_keys with {} keys; leave it null to ask for no signature",
-                               given.trusted_key_count)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("trusted_keys with {} keys; leave it null to ask for no signature", given.trusted_key_count)};
     }
-    FATCTX_ASSIGN(const auto keys,
-                  array_in(given.trusted_keys, given.trusted_key_count * kKeyBytes, "trusted_keys"));
+    FATCTX_ASSIGN(const auto keys, array_in(given.trusted_keys, given.trusted_key_count * kKeyBytes, "trusted_keys"));
     result.trusted_keys.resize(static_cast<std::size_t>(given.trusted_key_count));
     for (std::size_t i = 0; i < result.trusted_keys.size(); ++i) {
       std::memcpy(result.trusted_keys[i].bytes.data(), keys.data() + i * kKeyBytes, kKeyBytes);

@@ -38,10 +38,9 @@ extern "C" {
 int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
                                 fatctx_verify_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
-    return run_check(options, report,
-                     [&](const fatctx::Progress& progress, const fatctx_open_options* /*open*/) {
-                       return object.container.verify(progress);
-                     });
+    return run_check(options, report, [&](const fatctx::Progress& progress, const fatctx_open_options* /*open*/) {
+      return object.container.verify(progress);
+    });
   });
 }
 

@@ -83,14 +83,12 @@ void SigningKey::copy_seed(std::span<std::byte, kSeedBytes> seed) const noexcept
 
 DiskSignature SigningKey::sign(ByteView message) const noexcept {
   DiskSignature signature;
-  (void)crypto_sign_detached(out_chars(signature), nullptr, chars(message), message.size(),
-                             chars(*secret_));
+  (void)crypto_sign_detached(out_chars(signature), nullptr, chars(message), message.size(), chars(*secret_));
   return signature;
 }
 
 bool signature_holds(ByteView message, const DiskSignature& signature, const PublicKey& key) noexcept {
-  return crypto_sign_verify_detached(chars(signature), chars(message), message.size(),
-                                     chars(key.bytes)) == 0;
+  return crypto_sign_verify_detached(chars(signature), chars(message), message.size(), chars(key.bytes)) == 0;
 }
 
 }  // namespace fatctx::container

@@ -141,8 +141,13 @@ struct SlotFacts {
 };
 
 SlotFacts facts_of(const Slot& slot) {
-  SlotFacts facts{slot.flags,    slot.generation, slot.committed_end, {slot.toc_offset[0], slot.toc_offset[1]},
-                  slot.toc_size, {slot.toc_hash}, {}};
+  SlotFacts facts{slot.flags,
+                  slot.generation,
+                  slot.committed_end,
+                  {slot.toc_offset[0], slot.toc_offset[1]},
+                  slot.toc_size,
+                  {slot.toc_hash},
+                  {}};
   if (!all_zero(slot.toc_sha256)) {
     facts.signature = SlotSignature{slot.toc_sha256, slot.previous_toc_sha256, slot.key_id, slot.signature};
   }

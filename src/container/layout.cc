@@ -46,10 +46,10 @@ constexpr LayoutField kSlot[] = {
     FATCTX_FIELD(Slot, page_hash),
 };
 constexpr LayoutField kSignedMessage[] = {
-    FATCTX_FIELD(SignedMessage, magic),          FATCTX_FIELD(SignedMessage, uuid),
-    FATCTX_FIELD(SignedMessage, generation),     FATCTX_FIELD(SignedMessage, committed_end),
-    FATCTX_FIELD(SignedMessage, toc_size),       FATCTX_FIELD(SignedMessage, hash_algorithm),
-    FATCTX_FIELD(SignedMessage, toc_sha256),     FATCTX_FIELD(SignedMessage, previous_toc_sha256),
+    FATCTX_FIELD(SignedMessage, magic),      FATCTX_FIELD(SignedMessage, uuid),
+    FATCTX_FIELD(SignedMessage, generation), FATCTX_FIELD(SignedMessage, committed_end),
+    FATCTX_FIELD(SignedMessage, toc_size),   FATCTX_FIELD(SignedMessage, hash_algorithm),
+    FATCTX_FIELD(SignedMessage, toc_sha256), FATCTX_FIELD(SignedMessage, previous_toc_sha256),
 };
 constexpr LayoutField kTocHeader[] = {
     FATCTX_FIELD(TocHeader, magic),      FATCTX_FIELD(TocHeader, table_count), FATCTX_FIELD(TocHeader, uuid),

@@ -46,8 +46,7 @@ Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Se
   if (which != LeafHash::kXxh3) {
     leaves.sha256.resize(count);
     const SegmentEntry row = StoredRows(toc).segment(static_cast<std::uint64_t>(&segment - toc.segments.data()));
-    const std::uint64_t offset =
-        toc.segments[row.sha_leaves_segment].offset + row.sha_first_leaf * sizeof(DiskSha256);
+    const std::uint64_t offset = toc.segments[row.sha_leaves_segment].offset + row.sha_first_leaf * sizeof(DiskSha256);
     const auto bytes = std::as_writable_bytes(std::span(leaves.sha256));
     FATCTX_TRY(file.read_at(offset, bytes));
     if (sha256(bytes) != row.leaves_sha256) return damaged_leaves(offset);

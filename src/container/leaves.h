@@ -42,8 +42,8 @@ struct LeafRange {  // half open, counted from the first leaf of the segment
 using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, bool good)>;
 
 // Reads `range` of `segment` in pieces of at most 1 MiB and calls `visit` for each leaf in order.
-[[nodiscard]] Status walk_leaves(const mapping::OsFile& file, const Segment& segment,
-                                 const Leaves& leaves, LeafRange range, const LeafVisitor& visit);
+[[nodiscard]] Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
+                                 LeafRange range, const LeafVisitor& visit);
 
 [[nodiscard]] LeafRange leaves_touched(ByteRange range_in_segment) noexcept;
 

@@ -8,8 +8,8 @@
 #include "container/leaves.h"
 #include "container/open.h"
 #include "container/pieces.h"
-#include "container/record_hasher.h"
 #include "container/recipe_record.h"
+#include "container/record_hasher.h"
 
 namespace fatctx::container {
 

@@ -62,8 +62,8 @@ class Signer {
     FATCTX_TRY(hash_records());
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(rows_));
     header_.toc_hash = hash128(toc);
-    header_.signature = sign_generation(
-        header_, toc, from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
+    header_.signature =
+        sign_generation(header_, toc, from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
     FATCTX_TRY(parse_toc(toc, header_, 0));  // nobody signs what readers refuse
     for (const std::uint64_t offset : header_.toc_offset) FATCTX_TRY(file_.write_at(offset, toc));
     const GenerationFacts facts{.generation = header_.generation,
@@ -80,7 +80,8 @@ class Signer {
   [[nodiscard]] const Header& header() const noexcept { return header_; }
 
  private:
-  // Segments with payload keep their order (a description is always there); the two segments of leaves come behind them.
+  // Segments with payload keep their order (a description is always there); the two segments of leaves come behind
+  // them.
   Status place() {
     std::vector<SegmentEntry> segments;
     moved_.resize(toc_.segments.size());
@@ -149,8 +150,8 @@ class Signer {
       if (record.slices.empty()) continue;
       const SliceEntry& first = record.slices.front();
       const std::uint64_t at = rows_.segments[first.segment].offset + first.offset_in_segment;
-      record.entry.alignment_log2 = static_cast<std::uint8_t>(
-          std::min<int>(record.entry.alignment_log2, std::countr_zero(at)));
+      record.entry.alignment_log2 =
+          static_cast<std::uint8_t>(std::min<int>(record.entry.alignment_log2, std::countr_zero(at)));
     }
   }
 
@@ -278,9 +279,9 @@ class Signer {
   mapping::OsFile& file_;
   const Progress& progress_;
   TocRows rows_;
-  Header header_;                      // of the copy
-  std::vector<std::size_t> copied_;    // segments of the source
-  std::vector<std::uint32_t> moved_;   // their place in the copy, by their place in the source
+  Header header_;                     // of the copy
+  std::vector<std::size_t> copied_;   // segments of the source
+  std::vector<std::uint32_t> moved_;  // their place in the copy, by their place in the source
   std::vector<std::byte> buffer_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
@@ -299,11 +300,12 @@ Result<Source> open_source(const std::string& path) {
   if (!source.identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
   FATCTX_ASSIGN(source.opened, read_toc(*source.file, source.identity.size));
   if (source.opened.header.unknown_ro_compat == 0) return source;
-  return Error{ErrorCode::kUnsupported,
-               fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
-                           "library",
-                           source.opened.header.unknown_ro_compat),
-               {.rule = "F3"}};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
+                  "library",
+                  source.opened.header.unknown_ro_compat),
+      {.rule = "F3"}};
 }
 
 // `replacing` is null unless `out` is the file at `path`.

@@ -205,8 +205,8 @@ class Parser {
                        fmt::format("unknown kind {}", static_cast<std::uint16_t>(disk.kind)));
     }
     const auto kind = static_cast<SegmentKind>(static_cast<std::uint16_t>(disk.kind));
-    const bool known = disk.hash_algorithm == kHashXxh3 ||
-                       (disk.hash_algorithm == kHashSha256 && kind == SegmentKind::kLeaves);
+    const bool known =
+        disk.hash_algorithm == kHashXxh3 || (disk.hash_algorithm == kHashSha256 && kind == SegmentKind::kLeaves);
     if (!known || disk.leaf_log2 != kLeafLog2) {
       return complaint(ErrorCode::kUnsupported, "F25", row,
                        fmt::format("hash algorithm {} with leaves of 2^{} bytes", disk.hash_algorithm, disk.leaf_log2));

@@ -20,7 +20,7 @@ class PendingFile {
   // name, following no symbolic link. Errors: not_found (no such folder), exists (`target` is there and `overwrite`
   // is false), not_regular_file (`target` is a folder, device, ...), no_space, io.
   [[nodiscard]] static Result<std::unique_ptr<PendingFile>> create(const std::string& target, bool overwrite,
-                                                                    Readers readers = Readers::kAll);
+                                                                   Readers readers = Readers::kAll);
   virtual ~PendingFile() = default;
 
   [[nodiscard]] virtual OsFile& file() noexcept = 0;

@@ -166,8 +166,7 @@ class PosixPendingFile final : public PendingFile {
 
 }  // namespace
 
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite,
-                                                         Readers readers) {
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers) {
   const boost::filesystem::path path(target);
   const std::string base = path.filename().string();
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {

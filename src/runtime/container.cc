@@ -6,9 +6,9 @@
 
 #include "base/named_values.h"
 #include "container/hash.h"
-#include "container/read_description.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/read_description.h"
 #include "container/verify.h"
 #include "runtime/attachments.h"
 #include "runtime/composed_view.h"

@@ -123,9 +123,12 @@ const bool Registry::fork_hooks_installed = mapping::install_fork_hooks_of<&Regi
 
 Registry::FileKey Registry::key_of(const mapping::FileIdentity& identity, const FileWindow& window,
                                    const OpenOptions& options) {
-  return {identity.device,    identity.inode,
-          identity.inode_high, window,
-          options.generation,  options.mapping_provider.get(),
+  return {identity.device,
+          identity.inode,
+          identity.inode_high,
+          window,
+          options.generation,
+          options.mapping_provider.get(),
           !options.trusted_keys.empty()};
 }
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "capi/c_model.h"
-#include "support/temp_dir.h"
 
 namespace fatctx::capi::testing {
 namespace {
@@ -13,11 +12,11 @@ class CSignature : public CModel {
  protected:
   void SetUp() override {
     CModel::SetUp();
-    ASSERT_EQ(fatctx_make_keys(folder_.file("k").c_str(), key_, &error), FATCTX_OK);
+    ASSERT_EQ(fatctx_make_keys(folder.file("k").c_str(), key_, &error), FATCTX_OK);
     auto report = sized<fatctx_sign_report>();
-    ASSERT_EQ(fatctx_sign_container(path.c_str(), folder_.file("k.key").c_str(), signed_.c_str(), nullptr, &report,
-                                    &error),
-              FATCTX_OK)
+    ASSERT_EQ(
+        fatctx_sign_container(path.c_str(), folder.file("k.key").c_str(), signed_.c_str(), nullptr, &report, &error),
+        FATCTX_OK)
         << error.message;
     EXPECT_EQ(report.generation, 2U);
     EXPECT_GT(report.file_size, 0U);
@@ -30,8 +29,7 @@ class CSignature : public CModel {
     return options;
   }
 
-  const support::TempDir folder_;
-  const std::string signed_ = folder_.file("signed.fatctx");
+  const std::string signed_ = folder.file("signed.fatctx");
   std::uint8_t key_[32] = {};
 };
 
@@ -82,7 +80,7 @@ TEST_F(CSignature, VerifyOfAFileFindsAnotherKey) {
 
 TEST_F(CSignature, APublicKeyIsReadFromItsFile) {
   std::uint8_t key[32] = {};
-  ASSERT_EQ(fatctx_read_public_key(folder_.file("k.pub").c_str(), key, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_read_public_key(folder.file("k.pub").c_str(), key, &error), FATCTX_OK);
   EXPECT_EQ(std::memcmp(key, key_, sizeof key), 0);
   EXPECT_EQ(fatctx_read_public_key(path.c_str(), key, &error), FATCTX_ERROR_INVALID_ARGUMENT);
 }

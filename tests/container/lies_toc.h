@@ -37,7 +37,8 @@ inline void with_sha256(support::HostileFile& f) {
     segment.sha_first_leaf = segment.first_leaf;
     segment.leaves_sha256[0] = std::byte{1};
   }
-  for (RecordEntry& record : f.records) record.logical_sha256[31] = static_cast<std::byte>(std::uint32_t{record.record_id});
+  for (RecordEntry& record : f.records)
+    record.logical_sha256[31] = static_cast<std::byte>(std::uint32_t{record.record_id});
   for (ReferenceEntry& reference : f.references) reference.bound_sha256[31] = std::byte{5};
   f.live.toc_sha256[0] = f.live.key_id[0] = f.live.signature[0] = std::byte{1};
 }

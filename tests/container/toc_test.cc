@@ -224,14 +224,12 @@ TEST(Toc, EveryReservedBitOfEveryRowIsRefused) {
 
   expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved0), 4);
   expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved1), 8);
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved2),
-                  sizeof(SegmentEntry));
+  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved2), sizeof(SegmentEntry));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, flags) + 1,
                   offsetof(RecordEntry, codec));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved0),
                   offsetof(RecordEntry, name));
-  expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved1),
-                  sizeof(RecordEntry));
+  expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved1), sizeof(RecordEntry));
   expect_reserved(toc, Table::kSlices, sizeof(SliceEntry), offsetof(SliceEntry, reserved),
                   offsetof(SliceEntry, offset_in_segment));
   expect_reserved(toc, Table::kKeys, sizeof(KeyEntry), offsetof(KeyEntry, flags) + 1, offsetof(KeyEntry, group));

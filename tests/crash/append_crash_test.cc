@@ -112,13 +112,16 @@ class Model {
     for (const std::uint64_t at : container::kSlotOffsets) {
       container::Slot slot;
       std::memcpy(&slot, image.data() + at, sizeof slot);
-      slots += " " + std::to_string(slot.generation) + "/" + std::to_string(slot.committed_end) + "/" + std::to_string(slot.flags) + "/" + std::to_string(slot.toc_offset[0])+ "/" + to_hex(std::span(slot.page_hash)).substr(0, 6);
+      slots += " " + std::to_string(slot.generation) + "/" + std::to_string(slot.committed_end) + "/" +
+               std::to_string(slot.flags) + "/" + std::to_string(slot.toc_offset[0]) + "/" +
+               to_hex(std::span(slot.page_hash)).substr(0, 6);
     }
     return slots;
   }
   void attempt(const Bytes& start, std::uint64_t acknowledged, std::uint32_t seed, int depth) {
     path_.resize(static_cast<std::size_t>(depth));
-    path_.push_back(slots_of(start) + " size " + std::to_string(start.size()) + " opens " + std::to_string(opened(start, start.size()).value().header.generation));
+    path_.push_back(slots_of(start) + " size " + std::to_string(start.size()) + " opens " +
+                    std::to_string(opened(start, start.size()).value().header.generation));
     Bytes file = start;
     const std::vector<Call> log = log_of(file, seed);
     if (log.empty()) return;

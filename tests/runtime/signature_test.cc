@@ -69,7 +69,9 @@ class Signed : public ::testing::Test {
   [[nodiscard]] Result<SignReport> sign(const SignOptions& options = {.overwrite = true}) const {
     return sign_container(path_, release_.secret_path, path_, options);
   }
-  [[nodiscard]] OpenOptions trusting() const { return {.max_copied_bytes = 2 * kBlobSize, .trusted_keys = {release_.public_key}}; }
+  [[nodiscard]] OpenOptions trusting() const {
+    return {.max_copied_bytes = 2 * kBlobSize, .trusted_keys = {release_.public_key}};
+  }
   [[nodiscard]] SigningKey key() const { return container::read_signing_key(release_.secret_path).value(); }
   // Names the file anew, so that nothing that is open is what is read next.
   void replace(const Bytes& bytes) const {
@@ -255,8 +257,8 @@ TEST_F(Signed, EveryFieldThatIsSignedCounts) {
   EXPECT_TRUE(is_ok(changed([](container::Slot&) {})));
   EXPECT_TRUE(fails_with(changed([](container::Slot& s) { s.previous_toc_sha256[0] = std::byte{1}; }),
                          ErrorCode::kSignatureBad));
-  EXPECT_TRUE(fails_with(changed([](container::Slot& s) { s.toc_sha256[0] ^= std::byte{1}; }),
-                         ErrorCode::kSignatureBad));
+  EXPECT_TRUE(
+      fails_with(changed([](container::Slot& s) { s.toc_sha256[0] ^= std::byte{1}; }), ErrorCode::kSignatureBad));
   EXPECT_TRUE(fails_with(changed([](container::Slot& s) { s.key_id[0] ^= std::byte{1}; }), ErrorCode::kSignatureBad));
   // uuid, generation, committed_end and toc_size stand in the table as well, whose bytes are signed; here alone:
   container::Header header;
@@ -435,9 +437,9 @@ TEST_F(Forged, NoWayToTheBytesLeadsAroundSha256) {
   const auto expect_refused = [&](const OpenOptions& options, const char* name) {
     const Container container = Container::open(path_, options).value();
     EXPECT_TRUE(fails_with(container.acquire(name), ErrorCode::kChecksumMismatch, "F26")) << name;
-    EXPECT_TRUE(fails_with(stream_record(container, container.find(name).value().id,
-                                         [](ByteView) -> Status { return Done{}; }),
-                           ErrorCode::kChecksumMismatch, "F26"))
+    EXPECT_TRUE(
+        fails_with(stream_record(container, container.find(name).value().id, [](ByteView) -> Status { return Done{}; }),
+                   ErrorCode::kChecksumMismatch, "F26"))
         << name;
   };
   OpenOptions options = trusting();
@@ -483,8 +485,7 @@ TEST_F(Signed, DescriptionsAndTensorTablesAreComparedWithSha256) {
   EXPECT_TRUE(is_ok(anybody.tensors(anybody.find("weights").value().id)));
   const Container container = Container::open(path_, trusting()).value();
   EXPECT_TRUE(fails_with(container.describe(), ErrorCode::kChecksumMismatch, "F37"));
-  EXPECT_TRUE(fails_with(container.tensors(container.find("weights").value().id), ErrorCode::kChecksumMismatch,
-                         "F37"));
+  EXPECT_TRUE(fails_with(container.tensors(container.find("weights").value().id), ErrorCode::kChecksumMismatch, "F37"));
 }
 
 TEST_F(Signed, VerifyFindsALeafOrRecordWhoseSha256IsWrongThoughXxh3Fits) {
@@ -563,8 +564,8 @@ TEST_F(Signed, KeysAreReadAsTheyAreWrittenAndNothingElseIs) {
   EXPECT_TRUE(fails_with(read_public_key(path_), ErrorCode::kInvalidArgument)) << "a container";
   EXPECT_TRUE(fails_with(read_public_key(folder_.file("none")), ErrorCode::kNotFound));
   std::filesystem::permissions(release_.public_path, std::filesystem::perms(0600));
-  EXPECT_TRUE(fails_with(sign_container(path_, release_.public_path, path_, {.overwrite = true}),
-                         ErrorCode::kInvalidArgument));
+  EXPECT_TRUE(
+      fails_with(sign_container(path_, release_.public_path, path_, {.overwrite = true}), ErrorCode::kInvalidArgument));
 }
 
 }  // namespace
