@@ -60,8 +60,9 @@ std::string report_text(const VerifyOptions& options, const VerifyReport& report
   const std::string subject =
       options.record.empty() ? options.path : fmt::format("{}: record {}", options.path, options.record);
   const std::string verdict = report.findings.empty() ? "whole" : count_text(report.findings.size(), "finding");
-  const std::string signer =
-      report.key_id.empty() ? "" : ", " + signature_text(report.key_id, report.signature_verified);
+  const std::string signer = report.key_id.empty() ? ""
+                                                   : ", " + signature_text(report.key_id, report.signature_verified,
+                                                                           !options.trust.keys.empty());
   return out +
          fmt::format("{}: {}, {} checked{}\n", escaped(subject), verdict, size_text(report.checked_bytes), signer);
 }

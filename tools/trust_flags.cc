@@ -23,8 +23,9 @@ Result<OpenOptions> open_options(const TrustFlags& flags) {
   return options;
 }
 
-std::string signature_text(std::string_view key_id, bool verified) {
-  return fmt::format("signed, {} (key {})", verified ? "verified" : "not verified: no key given", key_id);
+std::string signature_text(std::string_view key_id, bool verified, bool key_given) {
+  const std::string_view how = verified ? "verified" : key_given ? "not verified" : "not verified: no key given";
+  return fmt::format("signed, {} (key {})", how, key_id);
 }
 
 }  // namespace fatctx::tools

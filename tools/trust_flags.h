@@ -26,6 +26,6 @@ void add_trust_flags(CLI::App& command, TrustFlags& flags);
 [[nodiscard]] Result<OpenOptions> open_options(const TrustFlags& flags);
 
 // "signed, verified (key 1f…)", "signed, not verified: no key given (key 1f…)".
-[[nodiscard]] std::string signature_text(std::string_view key_id, bool verified);
+[[nodiscard]] std::string signature_text(std::string_view key_id, bool verified, bool key_given = false);
 
 }  // namespace fatctx::tools
