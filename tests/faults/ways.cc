@@ -14,6 +14,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/rewrite.h"
 #include "fatctx/sharing.h"
 #include "fatctx/trace.h"
 #include "fatctx/view_cache.h"
@@ -387,6 +388,19 @@ std::vector<Way> ways() {
          return std::to_string(report.stored_bytes) + " " + report.uuid;
        },
        25},
+      {"write anew in place",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const RewriteReport report, rewrite_container(path, path));
+         return report.pack.uuid + " " + std::to_string(report.pack.stored_bytes);
+       },
+       40},
+      {"merge",
+       [&recipes](const std::string& path) -> Result<std::string> {
+         const std::vector<std::string> sources = {path, recipes.packed};
+         FATCTX_ASSIGN(const RewriteReport report, merge_containers(sources, path + ".merged", {.overwrite = true}));
+         return report.pack.uuid + " " + std::to_string(report.pack.file_size);
+       },
+       40},
       {"measure sharing",
        [&recipes](const std::string&) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(recipes.packed));
