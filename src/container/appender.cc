@@ -186,7 +186,8 @@ struct Appender::Impl {
     const TocRows final_rows = rows();
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
     for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
-    FATCTX_TRY(file->sync());  // barrier 1: everything that the slots will name is on the disk
+    fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
+    FATCTX_TRY(file->sync());               // barrier 1: everything that the slots will name is on the disk
 
     const GenerationFacts facts{.generation = header.generation + 1,
                                 .committed_end = plan.committed_end,
@@ -202,7 +203,6 @@ struct Appender::Impl {
       error.message += "; whether the file has the new generation shows when it is opened";
       return error;
     }
-    fill_report(report, plan, final_rows);
     return report;
   }
 
