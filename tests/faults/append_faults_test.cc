@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -176,6 +176,7 @@ class AppendFaults : public ::testing::Test {
       ASSERT_LT(fault.call, 500) << "it never got through";
     }
     EXPECT_GE(fault.call, least_calls) << "are the calls led through the faults at all?";
+    std::printf("%ld faults\n", fault.call);
   }
 
   const support::TempDir folder_;
