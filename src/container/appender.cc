@@ -2,6 +2,7 @@
 #include "fatctx/appender.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -117,7 +118,8 @@ struct Appender::Impl {
     return gone;
   }
 
-  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte) {
+  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte,
+                                             std::size_t added) {
     const Toc& toc = opened.toc;
     AppendStart start;
     start.first_byte = first_byte;
@@ -127,14 +129,21 @@ struct Appender::Impl {
       return record == nullptr || gone[toc.index_of(*record)];
     });
     for (const Segment& segment : toc.segments) start.present.push_back({segment.offset, segment.size});
+    std::uint32_t highest_id = 0;
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
       const RecordInfo& record = toc.records[i];
       // Ids grow through all generations: the description, of which each has its own, has the highest but one at least.
-      start.first_id = std::max(start.first_id, record.id + 1);
+      highest_id = std::max(highest_id, record.id);
       if (record.type == RecordType::kWeightBlob && !gone[i]) {
         start.present_weights.emplace(std::string(record.name), PresentRecord{record.id, record.hash});
       }
     }
+    // A description comes with what is added.
+    if (std::numeric_limits<std::uint32_t>::max() - highest_id <= added) {
+      return Error{ErrorCode::kLimitExceeded,
+                   "the file has no ids for more records; write it anew with `fatctx compact`"};
+    }
+    start.first_id = highest_id + 1;
     start.find_in_file = [this, &gone](Plan& plan) { return find_present_bytes(plan, *file, opened.toc, gone); };
     return start;
   }
@@ -172,7 +181,7 @@ struct Appender::Impl {
     std::map<std::string, std::uint64_t> blob_sizes;
     PartsByName parts;
     FATCTX_ASSIGN(std::vector<PackRecord> incoming, records.with_tensor_tables(blob_sizes, parts));
-    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte));
+    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size()));
     FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
     const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
@@ -185,16 +194,17 @@ struct Appender::Impl {
     FATCTX_TRY(check_rebuilt(plan, *file));
     const TocRows final_rows = rows();
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
-    for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
-    fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
-    FATCTX_TRY(file->sync());               // barrier 1: everything that the slots will name is on the disk
-
     const GenerationFacts facts{.generation = header.generation + 1,
                                 .committed_end = plan.committed_end,
                                 .toc_offset = plan.toc_offset,
                                 .toc_size = plan.toc_size,
                                 .toc_hash = hash128(toc),
                                 .previous_toc_hash = header.toc_hash};
+    FATCTX_TRY(check_opens(facts, toc));
+    for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
+    fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
+    FATCTX_TRY(file->sync());               // barrier 1: everything that the slots will name is on the disk
+
     auto named = write_slots(facts);
     if (named.ok()) named = file->sync();  // barrier 2
     if (!named.ok()) {
@@ -204,6 +214,19 @@ struct Appender::Impl {
       return error;
     }
     return report;
+  }
+
+  // Limits and rules hold for the old and the new together: what readers would refuse is not put in front of them.
+  [[nodiscard]] Status check_opens(const GenerationFacts& facts, const std::vector<std::byte>& toc) const {
+    Header header = opened.header;
+    header.generation = facts.generation;
+    header.committed_end = facts.committed_end;
+    header.toc_offset = facts.toc_offset;
+    header.toc_size = facts.toc_size;
+    header.toc_hash = facts.toc_hash;
+    const auto parsed = parse_toc(toc, header, 0);
+    if (!parsed.ok()) return in_context(parsed.error(), "with what is added the file would not open");
+    return Done{};
   }
 
   static Status place_toc(Plan& plan) {
