@@ -10,6 +10,7 @@
 
 #include "container/append.h"
 #include "container/append_rows.h"
+#include "container/copy_out.h"
 #include "container/copy_payload.h"
 #include "container/hash.h"
 #include "container/header_build.h"
@@ -164,6 +165,18 @@ struct Appender::Impl {
     return written ? file->sync() : Status(Done{});
   }
 
+  // What somebody left behind the end is dead from the next extent on; the bytes up to there become padding, which is
+  // zero. No attempt to append has ever named them.
+  Status clear_padding() {
+    const std::uint64_t from = opened.header.committed_end;
+    const std::uint64_t end = std::min(file_size, *checked_align_up(from, kExtentLog2));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(end - from));
+    FATCTX_TRY(file->read_at(from, bytes));
+    if (all_zero(bytes)) return Done{};
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    return file->write_at(from, bytes);
+  }
+
   Result<AppendReport> commit() {
     AppendReport report;
     const Header& header = opened.header;
@@ -189,6 +202,7 @@ struct Appender::Impl {
     FATCTX_TRY(place_toc(plan));
 
     FATCTX_TRY(restore_mirror(report));
+    FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));
     FATCTX_TRY(check_rebuilt(plan, *file));

@@ -7,6 +7,7 @@
 
 #include "container/opened_file.h"
 #include "container/verify.h"
+#include "fatctx/base/checked.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
 
@@ -196,10 +197,11 @@ TEST(Append, ATailOfACrashIsSkippedAndDead) {
   before.resize(end + 100'000, std::byte{0x5a});
   const Appended done = append(before, {new_binary()});
   ASSERT_TRUE(is_ok(done.report));
-  EXPECT_TRUE(std::equal(before.begin() + static_cast<std::ptrdiff_t>(end), before.end(),
-                         done.bytes.begin() + static_cast<std::ptrdiff_t>(end)))
+  const auto extent = static_cast<std::ptrdiff_t>(*checked_align_up(end, kExtentLog2));
+  EXPECT_TRUE(std::equal(before.begin() + extent, before.end(), done.bytes.begin() + extent))
       << "bytes that a torn slot might name are left as they are";
   EXPECT_TRUE(is_ok(Opened(done.bytes).bytes_of("cpu-riscv")));
+  expect_clean(done.bytes);
 }
 
 TEST(Append, WithLargeExtentsItFitsTheFile) {

@@ -6,6 +6,7 @@
 
 #include "container/append.h"
 #include "crash/oracle.h"
+#include "fatctx/base/checked.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -75,15 +76,22 @@ TEST(AppendProtocol, ADamagedMirrorIsWholeOnTheDiskBeforeAnythingElseIsWritten) 
   }
 }
 
+// From the next extent on, that is: up to there it becomes padding, which is zero.
 TEST(AppendProtocol, WhatLiesBehindTheEndIsLeftAsItIs) {
   const Bytes& whole = support::unsealed_sample();
   Bytes first = whole;
-  const Bytes tail = support::pattern(70'000, 3);
+  const Bytes tail = support::pattern(150'000, 3);
   first.insert(first.end(), tail.begin(), tail.end());
   const Attempt run(first);
   ASSERT_TRUE(is_ok(run.report));
+  const auto end = static_cast<std::ptrdiff_t>(whole.size());
+  const auto extent = static_cast<std::ptrdiff_t>(*checked_align_up(whole.size(), container::kExtentLog2));
+  ASSERT_GT(extent, end);
+  EXPECT_TRUE(std::equal(first.begin() + extent, first.end(), run.file.begin() + extent));
   EXPECT_TRUE(
-      std::equal(first.begin() + container::kHeaderSize, first.end(), run.file.begin() + container::kHeaderSize));
+      std::all_of(run.file.begin() + end, run.file.begin() + extent, [](std::byte b) { return b == std::byte{0}; }));
+  Oracle oracle;
+  EXPECT_EQ(oracle.remember(run.file), "");
 }
 
 TEST(AppendProtocol, AFirstBarrierThatFailsIsNotAskedAgainAndLeavesTheOldGeneration) {

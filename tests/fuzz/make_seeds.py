@@ -138,7 +138,6 @@ def append() -> Seeds:
         "three-generations-and-a-tail": b"\x01\x02" + edit(5, struct.pack("<h", 3000)),
         "without-a-mirror": b"\x01\x02" + edit(6, (0x1010).to_bytes(3, "little"), b"\xaa"),
         "without-a-mirror-of-the-other-pair": b"\x01\x02" + edit(6, (0xC010).to_bytes(3, "little"), b"\xaa"),
-        "without-toc-copy-0": b"\x01\x00" + edit(6, (0x10010).to_bytes(3, "little"), b"\xaa"),
         "highest-record-ids": b"\x01\x00" + b"".join(field(table, row, 0, u32(2**32 - 8 + row)) for table in (1, 3)
                                                      for row in (6, 7)),
         "highest-generation": b"\x01\x00" + field(7, 0, 24, u64(2**64 - 1)) + at_place(2, 24, u64(2**64 - 1)) +
