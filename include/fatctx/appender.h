@@ -48,7 +48,8 @@ class Appender {
   // Errors: not_found, locked (somebody else is appending), operation_not_permitted (the container is sealed, or the
   // file
   //         may not be written; the message says how to get a copy that may), remote_filesystem, unsupported (no locks
-  //         here, or made by a newer version in a way that only it can add to), those of Container::open.
+  //         here, or made by a newer version in a way that only it can add to), changed (another file took its place
+  //         just now), those of Container::open.
   [[nodiscard]] static Result<Appender> open(const std::string& path, const AppendOptions& options = {});
   ~Appender();
   Appender(Appender&&) noexcept;
