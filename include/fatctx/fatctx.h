@@ -728,7 +728,8 @@ FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fa
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
 FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
 // Closes the session and says whether what was computed from its views can be trusted. The handle is closed in any case
-// but stale_handle. Errors: those of fatctx_container_check().
+// but stale_handle. If the file has come to look different since it began, its records are verified again. Errors:
+// those of fatctx_container_check(); then also those of acquire.
 FATCTX_API int32_t fatctx_session_end(fatctx_session session, fatctx_error* error);
 // The context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,

@@ -67,6 +67,9 @@ class Model {
  private:
   struct Impl;
   [[nodiscard]] static Result<Container> settle_consumer(const Container& container, const MappingProbe& consumer);
+  friend class Session;
+  [[nodiscard]] static Status check_bytes(const Container& container, const std::vector<std::uint32_t>& record_ids,
+                                          const void* file_looked);
   [[nodiscard]] static Status check_finds_damage(const Container& container);
   explicit Model(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
@@ -94,7 +97,9 @@ class Session {
 
   // Gives all views of this session back and says whether what was computed from them can be trusted. Without it, the
   // destructor gives them back and nobody is told. Copies of views that the caller made stay valid.
-  // Errors: those of Container::check. After it the session is empty; ending it again asks again.
+  // If the file has come to look different since the session began, its records are verified again, as by acquire.
+  // Errors: those of Container::check; then also those of acquire. After it the session is empty; ending it again
+  //         checks the file only.
   [[nodiscard]] Status end();
 
  private:
@@ -109,6 +114,7 @@ class Session {
   std::vector<RecordView> weights_;
   std::shared_ptr<Tables> tables_;         // of the weights
   std::vector<std::uint32_t> record_ids_;  // of all views, each once
+  const void* file_looked_ = nullptr;      // when it began
   std::shared_ptr<const void> attached_;   // counts this session and its copies as one
 };
 

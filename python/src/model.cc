@@ -91,7 +91,8 @@ void bind_session(nb::module_& module) {
           },
           nb::sig("def end(self) -> None"),
           "Says whether what was computed from the views of this session can be trusted. Views that Python holds stay\n"
-          "valid: they go with their last reference. Raises what Container.check() raises.")
+          "valid: they go with their last reference. Raises what Container.check() raises; if the file has come to\n"
+          "look different since the session began, its records are verified again, as by Container.acquire().")
       .def_prop_ro(
           "container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
       .def("__repr__", [](const BoundSession& self) {

@@ -11,6 +11,7 @@
 #include "fatctx/device.h"
 #include "runtime/attachments.h"
 #include "runtime/file_mapping.h"
+#include "runtime/mapped_container.h"
 #include "runtime/observed_calls.h"
 #include "runtime/record_reader.h"
 #include "runtime/whole_target.h"
@@ -120,10 +121,20 @@ struct Session::Tables {
   std::vector<std::optional<TensorTable>> tables;  // one for each blob, in their order; empty: not asked for yet
 };
 
+Status Model::check_bytes(const Container& container, const std::vector<std::uint32_t>& record_ids,
+                          const void* file_looked) {
+  FATCTX_TRY(container.check());
+  if (RecordReader::copies(container) || RecordReader::of(container)->freshness() == file_looked) return Done{};
+  // Somebody touched the file, appended to it, or wrote where payload lies: only the payload tells.
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(container.acquire_unobserved(id));
+  return Done{};
+}
+
 Result<Session> Model::begin_session() const {
   // Until the session has views of its own, what was made for these is not made again.
   const std::vector<RecordView> made = impl_->acquired ? impl_->acquired->take() : std::vector<RecordView>();
   Session session(impl_->container);
+  session.file_looked_ = RecordReader::of(impl_->container)->freshness();
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t id : impl_->selection.chosen) {
     FATCTX_ASSIGN(const RecordInfo record, impl_->container.record(id));
@@ -147,13 +158,14 @@ Result<Session> Model::begin_session() const {
 }
 
 Status Session::end() {
+  const Status ended = Model::check_bytes(container_, record_ids_, file_looked_);
   binaries_.clear();
   units_.clear();
   weights_.clear();
   tables_.reset();
   record_ids_.clear();
   attached_.reset();
-  return container_.check();
+  return ended;
 }
 
 Result<RecordView> Session::binary(std::string_view unit) const {

@@ -7,6 +7,7 @@
 
 #include "capi/boundary.h"
 #include "capi/c_model.h"
+#include "fatctx/model.h"
 
 namespace fatctx::capi::testing {
 namespace {
