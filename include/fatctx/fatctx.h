@@ -645,6 +645,10 @@ FATCTX_API int32_t fatctx_verify_file(const char* path, const fatctx_verify_opti
 // open the same file (it would wait for itself).
 typedef uint32_t (*fatctx_mapping_probe)(void* user, char* reason, size_t capacity);
 
+// What becomes of a model whose best target turns out to be damaged: begin_session fails, or the best target of which
+// every record is whole is taken. Then open and choose read and check what a session would hold.
+enum { FATCTX_ON_DAMAGE_FAIL = 0, FATCTX_ON_DAMAGE_NEXT = 1 };
+
 typedef struct fatctx_model_options {
   uint32_t struct_size;
   uint32_t strict;                  // only records that fully use the device; 0
@@ -662,10 +666,14 @@ typedef struct fatctx_model_options {
   // with FATCTX_FILE_MAPPING_REQUIRE it gets copy_not_allowed instead. Null: it takes mapped memory.
   fatctx_mapping_probe consumer;
   void* consumer_user;
+  uint32_t on_damage;  // FATCTX_ON_DAMAGE_...; FATCTX_ON_DAMAGE_FAIL; fatctx_container_explain() does not use it
+  uint32_t reserved;
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 
-// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed.
+// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed;
+// with FATCTX_ON_DAMAGE_NEXT those of acquire, of the first damaged record if no target is whole, and invalid_argument
+// with FATCTX_VERIFY_NONE, which finds no damage.
 FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
                                      fatctx_error* error);
 // Chooses from a container that is open; `options->open` is not used.
@@ -684,7 +692,8 @@ typedef struct fatctx_selection {
   const uint32_t* chosen;
   uint64_t verdict_count;  // one per context binary
   uint64_t warning_count;
-  fatctx_text group;  // the group that was looked at
+  fatctx_text group;       // the group that was looked at
+  uint64_t damaged_count;  // records that would have been chosen and are damaged; only with FATCTX_ON_DAMAGE_NEXT
 } fatctx_selection;
 // Lifetime: `chosen` and texts borrow from `model`.
 FATCTX_API int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, fatctx_error* error);
@@ -701,6 +710,9 @@ FATCTX_API int32_t fatctx_model_verdict(fatctx_model model, uint64_t index, fatc
                                         fatctx_error* error);
 // "vtcm_unverified", ... Lifetime: borrows from `model`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* text, fatctx_error* error);
+// What is wrong with a damaged record, in the order in which they were found: what its acquire gave, with `record_id`.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_model_damaged(fatctx_model model, uint64_t index, fatctx_error* damage, fatctx_error* error);
 // Why this record and no other. `format`: FATCTX_FORMAT_TEXT (several lines) or FATCTX_FORMAT_JSON (schema
 // "fatctx.selection/1").
 FATCTX_API int32_t fatctx_model_explain(fatctx_model model, uint32_t format, char* buffer, size_t capacity,
@@ -716,7 +728,8 @@ FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fa
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
 FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
 // Closes the session and says whether what was computed from its views can be trusted. The handle is closed in any case
-// but stale_handle. Errors: those of fatctx_container_check().
+// but stale_handle. If the file has come to look different since it began, its records are verified again. Errors:
+// those of fatctx_container_check(); then also those of acquire.
 FATCTX_API int32_t fatctx_session_end(fatctx_session session, fatctx_error* error);
 // The context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,

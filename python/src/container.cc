@@ -39,13 +39,7 @@ FileMapping file_mapping_from(const std::string& word) {
 // What verify() found, in Python's terms: the findings are exceptions that nobody raised.
 nb::list findings_of(const VerifyReport& report) {
   nb::list findings;
-  for (const VerifyFinding& finding : report.findings) {
-    try {
-      raise_error(finding.error);
-    } catch (nb::python_error& error) {
-      findings.append(error.value());
-    }
-  }
+  for (const VerifyFinding& finding : report.findings) findings.append(exception_of(finding.error));
   return findings;
 }
 
@@ -368,12 +362,16 @@ void bind_container_class(nb::module_& module) {
           [](const Container& self, nb::object device, const nb::kwargs& policy) {
             nb::dict keywords = nb::cast<nb::dict>(policy.attr("copy")());
             const SelectPolicy select_policy = take_policy(keywords);
-            refuse_unknown_keywords(keywords, kPolicyKeywords);
-            return choose_model(self, device, select_policy);
+            const OnDamage on_damage = take_on_damage(keywords);
+            const std::string allowed = fmt::format("{}, on_damage", kPolicyKeywords);
+            refuse_unknown_keywords(keywords, allowed.c_str());
+            return choose_model(self, device, select_policy, on_damage);
           },
           nb::arg("device") = nb::none(), nb::arg("policy"),
-          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS ") -> Model"),
-          "Chooses the best target for `device` (None: this machine) and returns the model.\n\n"
+          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS
+                  ", " FATCTX_ON_DAMAGE_KEYWORD ") -> Model"),
+          "Chooses the best target for `device` (None: this machine) and returns the model. `on_damage` as of\n"
+          "open_model().\n\n"
           "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
       .def("__len__", [](const Container& self) { return self.records().size(); })
       .def("__repr__", [](const Container& self) {

@@ -250,6 +250,16 @@ std::vector<Way> ways() {
        [](const std::string& path) { return whole_model(path, {.file_mapping = FileMapping::kDisabled}); }, 8},
       {"the same with private copies",
        [](const std::string& path) { return whole_model(path, {.verify = VerifyPolicy::kPrivateCopy}); }, 16},
+      {"model that checks what it chooses",
+       [](const std::string& path) -> Result<std::string> {
+         ModelOptions options = for_aarch64();
+         options.on_damage = OnDamage::kNext;  // nothing else fits: a failed read is an error, and no other target
+         FATCTX_ASSIGN(const Model model, Model::open(path, options));
+         FATCTX_ASSIGN(const Session session, model.begin_session());
+         FATCTX_ASSIGN(const RecordView binary, session.binary());
+         return digest(binary.bytes()) + model.explain();
+       },
+       10},
       {"stitched views",
        [sliced](const std::string&) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(sliced));
