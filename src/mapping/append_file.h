@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fatctx/base/result.h"
+#include "mapping/filesystem_kind.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::mapping {
@@ -15,5 +16,8 @@ namespace fatctx::mapping {
 // or mount does not let this process write), remote_filesystem (a network or FUSE filesystem, or one that cannot be
 // asked: no order of writes is promised there), unsupported (files cannot be locked here), no_resource, io.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path);
+
+// Errors: remote_filesystem, as above.
+[[nodiscard]] Status check_local(const FilesystemKind& kind, const std::string& path);
 
 }  // namespace fatctx::mapping
