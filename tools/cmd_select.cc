@@ -22,6 +22,7 @@ namespace {
 
 struct SelectOptions {
   std::string path;
+  std::uint64_t generation = 0;
   std::string device;
   std::string device_file;
   std::string sdk;
@@ -66,7 +67,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
     FATCTX_ASSIGN(const Version sdk, parse_version(options.sdk));
     device.sdk = sdk;
   }
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.generation = options.generation}));
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
   if (!options.record.empty()) {
@@ -105,6 +106,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
   command->add_flag("--strict", options->policy.strict, "Only records that fully use the device");
   command->add_flag("--allow-lower-arch", options->policy.allow_lower_arch, "Accept records for a lower Hexagon arch");
   command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
+  add_generation(*command, options->generation);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);
   command->callback(

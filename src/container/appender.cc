@@ -163,6 +163,16 @@ struct Appender::Impl {
     return written ? file->sync() : Status(Done{});
   }
 
+  // Behind the present end, where only a tail can have left something; no slot of an append that did not finish names
+  // these bytes.
+  Status clear_padding() {
+    const std::uint64_t end = opened.header.committed_end;
+    const std::uint64_t next = std::min(*checked_align_up(end, kExtentLog2), file_size);
+    if (next <= end) return Done{};
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(next - end));
+    return file->write_at(end, zeros);
+  }
+
   Result<AppendReport> commit() {
     AppendReport report;
     const Header& header = opened.header;
@@ -188,6 +198,7 @@ struct Appender::Impl {
     FATCTX_TRY(place_toc(plan));
 
     FATCTX_TRY(restore_mirror(report));
+    FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));
     FATCTX_TRY(check_rebuilt(plan, *file));
