@@ -201,7 +201,7 @@ void add_append(CLI::App& app, Outcome& outcome) {
   CLI::App* command = describe(app, "append",
                                {.purpose = "Add records to a container in place, without writing the rest again",
                                 .synopsis = "fatctx append FILE [MANIFEST] [options]",
-                                .examples = {"fatctx append model.fatctx --binary m_v4.vmfb@cpu:x86-64-v4",
+                                .examples = {"fatctx append model.fatctx --binary new.vmfb@cpu:aarch64+sve",
                                              "fatctx append model.fatctx more.json --replace"},
                                 .more = "docs/cli.md, docs/manifest.md"});
   command->add_option("FILE", flags->container, "The container, not sealed")->required();

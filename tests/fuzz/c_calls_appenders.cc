@@ -33,14 +33,14 @@ void Program::use_appenders(std::uint8_t which) {
       return open_appender();
     case 1: {
       if (!affordable()) return;
-      Sized<fatctx_append_report> report(input_.byte());
       const fatctx_appender appender = {handle(kAppender)};
+      Sized<fatctx_append_report> report(input_.byte());
       (void)checked(fatctx_appender_commit(appender, out(*report.get()), &error_));
       return;
     }
     case 2: {
-      Sized<fatctx_packed_record> record(input_.byte());
       const fatctx_appender appender = {handle(kAppender)};
+      Sized<fatctx_packed_record> record(input_.byte());
       fatctx_packed_record* const into = out(*record.get());
       if (ok(fatctx_appender_record(appender, input_.byte() % 9, into, &error_)) && record.whole()) {
         borrowed(into->name);
