@@ -16,6 +16,7 @@ PUBLIC_LAYER = {
     "file_mapping.h": "container",
     "memory.h": "container",
     "packer.h": "container",
+    "appender.h": "container",
     "sharing.h": "container",
     "import_dlc.h": "container",
     "import_irpa.h": "container",
