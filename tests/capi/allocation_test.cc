@@ -123,7 +123,6 @@ TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
   for (bool failed = true; failed && n < kMost; ++n) {
     const Handles handles = open_all(path);
     auto report = sized<fatctx_append_report>();
-    auto error = fresh_error();
     has_failed = false;
     fails_for_ever = GetParam();
     until_failure = n;
