@@ -23,6 +23,7 @@ namespace {
 
 struct SelectOptions {
   std::string path;
+  std::uint64_t generation = 0;
   DeviceFlags device;
   std::string record;
   SelectPolicy policy;
@@ -35,7 +36,8 @@ Result<ExitCode> run_select(const SelectOptions& options) {
   FATCTX_ASSIGN(const Device device, asked_device(options.device));
   const bool next = options.on_damage == "next";
   // What is checked is built in memory where it cannot be mapped, and goes when the command ends.
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0}));
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
+                                                                          .generation = options.generation}));
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
   if (!options.record.empty()) {
@@ -84,6 +86,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
                    "fail (default): read no payload; next: check what is chosen, pass over what is damaged")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"fail", "next"}));
+  add_generation(*command, options->generation);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);
   command->callback(

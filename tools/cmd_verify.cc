@@ -19,14 +19,16 @@ namespace {
 
 struct VerifyOptions {
   std::string path;
+  std::uint64_t generation = 0;
   std::string record;
   bool json = false;
 };
 
 Result<VerifyReport> check(const VerifyOptions& options) {
   ProgressLine line("verify");
-  if (options.record.empty()) return verify_file(options.path, line.callback());
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  if (options.record.empty() && options.generation == 0) return verify_file(options.path, line.callback());
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.generation = options.generation}));
+  if (options.record.empty()) return container.verify(line.callback());
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
   return container.verify_record(record.id, line.callback());
 }
@@ -41,6 +43,7 @@ nlohmann::ordered_json finding_json(const Error& error) {
 
 std::string report_json(const VerifyOptions& options, const VerifyReport& report) {
   nlohmann::ordered_json json = {{"schema", "fatctx.verify/1"}, {"file", options.path}};
+  if (options.generation != 0) json["generation"] = options.generation;
   if (!options.record.empty()) json["record"] = options.record;
   json["whole"] = report.findings.empty();
   json["checked_bytes"] = report.checked_bytes;
@@ -52,8 +55,9 @@ std::string report_json(const VerifyOptions& options, const VerifyReport& report
 std::string report_text(const VerifyOptions& options, const VerifyReport& report) {
   std::string out;
   for (const VerifyFinding& finding : report.findings) out += escaped(to_text(finding.error)) + "\n";
-  const std::string subject =
-      options.record.empty() ? options.path : fmt::format("{}: record {}", options.path, options.record);
+  std::string subject = options.path;
+  if (options.generation != 0) subject += fmt::format(": generation {}", options.generation);
+  if (!options.record.empty()) subject += fmt::format(": record {}", options.record);
   const std::string verdict = report.findings.empty() ? "whole" : count_text(report.findings.size(), "finding");
   return out + fmt::format("{}: {}, {} checked\n", escaped(subject), verdict, size_text(report.checked_bytes));
 }
@@ -76,6 +80,7 @@ void add_verify(CLI::App& app, Outcome& outcome) {
                 .more = "docs/cli.md; the rules a finding names are in docs/format.md"});
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("--record", options->record, "Check this record only; a name, or # and an id")->type_name("NAME");
+  add_generation(*command, options->generation);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.verify/1)");
   const auto recording = add_recording(*command);
   command->callback(

@@ -56,7 +56,8 @@ class Appender {
   Appender& operator=(Appender&&) noexcept;
 
   // As Packer::add. `weights` may also name weight blobs that the file has. Reads and writes nothing.
-  // Errors: those of Packer::add; exists also if the file has a record of this name or key.
+  // Errors: those of Packer::add; exists also if the file has a record of this name or key; operation_not_permitted (it
+  //         is spent, or opened by another process).
   [[nodiscard]] Status add(PackRecord record);
 
   // Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. Bytes that

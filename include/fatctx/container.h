@@ -81,20 +81,31 @@ struct RecordInfo {
   std::span<const std::uint32_t> weights;
 };
 
+// An earlier state of a container that was appended to; OpenOptions::generation opens it.
+struct GenerationInfo {
+  std::uint64_t number = 0;
+  std::uint64_t committed_end = 0;  // where it ends in the file
+  friend bool operator==(const GenerationInfo&, const GenerationInfo&) = default;
+};
+
 // What an open found out. "Degraded" is a file that lost redundancy but nothing else.
 struct OpenReport {
   std::string path;  // as given to open; "fd 7", "fd 7 from byte 0x1000" or "memory" if there is none
   std::uint64_t generation = 0;
-  char slot = 'A';                    // pair whose generation was opened
+  std::uint64_t newest_generation = 0;  // that the file had; another one only if an earlier one was asked for
+  // Those before `generation` whose bytes are still in the file, ascending.
+  std::vector<GenerationInfo> earlier_generations = {};
+  char slot = 'A';                    // pair that names the newest generation
   std::vector<std::string> degraded;  // "prologue copy 0", "slot A1", "toc copy 0", "header padding"; empty: whole
   std::uint64_t tail_bytes = 0;       // bytes behind the committed end (an append that did not finish); never read
   bool sealed = false;
   bool signed_file = false;
   std::string filesystem;  // "ext4", "overlayfs", "nfs", ...
   bool remote_filesystem = false;
-  std::uint64_t file_size = 0;
+  std::uint64_t file_size = 0;  // of an earlier generation where that one ends
   std::uint64_t committed_end = 0;
-  std::string uuid;  // hexadecimal with dashes
+  std::uint64_t dead_bytes = 0;  // that no record of this generation uses any more; compacting gives them back
+  std::string uuid;              // hexadecimal with dashes
   Hash128 toc_hash;
   bool already_live = false;  // another open of this process had mapped it; nothing was read
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
@@ -313,7 +324,7 @@ class Container {
 
   // Checks everything: both copies of everything doubled, padding, every leaf, every record hash, references,
   // descriptions, tensor tables. Reads the whole file. Damage is a finding; the Result fails only when the check
-  // itself cannot go on.
+  // itself cannot go on. Of an earlier generation: what that one has.
   [[nodiscard]] Result<VerifyReport> verify(const Progress& progress = {}) const;
   // Checks one record only.
   [[nodiscard]] Result<VerifyReport> verify_record(std::uint32_t record_id, const Progress& progress = {}) const;

@@ -170,6 +170,9 @@ typedef struct fatctx_profile {
 typedef struct fatctx_sharing {
   uint64_t id;
 } fatctx_sharing;
+typedef struct fatctx_appender {
+  uint64_t id;
+} fatctx_appender;
 typedef struct fatctx_imported_tensors {
   uint64_t id;
 } fatctx_imported_tensors;
@@ -396,6 +399,9 @@ typedef struct fatctx_open_options {
   // or empty: none. Naming it is the permission. Copied by the call.
   const char* cache_folder;
   uint64_t cache_limit_bytes;  // that the files in it may take together; 0: 4 GiB
+  // An earlier state of a container that was appended to, as long as its bytes are there; 0: the newest. not_found if
+  // it is not in the file.
+  uint64_t generation;
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -437,7 +443,7 @@ typedef struct fatctx_open_report {  // what an open found out
   uint64_t file_size;
   uint64_t committed_end;
   uint64_t tail_bytes;  // bytes behind the committed end; never read
-  uint32_t slot;        // 'A' or 'B'
+  uint32_t slot;        // 'A' or 'B': the pair that names the newest generation
   uint32_t sealed;
   uint32_t signed_file;
   uint32_t remote_filesystem;
@@ -448,9 +454,23 @@ typedef struct fatctx_open_report {  // what an open found out
   fatctx_text copy_reason;
   uint8_t toc_hash[16];
   fatctx_text copied_records_reason;  // of the first of them
+  uint64_t newest_generation;         // that the file had; not `generation` only if an earlier one was asked for
+  uint64_t dead_bytes;                // that no record uses any more; compacting gives them back
+  uint32_t earlier_generations;       // those before `generation` whose bytes are still in the file
+  uint32_t reserved;
 } fatctx_open_report;
 // Lifetime: texts borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
+typedef struct fatctx_generation_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t number;
+  uint64_t committed_end;  // where it ends in the file
+} fatctx_generation_info;
+// An earlier generation, by index below `earlier_generations` of the report, ascending.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_container_generation(fatctx_container container, uint64_t index,
+                                               fatctx_generation_info* generation, fatctx_error* error);
 // "prologue copy 0", "slot A1", ... Lifetime: borrows from `container`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text,
                                              fatctx_error* error);
@@ -1286,6 +1306,67 @@ FATCTX_API int32_t fatctx_packer_record(fatctx_packer packer, uint64_t index, fa
 FATCTX_API int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error);
 FATCTX_API int32_t fatctx_packer_close(fatctx_packer packer, fatctx_error* error);
 
+// Appenders: add records to a container in place. Readers of the old generation go on; fatctx_container_reopen() gives
+// them the new one.
+
+typedef struct fatctx_append_options {
+  uint32_t struct_size;
+  // 1: a record with the full key of one that is there supersedes it, and the old one stays readable in its own
+  // generation until the file is written anew; otherwise exists; 0
+  uint32_t replace;
+  uint32_t threads;  // as in fatctx_pack_options; 0
+  uint32_t reserved;
+  fatctx_progress progress;  // null
+  void* progress_user;
+} fatctx_append_options;
+FATCTX_API void fatctx_append_options_init(fatctx_append_options* options, size_t struct_size);
+
+typedef struct fatctx_append_report {
+  uint32_t struct_size;
+  uint32_t record_count;  // that were added
+  uint64_t generation;    // that was made
+  uint64_t file_size_before;
+  uint64_t file_size;
+  uint64_t input_bytes;   // sum of the logical sizes of what was added
+  uint64_t stored_bytes;  // payload bytes that were written
+  uint64_t shared_bytes;  // found in the file, or in another added record
+  uint64_t dead_bytes;    // of the whole file: that no record uses any more
+  uint32_t superseded_count;
+  uint32_t restored_count;
+  uint32_t warning_count;
+  char uuid[44];  // that of the container, as before; ended by NUL
+} fatctx_append_report;
+
+// Takes the file's write lock, which goes with the handle. `path` must not be a link. An appender works for one call at
+// a time, as a packer does, and not in a child that was forked from the process that opened it.
+// Errors: not_found, locked (somebody else is appending), operation_not_permitted (the container is sealed, or the file
+//         may not be written; the message says how to get a copy that may), remote_filesystem, unsupported (no locks
+//         here, or made by a newer version in a way that only it can add to), those of fatctx_container_open.
+FATCTX_API int32_t fatctx_appender_open(const char* path, const fatctx_append_options* options,
+                                        fatctx_appender* appender, fatctx_error* error);
+// As fatctx_packer_add; `weights` may also name weight blobs that the file has. Writes nothing.
+// Errors: those of fatctx_packer_add; exists also if the file has a record of this name or key; operation_not_permitted
+//         (it was committed).
+FATCTX_API int32_t fatctx_appender_add(fatctx_appender appender, const fatctx_pack_record* record, fatctx_error* error);
+// Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. `report` may
+// be null. Once it was called, nothing more can be added or committed. Errors: bad_reference, changed (an input),
+// no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind
+//         its end are dead. commit_unknown: opening the file tells which generation it has.
+FATCTX_API int32_t fatctx_appender_commit(fatctx_appender appender, fatctx_append_report* report, fatctx_error* error);
+// What was added, by index below `record_count`, in the order of ids; the name of a record that was superseded; a copy
+// of metadata that was damaged and is whole again ("slot A1"); a warning. Lifetime: texts until the handle is closed.
+// Errors: not_found (index out of range, or nothing was committed).
+FATCTX_API int32_t fatctx_appender_record(fatctx_appender appender, uint64_t index, fatctx_packed_record* record,
+                                          fatctx_error* error);
+FATCTX_API int32_t fatctx_appender_superseded(fatctx_appender appender, uint64_t index, fatctx_text* name,
+                                              fatctx_error* error);
+FATCTX_API int32_t fatctx_appender_restored(fatctx_appender appender, uint64_t index, fatctx_text* text,
+                                            fatctx_error* error);
+FATCTX_API int32_t fatctx_appender_warning(fatctx_appender appender, uint64_t index, fatctx_text* text,
+                                           fatctx_error* error);
+// Gives the lock up; what was not committed is forgotten.
+FATCTX_API int32_t fatctx_appender_close(fatctx_appender appender, fatctx_error* error);
+
 // Multi-SoC DLC archives of Snapdragon compilers, in files and in containers. docs/dlc.md shows what they are.
 
 // An archive that was read: what is in it, never a payload.
@@ -1363,6 +1444,9 @@ FATCTX_API void fatctx_dlc_import_init(fatctx_dlc_import* options, size_t struct
 FATCTX_API int32_t fatctx_packer_add_dlc(fatctx_packer packer, const char* path, const fatctx_dlc_import* options,
                                          fatctx_error* error);
 
+// The same into an appender.
+FATCTX_API int32_t fatctx_appender_add_dlc(fatctx_appender appender, const char* path, const fatctx_dlc_import* options,
+                                           fatctx_error* error);
 typedef struct fatctx_dlc_choice {  // which context binaries stay
   uint32_t struct_size;
   uint32_t reserved;

@@ -13,6 +13,8 @@ Errors are exceptions of `fatctx.errors`, all of them `fatctx.Error`. `fatctx.ir
 
 from . import errors, iree
 from ._core import (
+    AppendReport,
+    Appender,
     Container,
     ContainerDescription,
     DescribedGraph,
@@ -23,6 +25,7 @@ from ._core import (
     DlcEntry,
     DlcInfo,
     DlcSoc,
+    GenerationInfo,
     Model,
     OpenReport,
     PackRecord,
@@ -59,6 +62,7 @@ from ._core import (
     WeightView,
     __format_version__,
     __version__,
+    append,
     collect_view_cache,
     container_metrics,
     content_hash,
@@ -105,6 +109,8 @@ from ._core import (
 from .errors import *  # noqa: F403  the exceptions, one per error code
 
 __all__ = [
+    "AppendReport",
+    "Appender",
     "Container",
     "ContainerDescription",
     "DescribedGraph",
@@ -115,6 +121,7 @@ __all__ = [
     "DlcEntry",
     "DlcInfo",
     "DlcSoc",
+    "GenerationInfo",
     "Model",
     "OpenReport",
     "PackRecord",
@@ -151,6 +158,7 @@ __all__ = [
     "WeightView",
     "__format_version__",
     "__version__",
+    "append",
     "collect_view_cache",
     "container_metrics",
     "content_hash",

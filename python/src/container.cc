@@ -69,15 +69,25 @@ BoundWeightView weight_at(const BoundTensorTable& self, std::size_t index) {
 }
 
 void bind_report(nb::module_& module) {
+  nb::class_<GenerationInfo>(module, "GenerationInfo", "An earlier state of a container that was appended to.")
+      .def_ro("number", &GenerationInfo::number, "What open(generation=...) takes.")
+      .def_ro("committed_end", &GenerationInfo::committed_end, "Where it ends in the file, in bytes.")
+      .def("__repr__", [](const GenerationInfo& self) {
+        return fmt::format("<fatctx.GenerationInfo {}, up to byte {}>", self.number, self.committed_end);
+      });
   nb::class_<OpenReport>(module, "OpenReport",
                          "What an open found out. \"Degraded\" is a file that lost redundancy but nothing else.")
       .def_prop_ro(
           "path", [](const OpenReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
           "As given to open; \"fd 7\" for a descriptor.")
       .def_ro("generation", &OpenReport::generation)
+      .def_ro("newest_generation", &OpenReport::newest_generation,
+              "That the file had; not `generation` only if an earlier one was asked for.")
+      .def_ro("earlier_generations", &OpenReport::earlier_generations,
+              "Those before this one whose bytes are still in the file, ascending.")
       .def_prop_ro(
           "slot", [](const OpenReport& self) { return std::string(1, self.slot); },
-          "\"A\" or \"B\": the pair whose generation was opened.")
+          "\"A\" or \"B\": the pair of slots that names the newest generation.")
       .def_ro("degraded", &OpenReport::degraded, "Copies that are damaged; empty for a whole file.")
       .def_ro("tail_bytes", &OpenReport::tail_bytes, "Bytes behind the committed end; never read.")
       .def_ro("sealed", &OpenReport::sealed)
@@ -86,6 +96,8 @@ void bind_report(nb::module_& module) {
       .def_ro("remote_filesystem", &OpenReport::remote_filesystem)
       .def_ro("file_size", &OpenReport::file_size, "Bytes.")
       .def_ro("committed_end", &OpenReport::committed_end, "Bytes.")
+      .def_ro("dead_bytes", &OpenReport::dead_bytes,
+              "That no record of this generation uses any more; compacting gives them back.")
       .def_ro("uuid", &OpenReport::uuid)
       .def_prop_ro(
           "toc_hash", [](const OpenReport& self) { return to_hex(self.toc_hash.bytes); }, "Hexadecimal.")
@@ -399,6 +411,7 @@ OpenOptions take_open_options(nb::dict& keywords) {
   }
   options.cache_limit_bytes =
       take_keyword(keywords, "cache_limit_bytes", options.cache_limit_bytes, "an int from 0 on");
+  options.generation = take_keyword(keywords, "generation", options.generation, "an int from 0 on");
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;
 }
@@ -464,7 +477,10 @@ void bind_container(nb::module_& module) {
       "    cache_folder: a folder of mode 0700 in whose files processes share what is built for such views, in place\n"
       "        of that memory; naming it is the permission.\n"
       "    cache_limit_bytes: what the files in it may take together, 0 means 4 GiB; what was used longest ago "
-      "goes.\n\n"
+      "goes.\n"
+      "    generation: an earlier state of a container that was appended to; 0 is the newest. FileNotFound names "
+      "those\n"
+      "        that are there.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");

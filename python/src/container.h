@@ -13,10 +13,11 @@ namespace nb = nanobind;
 #define FATCTX_OPEN_KEYWORDS                                                                         \
   "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
   "file_mapping: str = 'auto', max_copied_bytes: int = 0, "                                          \
-  "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0"
+  "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0, generation: int = 0"
 // The same as a list, for the error about an unknown one.
-#define FATCTX_OPEN_KEYWORD_LIST \
-  "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes"
+#define FATCTX_OPEN_KEYWORD_LIST                                                                              \
+  "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes, " \
+  "generation"
 
 // Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong type.
 [[nodiscard]] OpenOptions take_open_options(nb::dict& keywords);

@@ -1,6 +1,7 @@
 // The extension module `fatctx._core`: the C++ library in Python's words. One file per subject beside this one.
 #include <nanobind/nanobind.h>
 
+#include "append.h"
 #include "container.h"
 #include "dlc.h"
 #include "errors.h"
@@ -31,6 +32,7 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_model(module);
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
+  fatctx::python::bind_append(module);
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);
   fatctx::python::bind_sharing(module);

@@ -48,6 +48,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "view";
     case Kind::kPacker:
       return "packer";
+    case Kind::kAppender:
+      return "appender";
     case Kind::kMappingProvider:
       return "mapping provider";
     case Kind::kViewAllocator:

@@ -33,6 +33,7 @@ enum class Kind : std::uint8_t {
   kDlc,
   kSharing,
   kImportedTensors,
+  kAppender,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

@@ -12,6 +12,7 @@
 
 #include "capi/boundary.h"
 #include "capi/handle_table.h"
+#include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/device.h"
 #include "fatctx/file_mapping.h"
@@ -56,6 +57,13 @@ struct PackerObject {
   std::mutex busy;  // never waited for
   Packer packer;
   PackReport report;  // of the last publish
+};
+
+struct AppenderObject {
+  explicit AppenderObject(Appender opened) : appender(std::move(opened)) {}
+  std::mutex busy;  // never waited for
+  Appender appender;
+  AppendReport report;  // of the commit
 };
 
 // A sharing report, with the arrays that its rows lend to C.
@@ -123,6 +131,8 @@ struct Behind<fatctx_sharing> : BehindOf<const SharingObject, Kind::kSharing> {}
 template <>
 struct Behind<fatctx_imported_tensors> : BehindOf<const ImportedTensorsObject, Kind::kImportedTensors> {};
 template <>
+struct Behind<fatctx_appender> : BehindOf<AppenderObject, Kind::kAppender> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
@@ -177,18 +187,24 @@ std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) n
   });
 }
 
-// The packer's object, for one call at a time.
-template <typename Body>
-std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
+[[nodiscard]] Error busy_error(std::string_view what);
+// The object of a packer or appender (`what`), for one call at a time.
+template <typename Handle, typename Body>
+std::int32_t with_writer(Handle handle, std::string_view what, fatctx_error* error, const Body& body) noexcept {
   return guarded(error, [&]() -> Status {
-    FATCTX_ASSIGN(const auto object, find(packer));
+    FATCTX_ASSIGN(const auto object, find(handle));
     const std::unique_lock lock(object->busy, std::try_to_lock);
-    if (!lock) {
-      return Error{ErrorCode::kOperationNotPermitted,
-                   "the packer is at work in another call; one call at a time, on any thread"};
-    }
+    if (!lock) return busy_error(what);
     return body(*object);
   });
+}
+template <typename Body>
+std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
+  return with_writer(packer, "packer", error, body);
+}
+template <typename Body>
+std::int32_t with_appender(fatctx_appender appender, fatctx_error* error, const Body& body) noexcept {
+  return with_writer(appender, "appender", error, body);
 }
 
 // An index of the caller, checked; `what` names the things that are counted. Errors: not_found.
@@ -208,5 +224,8 @@ template <typename Items>
 // Options of C as those of C++; null gives the defaults.
 [[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);
 [[nodiscard]] Result<ModelOptions> model_options_in(const fatctx_model_options* options);
+[[nodiscard]] Result<PackRecord> pack_record_in(const fatctx_pack_record* record);
+// Lifetime: its name borrows from `record`.
+[[nodiscard]] fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept;
 
 }  // namespace fatctx::capi

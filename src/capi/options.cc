@@ -5,6 +5,11 @@
 
 namespace fatctx::capi {
 
+Error busy_error(std::string_view what) {
+  return Error{ErrorCode::kOperationNotPermitted,
+               fmt::format("the {} is at work in another call; one call at a time, on any thread", what)};
+}
+
 Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what) {
   if (index < count) return static_cast<std::size_t>(index);
   return Error{ErrorCode::kNotFound,
@@ -41,6 +46,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   result.max_copied_bytes = given.max_copied_bytes;
   result.cache_folder = text_in(given.cache_folder);
   result.cache_limit_bytes = given.cache_limit_bytes;
+  result.generation = given.generation;
   if (given.mapping_provider.id != 0) {
     FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
   }

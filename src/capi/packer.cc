@@ -134,6 +134,22 @@ Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   return result;
 }
 
+fatctx_pack_report report_out(const PackReport& report) noexcept {
+  fatctx_pack_report out = {};
+  out.sealed = flag(report.sealed);
+  out.file_size = report.file_size;
+  out.input_bytes = report.input_bytes;
+  out.stored_bytes = report.stored_bytes;
+  out.shared_bytes = report.shared_bytes;
+  out.record_count = report.record_count;
+  out.shared_records = report.shared_records;
+  out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
+  report.uuid.copy(out.uuid, sizeof out.uuid - 1);
+  return out;
+}
+
+}  // namespace
+
 Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   FATCTX_TRY(not_null(record, "record"));
   fatctx_pack_record given = {};
@@ -196,20 +212,6 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   return result;
 }
 
-fatctx_pack_report report_out(const PackReport& report) noexcept {
-  fatctx_pack_report out = {};
-  out.sealed = flag(report.sealed);
-  out.file_size = report.file_size;
-  out.input_bytes = report.input_bytes;
-  out.stored_bytes = report.stored_bytes;
-  out.shared_bytes = report.shared_bytes;
-  out.record_count = report.record_count;
-  out.shared_records = report.shared_records;
-  out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
-  report.uuid.copy(out.uuid, sizeof out.uuid - 1);
-  return out;
-}
-
 fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept {
   fatctx_packed_record out = {};
   out.id = record.id;
@@ -226,7 +228,6 @@ fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcep
   return out;
 }
 
-}  // namespace
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;

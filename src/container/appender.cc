@@ -1,4 +1,4 @@
-// Appender: the commit protocol of docs/format.md, section 11.
+// Appender: the commit protocol of docs/format.md, section 13.
 #include "fatctx/appender.h"
 
 #include <algorithm>
@@ -59,6 +59,14 @@ struct Appender::Impl {
   std::uint64_t file_size = 0;
   OpenedToc opened;
   IncomingRecords records;
+
+  [[nodiscard]] Status check_usable() const {
+    if (process != mapping::process_id()) {
+      return refused(fmt::format("{}: it was opened for appending by the process that this one was forked from", path));
+    }
+    if (spent) return refused(fmt::format("{}: this append is over; open it again", path));
+    return Done{};
+  }
 
   [[nodiscard]] PackOptions pack_options() const {
     PackOptions pack;
@@ -174,11 +182,11 @@ struct Appender::Impl {
     const Header& header = opened.header;
     FATCTX_TRY(records.check_references());
     FATCTX_ASSIGN(const std::vector<bool> gone, gone_records());
-    if (header.generation - 1 >= kMaxGenerations) {
-      return Error{
-          ErrorCode::kLimitExceeded,
-          fmt::format("the file has {} generations, and no more are allowed; write it anew with `fatctx compact`",
-                      header.generation)};
+    if (const std::size_t earlier = opened.toc.generations.size(); earlier >= kMaxGenerations) {
+      return Error{ErrorCode::kLimitExceeded,
+                   fmt::format("the file has {} earlier generations, and no more are allowed; write it anew with "
+                               "`fatctx compact`",
+                               earlier)};
     }
     const auto first_byte = checked_align_up(std::max(header.committed_end, file_size), header.extent_log2);
     if (!first_byte || *first_byte > kMaxFileSize) return Error{ErrorCode::kLimitExceeded, "the file is too large"};
@@ -305,15 +313,14 @@ Result<Appender> Appender::open(const std::string& path, const AppendOptions& op
   return AppenderAccess::over(std::move(file), path, options);
 }
 
-Status Appender::add(PackRecord record) { return impl_->records.add(std::move(record)); }
+Status Appender::add(PackRecord record) {
+  FATCTX_TRY(impl_->check_usable());
+  return impl_->records.add(std::move(record));
+}
 
 Result<AppendReport> Appender::commit() {
-  if (impl_->process != mapping::process_id()) {
-    return refused(
-        fmt::format("{}: it was opened for appending by the process that this one was forked from", impl_->path));
-  }
-  if (std::exchange(impl_->spent, true))
-    return refused(fmt::format("{}: this append is over; open it again", impl_->path));
+  FATCTX_TRY(impl_->check_usable());
+  impl_->spent = true;
   if (impl_->records.empty()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{}: there is nothing to append", impl_->path)};
   }

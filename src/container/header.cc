@@ -280,6 +280,7 @@ Result<Header> parse_header(ByteView header, std::uint64_t file_size) {
   FATCTX_ASSIGN(facts.pair, newest_pair(a, b));
   const SlotFacts& slot = facts.pair == 0 ? *a : *b;
   facts.generation = slot.generation;
+  facts.newest_generation = slot.generation;
   facts.committed_end = slot.committed_end;
   facts.toc_offset = slot.toc_offset;
   facts.toc_size = slot.toc_size;

@@ -47,6 +47,19 @@ Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& head
                {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
 }
 
+// "1, 2 and 3"; of many only where they begin and end.
+std::string generations_text(const std::vector<Generation>& earlier, std::uint64_t newest) {
+  constexpr std::size_t kMost = 16;
+  if (earlier.size() > kMost) {
+    return fmt::format("there are {} earlier ones from {} to {}, and {}", earlier.size(), earlier.front().number,
+                       earlier.back().number, newest);
+  }
+  if (earlier.empty()) return fmt::format("there is only {}", newest);
+  std::string list;
+  for (const Generation& one : earlier) list += fmt::format("{}{}", list.empty() ? "" : ", ", one.number);
+  return fmt::format("there are {} and {}", list, newest);
+}
+
 }  // namespace
 
 Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size) {
@@ -61,12 +74,8 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   const auto found =
       std::find_if(there.begin(), there.end(), [&](const Generation& one) { return one.number == generation; });
   if (found == there.end()) {
-    return Error{ErrorCode::kNotFound,
-                 there.empty()
-                     ? fmt::format("generation {} is not in the file; there is only generation {}", generation,
-                                   newest.header.generation)
-                     : fmt::format("generation {} is not in the file; there are {} earlier ones from {} on, and {}",
-                                   generation, there.size(), there.front().number, newest.header.generation)};
+    return Error{ErrorCode::kNotFound, fmt::format("generation {} is not in the file; {}", generation,
+                                                   generations_text(there, newest.header.generation))};
   }
   Header header = newest.header;
   header.generation = found->number;

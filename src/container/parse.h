@@ -34,6 +34,7 @@ struct Header {
   std::uint8_t granule_log2 = 0;
   std::uint64_t unknown_ro_compat = 0;  // feature bits that a writer would have to know (F3)
   std::uint64_t generation = 0;
+  std::uint64_t newest_generation = 0;  // that the slots name; `generation` may be an earlier one
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;

@@ -66,9 +66,9 @@ class Verifier {
   Verifier(const mapping::OsFile& file, const Progress& progress, VerifyReport& report)
       : file_(file), progress_(progress), report_(report), findings_(report) {}
 
-  Status whole_file() {
+  Status whole_file(std::uint64_t generation) {
     FATCTX_ASSIGN(const mapping::FileIdentity identity, file_.identity());
-    auto opened = read_toc(file_, identity.size);
+    auto opened = read_generation(file_, identity.size, generation);
     if (!opened.ok()) return finding_or_failure(std::move(opened).error());
     const OpenedToc& container = opened.value();
     for (const Segment& segment : container.toc.segments) {
@@ -423,11 +423,11 @@ class Verifier {
 
 }  // namespace
 
-Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress) {
+Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress, std::uint64_t generation) {
   VerifyReport report;
   {
     Verifier verifier(file, progress, report);
-    FATCTX_TRY(verifier.whole_file());
+    FATCTX_TRY(verifier.whole_file(generation));
   }
   return report;
 }

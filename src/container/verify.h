@@ -7,8 +7,10 @@
 
 namespace fatctx::container {
 
-// Damage is a finding; the Result fails only when reading fails for another reason than damage.
-[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress);
+// Damage is a finding; the Result fails only when reading fails for another reason than damage. `generation`: as for
+// read_generation().
+[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress,
+                                                    std::uint64_t generation = 0);
 [[nodiscard]] Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
                                                  const RecordInfo& record, const Progress& progress);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fatctx/base/result.h"
+#include "mapping/filesystem_kind.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::mapping {
@@ -16,5 +17,8 @@ namespace fatctx::mapping {
 // asked: no order of writes is promised there), unsupported (files cannot be locked here), changed (another file took
 // its place before it was locked), no_resource, io.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path);
+
+// Errors: remote_filesystem, as above.
+[[nodiscard]] Status check_local(const FilesystemKind& kind, const std::string& path);
 
 }  // namespace fatctx::mapping

@@ -24,6 +24,11 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   UniqueFd fd(uninterrupted([&] { return ::open(path.c_str(), kFlags); }));
   if (!fd.valid()) {
     const int number = errno;
+    if (number == ELOOP) {
+      return Error{ErrorCode::kNotRegularFile,
+                   fmt::format("{}: a link; name the file that it leads to", path),
+                   {.os_error = number}};
+    }
     Error error = os_error(number, fmt::format("cannot open {} for writing", path));
     if (number == EACCES || number == EPERM || number == EROFS) error.code = ErrorCode::kOperationNotPermitted;
     if (number == ENXIO) error.code = ErrorCode::kNotRegularFile;
@@ -32,14 +37,7 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   auto file = std::make_unique<PosixFile>(std::move(fd), path);
   FATCTX_ASSIGN(const FileIdentity identity, file->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  const FilesystemKind kind = filesystem_kind(file->descriptor());
-  if (kind.remote) {
-    return Error{
-        ErrorCode::kRemoteFilesystem,
-        fmt::format("{} lies on a {} file system, where nobody promises the order of writes; append on a local "
-                    "disk and copy the result",
-                    path, kind.name)};
-  }
+  FATCTX_TRY(check_local(filesystem_kind(file->descriptor()), path));
   const int refused = try_lock(file->descriptor(), FileLock::kExclusive);
   if (refused == EAGAIN || refused == EACCES) {
     return Error{ErrorCode::kLocked,

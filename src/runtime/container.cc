@@ -123,6 +123,10 @@ OpenReport Container::report() const {
   OpenReport report;
   report.path = origin_.path;
   report.generation = header.generation;
+  report.newest_generation = header.newest_generation;
+  for (const container::Generation& earlier : mapped_->toc().generations) {
+    report.earlier_generations.push_back({earlier.number, earlier.committed_end});
+  }
   report.slot = header.pair == 0 ? 'A' : 'B';
   report.degraded = container::degraded_texts(header.degraded);
   report.tail_bytes = header.tail_bytes;
@@ -131,6 +135,9 @@ OpenReport Container::report() const {
   report.remote_filesystem = mapped_->filesystem().remote;
   report.file_size = header.committed_end + header.tail_bytes;
   report.committed_end = header.committed_end;
+  for (const container::Segment& segment : mapped_->toc().segments) {
+    if (segment.kind == container::SegmentKind::kDead) report.dead_bytes += segment.size;
+  }
   report.uuid = container::uuid_text(header.uuid);
   report.toc_hash = header.toc_hash;
   report.already_live = already_live_;
@@ -237,7 +244,7 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 Result<VerifyReport> Container::verify(const Progress& progress) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, container::verify_container(mapped_->file(), progress));
+  return ended(span, container::verify_container(mapped_->file(), progress, origin_.options.generation));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct Handles {
   fatctx_view thin = {};  // of a thin DLC
   fatctx_sharing sharing = {};
   fatctx_imported_tensors imported = {};
+  fatctx_appender appender = {};
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -92,6 +94,18 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_view_close(handles.thin, nullptr);
   (void)fatctx_sharing_close(handles.sharing, nullptr);
   (void)fatctx_imported_tensors_close(handles.imported, nullptr);
+  (void)fatctx_appender_close(handles.appender, nullptr);
+}
+
+// A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
+// the file is locked.
+inline const std::string& appended_file() {
+  static const support::TempDir folder;
+  static const std::string path = folder.file("appended.fatctx");
+  static const Bytes packed = support::unsealed_sample();
+  std::error_code missing;
+  if (std::filesystem::file_size(path, missing) != packed.size() || missing) support::write_file(path, packed);
+  return path;
 }
 
 // Files with weights for the importers; written once, and not while memory fails.
@@ -161,6 +175,8 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_container_thin_dlc_view(handles.with_dlc, nullptr, choice_of_57(), &handles.thin, nullptr, &error));
   ok(fatctx_container_sharing(handles.container, nullptr, nullptr, &handles.sharing, &error));
   ok(fatctx_tensors_from_safetensors(weight_files().safetensors.c_str(), &handles.imported, &error));
+  ok(fatctx_appender_open(appended_file().c_str(), nullptr, &handles.appender, &error));
+  ok(fatctx_appender_add(handles.appender, &record, &error));
   return handles;
 }
 
@@ -234,6 +250,7 @@ class Call {
   [[nodiscard]] const fatctx_dlc_choice* choice() const { return given ? choice_of_57() : nullptr; }
   [[nodiscard]] fatctx_sharing* sharing() { return out(made_.sharing); }
   [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
+  [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
 
   const Handles h;
   const bool given;
@@ -382,6 +399,11 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_container_degraded",
        [](Call& c) { return fatctx_container_degraded(c.h.container, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_container_generation",
+       [](Call& c) {
+         return fatctx_container_generation(c.h.container, 0, c.structure<fatctx_generation_info>(), &c.error);
+       },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_container_record_count",
        [](Call& c) { return fatctx_container_record_count(c.h.container, c.plain<std::uint64_t>(), &c.error); }},
       {"fatctx_container_record_at",
@@ -652,6 +674,33 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_packer_warning",
        [](Call& c) { return fatctx_packer_warning(c.h.packer, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_open",
+       [](Call& c) { return fatctx_appender_open(c.path(), nullptr, c.appender(), &c.error); }, false},
+      {"fatctx_appender_add",
+       [](Call& c) { return fatctx_appender_add(c.h.appender, c.given ? second_record() : nullptr, &c.error); }},
+      {"fatctx_appender_add_dlc",
+       [](Call& c) {
+         return fatctx_appender_add_dlc(c.h.appender, c.dlc_path(), c.given ? dlc_import() : nullptr, &c.error);
+       }},
+      {.name = "fatctx_appender_commit",
+       .call =
+           [](Call& c) {
+             return fatctx_appender_commit(c.h.appender, c.structure<fatctx_append_report>(), &c.error);
+           },
+       .with_null_pointers = FATCTX_OK},
+      {"fatctx_appender_record",
+       [](Call& c) { return fatctx_appender_record(c.h.appender, 0, c.structure<fatctx_packed_record>(), &c.error); },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_superseded",
+       [](Call& c) { return fatctx_appender_superseded(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_restored",
+       [](Call& c) { return fatctx_appender_restored(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_warning",
+       [](Call& c) { return fatctx_appender_warning(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_close", [](Call& c) { return fatctx_appender_close(c.h.appender, &c.error); }, true, FATCTX_OK},
       {"fatctx_is_dlc", [](Call& c) { return fatctx_is_dlc(c.dlc_path(), c.plain<std::uint32_t>(), &c.error); }, false},
       {"fatctx_dlc_open", [](Call& c) { return fatctx_dlc_open(c.dlc_path(), c.dlc(), &c.error); }, false},
       {"fatctx_container_dlc", [](Call& c) { return fatctx_container_dlc(c.h.with_dlc, nullptr, c.dlc(), &c.error); }},

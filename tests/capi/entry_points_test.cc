@@ -42,6 +42,7 @@ std::set<std::string> infallible() {
           "fatctx_verify_options_init",
           "fatctx_pack_options_init",
           "fatctx_pack_record_init",
+          "fatctx_append_options_init",
           "fatctx_dlc_import_init",
           "fatctx_dlc_choice_init",
           "fatctx_dlc_entry_kind_name",
@@ -156,6 +157,7 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.thin.id = good.with_dlc.id;
   turned.sharing.id = good.imported.id;
   turned.imported.id = good.provider.id;
+  turned.appender.id = good.packer.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -169,7 +171,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}};
+                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

@@ -91,6 +91,25 @@ TEST(Append, ManyGenerationsFollowEachOther) {
   expect_clean(bytes);
 }
 
+TEST(Append, AsManyGenerationsAsTheTableTakesAndNoMore) {
+  Bytes bytes = support::packed_bytes({support::plain_record(RecordType::kOpaque, "first", support::pattern(10, 1))});
+  const auto one_more = [&](std::uint64_t number) {
+    return append(std::move(bytes), {support::plain_record(RecordType::kOpaque, "r" + std::to_string(number), {})});
+  };
+  for (std::uint64_t number = 1; number <= kMaxGenerations; ++number) {
+    Appended done = one_more(number);
+    ASSERT_TRUE(is_ok(done.report)) << number;
+    bytes = std::move(done.bytes);
+  }
+  const Opened full(bytes);
+  EXPECT_EQ(full.toc.toc.generations.size(), kMaxGenerations);
+  const std::size_t size_before = bytes.size();
+  const Appended refused = one_more(kMaxGenerations + 1);
+  ASSERT_TRUE(fails_with(refused.report, ErrorCode::kLimitExceeded));
+  EXPECT_NE(refused.report.error().message.find("fatctx compact"), std::string::npos);
+  EXPECT_EQ(refused.bytes.size(), size_before);
+}
+
 TEST(Append, WhatTheFileHasIsNotStoredAgain) {
   PackRecord again = support::plain_record(RecordType::kOpaque, "again", support::pattern(70'001, 21));
   again.key.variant = "another";

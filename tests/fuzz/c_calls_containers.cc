@@ -90,9 +90,13 @@ void Program::use_containers(std::uint8_t which) {
       }
       return;
     }
-    case 1:
-      if (ok(fatctx_container_degraded(container, input_.byte(), out(text), &error_))) borrowed(text);
+    case 1: {
+      const std::uint8_t index = input_.byte();
+      if (ok(fatctx_container_degraded(container, index, out(text), &error_))) borrowed(text);
+      Sized<fatctx_generation_info> generation(index);
+      (void)checked(fatctx_container_generation(container, index % 4, out(*generation.get()), &error_));
       return;
+    }
     case 6: {
       if (!affordable()) return;
       const std::uint32_t choice = input_.byte();

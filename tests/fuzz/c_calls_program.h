@@ -113,6 +113,7 @@ class Program {
     kDlc,
     kSharing,
     kImported,
+    kAppender,
     kKinds
   };
   struct Handle {
@@ -225,7 +226,10 @@ class Program {
   void use_sessions(fatctx_session of, std::uint8_t which);
   void use_views(std::uint8_t which);
   void use_packers(std::uint8_t which);
+  fatctx_pack_record record_of_words();
   void add_record();
+  void use_appenders(std::uint8_t which);
+  void open_appender();
   void use_imported_tensors(std::uint8_t which);
   void use_words(std::uint8_t which);
   void use_devices(std::uint8_t which);
@@ -246,6 +250,12 @@ class Program {
   void use_stored_dlcs(std::uint8_t which);
   Sized<fatctx_dlc_choice>& dlc_choice();
 
+  // What a record that is added points to.
+  struct RecordParts {
+    fatctx_pack_tensor tensors[2] = {};
+    fatctx_pack_range ranges[2] = {};
+    fatctx_graph graphs[1] = {};
+  };
   struct Options {
     std::optional<Sized<fatctx_open_options>> open;
     fatctx_model_options model = {};
@@ -261,6 +271,7 @@ class Program {
   std::deque<fatctx_prefetch_options> prefetches_;  // of those in the background, which borrow them
   fatctx_error error_ = {};
   Options options_;
+  RecordParts parts_;
   std::uint8_t nulls_ = 0;
   unsigned null_bit_ = 0;
   unsigned long_calls_ = 0;

@@ -618,10 +618,10 @@ def words() -> Seeds:
 def c_calls() -> Seeds:
     # A call: group, nulls, which of the group; then arguments. Groups: 0 open, 1 container, 2 model and session, 3 view
     # and table, 4 packer, 5 words and devices, 6 close; more() has 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics,
-    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing.
+    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders.
     newest, none, made_up = 0, 210, 250
     # A container where another kind is needed, a device where that is needed.
-    foreign = lambda kind: 224 + ((1 if kind != 1 else 0) - kind - 1) % 17
+    foreign = lambda kind: 221 + ((1 if kind != 1 else 0) - kind - 1) % 18
     call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
     nulls = lambda group, which, *arguments: bytes([group, 0xFF, which, *arguments])
     more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
@@ -652,10 +652,14 @@ def c_calls() -> Seeds:
                  12: {(4, 2): (full,), (4, 3): (full, 0), (4, 4): (full, 0, 0), (4, 5): (9,)},
                  13: {(5, 6): (0, full), (5, 7): (0, full)},
                  14: {(7, 4): (full,), (7, 5): (full, 0), (7, 6): (full, 0), (7, 7): (0,), (7, 8): (0,)},
-                 15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)}}
+                 15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)},
+                 17: {(10, 1): (full,), (10, 2): (full, 0), (10, 3): (0,), (10, 4): (6,)}}
     with_handles = lambda handle_of: b"".join(
         more(*which, handle_of(kind), *arguments) for kind, calls in of_others.items() for which, arguments in calls.items())
     record = call(4, 3, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest)
+    # An appender: 1 replaces, 200 stops in a callback, 244 closes a handle in it.
+    appender = lambda choice=0: more(10, 0, choice)
+    added, commit = more(10, 5, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest), more(10, 1, newest, full)
     return {
         "open-and-close": open_memory + close(1),
         "close-twice": open_memory + close(1) + close(1),
@@ -790,8 +794,25 @@ def c_calls() -> Seeds:
                         b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) + with_handles(lambda kind: newest),
         "foreign-of-all": open_memory + device + with_handles(foreign),
         "null-pointers-of-all": open_memory + b"".join(nulls(7 + subject, which, newest, 1, full, 1, 1)
-                                                       for subject in range(10) for which in range(5)),
-        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, 17)),
+                                                       for subject in range(11) for which in range(5)),
+        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, 18)),
+        "append": appender() + added + commit + more(10, 2, newest, full, 0) + b"".join(
+            more(10, 3, newest, which) for which in range(3)) + commit + added + open_path(0) + call(1, 0, newest, full) +
+                  call(1, 1, newest, 0) + close(17),
+        "append-to-an-open-file": appender() + open_path(0) + view + added + commit + call(1, 15, newest) + call(3, 1, newest, full) +
+                                  call(0, 3, newest) + view + call(1, 1, newest, 0) + open_path(0, 32, 128, 1) +
+                                  call(1, 0, newest, full) + call(1, 12, newest, full) + open_path(0, 32, 128, 3),
+        "append-replaces": b"".join(appender(1) + added + commit + more(10, 3, newest, 0) + close(17) for _ in range(4)),
+        "append-exists": (appender() + added + commit + close(17)) * 2,
+        "append-while-it-is-locked": appender() + appender() + close(17) + appender(),
+        "append-a-dlc": appender() + more(10, 4, newest, 6) + commit + open_path(0) + more(8, 0, newest, 0),
+        "append-to-recipes": appender(16) + added + commit + open_path(0, *composing) + two_chips,
+        "append-to-no-container": appender(12) + appender(13),
+        "append-that-is-stopped": appender(200) + added + commit + close(17) + appender() + added + commit,
+        "append-that-closes": appender(244) + added + more(10, 1, newest, full, 17, newest) + appender(244) + added +
+                              more(10, 1, newest, full, 1, newest),
+        "append-options-of-any-size": b"".join(more(10, 0, 2, size) + close(17) for size in range(13)),
+        "append-structs-of-any-size": appender() + added + b"".join(more(10, 1, newest, size) for size in range(12)),
     }
 
 
