@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "container.h"
+#include "diff.h"
 #include "dlc.h"
 #include "errors.h"
 #include "facts.h"
@@ -13,6 +14,7 @@
 #include "observe.h"
 #include "pack.h"
 #include "records.h"
+#include "repair.h"
 #include "select.h"
 #include "sharing.h"
 #include "views.h"
@@ -34,6 +36,8 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);
   fatctx::python::bind_sharing(module);
+  fatctx::python::bind_repair(module);
+  fatctx::python::bind_diff(module);
   fatctx::python::bind_facts(module);
   fatctx::python::bind_observe(module);
 }

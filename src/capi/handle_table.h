@@ -33,6 +33,7 @@ enum class Kind : std::uint8_t {
   kDlc,
   kSharing,
   kImportedTensors,
+  kDiff,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

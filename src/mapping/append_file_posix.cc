@@ -35,8 +35,8 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   if (kind.remote) {
     return Error{
         ErrorCode::kRemoteFilesystem,
-        fmt::format("{} lies on a {} file system, where nobody promises the order of writes; append on a local "
-                    "disk and copy the result",
+        fmt::format("{} lies on a {} file system, where nobody promises the order of writes; change it on a "
+                    "local disk and copy the result",
                     path, kind.name)};
   }
   const int refused = try_lock(file->descriptor(), FileLock::kExclusive);
@@ -47,8 +47,8 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   }
   if (refused != 0) {
     Error error =
-        os_error(refused, fmt::format("{} cannot be locked, so that nothing is appended to it in place; append "
-                                      "to a copy on another file system",
+        os_error(refused, fmt::format("{} cannot be locked, so that nothing is changed in place; work on a copy "
+                                      "on another file system",
                                       path));
     error.code = ErrorCode::kUnsupported;
     return error;
