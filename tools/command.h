@@ -84,6 +84,8 @@ void add_info(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
+void add_repair(CLI::App& app, Outcome& outcome);
+void add_diff(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
 void add_materialize(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);

@@ -21,6 +21,7 @@
 #include "container/present_bytes.h"
 #include "container/read_description.h"
 #include "container/rebuild.h"
+#include "container/restore.h"
 #include "fatctx/base/checked.h"
 #include "mapping/append_file.h"
 #include "mapping/process.h"
@@ -149,20 +150,19 @@ struct Appender::Impl {
     return start;
   }
 
-  // One mirror is enough to open the file, but two are promised.
-  Status restore_mirror(AppendReport& report) {
+  // One copy is enough to open the file, but two are promised: of the identity, and of what the present generation
+  // stands on. The slots of the other pair are written anew by the commit itself; what else is damaged is left to
+  // repair.
+  Status restore_copies(AppendReport& report) {
     const Header& header = opened.header;
-    bool written = false;
-    for (std::size_t mirror = 0; mirror < 2; ++mirror) {
-      const auto index = static_cast<std::uint8_t>(header.pair + mirror * kPairs);
-      if ((header.degraded & (kDegradedSlotA0 << index)) == 0) continue;
-      std::vector<std::byte> good(static_cast<std::size_t>(kPageSize));
-      FATCTX_TRY(file->read_at(kSlotOffsets[header.pair + (1 - mirror) * kPairs], good));
-      FATCTX_TRY(file->write_at(kSlotOffsets[index], mirrored_slot(good, index, header.uuid)));
-      report.restored.push_back(degraded_texts(kDegradedSlotA0 << index).front());
-      written = true;
-    }
-    return written ? file->sync() : Status(Done{});
+    constexpr std::uint32_t kBothSlots = kDegradedSlotA0 | (kDegradedSlotA0 << kPairs);
+    const std::uint32_t needed =
+        kDegradedPrologue0 | kDegradedPrologue1 | (kBothSlots << header.pair) | kDegradedToc0 | kDegradedToc1;
+    FATCTX_ASSIGN(const std::vector<Restoration> restorations,
+                  restorations_of(*file, header, header.degraded & needed));
+    FATCTX_TRY(restore(*file, restorations));
+    for (const Restoration& restoration : restorations) report.restored.push_back(restoration.what);
+    return Done{};
   }
 
   // What somebody left behind the end is dead from the next extent on; the bytes up to there become padding, which is
@@ -201,7 +201,7 @@ struct Appender::Impl {
     FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
     FATCTX_TRY(place_toc(plan));
 
-    FATCTX_TRY(restore_mirror(report));
+    FATCTX_TRY(restore_copies(report));
     FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));

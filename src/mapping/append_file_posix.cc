@@ -46,8 +46,8 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   }
   if (refused == ENOLCK || refused == EINVAL || refused == ENOSYS || refused == EOPNOTSUPP) {
     Error error =
-        os_error(refused, fmt::format("{} cannot be locked, so that nothing is appended to it in place; append "
-                                      "to a copy on another file system",
+        os_error(refused, fmt::format("{} cannot be locked, so that nothing is changed in place; work on a copy "
+                                      "on another file system",
                                       path));
     error.code = ErrorCode::kUnsupported;
     return error;

@@ -6,9 +6,9 @@
 
 #include "base/named_values.h"
 #include "container/hash.h"
-#include "container/read_description.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/read_description.h"
 #include "container/verify.h"
 #include "runtime/attachments.h"
 #include "runtime/composed_view.h"
@@ -38,8 +38,11 @@ constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
     {VerifyPolicy::kPrivateCopy, "private_copy"},
 };
 
-Result<VerifyReport> ended(observe::Span& span, Result<VerifyReport> report) {
+Result<VerifyReport> ended(observe::Span& span, const std::string& path, Result<VerifyReport> report) {
   if (report.ok()) span.succeeded(report.value().checked_bytes);
+  if (!report.ok() && report.error().code == ErrorCode::kInvalidArgument) {
+    return in_context(std::move(report).error(), path);
+  }
   return report;
 }
 
@@ -241,28 +244,29 @@ Result<RecordView> Container::acquire(std::string_view name) const {
   return acquire(record.id);
 }
 
-Result<VerifyReport> Container::verify(const Progress& progress) const {
+Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, container::verify_container(mapped_->file(), progress, origin_.options.generation));
+  return ended(span, origin_.path, container::verify_container(mapped_->file(), options, origin_.options.generation));
 }
 
-Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
+Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {
   const RecordInfo* record = mapped_->toc().find(record_id);
   if (record == nullptr) return this->record(record_id).error();
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   span.about(*record);
-  return ended(span, container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, progress));
+  return ended(span, origin_.path,
+               container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, options));
 }
 
-Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {
+Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options) {
   observe::Span span(ProfileEventKind::kVerify, path);
   auto file = mapping::open_for_reading(path);
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return ended(span, container::verify_container(*file.value(), progress));
+  return ended(span, path, container::verify_container(*file.value(), options));
 }
 
 }  // namespace fatctx
