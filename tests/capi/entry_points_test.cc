@@ -40,6 +40,8 @@ std::set<std::string> infallible() {
           "fatctx_info_parts_init",
           "fatctx_model_options_init",
           "fatctx_verify_options_init",
+          "fatctx_repair_options_init",
+          "fatctx_change_name",
           "fatctx_pack_options_init",
           "fatctx_pack_record_init",
           "fatctx_dlc_import_init",
@@ -155,7 +157,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.with_dlc.id = good.view.id;
   turned.thin.id = good.with_dlc.id;
   turned.sharing.id = good.imported.id;
-  turned.imported.id = good.provider.id;
+  turned.imported.id = good.diff.id;
+  turned.diff.id = good.provider.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -169,7 +172,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}};
+                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;
