@@ -40,6 +40,7 @@ struct Handles {
   fatctx_sharing sharing = {};
   fatctx_imported_tensors imported = {};
   fatctx_appender appender = {};
+  fatctx_diff diff = {};
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -95,6 +96,7 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_sharing_close(handles.sharing, nullptr);
   (void)fatctx_imported_tensors_close(handles.imported, nullptr);
   (void)fatctx_appender_close(handles.appender, nullptr);
+  (void)fatctx_diff_close(handles.diff, nullptr);
 }
 
 // A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
@@ -177,6 +179,7 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_tensors_from_safetensors(weight_files().safetensors.c_str(), &handles.imported, &error));
   ok(fatctx_appender_open(appended_file().c_str(), nullptr, &handles.appender, &error));
   ok(fatctx_appender_add(handles.appender, &record, &error));
+  ok(fatctx_diff_create(handles.container, handles.with_dlc, nullptr, nullptr, &handles.diff, &error));
   return handles;
 }
 
@@ -248,6 +251,7 @@ class Call {
   [[nodiscard]] fatctx_dlc* dlc() { return out(made_.dlc); }
   [[nodiscard]] const char* dlc_path() const { return text(CDlc::get().dlc().c_str()); }
   [[nodiscard]] const fatctx_dlc_choice* choice() const { return given ? choice_of_57() : nullptr; }
+  [[nodiscard]] fatctx_diff* diff() { return out(made_.diff); }
   [[nodiscard]] fatctx_sharing* sharing() { return out(made_.sharing); }
   [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
   [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
@@ -465,6 +469,20 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_verify_file",
        [](Call& c) { return fatctx_verify_file(c.path(), nullptr, c.structure<fatctx_verify_report>(), &c.error); },
        false},
+      {"fatctx_repair",
+       [](Call& c) { return fatctx_repair(c.path(), nullptr, c.structure<fatctx_repair_report>(), &c.error); }, false},
+      {"fatctx_diff_create",
+       [](Call& c) {
+         return fatctx_diff_create(c.h.container, c.h.container, nullptr, nullptr, c.diff(), &c.error);
+       }},
+      {"fatctx_diff_describe",
+       [](Call& c) { return fatctx_diff_describe(c.h.diff, c.structure<fatctx_diff_info>(), &c.error); }},
+      {"fatctx_diff_record",
+       [](Call& c) { return fatctx_diff_record(c.h.diff, 0, c.structure<fatctx_diffed_record>(), &c.error); }},
+      {"fatctx_diff_json",
+       [](Call& c) { return fatctx_diff_json(c.h.diff, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
+      {"fatctx_diff_close", [](Call& c) { return fatctx_diff_close(c.h.diff, &c.error); }, true,
+       FATCTX_OK},
       {"fatctx_model_open", [](Call& c) { return fatctx_model_open(c.path(), c.options(), c.model(), &c.error); },
        false},
       {"fatctx_model_choose",

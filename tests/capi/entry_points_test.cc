@@ -40,6 +40,8 @@ std::set<std::string> infallible() {
           "fatctx_info_parts_init",
           "fatctx_model_options_init",
           "fatctx_verify_options_init",
+          "fatctx_repair_options_init",
+          "fatctx_change_name",
           "fatctx_pack_options_init",
           "fatctx_pack_record_init",
           "fatctx_append_options_init",
@@ -157,7 +159,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.thin.id = good.with_dlc.id;
   turned.sharing.id = good.imported.id;
   turned.imported.id = good.provider.id;
-  turned.appender.id = good.packer.id;
+  turned.appender.id = good.diff.id;
+  turned.diff.id = good.packer.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;

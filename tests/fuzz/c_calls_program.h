@@ -222,6 +222,7 @@ class Program {
   void look_at_records(fatctx_container container, std::uint8_t which);
   void read_records(fatctx_container container, std::uint8_t which);
   void use_sharing(std::uint8_t which);
+  void compare(std::uint8_t at);
   void use_models(std::uint8_t which);
   void use_sessions(fatctx_session of, std::uint8_t which);
   void use_views(std::uint8_t which);

@@ -92,6 +92,11 @@ void Program::use_words(std::uint8_t which) {
       const char* const file = path();
       Sized<fatctx_verify_report> report(input_.byte());
       (void)checked(fatctx_verify_file(file, nullptr, out(*report.get()), &error_));
+      Sized<fatctx_repair_report> repaired(input_.byte());
+      fatctx_repair_options repair = {};
+      fatctx_repair_options_init(&repair, sizeof repair);
+      repair.dry_run = 1;  // the files are for all programs
+      (void)checked(fatctx_repair(file, &repair, out(*repaired.get()), &error_));
       return;
     }
     case 8:
