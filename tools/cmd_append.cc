@@ -15,6 +15,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/record_flags.h"
@@ -180,9 +181,11 @@ Result<ExitCode> run_append(AppendFlags flags) {
   FATCTX_ASSIGN(GatheredRecords gathered, gather_records(*manifest, {}));
   notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
   ProgressLine line("append");
-  FATCTX_ASSIGN(Appender appender,
-                Appender::open(flags.container,
-                               {.replace = flags.replace, .progress = line.callback(), .threads = flags.threads}));
+  const Interrupt interrupt;
+  FATCTX_ASSIGN(Appender appender, Appender::open(flags.container, {.replace = flags.replace,
+                                                                    .progress = line.callback(),
+                                                                    .threads = flags.threads,
+                                                                    .cancel = interrupt.flag()}));
   for (std::size_t i = 0; i < gathered.records.size(); ++i) {
     auto added = appender.add(std::move(gathered.records[i]));
     if (!added.ok()) return in_context(std::move(added).error(), manifest->records[i].where);

@@ -1,6 +1,5 @@
 // fatctx select: which record a device gets, and why not each of the others. Needs no device: one can be described.
-#include <fstream>
-#include <iterator>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,7 +9,9 @@
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
+#include "fatctx/model.h"
 #include "fatctx/select.h"
+#include "tools/asked_device.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/print.h"
@@ -23,56 +24,35 @@ namespace {
 struct SelectOptions {
   std::string path;
   std::uint64_t generation = 0;
-  std::string device;
-  std::string device_file;
-  std::string sdk;
+  DeviceFlags device;
   std::string record;
   SelectPolicy policy;
+  std::string on_damage = "fail";
   bool no_generic = false;
   bool json = false;
 };
 
-Result<std::string> read_device_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, fmt::format("{}: the device file cannot be opened", path)};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return Error{ErrorCode::kIo, fmt::format("{}: the device file cannot be read", path)};
-  return text;
-}
-
-// `fatctx device --json` wraps the device together with how it was found; the bare description is taken as well.
-std::string bare_description(const std::string& text) {
-  // Writing JSON is recursive: what is nested deeper than any device description is dropped while reading.
-  constexpr int kMaxDepth = 16;
-  const auto shallow = [](int depth, nlohmann::ordered_json::parse_event_t, const nlohmann::ordered_json&) {
-    return depth <= kMaxDepth;
-  };
-  const auto json = nlohmann::ordered_json::parse(text, shallow, false);
-  const bool wrapped = json.is_object() && json.value("schema", nlohmann::ordered_json()) == "fatctx.detection/1";
-  return wrapped && json.contains("device") ? json["device"].dump() : text;
-}
-
-Result<Device> asked_device(const SelectOptions& options) {
-  if (!options.device.empty()) return device_from_text(options.device);
-  if (options.device_file.empty()) return detect_device().device;
-  FATCTX_ASSIGN(const std::string text, read_device_file(options.device_file));
-  auto device = device_from_json(bare_description(text));
-  if (!device.ok()) return in_context(std::move(device).error(), options.device_file);
-  return device;
-}
-
 Result<ExitCode> run_select(const SelectOptions& options) {
-  FATCTX_ASSIGN(Device device, asked_device(options));
-  if (!options.sdk.empty()) {
-    FATCTX_ASSIGN(const Version sdk, parse_version(options.sdk));
-    device.sdk = sdk;
-  }
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.generation = options.generation}));
+  FATCTX_ASSIGN(const Device device, asked_device(options.device));
+  const bool next = options.on_damage == "next";
+  // What is checked is built in memory where it cannot be mapped, and goes when the command ends.
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
+                                                                          .generation = options.generation}));
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
   if (!options.record.empty()) {
     FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
     policy.record_override = std::string(record.name);
+  }
+  if (next) {
+    auto model = Model::choose(container, {.policy = policy, .device = device, .on_damage = OnDamage::kNext});
+    // What fits nothing is told below, for every record.
+    if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
+    if (model.ok()) {
+      print_result(options.json ? json_text(nlohmann::ordered_json::parse(model.value().explain_json()))
+                                : escaped_lines(model.value().explain()));
+      return ExitCode::kOk;
+    }
   }
   const std::vector<Candidate> candidates = container.candidates();
   FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
@@ -95,17 +75,17 @@ void add_select(CLI::App& app, Outcome& outcome) {
        .examples = {"fatctx select model.fatctx", "fatctx select model.fatctx --device aarch64+dotprod --json"},
        .more = "docs/cli.md, docs/selection.md; exit code 4: nothing fits"});
   command->add_option("FILE", options->path, "The container")->required();
-  auto* device = command->add_option("--device", options->device, "A device in words; default: this machine");
-  device->type_name("TEXT");
-  command->add_option("--device-file", options->device_file, "A device as JSON, from `fatctx device --json`")
-      ->type_name("JSON")
-      ->excludes(device);
-  command->add_option("--sdk", options->sdk, "SDK version on the device")->type_name("VERSION");
+  add_device_flags(*command, options->device);
   command->add_option("--group", options->policy.group, "The graph group, if there are several")->type_name("GROUP");
   command->add_option("--record", options->record, "Take this context binary, if it fits")->type_name("NAME");
   command->add_flag("--strict", options->policy.strict, "Only records that fully use the device");
   command->add_flag("--allow-lower-arch", options->policy.allow_lower_arch, "Accept records for a lower Hexagon arch");
   command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
+  command
+      ->add_option("--on-damage", options->on_damage,
+                   "fail (default): read no payload; next: check what is chosen, pass over what is damaged")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"fail", "next"}));
   add_generation(*command, options->generation);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);

@@ -74,11 +74,18 @@ void add_generation(CLI::App& command, std::uint64_t& generation);
 // One line per subcommand; the order is that of `fatctx --help`. The table itself is in commands.cc.
 void add_pack(CLI::App& app, Outcome& outcome);
 void add_append(CLI::App& app, Outcome& outcome);
+void add_remove(CLI::App& app, Outcome& outcome);
+void add_strip(CLI::App& app, Outcome& outcome);
+void add_compact(CLI::App& app, Outcome& outcome);
+void add_seal(CLI::App& app, Outcome& outcome);
+void add_merge(CLI::App& app, Outcome& outcome);
 void add_compile(CLI::App& app, Outcome& outcome);
 void add_info(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
+void add_repair(CLI::App& app, Outcome& outcome);
+void add_diff(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
 void add_materialize(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);

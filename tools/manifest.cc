@@ -550,6 +550,47 @@ Result<PackKey> parse_target(std::string_view text) {
   return key;
 }
 
+namespace {
+
+// What a target is said to be behind its arch.
+Status key_words(std::string_view flag, std::map<std::string, std::string>& words, PackKey& key) {
+  key.unit = words["unit"];
+  key.variant = words["variant"];
+  key.part = words["part"];
+  if (words.contains("soc")) FATCTX_TRY(store(flag_number(flag, "soc", words["soc"]), key.qnn_soc));
+  if (words.contains("vtcm_mb")) FATCTX_TRY(store(flag_number(flag, "vtcm_mb", words["vtcm_mb"]), key.vtcm_mb));
+  if (words.contains("sdk")) {
+    auto sdk = parse_version(words["sdk"]);
+    if (!sdk.ok()) return in_context(std::move(sdk).error(), flag);
+    key.sdk = sdk.value();
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<PackKey> parse_target_filter(std::string_view option, std::string_view text) {
+  const std::string flag = fmt::format("{} {}", option, text);
+  const std::size_t comma = std::min(text.find(','), text.size());
+  const std::string_view target = text.substr(0, comma);
+  PackKey key;
+  if (!target.empty() && target.find(':') == std::string_view::npos) {
+    key.backend = std::string(target);
+  } else if (!target.empty()) {
+    auto parsed = parse_target(target);
+    if (!parsed.ok()) return in_context(std::move(parsed).error(), flag);
+    key = std::move(parsed).value();
+  }
+  FATCTX_ASSIGN(auto words, flag_words(flag, text.substr(std::min(comma + 1, text.size())),
+                                       {"unit", "group", "variant", "part", "soc", "vtcm_mb", "sdk"}));
+  if (target.empty() && words.empty()) {
+    return invalid(fmt::format("{}: no target; write BACKEND, BACKEND:ARCH[+FEATURE...] or ,soc=NUMBER", flag));
+  }
+  key.group = words["group"];
+  FATCTX_TRY(key_words(flag, words, key));
+  return key;
+}
+
 Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model, const std::string& group) {
   const std::string flag = fmt::format("--binary {}", text);
   const std::size_t at = text.rfind('@');
@@ -569,16 +610,7 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   record.source.path = std::string(text.substr(0, at));
   record.key = std::move(key).value();
   record.key.group = words.contains("group") ? words["group"] : group.empty() ? model : group;
-  record.key.unit = words["unit"];
-  record.key.variant = words["variant"];
-  record.key.part = words["part"];
-  if (words.contains("soc")) FATCTX_TRY(store(flag_number(flag, "soc", words["soc"]), record.key.qnn_soc));
-  if (words.contains("vtcm_mb")) FATCTX_TRY(store(flag_number(flag, "vtcm_mb", words["vtcm_mb"]), record.key.vtcm_mb));
-  if (words.contains("sdk")) {
-    auto sdk = parse_version(words["sdk"]);
-    if (!sdk.ok()) return in_context(std::move(sdk).error(), flag);
-    record.key.sdk = sdk.value();
-  }
+  FATCTX_TRY(key_words(flag, words, record.key));
   record.name = words["name"];
   if (record.name.empty()) {
     record.name = model;

@@ -74,6 +74,10 @@ struct Manifest {
 // "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features. Errors: invalid_argument.
 [[nodiscard]] Result<PackKey> parse_target(std::string_view text);
 
+// A target as a filter: "htp", "cpu:x86-64-v3+amx", "htp:v75,soc=57", ",part=SM8650". Words as in parse_binary_flag,
+// but for the name. Errors: invalid_argument, naming the option.
+[[nodiscard]] Result<PackKey> parse_target_filter(std::string_view option, std::string_view text);
+
 // FILE[,key=value...] of `option`. Errors: invalid_argument (no file; a word that is not allowed, with those that are).
 struct FileFlag {
   std::string where;  // what errors call it

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/interrupt.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 
@@ -100,6 +101,8 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   options.threads = request.threads;
   options.explain_sharing = request.explain_sharing;
   options.progress = line.callback();
+  const Interrupt interrupt;
+  options.cancel = interrupt.flag();
   PackSummary summary;
   summary.sharing = options.sharing;
   Packer packer(std::move(options));

@@ -5,6 +5,7 @@
 // loss, a full disk. Readers of the old generation go on; Container::reopen() gives them the new one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,7 +21,8 @@ struct AppendOptions {
   // its own generation until the file is written anew.
   bool replace = false;
   Progress progress = {};
-  std::uint32_t threads = 0;  // as PackOptions::threads
+  std::uint32_t threads = 0;                  // as PackOptions::threads
+  const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel; bytes behind the end of the file may be dead
 };
 
 struct AppendReport {
@@ -46,7 +48,8 @@ class Appender {
   // Errors: not_found, locked (somebody else is appending), operation_not_permitted (the container is sealed, or the
   // file
   //         may not be written; the message says how to get a copy that may), remote_filesystem, unsupported (no locks
-  //         here, or made by a newer version in a way that only it can add to), those of Container::open.
+  //         here, or made by a newer version in a way that only it can add to), changed (another file took its place
+  //         just now), those of Container::open.
   [[nodiscard]] static Result<Appender> open(const std::string& path, const AppendOptions& options = {});
   ~Appender();
   Appender(Appender&&) noexcept;

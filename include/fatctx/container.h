@@ -215,6 +215,19 @@ class TensorTable {
 // How far a long check has come; called on the calling thread only.
 using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
+struct VerifyOptions {
+  // Judges a file as if it were sealed for delivery: bytes behind its committed end, bytes that no record uses any
+  // more, and damaged tables of earlier generations are findings too. Of a whole file only.
+  bool strict = false;
+  // Only the leaves of 64 KiB that cover these bytes: of the file, or of the logical bytes of the one record that is
+  // checked (of a compressed record all of them). Neither copies, padding, nor hashes of whole records.
+  std::optional<ByteRange> range = {};
+  // Of threads that read and hash; 0: as many as there are processors, at most 8. The findings and their order are the
+  // same for any number.
+  std::uint32_t threads = 0;
+  Progress progress = {};
+};
+
 struct VerifyFinding {
   Error error;  // names record, rule and offset
 };
@@ -325,9 +338,12 @@ class Container {
   // Checks everything: both copies of everything doubled, padding, every leaf, every record hash, references,
   // descriptions, tensor tables. Reads the whole file. Damage is a finding; the Result fails only when the check
   // itself cannot go on. Of an earlier generation: what that one has.
-  [[nodiscard]] Result<VerifyReport> verify(const Progress& progress = {}) const;
+  // Errors: mapping_lost, io, no_resource, out_of_memory; invalid_argument (a range that is empty, that leaves the file
+  //         or the record, or that no leaf covers; `strict` together with a range or of one record). What `progress`
+  //         throws comes out of the call, when every thread of it has ended.
+  [[nodiscard]] Result<VerifyReport> verify(const VerifyOptions& options = {}) const;
   // Checks one record only.
-  [[nodiscard]] Result<VerifyReport> verify_record(std::uint32_t record_id, const Progress& progress = {}) const;
+  [[nodiscard]] Result<VerifyReport> verify_record(std::uint32_t record_id, const VerifyOptions& options = {}) const;
 
  private:
   friend class RecordReader;
@@ -361,6 +377,6 @@ class Container {
 
 // Opens `path` without the registry and checks everything, also when a structural rule already fails: the rule is
 // then the finding. For `fatctx verify`. Errors: not_found, io, not_regular_file.
-[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const Progress& progress = {});
+[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options = {});
 
 }  // namespace fatctx

@@ -176,6 +176,9 @@ typedef struct fatctx_appender {
 typedef struct fatctx_imported_tensors {
   uint64_t id;
 } fatctx_imported_tensors;
+typedef struct fatctx_diff {
+  uint64_t id;
+} fatctx_diff;
 
 // Read-only bytes of a record or of a tensor. `data` is valid until the handle is closed; copies of this struct are the
 // same handle. `data` is null for an empty record.
@@ -638,7 +641,11 @@ typedef struct fatctx_verify_options {
   uint32_t reserved;
   fatctx_finding finding;
   fatctx_progress progress;
-  void* user;  // for both
+  void* user;             // for both
+  uint32_t strict;        // of a whole file: as if it were for delivery (docs/cli.md, fatctx verify); 0
+  uint32_t threads;       // that read and hash; 0: as many as there are processors, at most 8
+  uint64_t range_offset;  // only the leaves that cover these bytes: of the file, or of the record that is checked
+  uint64_t range_size;    // 0: everything
 } fatctx_verify_options;
 FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);
 typedef struct fatctx_verify_report {
@@ -648,8 +655,10 @@ typedef struct fatctx_verify_report {
   uint64_t finding_count;  // 0: whole
 } fatctx_verify_report;
 // Checks a whole file, or one record. Damage is a finding, no error: look at `report`, which is needed. The last one
-// takes a path, and reports also what keeps the file from being opened.
-// Errors: io, not_found, not_regular_file, cancelled.
+// takes a path, and reports also what keeps the file from being opened. `progress` is called on the calling thread
+// only. Errors: io, not_found, not_regular_file, cancelled; invalid_argument (a range outside, or that no leaf covers;
+// strict
+//         together with a range or of one record).
 FATCTX_API int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
                                            fatctx_verify_report* report, fatctx_error* error);
 FATCTX_API int32_t fatctx_container_verify_record(fatctx_container container, uint32_t record_id,
@@ -658,12 +667,102 @@ FATCTX_API int32_t fatctx_container_verify_record(fatctx_container container, ui
 FATCTX_API int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* options,
                                       fatctx_verify_report* report, fatctx_error* error);
 
+// Repair: damaged copies of metadata get back what their good copies say, in place.
+
+// Takes one range that was restored: "slot A1", and where it lies in the file. `what` is valid during the call only.
+typedef void (*fatctx_restored)(void* user, fatctx_text what, uint64_t file_offset, uint64_t size);
+typedef struct fatctx_repair_options {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint32_t dry_run;          // say what would be done; opens the file for reading and takes no lock; 0
+  uint32_t threads;          // as fatctx_verify_options.threads
+  fatctx_restored restored;  // called for each range when everything is done
+  fatctx_finding finding;    // called for each damage that nothing in the file can undo
+  fatctx_progress progress;  // of the check at the end; stops only that, what is restored stays
+  void* user;                // for all of them
+} fatctx_repair_options;
+FATCTX_API void fatctx_repair_options_init(fatctx_repair_options* options, size_t struct_size);
+typedef struct fatctx_repair_report {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t generation;
+  uint64_t restored_count;
+  uint64_t finding_count;  // 0: the file is whole
+  uint64_t checked_bytes;
+} fatctx_repair_report;
+// Restores what has a good copy, or leaf hashes that the payload proves; never payload. One range at a time is written
+// and synced, then everything is read again. Takes the file's write lock; `path` must not be a link. A file without
+// damage is not written to. `report` is needed.
+// Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and there is something
+// to
+//         restore), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a file
+//         that does not open.
+FATCTX_API int32_t fatctx_repair(const char* path, const fatctx_repair_options* options, fatctx_repair_report* report,
+                                 fatctx_error* error);
+
+// What two containers have in common, and what not.
+
+// How a record or tensor differs: only in the second; only in the first; other content; same content for another
+// target; same content and target, another name; refers to other weights.
+enum {
+  FATCTX_CHANGE_ADDED = 1,
+  FATCTX_CHANGE_REMOVED = 2,
+  FATCTX_CHANGE_CHANGED = 3,
+  FATCTX_CHANGE_RETARGETED = 4,
+  FATCTX_CHANGE_RENAMED = 5,
+  FATCTX_CHANGE_REBOUND = 6
+};
+FATCTX_API const char* fatctx_change_name(uint32_t change);  // "added"; "unknown". Static storage
+// Reads metadata, and payload only of weight blobs that changed and have a tensor table in both. The handle does not
+// need the containers any more. `progress` may be null.
+// Errors: checksum_mismatch, malformed, codec, limit_exceeded, unsupported, truncated, changed, mapping_lost, io,
+//         cancelled.
+FATCTX_API int32_t fatctx_diff_create(fatctx_container before, fatctx_container after, fatctx_progress progress,
+                                      void* user, fatctx_diff* diff, fatctx_error* error);
+typedef struct fatctx_diff_info {
+  uint32_t struct_size;
+  uint32_t same;  // records and descriptions are the same
+  uint64_t same_record_count;
+  uint64_t record_count;                 // that differ
+  uint64_t description_count;            // facts of the descriptions that differ
+  uint64_t before_record_bytes_in_both;  // logical, of records whose content both have
+  uint64_t after_record_bytes_in_both;
+  uint64_t before_stored_bytes_in_both;  // payload in leaves of 64 KiB that both store
+  uint64_t after_stored_bytes_in_both;
+  uint64_t read_bytes;  // from both files, for the comparison
+} fatctx_diff_info;
+FATCTX_API int32_t fatctx_diff_describe(fatctx_diff diff, fatctx_diff_info* info, fatctx_error* error);
+typedef struct fatctx_diffed_record {
+  uint32_t struct_size;
+  uint32_t change;     // FATCTX_CHANGE_...
+  uint32_t type;       // FATCTX_RECORD_...
+  uint32_t id_before;  // 0: it is not there
+  uint32_t id_after;
+  uint32_t tensor_count;    // of a changed weight blob: tensors that differ; fatctx_diff_json lists them
+  fatctx_text name_before;  // these borrow from `diff`
+  fatctx_text name_after;
+  fatctx_text target_before;
+  fatctx_text target_after;
+  uint64_t size_before;
+  uint64_t size_after;
+} fatctx_diffed_record;
+// By index, removed ones first. Errors: not_found.
+FATCTX_API int32_t fatctx_diff_record(fatctx_diff diff, uint64_t index, fatctx_diffed_record* record,
+                                      fatctx_error* error);
+// All of it, schema "fatctx.diff/1", by the protocol of `buffer`, `capacity` and `size`.
+FATCTX_API int32_t fatctx_diff_json(fatctx_diff diff, char* buffer, size_t capacity, size_t* size, fatctx_error* error);
+FATCTX_API int32_t fatctx_diff_close(fatctx_diff diff, fatctx_error* error);
+
 // Models: a container with the target chosen for a device.
 
 // Says whether the consumer takes mapped memory: 1, or 0 and why not, ended by NUL, in the `capacity` bytes at `reason`
 // ("librpcmem is missing"), which come as an empty text. Asked once per model, before any view is handed out. Must not
 // open the same file (it would wait for itself).
 typedef uint32_t (*fatctx_mapping_probe)(void* user, char* reason, size_t capacity);
+
+// What becomes of a model whose best target turns out to be damaged: begin_session fails, or the best target of which
+// every record is whole is taken. Then open and choose read and check what a session would hold.
+enum { FATCTX_ON_DAMAGE_FAIL = 0, FATCTX_ON_DAMAGE_NEXT = 1 };
 
 typedef struct fatctx_model_options {
   uint32_t struct_size;
@@ -682,10 +781,14 @@ typedef struct fatctx_model_options {
   // with FATCTX_FILE_MAPPING_REQUIRE it gets copy_not_allowed instead. Null: it takes mapped memory.
   fatctx_mapping_probe consumer;
   void* consumer_user;
+  uint32_t on_damage;  // FATCTX_ON_DAMAGE_...; FATCTX_ON_DAMAGE_FAIL; fatctx_container_explain() does not use it
+  uint32_t reserved;
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 
-// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed.
+// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed;
+// with FATCTX_ON_DAMAGE_NEXT those of acquire, of the first damaged record if no target is whole, and invalid_argument
+// with FATCTX_VERIFY_NONE, which finds no damage.
 FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
                                      fatctx_error* error);
 // Chooses from a container that is open; `options->open` is not used.
@@ -704,7 +807,8 @@ typedef struct fatctx_selection {
   const uint32_t* chosen;
   uint64_t verdict_count;  // one per context binary
   uint64_t warning_count;
-  fatctx_text group;  // the group that was looked at
+  fatctx_text group;       // the group that was looked at
+  uint64_t damaged_count;  // records that would have been chosen and are damaged; only with FATCTX_ON_DAMAGE_NEXT
 } fatctx_selection;
 // Lifetime: `chosen` and texts borrow from `model`.
 FATCTX_API int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, fatctx_error* error);
@@ -721,6 +825,9 @@ FATCTX_API int32_t fatctx_model_verdict(fatctx_model model, uint64_t index, fatc
                                         fatctx_error* error);
 // "vtcm_unverified", ... Lifetime: borrows from `model`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* text, fatctx_error* error);
+// What is wrong with a damaged record, in the order in which they were found: what its acquire gave, with `record_id`.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_model_damaged(fatctx_model model, uint64_t index, fatctx_error* damage, fatctx_error* error);
 // Why this record and no other. `format`: FATCTX_FORMAT_TEXT (several lines) or FATCTX_FORMAT_JSON (schema
 // "fatctx.selection/1").
 FATCTX_API int32_t fatctx_model_explain(fatctx_model model, uint32_t format, char* buffer, size_t capacity,
@@ -736,7 +843,8 @@ FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fa
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
 FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
 // Closes the session and says whether what was computed from its views can be trusted. The handle is closed in any case
-// but stale_handle. Errors: those of fatctx_container_check().
+// but stale_handle. If the file has come to look different since it began, its records are verified again. Errors:
+// those of fatctx_container_check(); then also those of acquire.
 FATCTX_API int32_t fatctx_session_end(fatctx_session session, fatctx_error* error);
 // The context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,

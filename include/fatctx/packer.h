@@ -1,10 +1,12 @@
 // Writing a container: add records, then publish one file whose bytes depend on nothing but them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +19,32 @@
 
 namespace fatctx {
 
+// Bytes that are neither a file nor in memory: a record of another container, an entry of an archive.
+//
+// Threads: const members from any number of threads.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // What errors call it.
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::uint64_t size_bytes() const noexcept = 0;
+  // Fills `out` from `offset` on; called in any order, and several times for the same bytes, which must be the same.
+  // Requires: the range lies inside.
+  [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  // Nothing is read for a while: what it takes to read on may be given back.
+  virtual void close() const noexcept {}
+  // Of all the bytes, if it is known: what is packed is compared with it.
+  [[nodiscard]] virtual std::optional<Hash128> hash() const { return std::nullopt; }
+};
+
 // Where a record's bytes come from. A file is read several times (to find equal records and equal pages, to copy, to
 // check) in pieces of a fixed size, so memory does not depend on its size but for hashes of its pages; it must not
 // change in between.
 struct PackSource {
-  std::string path;                    // a file; or, if empty, `bytes`
-  std::vector<std::byte> bytes;        // small records made in memory
-  std::optional<ByteRange> part = {};  // of the file; nothing: all of it
+  std::string path;                                    // a file; or, if empty, `bytes`
+  std::vector<std::byte> bytes;                        // small records made in memory
+  std::optional<ByteRange> part = {};                  // of the file; nothing: all of it
+  std::shared_ptr<const ByteSource> source = nullptr;  // in place of both
 };
 
 struct PackTensor {
@@ -101,6 +122,9 @@ struct PackOptions {
   std::uint32_t threads = 0;
   // kPages: PackedRecordReport::reordered_bytes is wanted, at the price of another pass over the records.
   bool explain_sharing = false;
+  // Set by anybody, a signal handler too: publish() ends with `cancelled` within the time of one read, and the target
+  // is as it was. Not asked any more once the file is whole. Lifetime: until publish() is back.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 // What a record came to.
@@ -153,7 +177,8 @@ class Packer {
   // Writes a temporary beside `path`, syncs it, renames it to `path` and syncs the folder. On any error before the
   // rename the temporary is gone and `path` is as it was.
   // Errors: exists, not_found, changed (an input changed while it was packed), bad_reference, no_space, io,
-  //         limit_exceeded, unsupported, commit_unknown (renamed, but the folder sync failed).
+  //         limit_exceeded, unsupported, cancelled, checksum_mismatch and others of a ByteSource, commit_unknown
+  //         (renamed, but the folder sync failed).
   [[nodiscard]] Result<PackReport> publish(const std::string& path);
 
  private:

@@ -1,6 +1,7 @@
 #include "container.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -36,17 +37,13 @@ FileMapping file_mapping_from(const std::string& word) {
   return known_word(file_mapping_from_name(word), "file_mapping", word, "'auto', 'require' and 'disabled'");
 }
 
-// What verify() found, in Python's terms: the findings are exceptions that nobody raised.
-nb::list findings_of(const VerifyReport& report) {
-  nb::list findings;
-  for (const VerifyFinding& finding : report.findings) {
-    try {
-      raise_error(finding.error);
-    } catch (nb::python_error& error) {
-      findings.append(error.value());
-    }
+VerifyOptions verify_options(ProgressCall& call, const nb::object& range, bool strict, std::uint32_t threads) {
+  VerifyOptions options{.strict = strict, .threads = threads, .progress = call.stopping_callback()};
+  if (!range.is_none()) {
+    const auto [offset, size] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(range);
+    options.range = ByteRange{offset, size};
   }
-  return findings;
+  return options;
 }
 
 bool contains(const TensorTable& table, std::string_view name) {
@@ -124,8 +121,10 @@ void bind_report(nb::module_& module) {
       });
   nb::class_<VerifyReport>(module, "VerifyReport", "The outcome of a check. True in a condition if the file is whole.")
       .def_ro("checked_bytes", &VerifyReport::checked_bytes)
-      .def_prop_ro("findings", &findings_of, nb::sig("def findings(self) -> list[fatctx.errors.Error]"),
-                   "One exception object per damage, not raised; empty for a whole file.")
+      .def_prop_ro(
+          "findings", [](const VerifyReport& self) { return findings_list(self.findings); },
+          nb::sig("def findings(self) -> list[fatctx.errors.Error]"),
+          "One exception object per damage, not raised; empty for a whole file.")
       .def("__bool__", [](const VerifyReport& self) { return self.findings.empty(); })
       .def("__repr__", [](const VerifyReport& self) {
         return fmt::format("<fatctx.VerifyReport {} bytes checked, {} findings>", self.checked_bytes,
@@ -356,36 +355,43 @@ void bind_container_class(nb::module_& module) {
           "Raises what acquire raises, NotFound if the blob has no table, and Malformed.")
       .def(
           "verify",
-          [](const Container& self, nb::object record, nb::object progress) {
+          [](const Container& self, nb::object record, nb::object range, bool strict, std::uint32_t threads,
+             nb::object progress) {
             ProgressCall call(std::move(progress));
-            const Progress callback = call.callback();
-            Result<VerifyReport> report = Error{};
-            if (record.is_none()) {
-              report = without_gil([&] { return self.verify(callback); });
-            } else {
-              const std::uint32_t id = find_record(self, record).id;
-              report = without_gil([&] { return self.verify_record(id, callback); });
-            }
-            call.finish();
-            return take(std::move(report));
+            const VerifyOptions options = verify_options(call, range, strict, threads);
+            if (record.is_none()) return call.run([&] { return self.verify(options); });
+            const std::uint32_t id = find_record(self, record).id;
+            return call.run([&] { return self.verify_record(id, options); });
           },
-          nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("progress") = nb::none(),
-          nb::sig("def verify(self, record: int | str | None = None, *, "
+          nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false,
+          nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+          nb::sig("def verify(self, record: int | str | None = None, *, range: tuple[int, int] | None = None, "
+                  "strict: bool = False, threads: int = 0, "
                   "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
           "Checks everything, or one record, reading all its bytes. Damage is a finding of the report, not an\n"
-          "exception. `progress(done_bytes, total_bytes)` is called on this thread; what it raises is raised\n"
-          "when the check is over. Raises Io and the like when the check itself cannot go on.")
+          "exception.\n\n"
+          "range: (offset, size): only the leaves that cover these bytes of the file, or of the record.\n"
+          "strict: judges the file as if it were for delivery: an unfinished append and unused bytes are findings.\n"
+          "threads: that read and hash; 0 for as many as there are processors, at most 8.\n"
+          "progress: progress(done_bytes, total_bytes) is called on this thread; what it raises stops the check\n"
+          "and is raised.\n"
+          "Raises InvalidArgument for a range outside and for strict with a range or record, Io and the like when\n"
+          "the check itself cannot go on.")
       .def(
           "select",
           [](const Container& self, nb::object device, const nb::kwargs& policy) {
             nb::dict keywords = nb::cast<nb::dict>(policy.attr("copy")());
             const SelectPolicy select_policy = take_policy(keywords);
-            refuse_unknown_keywords(keywords, kPolicyKeywords);
-            return choose_model(self, device, select_policy);
+            const OnDamage on_damage = take_on_damage(keywords);
+            const std::string allowed = fmt::format("{}, on_damage", kPolicyKeywords);
+            refuse_unknown_keywords(keywords, allowed.c_str());
+            return choose_model(self, device, select_policy, on_damage);
           },
           nb::arg("device") = nb::none(), nb::arg("policy"),
-          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS ") -> Model"),
-          "Chooses the best target for `device` (None: this machine) and returns the model.\n\n"
+          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS
+                  ", " FATCTX_ON_DAMAGE_KEYWORD ") -> Model"),
+          "Chooses the best target for `device` (None: this machine) and returns the model. `on_damage` as of\n"
+          "open_model().\n\n"
           "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
       .def("__len__", [](const Container& self) { return self.records().size(); })
       .def("__repr__", [](const Container& self) {
@@ -397,6 +403,18 @@ void bind_container_class(nb::module_& module) {
 }
 
 }  // namespace
+
+nb::list findings_list(const std::vector<VerifyFinding>& found) {
+  nb::list findings;
+  for (const VerifyFinding& finding : found) {
+    try {
+      raise_error(finding.error);
+    } catch (nb::python_error& error) {
+      findings.append(error.value());
+    }
+  }
+  return findings;
+}
 
 OpenOptions take_open_options(nb::dict& keywords) {
   OpenOptions options;
@@ -504,19 +522,19 @@ void bind_container(nb::module_& module) {
       "meanwhile. Raises what open() raises, and BufferError for a buffer that is not one run of bytes.");
   module.def(
       "verify_file",
-      [](nb::handle file, nb::object progress) {
+      [](nb::handle file, nb::object range, bool strict, std::uint32_t threads, nb::object progress) {
         const std::string path = path_from(file);
         ProgressCall call(std::move(progress));
-        const Progress callback = call.callback();
-        auto report = without_gil([&] { return verify_file(path, callback); });
-        call.finish();
-        return take(std::move(report));
+        const VerifyOptions options = verify_options(call, range, strict, threads);
+        return call.run([&] { return verify_file(path, options); });
       },
-      nb::arg("file"), nb::kw_only(), nb::arg("progress") = nb::none(),
-      nb::sig("def verify_file(file: str | bytes | os.PathLike, *, "
+      nb::arg("file"), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false, nb::arg("threads") = 0,
+      nb::arg("progress") = nb::none(),
+      nb::sig("def verify_file(file: str | bytes | os.PathLike, *, range: tuple[int, int] | None = None, "
+              "strict: bool = False, threads: int = 0, "
               "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
       "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding.\n\n"
-      "Raises FileNotFound, Io, NotRegularFile.");
+      "The options are those of Container.verify. Raises FileNotFound, Io, NotRegularFile, InvalidArgument.");
 }
 
 }  // namespace fatctx::python

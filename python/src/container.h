@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <vector>
+
 #include "fatctx/container.h"
 
 namespace fatctx::python {
@@ -26,6 +28,9 @@ void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed);
 
 // `file` is a path, or an int that is a descriptor; the descriptor stays the caller's.
 [[nodiscard]] Container open_container(nb::handle file, const OpenOptions& options);
+
+// What a check found, in Python's terms: exceptions that nobody raised.
+[[nodiscard]] nb::list findings_list(const std::vector<VerifyFinding>& found);
 
 void bind_container(nb::module_& module);
 

@@ -3,6 +3,7 @@
 
 #include "append.h"
 #include "container.h"
+#include "diff.h"
 #include "dlc.h"
 #include "errors.h"
 #include "facts.h"
@@ -14,6 +15,7 @@
 #include "observe.h"
 #include "pack.h"
 #include "records.h"
+#include "repair.h"
 #include "select.h"
 #include "sharing.h"
 #include "views.h"
@@ -36,6 +38,8 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);
   fatctx::python::bind_sharing(module);
+  fatctx::python::bind_repair(module);
+  fatctx::python::bind_diff(module);
   fatctx::python::bind_facts(module);
   fatctx::python::bind_observe(module);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "errors.h"
 #include "fatctx/container.h"
 
 namespace fatctx::python {
@@ -32,6 +33,28 @@ class ProgressCall {
         raised_.emplace(std::move(error));
       }
     };
+  }
+
+  // The same, but what the function raises stops the work; only for work that lets exceptions through.
+  struct Stopped {};
+  [[nodiscard]] Progress stopping_callback() {
+    if (function_.is_none()) return {};
+    return [this, plain = callback()](std::uint64_t done_bytes, std::uint64_t total_bytes) {
+      plain(done_bytes, total_bytes);
+      if (raised_) throw Stopped{};
+    };
+  }
+  // Runs `work` with the GIL released and gives its value, or raises its error or what stopped it. Requires: the GIL.
+  template <typename Work>
+  [[nodiscard]] auto run(Work work) {
+    try {
+      auto result = without_gil(std::move(work));
+      finish();
+      return take(std::move(result));
+    } catch (const Stopped&) {
+      finish();
+      throw;  // not reached: whoever threw it has raised something
+    }
   }
 
   // Whether a call raised something. Only from the thread that calls back, or after the work.

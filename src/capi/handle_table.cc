@@ -70,6 +70,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "sharing report";
     case Kind::kImportedTensors:
       return "set of imported tensors";
+    case Kind::kDiff:
+      return "comparison";
   }
   return "unknown";
 }

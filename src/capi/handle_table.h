@@ -34,6 +34,7 @@ enum class Kind : std::uint8_t {
   kSharing,
   kImportedTensors,
   kAppender,
+  kDiff,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

@@ -15,6 +15,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/device.h"
+#include "fatctx/diff.h"
 #include "fatctx/file_mapping.h"
 #include "fatctx/import_tensors.h"
 #include "fatctx/memory.h"
@@ -133,6 +134,8 @@ struct Behind<fatctx_imported_tensors> : BehindOf<const ImportedTensorsObject, K
 template <>
 struct Behind<fatctx_appender> : BehindOf<AppenderObject, Kind::kAppender> {};
 template <>
+struct Behind<fatctx_diff> : BehindOf<const DiffReport, Kind::kDiff> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
@@ -220,6 +223,9 @@ template <typename Items>
 
 // Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.
 [[nodiscard]] Progress progress_in(fatctx_progress callback, void* user);
+
+// Hands each finding to a callback, which may be null.
+void tell_findings(const std::vector<VerifyFinding>& findings, fatctx_finding callback, void* user);
 
 // Options of C as those of C++; null gives the defaults.
 [[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);

@@ -76,6 +76,11 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
     FATCTX_ASSIGN(const auto detection, find(given.device));
     result.device = detection->device;
   }
+  if (given.on_damage > FATCTX_ON_DAMAGE_NEXT) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("on_damage is {}; allowed are FATCTX_ON_DAMAGE_FAIL (0) and _NEXT (1)", given.on_damage)};
+  }
+  result.on_damage = static_cast<OnDamage>(given.on_damage);
   if (given.consumer != nullptr) {
     result.consumer = [ask = given.consumer, user = given.consumer_user]() -> MappingSupport {
       char reason[256] = {};

@@ -21,8 +21,12 @@ Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size) {
                {.file_offset = file_offset, .rule = "F26"}};
 }
 
-CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc)
-    : file_(file), toc_(toc), hashes_(file, toc), held_(kHeldLeaves) {}
+CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc, Again again)
+    : file_(file), toc_(toc), again_(again), hashes_(file, toc), held_(kHeldLeaves) {}
+
+void CheckedBytes::rest() noexcept {
+  for (Held& held : held_) held = Held();
+}
 
 Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, ByteRange in_leaf) {
   const auto part_of = [&](const std::vector<std::byte>& bytes) {
@@ -34,7 +38,8 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
   const std::uint64_t start = leaf << kLeafLog2;
   std::vector<bool>& good = good_[segment];
   if (good.empty()) good.resize(static_cast<std::size_t>(of.leaf_count()));
-  if (good[static_cast<std::size_t>(leaf)] && in_leaf.size <= kSmallPart) {
+  const bool little = again_ == Again::kTrust || in_leaf.size <= kSmallPart;
+  if (good[static_cast<std::size_t>(leaf)] && little) {
     small_.resize(static_cast<std::size_t>(in_leaf.size));
     FATCTX_TRY(file_.read_at(of.offset + start + in_leaf.offset, small_));
     return ByteView(small_);

@@ -22,13 +22,19 @@ namespace fatctx::container {
 // Threads: one at a time.
 class CheckedBytes {
  public:
-  CheckedBytes(const mapping::OsFile& file, const Toc& toc);
+  enum class Again {
+    kCompare,  // a leaf that was given up is compared again when it is asked for again, unless little of it is
+    kTrust,    // compared once, it is taken as it is: for who compares the whole at the end
+  };
+  CheckedBytes(const mapping::OsFile& file, const Toc& toc, Again again = Again::kCompare);
 
   // Hands on `range` of the file in pieces of at most one leaf. Requires: it lies in one payload or packed segment.
   // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; what `sink` returns.
   [[nodiscard]] Status read(ByteRange range, const StreamSink& sink);
   // The same into `out`, from `file_offset` on.
   [[nodiscard]] Status read_into(std::uint64_t file_offset, std::span<std::byte> out);
+  // Gives up the leaves that it keeps.
+  void rest() noexcept;
 
  private:
   struct Held {
@@ -40,6 +46,7 @@ class CheckedBytes {
 
   const mapping::OsFile& file_;
   const Toc& toc_;
+  Again again_;
   LeafHashes hashes_;
   std::vector<Held> held_;
   std::map<std::uint32_t, std::vector<bool>> good_;  // leaves, by segment

@@ -252,8 +252,7 @@ Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t
 }
 
 bool padding_is_zero(ByteView header) {
-  constexpr ByteRange kGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
-  return std::all_of(std::begin(kGaps), std::end(kGaps), [&](ByteRange gap) {
+  return std::all_of(std::begin(kHeaderGaps), std::end(kHeaderGaps), [&](ByteRange gap) {
     return all_zero(header.subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size)));
   });
 }

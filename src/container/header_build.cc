@@ -59,8 +59,9 @@ HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const Disk
   return page_of(slot, slot_seed(uuid, slot_index));
 }
 
-HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid) {
+HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation) {
   Slot slot = blank_slot(slot_index, uuid);
+  slot.generation = generation;
   slot.flags = kSlotVoid;
   return page_of(slot, slot_seed(uuid, slot_index));
 }
@@ -74,7 +75,8 @@ std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_lo
   for (const std::uint64_t offset : kPrologueOffsets) put(offset, prologue_page(uuid, extent_log2, granule_log2));
   constexpr std::uint8_t kSlotCount = kSlotOffsets.size();
   for (std::uint8_t index = 0; index < kSlotCount; ++index) {
-    put(kSlotOffsets[index], index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid));
+    put(kSlotOffsets[index],
+        index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid, facts.generation - 1));
   }
   return header;
 }

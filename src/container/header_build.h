@@ -29,9 +29,9 @@ using HeaderPage = std::array<std::byte, kPageSize>;
 [[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
 // The other mirror of a good slot.
 [[nodiscard]] HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid);
-[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid);
+[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation);
 
-// The 64 KiB header of a file in its first generation: both prologues, pair A live, pair B VOID.
+// The 64 KiB header of a file that was written as a whole: both prologues, pair A live, pair B VOID.
 [[nodiscard]] std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2,
                                                   std::uint8_t granule_log2, const GenerationFacts& facts);
 

@@ -11,10 +11,19 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 
+Error cancelled() { return Error{ErrorCode::kCancelled, "it was cancelled"}; }
+
 }  // namespace
 
-Result<Input> Input::open(const PackSource& source) {
+Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* cancel) {
   Input input;
+  input.cancel_ = cancel;
+  if (source.source) {
+    input.name_ = source.source->name();
+    input.size_ = source.source->size_bytes();
+    input.source_ = source.source;
+    return input;
+  }
   if (source.path.empty()) {
     input.name_ = "bytes in memory";
     input.bytes_ = source.bytes;
@@ -60,11 +69,14 @@ Result<std::shared_ptr<const mapping::OsFile>> Input::opened() const {
 }
 
 void Input::close() const noexcept {
+  if (source_) source_->close();
   const std::scoped_lock lock(handle_->mutex);
   handle_->file.reset();
 }
 
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return cancelled();
+  if (source_) return source_->read_at(offset, buffer);
   if (in_memory_) {
     FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
     std::copy(piece.begin(), piece.end(), buffer.begin());

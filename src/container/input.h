@@ -1,9 +1,11 @@
 // Bytes on their way into a container.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,22 +16,24 @@
 
 namespace fatctx::container {
 
-// A record's bytes: a file, a part of one, or bytes in memory. A file is open only between the first read and close(),
-// because there may be more records than a process may have descriptors. It is read, never mapped
-// (docs/decisions/0011).
+// A record's bytes: a file, a part of one, bytes in memory, or what a ByteSource has. A file is open only between the
+// first read and close(), because there may be more records than a process may have descriptors. It is read, never
+// mapped (docs/decisions/0011).
 //
 // Threads: const members from any number of threads.
 class Input final : public sharing::RecordBytes {
  public:
-  // Looks at the file once; what follows is about that file as it was then.
-  [[nodiscard]] static Result<Input> open(const PackSource& source);
+  // Looks at the file once; what follows is about that file as it was then. `cancel` may be null.
+  [[nodiscard]] static Result<Input> open(const PackSource& source, const std::atomic<bool>* cancel = nullptr);
   [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  // Errors: changed, those of opening and reading.
+  // Errors: cancelled, changed, those of opening and reading.
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
   // Errors: changed, if the file is not the one that was looked at any more.
   [[nodiscard]] Status check_unchanged() const;
   void close() const noexcept override;
+  // That it must have.
+  [[nodiscard]] std::optional<Hash128> known_hash() const { return source_ ? source_->hash() : std::nullopt; }
 
  private:
   [[nodiscard]] Error changed() const;
@@ -46,6 +50,8 @@ class Input final : public sharing::RecordBytes {
   [[nodiscard]] Result<std::shared_ptr<const mapping::OsFile>> opened() const;
   std::shared_ptr<Handle> handle_ = std::make_shared<Handle>();
   std::vector<std::byte> bytes_;
+  std::shared_ptr<const ByteSource> source_;
+  const std::atomic<bool>* cancel_ = nullptr;
 };
 
 // Two inputs byte by byte; a hash is never proof. Errors: those of reading.

@@ -17,9 +17,13 @@ LeafRange leaves_touched(ByteRange range) noexcept {
   return {range.offset >> kLeafLog2, ((range.offset + range.size - 1) >> kLeafLog2) + 1};
 }
 
+std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept {
+  return toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
+}
+
 Result<std::vector<Hash128>> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment) {
   std::vector<Hash128> leaves(static_cast<std::size_t>(segment.leaf_count()));
-  const std::uint64_t offset = toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
+  const std::uint64_t offset = offset_of_leaves(toc, segment);
   FATCTX_TRY(file.read_at(offset, std::as_writable_bytes(std::span(leaves))));
   if (hash128(std::as_bytes(std::span(leaves))) != segment.leaves_hash) {
     return Error{ErrorCode::kChecksumMismatch, "the leaf hashes are damaged", {.file_offset = offset, .rule = "F26"}};
@@ -62,12 +66,22 @@ void sort_and_join(std::vector<SegmentLeaves>& leaves) {
 }
 
 std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record) {
+  return leaves_under(toc, record, {0, record.stored_bytes});
+}
+
+std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, ByteRange part) {
   std::vector<SegmentLeaves> leaves;
   leaves.reserve(record.slice_count);
   const std::uint32_t first = toc.forms[toc.index_of(record)].first_slice;
+  std::uint64_t offset_in_record = 0;
   for (std::uint32_t i = 0; i < record.slice_count; ++i) {
     const Slice& slice = toc.slices[first + i];
-    leaves.push_back({slice.segment, leaves_touched(slice.range)});
+    const ByteRange wanted = overlap({offset_in_record, slice.range.size}, part);
+    if (wanted.size != 0) {
+      const std::uint64_t skipped = wanted.offset - offset_in_record;
+      leaves.push_back({slice.segment, leaves_touched({slice.range.offset + skipped, wanted.size})});
+    }
+    offset_in_record += slice.range.size;
   }
   sort_and_join(leaves);
   return leaves;

@@ -67,6 +67,19 @@ Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size)
   return read_named_toc(file, header);
 }
 
+Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header) {
+  if ((header.degraded & kDegradedToc0) != 0) return header.degraded;
+  std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
+  FATCTX_TRY(file.read_at(header.toc_offset[1], copy));
+  return toc_hash_matches(copy, header) ? header.degraded : header.degraded | kDegradedToc1;
+}
+
+Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(generation.toc_size));
+  FATCTX_TRY(file.read_at(offset, bytes));
+  return hash128(bytes) == generation.toc_hash;
+}
+
 Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation) {
   FATCTX_ASSIGN(OpenedToc newest, read_toc(file, file_size));
   if (generation == 0 || generation == newest.header.generation) return newest;
@@ -80,7 +93,7 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   Header header = newest.header;
   header.generation = found->number;
   header.committed_end = found->committed_end;
-  header.toc_offset = {found->toc_offset, found->committed_end - found->toc_size};
+  header.toc_offset = copies_of(*found);
   header.toc_size = found->toc_size;
   header.toc_hash = found->toc_hash;
   header.tail_bytes = 0;  // later generations lie there

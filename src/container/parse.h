@@ -4,6 +4,7 @@
 // docs/format.md section 9 that can be told from the header and the table of contents. Payload is not needed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ enum Degraded : std::uint32_t {
   kDegradedToc1 = 1U << 8,
 };
 [[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
+
+// Zeros between the pages of the header.
+inline constexpr ByteRange kHeaderGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
 
 // What the 64 KiB header says, checked.
 struct Header {
@@ -80,6 +84,10 @@ struct Generation {  // an earlier one whose bytes are still there
   std::uint64_t committed_end = 0;
   Hash128 toc_hash;
 };
+// Where the two copies of its table lie.
+[[nodiscard]] constexpr std::array<std::uint64_t, 2> copies_of(const Generation& generation) noexcept {
+  return {generation.toc_offset, generation.committed_end - generation.toc_size};
+}
 
 struct RecordForm {  // what RecordInfo does not show
   std::uint32_t first_slice = 0;

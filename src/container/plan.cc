@@ -258,7 +258,7 @@ namespace {
 // Records in the order of their keys with a description among them, ids from `first_id`, inputs looked at once.
 // `description` says what the file keeps.
 Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, ContainerDescription description,
-                          std::uint32_t first_id) {
+                          std::uint32_t first_id, const std::atomic<bool>* cancel) {
   Plan plan;
   std::sort(records.begin(), records.end(), [](const PackRecord& a, const PackRecord& b) {
     const std::string fa = canonical_features(a.key.features);
@@ -283,7 +283,7 @@ Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, Co
                  fmt::format("{} records; at most {} are allowed", records.size(), kMaxRecords)};
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
-    auto input = Input::open(records[i].source);
+    auto input = Input::open(records[i].source, cancel);
     if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
     PlannedRecord planned;
     planned.record = std::move(records[i]);
@@ -308,7 +308,8 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
   ContainerDescription description;
   description.name = options.model_name;
   description.options = options.options;
-  FATCTX_ASSIGN(Plan plan, take_records(std::move(records), std::move(parts), std::move(description), 1));
+  FATCTX_ASSIGN(Plan plan,
+                take_records(std::move(records), std::move(parts), std::move(description), 1, options.cancel));
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(find_shared_bytes(plan, options));
@@ -320,8 +321,8 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
 
 Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts, AppendStart start,
                               const PackOptions& options) {
-  FATCTX_ASSIGN(Plan plan,
-                take_records(std::move(records), std::move(parts), std::move(start.description), start.first_id));
+  FATCTX_ASSIGN(Plan plan, take_records(std::move(records), std::move(parts), std::move(start.description),
+                                        start.first_id, options.cancel));
   plan.present = std::move(start.present);
   plan.present_weights = std::move(start.present_weights);
   FATCTX_TRY(choose_codecs(plan));

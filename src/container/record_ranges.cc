@@ -19,6 +19,12 @@ Status RecordRanges::fill(ByteRange in_file, std::span<std::byte> out) {
   });
 }
 
+void RecordRanges::rest() noexcept {
+  checked_.rest();
+  recipes_.clear();
+  unpacked_.clear();
+}
+
 Result<const Recipe*> RecordRanges::recipe_of(const RecordInfo& record) {
   auto found = recipes_.find(record.id);
   if (found == recipes_.end()) {

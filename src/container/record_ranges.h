@@ -19,7 +19,8 @@ namespace fatctx::container {
 // Ownership: borrows the file and the table. Threads: one at a time.
 class RecordRanges {
  public:
-  RecordRanges(const mapping::OsFile& file, const Toc& toc) : file_(file), toc_(toc), checked_(file, toc) {}
+  RecordRanges(const mapping::OsFile& file, const Toc& toc, CheckedBytes::Again again = CheckedBytes::Again::kCompare)
+      : file_(file), toc_(toc), checked_(file, toc, again) {}
 
   // Fills `out` with the bytes of the record from `offset` on. Requires: `record` is one of the table's own.
   // Errors: unsupported; malformed, if they are not inside of the record; checksum_mismatch (F26), those of a recipe
@@ -27,6 +28,8 @@ class RecordRanges {
   [[nodiscard]] Status read(const RecordInfo& record, std::uint64_t offset, std::span<std::byte> out);
   // Lifetime: this object's. Requires: the record is a supported recipe. Errors: those of read_recipe.
   [[nodiscard]] Result<const Recipe*> recipe_of(const RecordInfo& record);
+  // Gives up what it keeps of records, but for what was compared.
+  void rest() noexcept;
 
  private:
   [[nodiscard]] Status fill(ByteRange in_file, std::span<std::byte> out);

@@ -130,8 +130,11 @@ Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options) 
   return toc_size_of(rows_of(plan, options));
 }
 
-Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options) {
-  FATCTX_ASSIGN(std::vector<std::byte> toc, toc_bytes(rows_of(plan, options)));
+Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options, std::uint64_t generation) {
+  TocRows rows = rows_of(plan, options);
+  rows.generation = generation;
+  for (SegmentEntry& segment : rows.segments) segment.generation = generation;
+  FATCTX_ASSIGN(std::vector<std::byte> toc, toc_bytes(rows));
   if (toc.size() != plan.toc_size) {
     return Error{ErrorCode::kInternal,
                  fmt::format("the table of contents has {} bytes, {} were planned", toc.size(), plan.toc_size)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "container/plan.h"
@@ -18,7 +19,8 @@ namespace fatctx::container {
 [[nodiscard]] Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options);
 
 // Requires: every hash of the plan is filled in. The uuid in it is zero: it is derived from these bytes.
-[[nodiscard]] Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options);
+[[nodiscard]] Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options,
+                                                       std::uint64_t generation);
 
 // The uuid that equal content always gets: XXH3-128 of the TOC with a zero uuid followed by extent and granule log2,
 // marked as a version 8 uuid.

@@ -9,9 +9,9 @@ namespace fatctx::container {
 
 // Damage is a finding; the Result fails only when reading fails for another reason than damage. `generation`: as for
 // read_generation().
-[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress,
+[[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const VerifyOptions& options,
                                                     std::uint64_t generation = 0);
 [[nodiscard]] Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
-                                                 const RecordInfo& record, const Progress& progress);
+                                                 const RecordInfo& record, const VerifyOptions& options);
 
 }  // namespace fatctx::container

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,13 +44,21 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
                  fmt::format("{}: another process or thread is writing to it; try again when it is done", path),
                  {.os_error = refused}};
   }
-  if (refused != 0) {
+  if (refused == ENOLCK || refused == EINVAL || refused == ENOSYS || refused == EOPNOTSUPP) {
     Error error =
-        os_error(refused, fmt::format("{} cannot be locked, so that nothing is appended to it in place; append "
-                                      "to a copy on another file system",
+        os_error(refused, fmt::format("{} cannot be locked, so that nothing is changed in place; work on a copy "
+                                      "on another file system",
                                       path));
     error.code = ErrorCode::kUnsupported;
     return error;
+  }
+  if (refused != 0) return os_error(refused, fmt::format("cannot lock {}", path));
+  // Whoever writes the file anew puts another one in its place. What is added to one without a name would be lost.
+  auto named = stat_path(path, {.follow_symlinks = false});
+  if (!named.ok()) return in_context(std::move(named).error(), path);
+  if (named.value().device != identity.device || named.value().inode != identity.inode) {
+    return Error{ErrorCode::kChanged,
+                 fmt::format("{}: another file took its place while it was opened; open it again", path)};
   }
   return std::unique_ptr<OsFile>(std::move(file));
 }

@@ -68,6 +68,13 @@ class PosixPendingFile final : public PendingFile {
 
   OsFile& file() noexcept override { return *file_; }
 
+  Status take_mode(const std::string& path) override {
+    struct stat st = {};
+    if (::stat(path.c_str(), &st) != 0) return os_error(errno, fmt::format("cannot look at {}", path));
+    if (::fchmod(file_->descriptor(), st.st_mode & mode_t{0777}) == 0) return Done{};
+    return os_error(errno, fmt::format("cannot set the mode of {}", target_));
+  }
+
   Status publish(bool read_only) override {
     if (read_only) {
       struct stat st = {};

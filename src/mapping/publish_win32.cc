@@ -118,6 +118,8 @@ class Win32PendingFile final : public PendingFile {
 
   OsFile& file() noexcept override { return *file_; }
 
+  Status take_mode(const std::string&) override { return Done{}; }
+
   Status publish(bool read_only) override {
     FATCTX_TRY(file_->sync());
     if (!mark_for_removal(file_->handle(), false))

@@ -6,9 +6,9 @@
 
 #include "base/named_values.h"
 #include "container/hash.h"
-#include "container/metadata_codec.h"
 #include "container/open.h"
 #include "container/pieces.h"
+#include "container/read_description.h"
 #include "container/verify.h"
 #include "runtime/attachments.h"
 #include "runtime/composed_view.h"
@@ -38,8 +38,11 @@ constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
     {VerifyPolicy::kPrivateCopy, "private_copy"},
 };
 
-Result<VerifyReport> ended(observe::Span& span, Result<VerifyReport> report) {
+Result<VerifyReport> ended(observe::Span& span, const std::string& path, Result<VerifyReport> report) {
   if (report.ok()) span.succeeded(report.value().checked_bytes);
+  if (!report.ok() && report.error().code == ErrorCode::kInvalidArgument) {
+    return in_context(std::move(report).error(), path);
+  }
   return report;
 }
 
@@ -194,16 +197,8 @@ Result<RecordInfo> Container::record(std::uint32_t id) const& {
 
 Result<ContainerDescription> Container::describe() const {
   FATCTX_TRY(mapped_->check_not_lost());
-  const auto all = records();
-  const auto record =
-      std::find_if(all.begin(), all.end(), [](const RecordInfo& r) { return r.type == RecordType::kDescription; });
-  auto bytes = container::read_metadata_record(mapped_->file(), mapped_->toc(), *record);  // F31: it is there
-  if (!bytes.ok()) return in_context(std::move(bytes).error(), origin_.path);
-  auto description = container::decode_description(bytes.value());
-  if (description.ok()) return description;
-  Error error = container::in_record(std::move(description).error(), *record);
-  error.where.file_offset = record->file_offset;
-  return in_context(std::move(error), origin_.path);
+  auto description = container::read_description(mapped_->file(), mapped_->toc());
+  return description.ok() ? std::move(description) : in_context(std::move(description).error(), origin_.path);
 }
 
 std::vector<Candidate> Container::candidates() const& {
@@ -249,28 +244,29 @@ Result<RecordView> Container::acquire(std::string_view name) const {
   return acquire(record.id);
 }
 
-Result<VerifyReport> Container::verify(const Progress& progress) const {
+Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, container::verify_container(mapped_->file(), progress, origin_.options.generation));
+  return ended(span, origin_.path, container::verify_container(mapped_->file(), options, origin_.options.generation));
 }
 
-Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
+Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {
   const RecordInfo* record = mapped_->toc().find(record_id);
   if (record == nullptr) return this->record(record_id).error();
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   span.about(*record);
-  return ended(span, container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, progress));
+  return ended(span, origin_.path,
+               container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, options));
 }
 
-Result<VerifyReport> verify_file(const std::string& path, const Progress& progress) {
+Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options) {
   observe::Span span(ProfileEventKind::kVerify, path);
   auto file = mapping::open_for_reading(path);
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return ended(span, container::verify_container(*file.value(), progress));
+  return ended(span, path, container::verify_container(*file.value(), options));
 }
 
 }  // namespace fatctx

@@ -148,6 +148,19 @@ Json to_json(const SelectPolicy& policy) {
   return json;
 }
 
+Json states_of(std::span<const Candidate> candidates) {
+  Json bad = Json::array();
+  Json bad_weights = Json::array();
+  for (const Candidate& candidate : candidates) {
+    if (candidate.state == RecordState::kBad) bad.push_back(candidate.record_id);
+    if (!candidate.weights_ok) bad_weights.push_back(candidate.record_id);
+  }
+  Json states = Json::object();
+  if (!bad.items()->empty()) states.add("bad", std::move(bad));
+  if (!bad_weights.items()->empty()) states.add("bad_weights", std::move(bad_weights));
+  return states;
+}
+
 Result<OpenOptions> open_options_from(const Json& json) {
   OpenOptions options;
   std::string verify(verify_policy_name(options.verify));
@@ -188,6 +201,20 @@ Result<SelectPolicy> select_policy_from(const Json& json) {
                  .end());
   if (has_override) policy.record_override = record_override;
   return policy;
+}
+
+Status take_states(const Json& json, std::vector<Candidate>& candidates) {
+  std::vector<std::uint32_t> bad;
+  std::vector<std::uint32_t> bad_weights;
+  FATCTX_TRY(Members(json, "states").take("bad", bad).take("bad_weights", bad_weights).end());
+  const auto has = [](const std::vector<std::uint32_t>& ids, std::uint32_t id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (Candidate& candidate : candidates) {
+    if (has(bad, candidate.record_id)) candidate.state = RecordState::kBad;
+    if (has(bad_weights, candidate.record_id)) candidate.weights_ok = false;
+  }
+  return Done{};
 }
 
 }  // namespace fatctx::trace

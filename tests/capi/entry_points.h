@@ -479,6 +479,9 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_model_warning",
        [](Call& c) { return fatctx_model_warning(c.h.model, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_model_damaged",
+       [](Call& c) { return fatctx_model_damaged(c.h.model, 0, c.structure<fatctx_error>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_model_explain",
        [](Call& c) {
          return fatctx_model_explain(c.h.model, FATCTX_FORMAT_TEXT, c.buffer(), Call::kCapacity, nullptr, &c.error);

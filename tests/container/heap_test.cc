@@ -115,7 +115,7 @@ struct Hollow {
 Hollow hollow(std::vector<PackRecord> records) {
   const PackOptions options;
   Plan plan = make_plan(std::move(records), {}, options).value();
-  Bytes toc = build_toc(plan, options).value();
+  Bytes toc = build_toc(plan, options, 1).value();
   const DiskUuid uuid = derive_uuid(toc, options);
   put_uuid(toc, uuid);
   const GenerationFacts facts{.committed_end = plan.committed_end,

@@ -252,6 +252,7 @@ const fatctx_model_options* Program::model_options() {
   if ((more & 2) != 0) model.consumer = &consumer;
   model.consumer_user = &callee(more >> 2);
   if ((more & 128) != 0) model.boundary_count = 2;  // also of none
+  model.on_damage = more >> 5 & 3U;
   return &model;
 }
 

@@ -116,6 +116,47 @@ def container_edits() -> Seeds:
             {f"sealed-{name}": b"\1" + edits[name] for name in ("good", "slice-beyond-segment", "tail", "damaged-toc")})
 
 
+def append() -> Seeds:
+    # First byte: 1 an opaque record, else a binary (2: of bytes that are there, 4: of a key that is there, 8: with
+    # weights), 16 replace, 128 the rest is the file. Second: 0 plain, 1 sealed, 2 of three generations.
+    u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
+    seeds = {
+        "nothing": b"",
+        "file-empty": b"\x80",
+        "file-of-zeros": b"\x80" + bytes(300),
+        "file-cut": b"\x80" + golden("plain")[:600],
+        "opaque": b"\x01\x00",
+        "binary": b"\x08\x00",
+        "binary-of-weights-that-are-there": b"\x0a\x00",
+        "binary-of-a-key-that-is-there": b"\x04\x00",
+        "binary-replaced": b"\x1c\x00",
+        "onto-sealed": b"\x01\x01",
+        "onto-three-generations": b"\x09\x02",
+        "binary-onto-three-generations": b"\x0a\x02",
+        "replaced-in-three-generations": b"\x1c\x02",
+        "onto-a-tail": b"\x01\x00" + edit(5, struct.pack("<h", 300)),
+        "three-generations-and-a-tail": b"\x01\x02" + edit(5, struct.pack("<h", 3000)),
+        "without-a-mirror": b"\x01\x02" + edit(6, (0x1010).to_bytes(3, "little"), b"\xaa"),
+        "without-a-mirror-of-the-other-pair": b"\x01\x02" + edit(6, (0xC010).to_bytes(3, "little"), b"\xaa"),
+        "highest-record-ids": b"\x01\x00" + b"".join(field(table, row, 0, u32(2**32 - 8 + row)) for table in (1, 3)
+                                                     for row in (6, 7)),
+        "highest-generation": b"\x01\x00" + field(7, 0, 24, u64(2**64 - 1)) + at_place(2, 24, u64(2**64 - 1)) +
+                              at_place(7, 24, u64(2**64 - 2)),
+        "last-allowed-generation": b"\x01\x00" + field(7, 0, 24, u64(1025)) + at_place(2, 24, u64(1025)) +
+                                   at_place(7, 24, u64(1024)),
+        "committed-end-far-away": b"\x01\x00" + at_place(2, 32, u64(1 << 46)),
+        "newer-feature-to-write": b"\x01\x00" + at_place(3, 24, u64(1)),
+        "generation-listed-elsewhere": b"\x01\x02" + field(5, 0, 8, u64(0x20000)),
+        "generation-not-listed": b"\x01\x02" + field(5, 1, 0, u64(7)),
+        "dead-segment-alive": b"\x01\x02" + field(0, 0, 0, b"\x01\x00"),
+        "live-segment-dead": b"\x01\x02" + field(0, 1, 0, b"\x05\x00"),
+        "damaged-payload": b"\x0a\x00" + edit(6, (0x30010).to_bytes(3, "little"), b"\xaa"),
+        "description-changed": b"\x01\x00" + edit(4, bytes([0]), struct.pack("<H", 100), b"\x04\xff\xff\xff\x0f"),
+    }
+    return seeds | {f"onto-{name}": b"\x01\x00" + data[1:] for name, data in container_edits().items()
+                    if name.startswith("plain-") and name != "plain-good" and len(data) < 100}
+
+
 def toc() -> Seeds:
     plain, sealed = toc_of(golden("plain")), toc_of(golden("sealed"))
     header = lambda flags, extents: bytes([flags]) + struct.pack("<H", extents)
@@ -775,8 +816,9 @@ def c_calls() -> Seeds:
     }
 
 
-TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, dlc, dlc_layout,
-                                            gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table, toc, words)}
+TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
+                                            dlc_layout, gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table,
+                                            toc, words)}
 
 
 def main() -> None:

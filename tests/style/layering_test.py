@@ -17,6 +17,7 @@ PUBLIC_LAYER = {
     "memory.h": "container",
     "packer.h": "container",
     "appender.h": "container",
+    "rewrite.h": "container",
     "sharing.h": "container",
     "import_dlc.h": "container",
     "import_irpa.h": "container",

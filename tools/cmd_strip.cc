@@ -1,0 +1,124 @@
+// fatctx strip: a container for some of its targets, or for what one device takes.
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "fatctx/container.h"
+#include "tools/asked_device.h"
+#include "tools/command.h"
+#include "tools/manifest.h"
+#include "tools/rewrite_run.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+struct StripFlags {
+  RewriteFlags rewrite;
+  std::vector<std::string> keep;
+  DeviceFlags device;
+  bool no_source_models = false;
+};
+
+using Ids = std::set<std::uint32_t>;
+
+Error none(const std::string& path, std::string why) {
+  return Error{ErrorCode::kNoMatch, fmt::format("{}: {}; nothing was written", path, why)};
+}
+
+// What the device gets of every group.
+Result<Ids> chosen_for(const Container& container, const std::string& path, const Device& device) {
+  std::set<std::string> groups;
+  for (const RecordInfo& record : container.records()) {
+    if (record.type == RecordType::kContextBinary) groups.emplace(record.key.group);
+  }
+  Ids chosen;
+  for (const std::string& group : groups) {
+    SelectPolicy policy;
+    policy.group = group;
+    FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
+    if (selection.chosen.empty()) {
+      return none(path, fmt::format("no record of group \"{}\" fits the device; `fatctx select` says why", group));
+    }
+    chosen.insert(selection.chosen.begin(), selection.chosen.end());
+  }
+  return chosen;
+}
+
+Result<Ids> fitting(const Container& container, const std::string& path, const std::vector<std::string>& texts) {
+  Ids fit;
+  for (const std::string& text : texts) {
+    FATCTX_ASSIGN(const TargetFilter filter, parse_target_filter("--keep", text));
+    bool one = false;
+    for (const RecordInfo& record : container.records()) {
+      if (!fits_target(filter, record.key)) continue;
+      fit.insert(record.id);
+      one = one || record.type == RecordType::kContextBinary;
+    }
+    if (one) continue;
+    std::set<std::string> there;
+    for (const RecordInfo& record : container.records()) {
+      if (record.type == RecordType::kContextBinary) there.insert(target_text(record.key));
+    }
+    return none(path, fmt::format("--keep {}: no context binary is for that; there are some for {}", text,
+                                  fmt::join(there, ", ")));
+  }
+  return fit;
+}
+
+Result<ExitCode> run_strip(const StripFlags& flags) {
+  if (flags.keep.empty() == !flags.device.asked()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 flags.keep.empty() ? "nothing says what stays: give --keep TARGET, --device or --device-file"
+                                    : "--keep and a device both say what stays; leave one of them out"};
+  }
+  const std::string& path = flags.rewrite.path;
+  std::vector<std::uint32_t> left;
+  {
+    FATCTX_ASSIGN(const Container container, Container::open(path));
+    Ids stays;
+    if (flags.keep.empty()) {
+      FATCTX_ASSIGN(const Device device, asked_device(flags.device));
+      FATCTX_ASSIGN(stays, chosen_for(container, path, device));
+    } else {
+      FATCTX_ASSIGN(stays, fitting(container, path, flags.keep));
+    }
+    left = records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
+    if (flags.no_source_models) {
+      std::erase_if(left, [&](std::uint32_t id) {
+        const auto record = container.record(id);
+        return record.ok() && record.value().type == RecordType::kSourceModel;
+      });
+    }
+  }
+  return run_rewrite("strip", flags.rewrite, {.keep = std::move(left)});
+}
+
+}  // namespace
+
+void add_strip(CLI::App& app, Outcome& outcome) {
+  auto flags = std::make_shared<StripFlags>();
+  CLI::App* command = describe(app, "strip",
+                               {.purpose = "Write a container anew for some targets only",
+                                .synopsis = "fatctx strip FILE --keep TARGET... [-o OUT] [options]",
+                                .examples = {"fatctx strip model.fatctx --keep cpu:x86-64-v3 -o v3.fatctx",
+                                             "fatctx strip model.fatctx --device aarch64+dotprod -o phone.fatctx"},
+                                .more = "docs/cli.md; weights that no binary refers to any more go too"});
+  add_rewrite_flags(*command, flags->rewrite, false);
+  command
+      ->add_option("--keep", flags->keep,
+                   "A target that stays: BACKEND, BACKEND:ARCH[+FEATURE...], and words such as ,soc=57,vtcm_mb=8; may "
+                   "be repeated")
+      ->type_name("TARGET");
+  add_device_flags(*command, flags->device);
+  command->add_flag("--no-source-models", flags->no_source_models, "Source models go too");
+  command->callback([flags, &outcome] { outcome.finish(run_strip(*flags)); });
+}
+
+}  // namespace fatctx::tools
