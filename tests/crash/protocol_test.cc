@@ -1,4 +1,4 @@
-// What an append asks of its file, call by call: the order of docs/format.md, section 11, and what it does when a call
+// What an append asks of its file, call by call: the order of docs/format.md, section 13, and what it does when a call
 // fails.
 #include <gtest/gtest.h>
 
