@@ -13,6 +13,7 @@
 #include "observe.h"
 #include "pack.h"
 #include "records.h"
+#include "rewrite.h"
 #include "select.h"
 #include "sharing.h"
 #include "views.h"
@@ -31,6 +32,7 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_model(module);
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
+  fatctx::python::bind_rewrite(module);
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);
   fatctx::python::bind_sharing(module);

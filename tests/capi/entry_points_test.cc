@@ -55,7 +55,8 @@ std::set<std::string> infallible() {
           "fatctx_release_options_init",
           "fatctx_profile_options_init",
           "fatctx_lost_mappings",
-          "fatctx_mapping_guard_installed"};
+          "fatctx_mapping_guard_installed",
+          "fatctx_rewrite_options_init"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {
@@ -155,7 +156,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.with_dlc.id = good.view.id;
   turned.thin.id = good.with_dlc.id;
   turned.sharing.id = good.imported.id;
-  turned.imported.id = good.provider.id;
+  turned.imported.id = good.rewrite.id;
+  turned.rewrite.id = good.provider.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -169,7 +171,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}};
+                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

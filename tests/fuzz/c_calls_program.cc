@@ -134,8 +134,10 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_dlc_close({id}, error);
     case kSharing:
       return fatctx_sharing_close({id}, error);
-    default:
+    case kImported:
       return fatctx_imported_tensors_close({id}, error);
+    default:
+      return fatctx_rewrite_close({id}, error);
   }
 }
 

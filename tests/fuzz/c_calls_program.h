@@ -113,6 +113,7 @@ class Program {
     kDlc,
     kSharing,
     kImported,
+    kRewrite,
     kKinds
   };
   struct Handle {
@@ -227,6 +228,10 @@ class Program {
   void use_packers(std::uint8_t which);
   void add_record();
   void use_imported_tensors(std::uint8_t which);
+  void use_rewrites(std::uint8_t which);
+  fatctx_rewrite_options rewrite_options();
+  void rewrite_containers(std::uint8_t which);
+  void ids_came(std::int32_t code, const std::vector<std::uint32_t>& ids, std::uint64_t count);
   void use_words(std::uint8_t which);
   void use_devices(std::uint8_t which);
   void name_everything();
