@@ -22,8 +22,6 @@
 namespace fatctx::python {
 namespace {
 
-using Words = std::vector<std::string>;
-
 std::optional<Sharing> sharing_or_none(const std::optional<std::string>& word) {
   return word ? std::optional(sharing_from(*word)) : std::nullopt;
 }
@@ -82,9 +80,8 @@ std::vector<std::uint32_t> all_but(const Container& container, nb::handle record
 
 TargetFilter filter_from(nb::handle target) {
   if (!nb::isinstance<nb::dict>(target)) {
-    const std::string text =
-        "keep: expected dicts such as {\"backend\": \"cpu\", \"arch\": \"x86-64-v3\"}, found " +
-        nb::cast<std::string>(nb::repr(target));
+    const std::string text = "keep: expected dicts such as {\"backend\": \"cpu\", \"arch\": \"x86-64-v3\"}, found " +
+                             nb::cast<std::string>(nb::repr(target));
     throw nb::type_error(text.c_str());
   }
   nb::dict fields = nb::cast<nb::dict>(target.attr("copy")());
@@ -95,12 +92,13 @@ TargetFilter filter_from(nb::handle target) {
   filter.qnn_soc = take_keyword(fields, "qnn_soc", std::uint32_t{0}, "an int");
   filter.part = take_keyword(fields, "part", std::string(), "a str");
   filter.arch = take_keyword(fields, "arch", std::string(), "a str");
-  filter.features = take_keyword(fields, "features", Words(), "a sequence of str");
+  filter.features = take_keyword(fields, "features", std::vector<std::string>(), "a sequence of str");
   filter.vtcm_mb = take_keyword(fields, "vtcm_mb", std::uint32_t{0}, "an int");
   filter.sdk = version_from(take_keyword(fields, "sdk", std::string(), "a str"));
   filter.variant = take_keyword(fields, "variant", std::string(), "a str");
   filter.generic = take_keyword(fields, "generic", false, "a bool");
-  refuse_unknown_keywords(fields, "group, unit, backend, qnn_soc, part, arch, features, vtcm_mb, sdk, variant, generic");
+  refuse_unknown_keywords(fields,
+                          "group, unit, backend, qnn_soc, part, arch, features, vtcm_mb, sdk, variant, generic");
   return filter;
 }
 
@@ -118,8 +116,7 @@ std::vector<std::uint32_t> left_for(const Container& container, nb::handle targe
 void bind_reports(nb::module_& module) {
   nb::class_<RewriteSource>(module, "RewriteSource", "A container that was read to be written anew. Immutable.")
       .def_prop_ro(
-          "path", [](const RewriteSource& self) { return path_to_str(self.path); },
-          nb::sig("def path(self) -> str"))
+          "path", [](const RewriteSource& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"))
       .def_ro("generation", &RewriteSource::generation)
       .def_ro("file_size", &RewriteSource::file_size, "Bytes.")
       .def_ro("dead_bytes", &RewriteSource::dead_bytes,
@@ -143,11 +140,122 @@ void bind_reports(nb::module_& module) {
       });
 }
 
-// Keywords as they stand in signatures and in the docstrings.
-#define FATCTX_HOW_KEYWORDS                                                  \
+// Keywords as they stand in every signature.
+#define FATCTX_HOW_KEYWORDS                                                                         \
   "sharing: str | None = None, max_pieces: int = 4096, overwrite: bool = False, threads: int = 0, " \
-  "progress: typing.Callable[[int, int], object] | None = None"
-constexpr const char* kSealOrNone = "seal: bool | None = None, ";
+  "progress: typing.Callable[[int, int], object] | None = None) -> RewriteReport"
+
+void bind_compact(nb::module_& module) {
+  module.def(
+      "compact",
+      [](nb::handle path, nb::handle out, std::optional<bool> seal, std::uint64_t generation,
+         std::optional<std::string> sharing, std::uint32_t max_pieces, bool overwrite, std::uint32_t threads,
+         nb::object progress) {
+        return rewritten(path, out, {std::move(sharing), max_pieces, overwrite, threads, std::move(progress)},
+                         {.seal = seal, .generation = generation});
+      },
+      nb::arg("path"), nb::arg("out") = nb::none(), nb::kw_only(), nb::arg("seal") = nb::none(),
+      nb::arg("generation") = 0, nb::arg("sharing") = nb::none(), nb::arg("max_pieces") = 4096,
+      nb::arg("overwrite") = false, nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::sig("def compact(path: str | os.PathLike, out: str | os.PathLike | None = None, *, "
+              "seal: bool | None = None, generation: int = 0, " FATCTX_HOW_KEYWORDS),
+      "Writes a container anew, without bytes that no record uses, and with equal bytes stored once.\n\n"
+      "Without `out` the file itself is replaced; an existing `out` only with overwrite=True. The new file keeps the\n"
+      "uuid and has one generation, the one behind the newest; it appears whole or not at all, and who has the old\n"
+      "one mapped keeps it. seal=None seals it if the old one is; seal=False gives a copy that can be appended to.\n"
+      "`generation` writes an earlier state of the file. sharing=None shares bytes as the records do now; see pack()\n"
+      "for `sharing`, `max_pieces` and `threads`. What `progress(done_bytes, total_bytes)` raises ends the work, as\n"
+      "Ctrl-C does, and the folder is as it was. Releases the GIL.\n\n"
+      "Raises FileNotFound, NotFound (the generation), Exists, Locked (somebody appends to it), Changed,\n"
+      "NotRegularFile (a link would be replaced), InvalidArgument, Unsupported (a record that this version only\n"
+      "lists), ChecksumMismatch and Codec (a record is damaged), those of open() and pack().");
+  module.def(
+      "seal",
+      [](nb::handle path, nb::handle out, std::optional<std::string> sharing, std::uint32_t max_pieces, bool overwrite,
+         std::uint32_t threads, nb::object progress) {
+        return rewritten(path, out, {std::move(sharing), max_pieces, overwrite, threads, std::move(progress)},
+                         {.seal = true});
+      },
+      nb::arg("path"), nb::arg("out") = nb::none(), nb::kw_only(), nb::arg("sharing") = nb::none(),
+      nb::arg("max_pieces") = 4096, nb::arg("overwrite") = false, nb::arg("threads") = 0,
+      nb::arg("progress") = nb::none(),
+      nb::sig("def seal(path: str | os.PathLike, out: str | os.PathLike | None = None, *, " FATCTX_HOW_KEYWORDS),
+      "compact() with seal=True: a file for delivery, read-only, that never changes.\n\n"
+      "Raises what compact() raises.");
+}
+
+void bind_fewer(nb::module_& module) {
+  module.def(
+      "remove",
+      [](nb::handle path, nb::handle records, nb::handle out, std::optional<bool> seal,
+         std::optional<std::string> sharing, std::uint32_t max_pieces, bool overwrite, std::uint32_t threads,
+         nb::object progress) {
+        std::vector<std::uint32_t> left = all_but(opened(path), records);
+        return rewritten(path, out, {std::move(sharing), max_pieces, overwrite, threads, std::move(progress)},
+                         {.keep = std::move(left), .seal = seal});
+      },
+      nb::arg("path"), nb::arg("records"), nb::arg("out") = nb::none(), nb::kw_only(), nb::arg("seal") = nb::none(),
+      nb::arg("sharing") = nb::none(), nb::arg("max_pieces") = 4096, nb::arg("overwrite") = false,
+      nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::sig("def remove(path: str | os.PathLike, records: int | str | typing.Iterable[int | str], "
+              "out: str | os.PathLike | None = None, *, seal: bool | None = None, " FATCTX_HOW_KEYWORDS),
+      "Writes a container anew without some records, by id or name. The rest is as for compact().\n\n"
+      "RewriteReport.unused names weights that no binary refers to any more; they stay until they are removed too.\n\n"
+      "Raises what compact() raises, NotFound (a record), InvalidArgument (a binary that stays refers to weights that\n"
+      "would go; a description or a table of tensors, which goes with what it describes).");
+  module.def(
+      "strip",
+      [](nb::handle path, nb::handle keep, nb::handle out, std::optional<bool> seal, std::optional<std::string> sharing,
+         std::uint32_t max_pieces, bool overwrite, std::uint32_t threads, nb::object progress) {
+        std::vector<std::uint32_t> left = left_for(opened(path), keep);
+        return rewritten(path, out, {std::move(sharing), max_pieces, overwrite, threads, std::move(progress)},
+                         {.keep = std::move(left), .seal = seal});
+      },
+      nb::arg("path"), nb::arg("keep"), nb::arg("out") = nb::none(), nb::kw_only(), nb::arg("seal") = nb::none(),
+      nb::arg("sharing") = nb::none(), nb::arg("max_pieces") = 4096, nb::arg("overwrite") = false,
+      nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::sig("def strip(path: str | os.PathLike, keep: dict[str, object] | typing.Iterable[dict[str, object]], "
+              "out: str | os.PathLike | None = None, *, seal: bool | None = None, " FATCTX_HOW_KEYWORDS),
+      "Writes a container anew for some targets only. The rest is as for compact().\n\n"
+      "`keep` are dictionaries of fields of the key: group, unit, backend, qnn_soc, part, arch, features, vtcm_mb,\n"
+      "sdk, variant, generic. A record fits one if it has all that stands there: {\"backend\": \"htp\", \"qnn_soc\": "
+      "57}.\n"
+      "What stays: context binaries that fit, the weights that they refer to, and what belongs to no target.\n\n"
+      "Raises what compact() raises, NoMatch (no context binary fits one of them), TypeError.");
+}
+
+void bind_merge(nb::module_& module) {
+  module.def(
+      "merge",
+      [](nb::iterable paths, nb::handle out, std::string model_name, bool seal, std::optional<std::string> sharing,
+         std::uint32_t max_pieces, bool overwrite, std::uint32_t threads, nb::object progress) {
+        std::vector<std::string> sources;
+        for (const nb::handle path : paths) sources.push_back(path_from(path));
+        const std::string target = path_from(out);
+        return run(How{std::move(sharing), max_pieces, overwrite, threads, std::move(progress)},
+                   MergeOptions{.model_name = std::move(model_name), .seal = seal},
+                   [&](const MergeOptions& wanted) { return merge_containers(sources, target, wanted); });
+      },
+      nb::arg("paths"), nb::arg("out"), nb::kw_only(), nb::arg("model_name") = "", nb::arg("seal") = false,
+      nb::arg("sharing") = nb::none(), nb::arg("max_pieces") = 4096, nb::arg("overwrite") = false,
+      nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::sig("def merge(paths: typing.Iterable[str | os.PathLike], out: str | os.PathLike, *, model_name: str = '', "
+              "seal: bool = False, " FATCTX_HOW_KEYWORDS),
+      "Writes the records of several containers to one.\n\n"
+      "What several have under one name is taken once if it is the same. The order of `paths` changes no byte but\n"
+      "where they disagree on the name of the model or on options of the whole container: then the first one counts,\n"
+      "with a warning. sharing=None shares bytes as the container that shares most. The rest is as for compact().\n\n"
+      "Raises Exists (two records of one name, or of one key, that differ), InvalidArgument (fewer than two paths),\n"
+      "what compact() raises.");
+}
 
 }  // namespace
+
+void bind_rewrite(nb::module_& module) {
+  bind_reports(module);
+  bind_compact(module);
+  bind_fewer(module);
+  bind_merge(module);
+}
+
 }  // namespace fatctx::python

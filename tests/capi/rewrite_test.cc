@@ -42,7 +42,7 @@ class CRewrite : public CModel {
  protected:
   // Rewrites or merges with a report, which `look` is shown.
   template <typename Look>
-  void report_of(std::int32_t code, fatctx_rewrite rewrite, const Look& look) {
+  void report_of(std::int32_t code, const Look& look) {
     ASSERT_EQ(code, FATCTX_OK) << text_of(error);
     auto info = sized<fatctx_rewrite_info>();
     ASSERT_EQ(fatctx_rewrite_describe(rewrite, &info, &error), FATCTX_OK) << text_of(error);
@@ -87,7 +87,7 @@ TEST_F(CRewrite, TheFileAndTheReportAreThoseOfCxx) {
   options.keep_count = keep.size();
   options.seal = FATCTX_SEAL_YES;
   const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
-  report_of(code, rewrite, [&](const fatctx_rewrite_info& info) {
+  report_of(code, [&](const fatctx_rewrite_info& info) {
     EXPECT_EQ(info.generation, expected.generation);
     EXPECT_EQ(info.generation, 2U);
     EXPECT_EQ(info.sealed, 1U);
@@ -132,7 +132,7 @@ TEST_F(CRewrite, WeightsThatNoBinaryUsesAnyMoreAreTold) {
   options.keep = &weights;
   options.keep_count = 1;
   const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
-  report_of(code, rewrite, [&](const fatctx_rewrite_info& info) {
+  report_of(code, [&](const fatctx_rewrite_info& info) {
     EXPECT_EQ(info.removed_count, 4U);
     EXPECT_THAT(texts(rewrite, info.unused_count, &fatctx_rewrite_unused), ElementsAre("weights"));
   });
@@ -182,7 +182,7 @@ TEST_F(CRewrite, EveryOptionReachesTheFile) {
     options.seal = seal;
     std::uint64_t bytes = 0;
     const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
-    report_of(code, rewrite, [&](const fatctx_rewrite_info& info) {
+    report_of(code, [&](const fatctx_rewrite_info& info) {
       EXPECT_EQ(info.sealed, seal == FATCTX_SEAL_NO ? 0U : 1U);
       bytes = info.stored_bytes;
     });
@@ -312,13 +312,13 @@ TEST_F(CRewrite, MergedFilesAreOne) {
   const char* const sources[] = {first.c_str(), second.c_str()};
   auto options = rewrite_options();
   std::int32_t code = fatctx_merge_containers(sources, 2, out.c_str(), &options, &rewrite, &error);
-  report_of(code, rewrite, [&](const fatctx_rewrite_info& info) {
+  report_of(code, [&](const fatctx_rewrite_info& info) {
     EXPECT_EQ(info.generation, 1U);
     EXPECT_EQ(info.sealed, 0U);
     EXPECT_EQ(info.record_count, 5U) << "the weights once, with their table";
     EXPECT_EQ(info.source_count, 2U);
     EXPECT_EQ(info.removed_count, 0U);
-    for (const std::uint64_t i : {0, 1}) {
+    for (std::size_t i = 0; i < 2; ++i) {
       auto source = sized<fatctx_rewrite_source>();
       ASSERT_EQ(fatctx_rewrite_source_at(rewrite, i, &source, &error), FATCTX_OK);
       EXPECT_EQ(view_of(source.path), sources[i]);
@@ -333,7 +333,7 @@ TEST_F(CRewrite, MergedFilesAreOne) {
   options.seal = FATCTX_SEAL_YES;
   options.overwrite = 1;
   code = fatctx_merge_containers(sources, 2, out.c_str(), &options, &rewrite, &error);
-  report_of(code, rewrite, [&](const fatctx_rewrite_info& info) {
+  report_of(code, [&](const fatctx_rewrite_info& info) {
     EXPECT_EQ(info.sealed, 1U);
     EXPECT_EQ(info.warning_count, 0U);
   });

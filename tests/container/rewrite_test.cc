@@ -546,7 +546,7 @@ TEST_F(Rewrite, FiltersSayWhatStaysAndWhichOfThemFitsNothing) {
   const auto none = records_left(records, std::vector<TargetFilter>{of_arch("aarch64"), misspelt});
   ASSERT_TRUE(fails_with(none, ErrorCode::kNoMatch));
   EXPECT_NE(
-      none.error().message.find("for cpu x86-64-v9+a+z in group chat of unit decode; there are some for cpu aarch64, "),
+      none.error().message.find("for cpu x86-64-v9+a+z in group chat of unit decode; there are some for cpu aarch64+"),
       std::string::npos)
       << none.error().message;
   EXPECT_TRUE(fails_with(records_left(records, std::vector<TargetFilter>()), ErrorCode::kInvalidArgument));
