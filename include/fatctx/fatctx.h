@@ -1461,6 +1461,127 @@ FATCTX_API int32_t fatctx_appender_warning(fatctx_appender appender, uint64_t in
                                            fatctx_error* error);
 // Gives the lock up; what was not committed is forgotten.
 FATCTX_API int32_t fatctx_appender_close(fatctx_appender appender, fatctx_error* error);
+// Rewrites: containers written anew, with fewer records, without dead bytes, several as one.
+
+// What a rewrite or a merge came to. It needs neither of the files.
+typedef struct fatctx_rewrite {
+  uint64_t id;
+} fatctx_rewrite;
+
+enum { FATCTX_SEAL_AS_SOURCE = 0, FATCTX_SEAL_NO = 1, FATCTX_SEAL_YES = 2 };
+// Beside FATCTX_SHARING_...: as the records share bytes now, off becoming pages; of a merge bytes if a container shares
+// so, else pages.
+enum { FATCTX_SHARING_AS_SOURCE = 3 };
+
+typedef struct fatctx_rewrite_options {
+  uint32_t struct_size;
+  uint32_t seal;         // FATCTX_SEAL_...; AS_SOURCE, which means NO for a merge
+  uint32_t overwrite;    // replace `target` if it is there and another file; otherwise exists; 0
+  uint32_t sharing;      // FATCTX_SHARING_... or FATCTX_SHARING_AS_SOURCE; the latter
+  const uint32_t* keep;  // ids of the records that stay; null: all. The description stays always, a table of tensors
+                         // with its weight blob. Not for a merge
+  uint64_t keep_count;
+  uint64_t generation;     // which is written; 0: the newest. Not for a merge
+  const char* model_name;  // for a merge alone; null: that of the first container
+  uint32_t max_pieces;     // as in fatctx_pack_options; 4096
+  uint32_t threads;        // as in fatctx_pack_options; 0
+  fatctx_progress progress;
+  void* progress_user;
+} fatctx_rewrite_options;
+FATCTX_API void fatctx_rewrite_options_init(fatctx_rewrite_options* options, size_t struct_size);
+
+// Writes the records that stay to `target`, which may be `source`: that one is locked against appends then, and
+// replaced. The new file keeps the uuid and has one generation, the one behind the newest. It appears whole or not at
+// all, and who has the old one mapped keeps it. `options`: null for the defaults. `rewrite` may be null.
+// Errors: not_found, exists, locked (somebody is appending to `source`), changed (`source` was replaced meanwhile),
+//         not_regular_file (`source` is a link and to be replaced), not_found (an id of `keep`, the generation),
+//         invalid_argument (a binary that stays refers to weights that do not), unsupported (a record that this version
+//         only lists), checksum_mismatch and codec (a record is damaged: remove it, or restore the file), cancelled,
+//         those of opening `source` and of fatctx_packer_publish. But for commit_unknown, `target` is as it was.
+FATCTX_API int32_t fatctx_rewrite_container(const char* source, const char* target,
+                                            const fatctx_rewrite_options* options, fatctx_rewrite* rewrite,
+                                            fatctx_error* error);
+// Writes the records of all containers to `target`. What several have under one name is taken once if it is the same;
+// the order of `sources` changes no byte but where they disagree on the name of the model or on options of the whole
+// container: then the first one counts, with a warning. Extents and granules are the largest that a source has.
+// Errors: exists (two records of one name, or of one key, that differ), invalid_argument (fewer than two sources; an
+//         option that is not for a merge), those of fatctx_rewrite_container.
+FATCTX_API int32_t fatctx_merge_containers(const char* const* sources, uint64_t count, const char* target,
+                                           const fatctx_rewrite_options* options, fatctx_rewrite* rewrite,
+                                           fatctx_error* error);
+
+typedef struct fatctx_rewrite_info {
+  uint32_t struct_size;
+  uint32_t sealed;
+  uint64_t generation;    // of the new file
+  uint64_t file_size;     // of the new file
+  uint64_t input_bytes;   // sum of all record sizes
+  uint64_t stored_bytes;  // payload bytes in the file
+  uint64_t shared_bytes;  // bytes of records that needed none of their own, equal records included
+  uint32_t record_count;
+  uint32_t shared_records;  // records whose bytes another record already stored
+  uint32_t source_count;
+  uint32_t removed_count;  // records that are not in the new file
+  uint32_t unused_count;   // weight blobs that binaries referred to and no binary does any more
+  uint32_t warning_count;
+  char uuid[44];  // hexadecimal with dashes, ended by NUL
+  uint32_t reserved;
+} fatctx_rewrite_info;
+FATCTX_API int32_t fatctx_rewrite_describe(fatctx_rewrite rewrite, fatctx_rewrite_info* info, fatctx_error* error);
+typedef struct fatctx_rewrite_source {  // a file that was read
+  uint32_t struct_size;
+  uint32_t record_count;
+  fatctx_text path;
+  uint64_t generation;
+  uint64_t file_size;
+  uint64_t dead_bytes;  // that no record of any generation that opens by default uses
+} fatctx_rewrite_source;
+// The rows of the report, by index below their count. Lifetime: texts borrow from `rewrite`.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_rewrite_source_at(fatctx_rewrite rewrite, uint64_t index, fatctx_rewrite_source* source,
+                                            fatctx_error* error);
+// What a record of the new file came to, in the order of ids; those that are written on their own are among them.
+FATCTX_API int32_t fatctx_rewrite_record(fatctx_rewrite rewrite, uint64_t index, fatctx_packed_record* record,
+                                         fatctx_error* error);
+// Names of records that are not in the new file.
+FATCTX_API int32_t fatctx_rewrite_removed(fatctx_rewrite rewrite, uint64_t index, fatctx_text* name,
+                                          fatctx_error* error);
+// Names of weight blobs that binaries referred to and no binary does any more.
+FATCTX_API int32_t fatctx_rewrite_unused(fatctx_rewrite rewrite, uint64_t index, fatctx_text* name,
+                                         fatctx_error* error);
+FATCTX_API int32_t fatctx_rewrite_warning(fatctx_rewrite rewrite, uint64_t index, fatctx_text* text,
+                                          fatctx_error* error);
+FATCTX_API int32_t fatctx_rewrite_close(fatctx_rewrite rewrite, fatctx_error* error);
+
+// A target as a filter: what is null, empty or 0 in it fits everything. Elements of arrays have no struct_size: this
+// struct never changes.
+typedef struct fatctx_target_filter {
+  const char* group;
+  const char* unit;
+  const char* backend;
+  const char* part;
+  const char* arch;
+  const char* features;  // comma separated; those that are named must be there
+  const char* variant;
+  uint32_t qnn_soc;
+  uint32_t vtcm_mb;
+  fatctx_version sdk;
+  uint32_t generic;
+  uint32_t reserved;
+} fatctx_target_filter;
+// Ids of what is left when a container is stripped to targets, for `keep`: context binaries that fit one of `filters`,
+// the weights that they refer to, other records with a backend in their key that fit one, and what belongs to no
+// target, such as source models, and weights that no binary refers to. Ascending: the first `capacity` of them into
+// `ids`, and how many there are into `count`. `ids` may be null if `capacity` is 0.
+// Errors: invalid_argument (there are no filters), no_match (no context binary fits one of them).
+FATCTX_API int32_t fatctx_container_records_left(fatctx_container container, const fatctx_target_filter* filters,
+                                                 uint64_t filter_count, uint32_t* ids, uint64_t capacity,
+                                                 uint64_t* count, fatctx_error* error);
+// Ids of all records but `gone`, in the same way.
+// Errors: not_found, invalid_argument (a description or a table of tensors, which goes with what it describes).
+FATCTX_API int32_t fatctx_container_records_without(fatctx_container container, const uint32_t* gone,
+                                                    uint64_t gone_count, uint32_t* ids, uint64_t capacity,
+                                                    uint64_t* count, fatctx_error* error);
 
 // Multi-SoC DLC archives of Snapdragon compilers, in files and in containers. docs/dlc.md shows what they are.
 

@@ -16,6 +16,7 @@
 #include "pack.h"
 #include "records.h"
 #include "repair.h"
+#include "rewrite.h"
 #include "select.h"
 #include "sharing.h"
 #include "views.h"
@@ -35,6 +36,7 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
   fatctx::python::bind_append(module);
+  fatctx::python::bind_rewrite(module);
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);
   fatctx::python::bind_sharing(module);

@@ -24,6 +24,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/rewrite.h"
 #include "fatctx/sharing.h"
 #include "fatctx/stored_dlc.h"
 
@@ -72,6 +73,11 @@ struct SharingObject {
   explicit SharingObject(SharingReport measured);
   const SharingReport report;
   std::vector<std::vector<fatctx_shared_bytes>> shared_with;  // one per record
+};
+
+// What a rewrite or a merge came to.
+struct RewriteObject {
+  RewriteReport report;
 };
 
 // What an importer read, with the arrays that C puts into a fatctx_pack_record.
@@ -136,6 +142,8 @@ struct Behind<fatctx_appender> : BehindOf<AppenderObject, Kind::kAppender> {};
 template <>
 struct Behind<fatctx_diff> : BehindOf<const DiffReport, Kind::kDiff> {};
 template <>
+struct Behind<fatctx_rewrite> : BehindOf<const RewriteObject, Kind::kRewrite> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
@@ -167,6 +175,21 @@ std::int32_t make_handle(Handle* out, std::string_view name, fatctx_error* error
     }
     FATCTX_ASSIGN(handle.id, HandleTable::process().add(Behind<Handle>::kKind, std::move(object)));
     *out = handle;
+    return Done{};
+  });
+}
+
+// Makes a handle for an object that `work` fills, or none if `out` is null. What can fail of making it comes first:
+// when the work is done, a file is written, and the call has succeeded.
+template <typename Handle, typename Work>
+std::int32_t make_handle_before(Handle* out, fatctx_error* error, const Work& work) noexcept {
+  if (out != nullptr) *out = Handle{};
+  return guarded(error, [&]() -> Status {
+    const auto object = std::make_shared<std::remove_const_t<typename Behind<Handle>::Object>>();
+    if (out == nullptr) return work(*object);
+    FATCTX_ASSIGN(ReservedHandle reserved, ReservedHandle::of(HandleTable::process(), Behind<Handle>::kKind));
+    FATCTX_TRY(work(*object));
+    out->id = reserved.lead_to(object);
     return Done{};
   });
 }
@@ -220,6 +243,9 @@ template <typename Items>
   FATCTX_ASSIGN(const std::size_t at, index_in(index, items.size(), what));
   return items.data() + at;
 }
+
+// "a,b" as words; "" as none. Who takes them complains about empty words and blanks.
+[[nodiscard]] std::vector<std::string> words_in(const char* list);
 
 // Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.
 [[nodiscard]] Progress progress_in(fatctx_progress callback, void* user);

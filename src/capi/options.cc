@@ -16,6 +16,18 @@ Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string
                fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
 }
 
+std::vector<std::string> words_in(const char* list) {
+  std::vector<std::string> words;
+  std::string_view rest = list == nullptr ? std::string_view() : list;
+  if (rest.empty()) return words;
+  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+    words.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma + 1);
+  }
+  words.emplace_back(rest);
+  return words;
+}
+
 Progress progress_in(fatctx_progress callback, void* user) {
   if (callback == nullptr) return {};
   return [callback, user](std::uint64_t done, std::uint64_t total) {

@@ -102,19 +102,6 @@ Result<std::optional<ByteRange>> part_in(const fatctx_pack_record& record) {
                "source_offset or source_size is set, but source_is_part is not: set it to take a part of the file"};
 }
 
-// "a,b" as words; "" as none. The packer complains about empty words and blanks.
-std::vector<std::string> words_in(const char* list) {
-  std::vector<std::string> words;
-  std::string_view rest = list == nullptr ? std::string_view() : list;
-  if (rest.empty()) return words;
-  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
-    words.emplace_back(rest.substr(0, comma));
-    rest.remove_prefix(comma + 1);
-  }
-  words.emplace_back(rest);
-  return words;
-}
-
 Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   fatctx_pack_options given = {};
   fatctx_pack_options_init(&given, sizeof given);

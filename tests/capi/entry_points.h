@@ -41,6 +41,7 @@ struct Handles {
   fatctx_imported_tensors imported = {};
   fatctx_appender appender = {};
   fatctx_diff diff = {};
+  fatctx_rewrite rewrite = {};
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -97,6 +98,7 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_imported_tensors_close(handles.imported, nullptr);
   (void)fatctx_appender_close(handles.appender, nullptr);
   (void)fatctx_diff_close(handles.diff, nullptr);
+  (void)fatctx_rewrite_close(handles.rewrite, nullptr);
 }
 
 // A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
@@ -129,6 +131,37 @@ struct WeightFiles {
 };
 inline const WeightFiles& weight_files() {
   static const WeightFiles files;
+  return files;
+}
+
+// Small containers that are written anew; written once, and not while memory fails.
+struct RewrittenFiles {
+  RewrittenFiles() {
+    PackRecord code = support::binary_record("code", "x86-64-v2", support::pattern(300, 1));
+    code.weights = {"kept"};
+    PackRecord weights = support::plain_record(RecordType::kWeightBlob, "kept", support::pattern(500, 2));
+    support::write_file(source, support::packed_bytes({std::move(code), std::move(weights)}));
+    support::write_file(
+        other, support::packed_bytes({support::plain_record(RecordType::kOpaque, "other", support::pattern(70, 3))}));
+    options = sized<fatctx_rewrite_options>();
+    fatctx_rewrite_options_init(&options, sizeof options);
+    options.overwrite = 1;
+    options.threads = 1;
+    without_code = options;
+    without_code.keep = &kept;
+    without_code.keep_count = 1;
+  }
+  TempDir folder;
+  std::string source = folder.file("source.fatctx");
+  std::string other = folder.file("other.fatctx");
+  std::string target = folder.file("target.fatctx");
+  const char* const both[2] = {source.c_str(), other.c_str()};
+  const std::uint32_t kept = 2;
+  fatctx_rewrite_options options = {};
+  fatctx_rewrite_options without_code = {};
+};
+inline const RewrittenFiles& rewritten_files() {
+  static const RewrittenFiles files;
   return files;
 }
 
@@ -180,6 +213,9 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_appender_open(appended_file().c_str(), nullptr, &handles.appender, &error));
   ok(fatctx_appender_add(handles.appender, &record, &error));
   ok(fatctx_diff_create(handles.container, handles.with_dlc, nullptr, nullptr, &handles.diff, &error));
+  const RewrittenFiles& rewritten = rewritten_files();
+  ok(fatctx_rewrite_container(rewritten.source.c_str(), rewritten.target.c_str(), &rewritten.without_code,
+                              &handles.rewrite, &error));
   return handles;
 }
 
@@ -255,6 +291,7 @@ class Call {
   [[nodiscard]] fatctx_sharing* sharing() { return out(made_.sharing); }
   [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
   [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
+  [[nodiscard]] fatctx_rewrite* rewrite() { return out(made_.rewrite); }
 
   const Handles h;
   const bool given;
@@ -719,6 +756,47 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_appender_warning(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_appender_close", [](Call& c) { return fatctx_appender_close(c.h.appender, &c.error); }, true, FATCTX_OK},
+      {"fatctx_rewrite_container",
+       [](Call& c) {
+         return fatctx_rewrite_container(c.text(rewritten_files().source.c_str()), c.out_path(),
+                                         &rewritten_files().without_code, c.rewrite(), &c.error);
+       },
+       false},
+      {"fatctx_merge_containers",
+       [](Call& c) {
+         return fatctx_merge_containers(c.given ? rewritten_files().both : nullptr, 2, c.out_path(),
+                                        &rewritten_files().options, c.rewrite(), &c.error);
+       },
+       false},
+      {"fatctx_rewrite_describe",
+       [](Call& c) { return fatctx_rewrite_describe(c.h.rewrite, c.structure<fatctx_rewrite_info>(), &c.error); }},
+      {"fatctx_rewrite_source_at",
+       [](Call& c) {
+         return fatctx_rewrite_source_at(c.h.rewrite, 0, c.structure<fatctx_rewrite_source>(), &c.error);
+       }},
+      {"fatctx_rewrite_record",
+       [](Call& c) { return fatctx_rewrite_record(c.h.rewrite, 1, c.structure<fatctx_packed_record>(), &c.error); }},
+      {"fatctx_rewrite_removed",
+       [](Call& c) { return fatctx_rewrite_removed(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }},
+      {"fatctx_rewrite_unused",
+       [](Call& c) { return fatctx_rewrite_unused(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }},
+      {"fatctx_rewrite_warning",
+       [](Call& c) { return fatctx_rewrite_warning(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_rewrite_close", [](Call& c) { return fatctx_rewrite_close(c.h.rewrite, &c.error); }, true, FATCTX_OK},
+      {"fatctx_container_records_left",
+       [](Call& c) {
+         fatctx_target_filter filter = {};
+         filter.arch = "aarch64";
+         return fatctx_container_records_left(c.h.container, c.given ? &filter : nullptr, 1, nullptr, 0,
+                                              c.plain<std::uint64_t>(), &c.error);
+       }},
+      {"fatctx_container_records_without",
+       [](Call& c) {
+         static constexpr std::uint32_t kGone = 2;
+         return fatctx_container_records_without(c.h.container, c.given ? &kGone : nullptr, 1, nullptr, 0,
+                                                 c.plain<std::uint64_t>(), &c.error);
+       }},
       {"fatctx_is_dlc", [](Call& c) { return fatctx_is_dlc(c.dlc_path(), c.plain<std::uint32_t>(), &c.error); }, false},
       {"fatctx_dlc_open", [](Call& c) { return fatctx_dlc_open(c.dlc_path(), c.dlc(), &c.error); }, false},
       {"fatctx_container_dlc", [](Call& c) { return fatctx_container_dlc(c.h.with_dlc, nullptr, c.dlc(), &c.error); }},

@@ -58,7 +58,8 @@ std::set<std::string> infallible() {
           "fatctx_release_options_init",
           "fatctx_profile_options_init",
           "fatctx_lost_mappings",
-          "fatctx_mapping_guard_installed"};
+          "fatctx_mapping_guard_installed",
+          "fatctx_rewrite_options_init"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {
@@ -160,7 +161,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.sharing.id = good.imported.id;
   turned.imported.id = good.provider.id;
   turned.appender.id = good.diff.id;
-  turned.diff.id = good.packer.id;
+  turned.diff.id = good.rewrite.id;
+  turned.rewrite.id = good.packer.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;

@@ -22,7 +22,7 @@ void Program::call() {
       &Program::use_packers,     &Program::use_words,       &Program::close_one,  &Program::use_memory,
       &Program::use_prefetches,  &Program::use_seams,       &Program::use_ranges, &Program::use_metrics,
       &Program::use_recorders,   &Program::use_view_caches, &Program::use_dlcs,   &Program::use_stored_dlcs,
-      &Program::use_sharing,     &Program::use_appenders};
+      &Program::use_sharing,     &Program::use_appenders,   &Program::use_rewrites};
   (this->*kGroups[group % std::size(kGroups)])(which);
 }
 

@@ -136,8 +136,10 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_sharing_close({id}, error);
     case kImported:
       return fatctx_imported_tensors_close({id}, error);
-    default:
+    case kAppender:
       return fatctx_appender_close({id}, error);
+    default:
+      return fatctx_rewrite_close({id}, error);
   }
 }
 

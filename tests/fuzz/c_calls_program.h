@@ -114,6 +114,7 @@ class Program {
     kSharing,
     kImported,
     kAppender,
+    kRewrite,
     kKinds
   };
   struct Handle {
@@ -232,6 +233,10 @@ class Program {
   void use_appenders(std::uint8_t which);
   void open_appender();
   void use_imported_tensors(std::uint8_t which);
+  void use_rewrites(std::uint8_t which);
+  fatctx_rewrite_options rewrite_options();
+  void rewrite_containers(std::uint8_t which);
+  void ids_came(std::int32_t code, const std::vector<std::uint32_t>& ids, std::uint64_t count);
   void use_words(std::uint8_t which);
   void use_devices(std::uint8_t which);
   void name_everything();

@@ -618,10 +618,11 @@ def words() -> Seeds:
 def c_calls() -> Seeds:
     # A call: group, nulls, which of the group; then arguments. Groups: 0 open, 1 container, 2 model and session, 3 view
     # and table, 4 packer, 5 words and devices, 6 close; more() has 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics,
-    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders.
+    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders, 11 rewrites.
     newest, none, made_up = 0, 210, 250
+    kinds = 19
     # A container where another kind is needed, a device where that is needed.
-    foreign = lambda kind: 221 + ((1 if kind != 1 else 0) - kind - 1) % 18
+    foreign = lambda kind: -(-220 // (kinds - 1)) * (kinds - 1) + ((1 if kind != 1 else 0) - kind - 1) % kinds
     call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
     nulls = lambda group, which, *arguments: bytes([group, 0xFF, which, *arguments])
     more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
@@ -653,7 +654,8 @@ def c_calls() -> Seeds:
                  13: {(5, 6): (0, full), (5, 7): (0, full)},
                  14: {(7, 4): (full,), (7, 5): (full, 0), (7, 6): (full, 0), (7, 7): (0,), (7, 8): (0,)},
                  15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)},
-                 17: {(10, 1): (full,), (10, 2): (full, 0), (10, 3): (0,), (10, 4): (6,)}}
+                 17: {(10, 1): (full,), (10, 2): (full, 0), (10, 3): (0,), (10, 4): (6,)},
+                 18: {(11, 2): (full,), (11, 3): (full, 0), (11, 4): (full, 0), (11, 5): (0,)}}
     with_handles = lambda handle_of: b"".join(
         more(*which, handle_of(kind), *arguments) for kind, calls in of_others.items() for which, arguments in calls.items())
     record = call(4, 3, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest)
@@ -794,8 +796,8 @@ def c_calls() -> Seeds:
                         b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) + with_handles(lambda kind: newest),
         "foreign-of-all": open_memory + device + with_handles(foreign),
         "null-pointers-of-all": open_memory + b"".join(nulls(7 + subject, which, newest, 1, full, 1, 1)
-                                                       for subject in range(11) for which in range(5)),
-        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, 18)),
+                                                       for subject in range(12) for which in range(5)),
+        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, kinds)),
         "append": appender() + added + commit + more(10, 2, newest, full, 0) + b"".join(
             more(10, 3, newest, which) for which in range(3)) + commit + added + open_path(0) + call(1, 0, newest, full) +
                   call(1, 1, newest, 0) + close(17),
@@ -813,6 +815,27 @@ def c_calls() -> Seeds:
                               more(10, 1, newest, full, 1, newest),
         "append-options-of-any-size": b"".join(more(10, 0, 2, size) + close(17) for size in range(13)),
         "append-structs-of-any-size": appender() + added + b"".join(more(10, 1, newest, size) for size in range(12)),
+        # A path, the size of the options, and which; rows of the report; what stays of a container.
+        "rewrite": b"".join(more(11, 0, path, full, *options) + more(11, 2, newest, full) + more(11, 3, newest, full, 0) +
+                            b"".join(more(11, 4, newest, full, at) + more(11, 5, newest, at) for at in range(4))
+                            for path, *options in ((1, 0), (2, 1, 4), (3, 1, 8 + 2), (4, 1, 32 + 64 + 12), (1, 1, 32 + 192 + 12))) +
+                   close(18),
+        "rewrite-its-own-file": more(11, 0, 1, full, 0) + open_path(0) + view + more(11, 0, 0, full, 0) +
+                                more(11, 0, 0, full, 1 + 2, 12, 1) + call(1, 15, newest) + more(11, 0, 0, full, 16) +
+                                open_path(0) + view,
+        "rewrites-that-are-refused": more(11, 0, 0, full, 0) + more(11, 0, 8, full, 0) + more(11, 0, 1, full, 1, 3) +
+                                     more(11, 0, 1, full, 1 + 4, 12, 3) + more(11, 0, 1, full, 1 + 8, 12, 0) +
+                                     more(11, 0, 1, full, 1, 64 + 12) + more(11, 0, 1, full, 200) +
+                                     b"".join(more(11, 0, 1, size, 0) for size in (0, 3, 11)),
+        "rewrites-of-any-size": b"".join(more(11, 0, 1, size, 0) for size in (4, 5, 6, 7, 8, 9)) +
+                                b"".join(more(11, 2, newest, size) + more(11, 3, newest, size, 0) for size in range(12)),
+        "merge": more(11, 1, 2, 1, 2, full, 0) + more(11, 2, newest, full) + more(11, 3, newest, full, 1) +
+                 more(11, 5, newest, 2) + more(11, 1, 3, 1, 4, 2, full, 1 + 4, 2 + 12, 3) + more(11, 1, 2, 2, 3, full, 0) +
+                 more(11, 1, 1, 1, full, 0) + more(11, 1, 2, 0, 0, full, 1 + 2, 12, 1) + open_path(0) + chip(1),
+        "close-in-a-rewrite": open_path(1) + more(11, 0, 1, full, 240, 1, newest) + more(11, 1, 2, 1, 2, full, 244, 18, newest),
+        "what-stays": open_path(1) + b"".join(more(11, 6, newest, choice, 6, 3) for choice in (0, 1, 24, 7, 32, 128)) +
+                      more(11, 6, newest, 32 + 24, 7) + more(11, 6, newest, 32 + 24, 8) +
+                      b"".join(more(11, 7 + 9 * count, newest, gone, 5) for count in range(3) for gone in (1, 4, 8)),
     }
 
 
