@@ -137,8 +137,8 @@ TEST(Diff, TensorsOfAChangedBlobAreComparedByTypeAndBytes) {
         .name = name, .dtype = type, .shape = {size / bytes_each}, .offset_in_blob = offset, .size_bytes = size};
   };
   const Bytes old = pattern(200'000, 8);
-  Bytes fresh(64, std::byte{3});  // everything moves
-  fresh.insert(fresh.end(), old.begin(), old.end());
+  Bytes fresh(64 + old.size(), std::byte{3});  // everything moves
+  std::copy(old.begin(), old.end(), fresh.begin() + 64);
   fresh[64 + 120'000] ^= std::byte{1};
   const Bytes before = with(old, {tensor("same", 0, 80'000), tensor("bytes", 100'000, 40'000),
                                   tensor("type", 150'000, 400), tensor("gone", 160'000, 64)});
