@@ -18,6 +18,8 @@ PUBLIC_LAYER = {
     "packer.h": "container",
     "appender.h": "container",
     "rewrite.h": "container",
+    "repair.h": "container",
+    "diff.h": "runtime",
     "sharing.h": "container",
     "import_dlc.h": "container",
     "import_irpa.h": "container",
