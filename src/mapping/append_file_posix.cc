@@ -33,11 +33,10 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
   const FilesystemKind kind = filesystem_kind(file->descriptor());
   if (kind.remote) {
-    return Error{
-        ErrorCode::kRemoteFilesystem,
-        fmt::format("{} lies on a {} file system, where nobody promises the order of writes; change it on a "
-                    "local disk and copy the result",
-                    path, kind.name)};
+    return Error{ErrorCode::kRemoteFilesystem,
+                 fmt::format("{} lies on a {} file system, where nobody promises the order of writes; change it on a "
+                             "local disk and copy the result",
+                             path, kind.name)};
   }
   const int refused = try_lock(file->descriptor(), FileLock::kExclusive);
   if (refused == EAGAIN || refused == EACCES) {
