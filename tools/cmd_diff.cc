@@ -68,8 +68,8 @@ std::string remark(const RecordDifference& difference) {
       break;
   }
   if (difference.tensors.empty() && difference.same_tensors == 0) return after.target;
-  return fmt::format("{} differ, {} the same", count_text(difference.tensors.size(), "tensor"),
-                     difference.same_tensors);
+  return fmt::format("{} of {} tensors differ", difference.tensors.size(),
+                     difference.tensors.size() + difference.same_tensors);
 }
 
 std::string sizes_text(std::uint64_t before, std::uint64_t after, Change change) {

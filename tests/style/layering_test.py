@@ -27,6 +27,7 @@ PUBLIC_LAYER = {
     "import_safetensors.h": "container",
     "import_gguf.h": "container",
     "content_hash.h": "container",
+    "diff.h": "runtime",
     "extract.h": "runtime",
     "stored_dlc.h": "runtime",
     "select.h": "runtime",
