@@ -48,7 +48,7 @@ struct RecordDifference {
   DiffedRecord before = {};
   DiffedRecord after = {};
   std::vector<DiffedTensor> tensors = {};  // of a changed weight blob with a tensor table in both; by name
-  std::uint64_t same_tensors = 0;     // of these that are equal
+  std::uint64_t same_tensors = 0;          // of these that are equal
 };
 
 // A fact of the description: what stands in it before and after. Empty: it is not there.
