@@ -130,6 +130,7 @@ Json to_json(const OpenOptions& options) {
   if (options.max_copied_bytes != 0) json.add("max_copied_bytes", options.max_copied_bytes);
   if (!options.cache_folder.empty()) json.add("cache_folder", options.cache_folder);
   if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
+  if (options.generation != 0) json.add("generation", options.generation);
   // Objects of the caller cannot be written down; that they were there explains another answer.
   if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
   if (options.allocator) json.add("allocator", options.allocator->name());
@@ -173,6 +174,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("max_copied_bytes", options.max_copied_bytes)
                  .take("cache_folder", options.cache_folder)
                  .take("cache_limit_bytes", options.cache_limit_bytes)
+                 .take("generation", options.generation)
                  .end());
   const auto policy = verify_policy_from_name(verify);
   if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");

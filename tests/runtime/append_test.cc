@@ -9,6 +9,7 @@
 
 #include "fatctx/container.h"
 #include "fatctx/model.h"
+#include "fatctx/trace.h"
 #include "support/child_process.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -120,6 +121,18 @@ TEST_F(AppendToOpenFile, AnEarlierGenerationIsVerifiedForItself) {
   const VerifyReport earlier = Container::open(path_, {.generation = 1}).value().verify().value();
   ASSERT_EQ(earlier.findings.size(), 1U);
   EXPECT_EQ(earlier.findings[0].error.where.file_offset, replaced);
+}
+
+TEST_F(AppendToOpenFile, AReplayOpensTheGenerationThatWasOpened) {
+  ASSERT_TRUE(is_ok(append("new")));
+  std::string trace;
+  set_trace([&](std::string_view line) { trace.append(line).append("\n"); });
+  ASSERT_TRUE(is_ok(Container::open(path_, {.generation = 1})));
+  set_trace({});
+  const auto report = replay_trace(trace);
+  ASSERT_TRUE(is_ok(report));
+  EXPECT_EQ(report.value().calls, 1U);
+  EXPECT_TRUE(report.value().differences.empty());
 }
 
 TEST_F(AppendToOpenFile, AnAppendedModelIsChosenByItsTarget) {
