@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -65,6 +66,43 @@ Status adopt_weights(const Container& container, ManifestRecord& added) {
   }
   if (agreed) record.weights = std::move(*agreed);
   return Done{};
+}
+
+// Groups of models, not of what lies beside them.
+std::set<std::string> groups_of(const Container& container) {
+  std::set<std::string> groups;
+  for (const RecordInfo& record : container.records()) {
+    const bool grouped = record.type == RecordType::kContextBinary || record.type == RecordType::kWeightBlob;
+    if (grouped && !record.key.group.empty()) groups.emplace(record.key.group);
+  }
+  return groups;
+}
+
+// One more target of the model that is there, unless something else is said.
+Status settle_names(const Container& container, RecordFlags& flags) {
+  const bool named = !flags.name.empty();
+  if (!named) {
+    FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+    flags.name = description.name;
+  }
+  if (named || !flags.group.empty() || every_group_named(flags)) return Done{};
+  const std::set<std::string> groups = groups_of(container);
+  if (groups.size() == 1) flags.group = *groups.begin();
+  if (groups.size() < 2) return Done{};
+  return invalid(fmt::format("{}: has the groups \"{}\"; say with --group which one it is for", container.report().path,
+                             fmt::join(groups, "\", \"")));
+}
+
+// Nothing is chosen together with binaries of another group, and weights of another one are not adopted.
+void note_new_groups(const Container& container, const Manifest& manifest, std::vector<std::string>& notes) {
+  const std::set<std::string> there = groups_of(container);
+  std::set<std::string> told = there;
+  for (const ManifestRecord& added : manifest.records) {
+    if (added.record.type != RecordType::kContextBinary || there.empty()) continue;
+    if (!told.emplace(added.record.key.group).second) continue;
+    notes.push_back(fmt::format("group \"{}\" is new in this file, which has \"{}\"", added.record.key.group,
+                                fmt::join(there, "\", \"")));
+  }
 }
 
 // What is decided when a container is packed and holds for all of it.
@@ -131,17 +169,15 @@ Result<ExitCode> run_append(AppendFlags flags) {
       if (record.type == RecordType::kWeightBlob) flags.records.known_weights.emplace(record.name);
     }
     const bool by_flags = flags.records.manifest.empty();
-    if (by_flags && flags.records.name.empty()) {
-      FATCTX_ASSIGN(const ContainerDescription description, container.describe());
-      flags.records.name = description.name;
-    }
+    if (by_flags) FATCTX_TRY(settle_names(container, flags.records));
     FATCTX_ASSIGN(manifest, manifest_of(flags.records));
     if (!by_flags) FATCTX_TRY(check_manifest(*manifest, flags.records.manifest));
     for (ManifestRecord& record : manifest->records) {
       if (by_flags) FATCTX_TRY(adopt_weights(container, record));
     }
+    notes = manifest->notes;
+    note_new_groups(container, *manifest, notes);
   }
-  notes = manifest->notes;
   FATCTX_ASSIGN(GatheredRecords gathered, gather_records(*manifest, {}));
   notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
   ProgressLine line("append");
@@ -168,12 +204,14 @@ void add_append(CLI::App& app, Outcome& outcome) {
   CLI::App* command = describe(app, "append",
                                {.purpose = "Add records to a container in place, without writing the rest again",
                                 .synopsis = "fatctx append FILE [MANIFEST] [options]",
-                                .examples = {"fatctx append model.fatctx --binary m_v4.vmfb@cpu:x86-64-v4",
+                                .examples = {"fatctx append model.fatctx --binary new.vmfb@cpu:aarch64+sve",
                                              "fatctx append model.fatctx more.json --replace"},
                                 .more = "docs/cli.md, docs/manifest.md"});
   command->add_option("FILE", flags->container, "The container, not sealed")->required();
   add_manifest_argument(*command, flags->records);
   add_record_flags(*command, flags->records);
+  command->add_option("--group", flags->records.group, "Without MANIFEST: group of what does not say it")
+      ->type_name("GROUP");
   command->add_flag("--replace", flags->replace, "Supersede records that are for the same target");
   command->add_option("-j,--threads", flags->threads, "Threads that compare and hash (as many as processors, up to 8)")
       ->check(CLI::Range(1, 256))

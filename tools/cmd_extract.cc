@@ -21,6 +21,7 @@ namespace {
 struct ExtractOptions {
   TrustFlags trust;
   std::string path;
+  std::uint64_t generation = 0;
   std::string record;
   std::string output;
   bool force = false;
@@ -36,7 +37,7 @@ Status write_to_stdout(const Container& container, std::uint32_t id, const Progr
 }
 
 Result<ExitCode> run_extract(const ExtractOptions& options) {
-  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust));
+  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
   FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
   {
@@ -71,6 +72,7 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("RECORD", options->record, "A record's name, or # and its id")->required();
   command->add_option("-o,--output", options->output, "Where to; - is stdout")->required()->type_name("OUT");
+  add_generation(*command, options->generation);
   command->add_flag("--force", options->force, "Replace OUT if it is there");
   add_trust_flags(*command, options->trust);
   const auto recording = add_recording(*command);

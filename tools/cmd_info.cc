@@ -25,6 +25,7 @@ namespace {
 struct InfoOptions {
   TrustFlags trust;
   std::string path;
+  std::uint64_t generation = 0;
   bool json = false;
   bool records = false;
   bool graphs = false;
@@ -44,7 +45,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   if (options.path.empty()) {
     return Error{ErrorCode::kInvalidArgument, "info needs a FILE, or --layout; see: fatctx info --help"};
   }
-  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust));
+  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
   FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
 
   // A damaged description costs names and options, nothing else: the rest is still worth printing.
@@ -105,6 +106,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
   command->add_flag("--options", options->options, "Print the stored compiler and session options");
   command->add_flag("--sharing", options->sharing, "Print what records share, and what they could; reads the payload");
   command->add_flag("--layout", options->layout, "Print the field tables of the format; needs no FILE");
+  add_generation(*command, options->generation);
   add_trust_flags(*command, options->trust);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)");
   const auto recording = add_recording(*command);

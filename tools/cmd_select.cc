@@ -1,4 +1,5 @@
 // fatctx select: which record a device gets, and why not each of the others. Needs no device: one can be described.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,7 @@
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
+#include "fatctx/model.h"
 #include "fatctx/select.h"
 #include "tools/asked_device.h"
 #include "tools/command.h"
@@ -21,21 +23,36 @@ namespace {
 
 struct SelectOptions {
   std::string path;
+  std::uint64_t generation = 0;
   DeviceFlags device;
   std::string record;
   SelectPolicy policy;
+  std::string on_damage = "fail";
   bool no_generic = false;
   bool json = false;
 };
 
 Result<ExitCode> run_select(const SelectOptions& options) {
   FATCTX_ASSIGN(const Device device, asked_device(options.device));
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  const bool next = options.on_damage == "next";
+  // What is checked is built in memory where it cannot be mapped, and goes when the command ends.
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
+                                                                          .generation = options.generation}));
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
   if (!options.record.empty()) {
     FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
     policy.record_override = std::string(record.name);
+  }
+  if (next) {
+    auto model = Model::choose(container, {.policy = policy, .device = device, .on_damage = OnDamage::kNext});
+    // What fits nothing is told below, for every record.
+    if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
+    if (model.ok()) {
+      print_result(options.json ? json_text(nlohmann::ordered_json::parse(model.value().explain_json()))
+                                : escaped_lines(model.value().explain()));
+      return ExitCode::kOk;
+    }
   }
   const std::vector<Candidate> candidates = container.candidates();
   FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
@@ -64,6 +81,12 @@ void add_select(CLI::App& app, Outcome& outcome) {
   command->add_flag("--strict", options->policy.strict, "Only records that fully use the device");
   command->add_flag("--allow-lower-arch", options->policy.allow_lower_arch, "Accept records for a lower Hexagon arch");
   command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
+  command
+      ->add_option("--on-damage", options->on_damage,
+                   "fail (default): read no payload; next: check what is chosen, pass over what is damaged")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"fail", "next"}));
+  add_generation(*command, options->generation);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);
   command->callback(

@@ -1,6 +1,10 @@
 // fatctx verify: every check there is, every finding printed.
+#include <charconv>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -9,6 +13,7 @@
 #include "fatctx/container.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
+#include "tools/findings.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
@@ -18,78 +23,115 @@ namespace fatctx::tools {
 
 namespace {
 
-struct VerifyOptions {
+struct VerifyFlags {
   TrustFlags trust;
   std::string path;
+  std::uint64_t generation = 0;
   std::string record;
+  bool strict = false;
+  std::string range;
+  std::uint32_t threads = 0;
   bool json = false;
 };
 
-Result<VerifyReport> check(const VerifyOptions& options) {
-  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust));
+// "0x10000:4096": an offset and a size, each hexadecimal or decimal.
+Result<ByteRange> parse_range(const std::string& text) {
+  const auto number = [](std::string_view digits) -> std::optional<std::uint64_t> {
+    const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+    if (hexadecimal) digits.remove_prefix(2);
+    std::uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return value;
+  };
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    const auto offset = number(std::string_view(text).substr(0, colon));
+    const auto size = number(std::string_view(text).substr(colon + 1));
+    if (offset && size) return ByteRange{*offset, *size};
+  }
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("--range: {} is no range; write OFFSET:SIZE in bytes, as in 0x10000:4096 or 65536:4096", text)};
+}
+
+Result<VerifyReport> check(const VerifyFlags& flags) {
+  if (flags.strict && !(flags.record.empty() && flags.range.empty())) {
+    return Error{ErrorCode::kInvalidArgument, "--strict looks at the whole file: leave out --record and --range"};
+  }
+  FATCTX_ASSIGN(const OpenOptions open, open_options(flags.trust, flags.generation));
   ProgressLine line("verify");
-  if (options.record.empty()) return verify_file(options.path, line.callback(), open);
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
-  FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
-  return container.verify_record(record.id, line.callback());
+  VerifyOptions options{.strict = flags.strict, .threads = flags.threads, .progress = line.callback()};
+  if (!flags.range.empty()) {
+    FATCTX_ASSIGN(options.range, parse_range(flags.range));
+  }
+  if (flags.record.empty()) return verify_file(flags.path, options, open);
+  FATCTX_ASSIGN(const Container container, Container::open(flags.path, open));
+  FATCTX_ASSIGN(const RecordInfo record, find_record(container, flags.record));
+  return container.verify_record(record.id, options);
 }
 
-nlohmann::ordered_json finding_json(const Error& error) {
-  nlohmann::ordered_json json = {{"code", error_code_name(error.code)}, {"message", error.message}};
-  if (!error.where.rule.empty()) json["rule"] = error.where.rule;
-  if (error.where.record_id) json["record"] = *error.where.record_id;
-  if (error.where.file_offset) json["file_offset"] = *error.where.file_offset;
-  return json;
-}
-
-std::string report_json(const VerifyOptions& options, const VerifyReport& report) {
-  nlohmann::ordered_json json = {{"schema", "fatctx.verify/1"}, {"file", options.path}};
-  if (!options.record.empty()) json["record"] = options.record;
+std::string report_json(const VerifyFlags& flags, const VerifyReport& report) {
+  nlohmann::ordered_json json = {{"schema", "fatctx.verify/1"}, {"file", flags.path}};
+  if (flags.generation != 0) json["generation"] = flags.generation;
+  if (!flags.record.empty()) json["record"] = flags.record;
+  if (!flags.range.empty()) json["range"] = flags.range;
+  json["strict"] = flags.strict;
   json["whole"] = report.findings.empty();
   json["checked_bytes"] = report.checked_bytes;
   json["key_id"] = report.key_id.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(report.key_id);
   json["signature_verified"] = report.signature_verified;
-  json["findings"] = nlohmann::ordered_json::array();
-  for (const VerifyFinding& finding : report.findings) json["findings"].push_back(finding_json(finding.error));
+  json["findings"] = findings_json(report.findings);
   return json_text(json);
 }
 
-std::string report_text(const VerifyOptions& options, const VerifyReport& report) {
+std::string report_text(const VerifyFlags& flags, const VerifyReport& report) {
   std::string out;
   for (const VerifyFinding& finding : report.findings) out += escaped(to_text(finding.error)) + "\n";
-  const std::string subject =
-      options.record.empty() ? options.path : fmt::format("{}: record {}", options.path, options.record);
-  const std::string verdict = report.findings.empty() ? "whole" : count_text(report.findings.size(), "finding");
-  const std::string signer = report.key_id.empty() ? ""
-                                                   : ", " + signature_text(report.key_id, report.signature_verified,
-                                                                           !options.trust.keys.empty());
+  std::string subject = flags.path;
+  if (flags.generation != 0) subject += fmt::format(": generation {}", flags.generation);
+  if (!flags.record.empty()) subject += fmt::format(": record {}", flags.record);
+  if (!flags.range.empty()) subject += fmt::format(": range {}", flags.range);
+  const std::string verdict = report.findings.empty() ? (flags.strict ? "whole and strict" : "whole")
+                                                      : count_text(report.findings.size(), "finding");
+  const std::string signer =
+      report.key_id.empty()
+          ? ""
+          : ", " + signature_text(report.key_id, report.signature_verified, !flags.trust.keys.empty());
   return out +
          fmt::format("{}: {}, {} checked{}\n", escaped(subject), verdict, size_text(report.checked_bytes), signer);
 }
 
-Result<ExitCode> run_verify(const VerifyOptions& options) {
-  FATCTX_ASSIGN(const VerifyReport report, check(options));
-  print_result(options.json ? report_json(options, report) : report_text(options, report));
+Result<ExitCode> run_verify(const VerifyFlags& flags) {
+  FATCTX_ASSIGN(const VerifyReport report, check(flags));
+  print_result(flags.json ? report_json(flags, report) : report_text(flags, report));
   return report.findings.empty() ? ExitCode::kOk : ExitCode::kFile;
 }
 
 }  // namespace
 
 void add_verify(CLI::App& app, Outcome& outcome) {
-  auto options = std::make_shared<VerifyOptions>();
+  auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command =
       describe(app, "verify",
-               {.purpose = "Check every byte of a container, or of one record",
+               {.purpose = "Check every byte of a container, of one record, or of a range",
                 .synopsis = "fatctx verify FILE [options]",
-                .examples = {"fatctx verify model.fatctx", "fatctx verify model.fatctx --record weights --json"},
+                .examples = {"fatctx verify model.fatctx", "fatctx verify model.fatctx --record weights --json",
+                             "fatctx verify model.fatctx --range 0x30000:65536"},
                 .more = "docs/cli.md; the rules a finding names are in docs/format.md"});
-  command->add_option("FILE", options->path, "The container")->required();
-  command->add_option("--record", options->record, "Check this record only; a name, or # and an id")->type_name("NAME");
-  add_trust_flags(*command, options->trust);
-  command->add_flag("--json", options->json, "Print JSON (schema fatctx.verify/1)");
+  command->add_option("FILE", flags->path, "The container")->required();
+  command->add_option("--record", flags->record, "Check this record only; a name, or # and an id")->type_name("NAME");
+  command->add_flag("--strict", flags->strict, "As for delivery: no unfinished append, no unused bytes");
+  command->add_option("--range", flags->range, "Check the leaves under these bytes of the file, or of the record")
+      ->type_name("OFFSET:SIZE");
+  add_generation(*command, flags->generation);
+  add_trust_flags(*command, flags->trust);
+  add_threads(*command, flags->threads);
+  command->add_flag("--json", flags->json, "Print JSON (schema fatctx.verify/1)");
   const auto recording = add_recording(*command);
   command->callback(
-      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_verify(*options); })); });
+      [flags, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_verify(*flags); })); });
 }
 
 }  // namespace fatctx::tools

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -215,6 +216,12 @@ void Outcome::finish(const Result<ExitCode>& result) {
   }
   print_note("fatctx: " + escaped(to_text(result.error())));
   code_ = exit_code_for(result.error().code);
+}
+
+void add_generation(CLI::App& command, std::uint64_t& generation) {
+  command.add_option("--generation", generation, "An earlier state of a container that was appended to")
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N");
 }
 
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help) {

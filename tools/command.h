@@ -56,6 +56,9 @@ struct HelpText {
 // Adds the subcommand `name` with its help. Options are added to the App that comes back.
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help);
 
+// --generation N: which state of a container that was appended to is opened; left out, the newest.
+void add_generation(CLI::App& command, std::uint64_t& generation);
+
 // Brings a command line into the form that CLI11 reads: in option names an underscore becomes a dash. Values, and
 // everything behind a lone `--`, stay as they are.
 // Errors: invalid_argument for an unknown subcommand or option, naming the nearest known one.
@@ -81,6 +84,8 @@ void add_info(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
+void add_repair(CLI::App& app, Outcome& outcome);
+void add_diff(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
 void add_materialize(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);

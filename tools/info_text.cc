@@ -121,6 +121,18 @@ std::string io_text(std::string_view role, const std::vector<DescribedTensor>& t
   return out;
 }
 
+// "1 (644.0 KiB), 2 (1.2 MiB); --generation opens one": the newest of them, each with what the file had then.
+std::string earlier_text(const OpenReport& report) {
+  constexpr std::size_t kMost = 6;
+  const std::vector<GenerationInfo>& all = report.earlier_generations;
+  const std::size_t left_out = all.size() > kMost ? all.size() - kMost : 0;
+  std::string text = left_out == 0 ? "" : fmt::format("{} more, ", left_out);
+  for (std::size_t i = left_out; i < all.size(); ++i) {
+    text += fmt::format("{}{} ({})", i == left_out ? "" : ", ", all[i].number, short_size_text(all[i].committed_end));
+  }
+  return text + "; --generation opens one";
+}
+
 }  // namespace
 
 std::string header_text(const Container& container, const ContainerDescription& description) {
@@ -131,12 +143,19 @@ std::string header_text(const Container& container, const ContainerDescription& 
   block.add("format", fmt::format("fatctx {}, written by {}", format_version(),
                                   description.writer.empty() ? "an unnamed writer" : description.writer));
   block.add("uuid", report.uuid);
-  block.add("generation", fmt::format("{} (slot pair {}){}", report.generation, report.slot,
-                                      report.sealed ? ", sealed" : ", unsealed"));
+  const std::string where = report.generation == report.newest_generation
+                                ? fmt::format("slot pair {}", report.slot)
+                                : fmt::format("the newest is {}", report.newest_generation);
+  block.add("generation", fmt::format("{} ({}){}", report.generation, where, report.sealed ? ", sealed" : ", unsealed"));
   if (report.signed_file) block.add("signature", signature_text(report.key_id, report.signature_verified));
+  if (!report.earlier_generations.empty()) block.add("earlier", earlier_text(report));
   block.add("size", size_text(report.file_size));
   block.add("records", fmt::format("{}", container.records().size()));
   add_sharing(block, container.records());
+  if (report.dead_bytes != 0) {
+    block.add("dead", fmt::format("{} that no record uses any more; `fatctx compact` gives them back",
+                                  size_text(report.dead_bytes)));
+  }
   if (report.tail_bytes != 0) {
     block.add("tail", fmt::format("{} at {}, an append that did not finish; never read", size_text(report.tail_bytes),
                                   offset_text(report.committed_end)));

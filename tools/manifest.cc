@@ -591,7 +591,7 @@ Result<PackKey> parse_target_filter(std::string_view option, std::string_view te
   return key;
 }
 
-Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model) {
+Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model, const std::string& group) {
   const std::string flag = fmt::format("--binary {}", text);
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos || at == 0) {
@@ -609,7 +609,7 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   record.type = RecordType::kContextBinary;
   record.source.path = std::string(text.substr(0, at));
   record.key = std::move(key).value();
-  record.key.group = words.contains("group") ? words["group"] : model;
+  record.key.group = words.contains("group") ? words["group"] : group.empty() ? model : group;
   FATCTX_TRY(key_words(flag, words, record.key));
   record.name = words["name"];
   if (record.name.empty()) {
@@ -634,14 +634,15 @@ Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
   return flag;
 }
 
-Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index) {
+Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index,
+                                          const std::string& group) {
   FATCTX_ASSIGN(FileFlag flag, parse_file_flag("--weights", text, {"name", "group"}));
   ManifestRecord result;
   result.where = flag.where;
   PackRecord& record = result.record;
   record.type = RecordType::kWeightBlob;
   record.source.path = flag.path;
-  record.key.group = flag.words.contains("group") ? flag.words["group"] : model;
+  record.key.group = flag.words.contains("group") ? flag.words["group"] : group.empty() ? model : group;
   record.name = flag.words["name"];
   if (record.name.empty())
     record.name = index == 0 ? model + ".weights" : fmt::format("{}.weights{}", model, index + 1);

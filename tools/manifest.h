@@ -88,11 +88,13 @@ struct FileFlag {
                                                const std::vector<std::string>& allowed);
 
 // FILE@TARGET[,unit=...,group=...,name=...,variant=...,part=...,soc=...,vtcm_mb=...,sdk=...] of --binary.
-// `model` names what is not named. Errors: invalid_argument.
-[[nodiscard]] Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model);
+// `model` names what is not named; `group` is the group of what does not say it, empty: `model`.
+// Errors: invalid_argument.
+[[nodiscard]] Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model,
+                                                       const std::string& group = {});
 // FILE[,name=...,group=...] of --weights. `index` counts the blobs from 0.
 [[nodiscard]] Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model,
-                                                        std::size_t index);
+                                                        std::size_t index, const std::string& group = {});
 
 // Something worth knowing that is not an error: "140 tensors of model.weights, 2 of them without a shape".
 struct GatheredRecords {

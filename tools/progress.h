@@ -12,7 +12,7 @@ namespace fatctx::tools {
 // Not copyable; the line is wiped when the object goes.
 //
 //   ProgressLine line("verify");
-//   FATCTX_ASSIGN(const VerifyReport report, container.verify(line.callback()));
+//   FATCTX_ASSIGN(const VerifyReport report, container.verify({.progress = line.callback()}));
 class ProgressLine {
  public:
   static constexpr std::chrono::milliseconds kFirstAfter{500};

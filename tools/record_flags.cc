@@ -108,9 +108,10 @@ Status check_tensors_from(const RecordFlags& flags, const Manifest& manifest) {
 
 // Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
 DlcImport import_of(const std::string& dlc, const RecordFlags& flags) {
-  if (flags.dlcs.size() < 2) return {.group = flags.name};
+  const std::string& group = flags.group.empty() ? flags.name : flags.group;
+  if (flags.dlcs.size() < 2) return {.group = group};
   const std::string stem = std::filesystem::path(dlc).stem().string();
-  return {.group = flags.name, .unit = stem, .prefix = stem + "."};
+  return {.group = group, .unit = stem, .prefix = stem + "."};
 }
 
 Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
@@ -124,7 +125,8 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
   manifest.name = flags.name;
   std::vector<std::string> weight_names;
   for (std::size_t i = 0; i < flags.weights.size(); ++i) {
-    FATCTX_ASSIGN(ManifestRecord record, parse_weights_flag(flags.weights[i], flags.name, weight_names.size()));
+    FATCTX_ASSIGN(ManifestRecord record,
+                  parse_weights_flag(flags.weights[i], flags.name, weight_names.size(), flags.group));
     std::vector<ManifestRecord> blobs;
     if (record.record.source.path.ends_with(".onnx")) {
       FATCTX_ASSIGN(blobs, external_records(record));
@@ -141,7 +143,7 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
     }
   }
   for (const std::string& binary : flags.binaries) {
-    FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name));
+    FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name, flags.group));
     record.record.description.format = format_of(record.record.source.path);
     FATCTX_TRY(check_binary(record.record));
     record.record.weights = weight_names;
@@ -155,7 +157,8 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
     std::move(imported.notes.begin(), imported.notes.end(), std::back_inserter(manifest.notes));
     return Done{};
   };
-  for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, flags.name)));
+  const std::string& group = flags.group.empty() ? flags.name : flags.group;
+  for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, group)));
   for (const std::string& dlc : flags.dlcs) {
     FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
   }
@@ -165,8 +168,15 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
 
 }  // namespace
 
+bool every_group_named(const RecordFlags& flags) {
+  const auto named = [](const std::string& spec) { return spec.find(",group=") != std::string::npos; };
+  return flags.dlcs.empty() && std::ranges::all_of(flags.binaries, named) &&
+         std::ranges::all_of(flags.weights, named) && std::ranges::all_of(flags.ep_contexts, named);
+}
+
 Result<Manifest> manifest_of(const RecordFlags& flags) {
   if (flags.manifest.empty()) return manifest_of_flags(flags);
+  if (!flags.group.empty()) return invalid("--group is for records that come by flags; a manifest has \"group\"");
   const bool mixed = !flags.binaries.empty() || !flags.weights.empty() || !flags.ep_contexts.empty() ||
                      !flags.dlcs.empty() || !flags.tensors_from.empty() || !flags.name.empty();
   if (mixed) {

@@ -23,12 +23,16 @@ struct RecordFlags {
   std::vector<std::string> ep_contexts;
   std::vector<std::string> dlcs;
   std::string tensors_from;
+  std::string group;                    // of what does not say it; empty: the name
   std::set<std::string> known_weights;  // no flag: weight blobs of the container that is added to
 };
 
 void add_manifest_argument(CLI::App& command, RecordFlags& flags);
 // --name, --binary, --weights, --ep-context, --dlc, --tensors-from.
 void add_record_flags(CLI::App& command, RecordFlags& flags);
+
+// Whether what the flags add says for itself which group it belongs to.
+[[nodiscard]] bool every_group_named(const RecordFlags& flags);
 
 // Reads the manifest, or makes one of the flags. Errors: those of read_manifest, of parsing the flags and of looking at
 // the files that they name; invalid_argument if there are both, or neither.

@@ -13,8 +13,9 @@ void add_trust_flags(CLI::App& command, TrustFlags& flags) {
   command.add_option("--min-generation", flags.minimum_generation, "Refuse an older generation")->type_name("N");
 }
 
-Result<OpenOptions> open_options(const TrustFlags& flags) {
+Result<OpenOptions> open_options(const TrustFlags& flags, std::uint64_t generation) {
   OpenOptions options;
+  options.generation = generation;
   for (const std::string& path : flags.keys) {
     FATCTX_ASSIGN(const PublicKey key, read_public_key(path));
     options.trusted_keys.push_back(key);

@@ -23,7 +23,7 @@ struct TrustFlags {
 void add_trust_flags(CLI::App& command, TrustFlags& flags);
 
 // Errors: those of read_public_key.
-[[nodiscard]] Result<OpenOptions> open_options(const TrustFlags& flags);
+[[nodiscard]] Result<OpenOptions> open_options(const TrustFlags& flags, std::uint64_t generation);
 
 // "signed, verified (key 1f…)", "signed, not verified: no key given (key 1f…)".
 [[nodiscard]] std::string signature_text(std::string_view key_id, bool verified, bool key_given = false);

@@ -16,6 +16,8 @@ namespace fatctx::bench {
 namespace {
 
 constexpr double kLeastRate = 0.8;
+constexpr double kLeastGainOfTwo = 1.5;  // two threads beside one
+constexpr int kPairs = 7;
 
 void hash_range(const std::string& path, ByteRange range, std::size_t unit) {
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(unit);
@@ -50,7 +52,7 @@ void add_rows(Report& report, const std::string& label, const std::string& path,
          hash_range(path, {0, size}, std::size_t{1} << 18);
        }},
       {"XXH3 over a mapping", [&] { hash_mapped(path); }},
-      {"verify the whole file", [&] { check(verify_file(path)); }},
+      {"verify the whole file, 1 thread", [&] { check(verify_file(path, {.threads = 1})); }},
   };
   std::vector<Timing> took = alternate(sides, {.repetitions = options.repetitions});
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -80,6 +82,20 @@ void add_rows(Report& report, const std::string& label, const std::string& path,
   }
 }
 
+// Whole files on one thread and on two; the minimum of alternating pairs, because only a quiet pair tells.
+void add_thread_rows(Report& report, const std::string& label, const std::string& path) {
+  const std::vector<Side> sides = {
+      {"verify the whole file on 1 thread", [&] { check(verify_file(path, {.threads = 1})); }},
+      {"verify the whole file on 2 threads", [&] { check(verify_file(path, {.threads = 2})); }},
+  };
+  const std::vector<Timing> took = alternate(sides, {.repetitions = kPairs});
+  const std::uint64_t size = or_stop(Container::open(path, {.verify = VerifyPolicy::kNone})).report().file_size;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    report.rows.push_back(timed_row(fmt::format("{}: {}", label, sides[i].name), "everything", size, took[i]));
+  }
+  report.rows.back().target = at_least("1 / min ratio", 1 / took[1].ratio_of_minima, kLeastGainOfTwo);
+}
+
 Report measure(const Options& options, const BenchFolder& files) {
   const std::uint64_t record_size = options.smoke ? 1U << 20U : 32U << 20U;
   const std::size_t many = options.smoke ? 20 : 4096;
@@ -100,6 +116,10 @@ Report measure(const Options& options, const BenchFolder& files) {
   };
   add_rows(report, "8 large", large, record_size, options);
   add_rows(report, fmt::format("{} small", many), small, 0, options);
+  add_thread_rows(report, "8 large", large);
+  const std::string single = files.path("single.fatctx");
+  make_cpu_container(single, 4096, record_size * 8);
+  add_thread_rows(report, "1 large", single);
   return report;
 }
 

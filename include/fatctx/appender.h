@@ -48,14 +48,16 @@ class Appender {
   // Errors: not_found, locked (somebody else is appending), operation_not_permitted (the container is sealed, or the
   // file
   //         may not be written; the message says how to get a copy that may), remote_filesystem, unsupported (no locks
-  //         here, or made by a newer version in a way that only it can add to), those of Container::open.
+  //         here, or made by a newer version in a way that only it can add to), changed (another file took its place
+  //         just now), those of Container::open.
   [[nodiscard]] static Result<Appender> open(const std::string& path, const AppendOptions& options = {});
   ~Appender();
   Appender(Appender&&) noexcept;
   Appender& operator=(Appender&&) noexcept;
 
   // As Packer::add. `weights` may also name weight blobs that the file has. Reads and writes nothing.
-  // Errors: those of Packer::add; exists also if the file has a record of this name or key.
+  // Errors: those of Packer::add; exists also if the file has a record of this name or key; operation_not_permitted (it
+  //         is spent, or opened by another process).
   [[nodiscard]] Status add(PackRecord record);
 
   // Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. Bytes that

@@ -89,11 +89,21 @@ struct RecordInfo {
   std::span<const std::uint32_t> weights;
 };
 
+// An earlier state of a container that was appended to; OpenOptions::generation opens it.
+struct GenerationInfo {
+  std::uint64_t number = 0;
+  std::uint64_t committed_end = 0;  // where it ends in the file
+  friend bool operator==(const GenerationInfo&, const GenerationInfo&) = default;
+};
+
 // What an open found out. "Degraded" is a file that lost redundancy but nothing else.
 struct OpenReport {
   std::string path;  // as given to open; "fd 7", "fd 7 from byte 0x1000" or "memory" if there is none
   std::uint64_t generation = 0;
-  char slot = 'A';                    // pair whose generation was opened
+  std::uint64_t newest_generation = 0;  // that the file had; another one only if an earlier one was asked for
+  // Those before `generation` whose bytes are still in the file, ascending.
+  std::vector<GenerationInfo> earlier_generations = {};
+  char slot = 'A';                    // pair that names the newest generation
   std::vector<std::string> degraded;  // "prologue copy 0", "slot A1", "toc copy 0", "header padding"; empty: whole
   std::uint64_t tail_bytes = 0;       // bytes behind the committed end (an append that did not finish); never read
   bool sealed = false;
@@ -102,9 +112,10 @@ struct OpenReport {
   bool signature_verified = false;  // it was checked, with one of OpenOptions::trusted_keys
   std::string filesystem;           // "ext4", "overlayfs", "nfs", ...
   bool remote_filesystem = false;
-  std::uint64_t file_size = 0;
+  std::uint64_t file_size = 0;  // of an earlier generation where that one ends
   std::uint64_t committed_end = 0;
-  std::string uuid;  // hexadecimal with dashes
+  std::uint64_t dead_bytes = 0;  // that no record of this generation uses any more; compacting gives them back
+  std::string uuid;              // hexadecimal with dashes
   Hash128 toc_hash;
   bool already_live = false;  // another open of this process had mapped it; nothing was read
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
@@ -213,6 +224,19 @@ class TensorTable {
 
 // How far a long check has come; called on the calling thread only.
 using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
+
+struct VerifyOptions {
+  // Judges a file as if it were sealed for delivery: bytes behind its committed end, bytes that no record uses any
+  // more, and damaged tables of earlier generations are findings too. Of a whole file only.
+  bool strict = false;
+  // Only the leaves of 64 KiB that cover these bytes: of the file, or of the logical bytes of the one record that is
+  // checked (of a compressed record all of them). Neither copies, padding, nor hashes of whole records.
+  std::optional<ByteRange> range = {};
+  // Of threads that read and hash; 0: as many as there are processors, at most 8. The findings and their order are the
+  // same for any number.
+  std::uint32_t threads = 0;
+  Progress progress = {};
+};
 
 struct VerifyFinding {
   Error error;  // names record, rule and offset
@@ -326,10 +350,13 @@ class Container {
 
   // Checks everything: both copies of everything doubled, padding, every leaf, every record hash, references,
   // descriptions, tensor tables. Reads the whole file. Damage is a finding; the Result fails only when the check
-  // itself cannot go on.
-  [[nodiscard]] Result<VerifyReport> verify(const Progress& progress = {}) const;
+  // itself cannot go on. Of an earlier generation: what that one has.
+  // Errors: mapping_lost, io, no_resource, out_of_memory; invalid_argument (a range that is empty, that leaves the file
+  //         or the record, or that no leaf covers; `strict` together with a range or of one record). What `progress`
+  //         throws comes out of the call, when every thread of it has ended.
+  [[nodiscard]] Result<VerifyReport> verify(const VerifyOptions& options = {}) const;
   // Checks one record only.
-  [[nodiscard]] Result<VerifyReport> verify_record(std::uint32_t record_id, const Progress& progress = {}) const;
+  [[nodiscard]] Result<VerifyReport> verify_record(std::uint32_t record_id, const VerifyOptions& options = {}) const;
 
  private:
   friend class RecordReader;
@@ -362,9 +389,9 @@ class Container {
 };
 
 // Opens `path` without the registry and checks everything, also when a structural rule already fails: the rule is
-// then the finding, and so it is with trusted_keys and minimum_generation, the only `options` that count. For
-// `fatctx verify`. Errors: not_found, io, not_regular_file.
-[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const Progress& progress = {},
-                                               const OpenOptions& options = {});
+// then the finding, and so it is with what trusted_keys and minimum_generation refuse. Of `open` these two and
+// `generation` count. For `fatctx verify`. Errors: not_found (also: there is no such generation), io, not_regular_file.
+[[nodiscard]] Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options = {},
+                                               const OpenOptions& open = {});
 
 }  // namespace fatctx

@@ -170,9 +170,15 @@ typedef struct fatctx_profile {
 typedef struct fatctx_sharing {
   uint64_t id;
 } fatctx_sharing;
+typedef struct fatctx_appender {
+  uint64_t id;
+} fatctx_appender;
 typedef struct fatctx_imported_tensors {
   uint64_t id;
 } fatctx_imported_tensors;
+typedef struct fatctx_diff {
+  uint64_t id;
+} fatctx_diff;
 
 // Read-only bytes of a record or of a tensor. `data` is valid until the handle is closed; copies of this struct are the
 // same handle. `data` is null for an empty record.
@@ -401,6 +407,9 @@ typedef struct fatctx_open_options {
   const uint8_t* trusted_keys;
   uint64_t trusted_key_count;
   uint64_t minimum_generation;  // an older one is refused with rollback; 0
+  // An earlier state of a container that was appended to, as long as its bytes are there; 0: the newest. not_found if
+  // it is not in the file.
+  uint64_t generation;
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -442,7 +451,7 @@ typedef struct fatctx_open_report {  // what an open found out
   uint64_t file_size;
   uint64_t committed_end;
   uint64_t tail_bytes;  // bytes behind the committed end; never read
-  uint32_t slot;        // 'A' or 'B'
+  uint32_t slot;        // 'A' or 'B': the pair that names the newest generation
   uint32_t sealed;
   uint32_t signed_file;
   uint32_t remote_filesystem;
@@ -453,12 +462,24 @@ typedef struct fatctx_open_report {  // what an open found out
   fatctx_text copy_reason;
   uint8_t toc_hash[16];
   fatctx_text copied_records_reason;  // of the first of them
-  fatctx_text key_id;                 // SHA-256 of the public key that the signature names, hexadecimal; empty: none
+  uint64_t newest_generation;         // that the file had; not `generation` only if an earlier one was asked for
+  uint64_t dead_bytes;                // that no record uses any more; compacting gives them back
+  uint32_t earlier_generations;       // those before `generation` whose bytes are still in the file
   uint32_t signature_verified;        // with one of trusted_keys
-  uint32_t reserved;
+  fatctx_text key_id;                 // SHA-256 of the public key that the signature names, hexadecimal; empty: none
 } fatctx_open_report;
 // Lifetime: texts borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
+typedef struct fatctx_generation_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t number;
+  uint64_t committed_end;  // where it ends in the file
+} fatctx_generation_info;
+// An earlier generation, by index below `earlier_generations` of the report, ascending.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_container_generation(fatctx_container container, uint64_t index,
+                                               fatctx_generation_info* generation, fatctx_error* error);
 // "prologue copy 0", "slot A1", ... Lifetime: borrows from `container`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text,
                                              fatctx_error* error);
@@ -626,9 +647,13 @@ typedef struct fatctx_verify_options {
   uint32_t reserved;
   fatctx_finding finding;
   fatctx_progress progress;
-  void* user;  // for both
-  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding. Null:
-  // defaults.
+  void* user;             // for both
+  uint32_t strict;        // of a whole file: as if it were for delivery (docs/cli.md, fatctx verify); 0
+  uint32_t threads;       // that read and hash; 0: as many as there are processors, at most 8
+  uint64_t range_offset;  // only the leaves that cover these bytes: of the file, or of the record that is checked
+  uint64_t range_size;    // 0: everything
+  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding; and
+  // generation. Null: defaults.
   const fatctx_open_options* open;
 } fatctx_verify_options;
 FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);
@@ -641,8 +666,10 @@ typedef struct fatctx_verify_report {
   uint32_t signature_verified;  // as in fatctx_open_report
 } fatctx_verify_report;
 // Checks a whole file, or one record. Damage is a finding, no error: look at `report`, which is needed. The last one
-// takes a path, and reports also what keeps the file from being opened.
-// Errors: io, not_found, not_regular_file, cancelled.
+// takes a path, and reports also what keeps the file from being opened. `progress` is called on the calling thread
+// only. Errors: io, not_found, not_regular_file, cancelled; invalid_argument (a range outside, or that no leaf covers;
+// strict
+//         together with a range or of one record).
 FATCTX_API int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
                                            fatctx_verify_report* report, fatctx_error* error);
 FATCTX_API int32_t fatctx_container_verify_record(fatctx_container container, uint32_t record_id,
@@ -681,6 +708,91 @@ typedef struct fatctx_sign_report {
 FATCTX_API int32_t fatctx_sign_container(const char* path, const char* key_path, const char* out,
                                          const fatctx_sign_options* options, fatctx_sign_report* report,
                                          fatctx_error* error);
+// Repair: damaged copies of metadata get back what their good copies say, in place.
+
+// Takes one range that was restored: "slot A1", and where it lies in the file. `what` is valid during the call only.
+typedef void (*fatctx_restored)(void* user, fatctx_text what, uint64_t file_offset, uint64_t size);
+typedef struct fatctx_repair_options {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint32_t dry_run;          // say what would be done; opens the file for reading and takes no lock; 0
+  uint32_t threads;          // as fatctx_verify_options.threads
+  fatctx_restored restored;  // called for each range when everything is done
+  fatctx_finding finding;    // called for each damage that nothing in the file can undo
+  fatctx_progress progress;  // of the check at the end; stops only that, what is restored stays
+  void* user;                // for all of them
+} fatctx_repair_options;
+FATCTX_API void fatctx_repair_options_init(fatctx_repair_options* options, size_t struct_size);
+typedef struct fatctx_repair_report {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t generation;
+  uint64_t restored_count;
+  uint64_t finding_count;  // 0: the file is whole
+  uint64_t checked_bytes;
+} fatctx_repair_report;
+// Restores what has a good copy, or leaf hashes that the payload proves; never payload. One range at a time is written
+// and synced, then everything is read again. Takes the file's write lock; `path` must not be a link. A file without
+// damage is not written to. `report` is needed.
+// Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and there is something
+// to
+//         restore), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a file
+//         that does not open.
+FATCTX_API int32_t fatctx_repair(const char* path, const fatctx_repair_options* options, fatctx_repair_report* report,
+                                 fatctx_error* error);
+
+// What two containers have in common, and what not.
+
+// How a record or tensor differs: only in the second; only in the first; other content; same content for another
+// target; same content and target, another name; refers to other weights.
+enum {
+  FATCTX_CHANGE_ADDED = 1,
+  FATCTX_CHANGE_REMOVED = 2,
+  FATCTX_CHANGE_CHANGED = 3,
+  FATCTX_CHANGE_RETARGETED = 4,
+  FATCTX_CHANGE_RENAMED = 5,
+  FATCTX_CHANGE_REBOUND = 6
+};
+FATCTX_API const char* fatctx_change_name(uint32_t change);  // "added"; "unknown". Static storage
+// Reads metadata, and payload only of weight blobs that changed and have a tensor table in both. The handle does not
+// need the containers any more. `progress` may be null.
+// Errors: checksum_mismatch, malformed, codec, limit_exceeded, unsupported, truncated, changed, mapping_lost, io,
+//         cancelled.
+FATCTX_API int32_t fatctx_diff_create(fatctx_container before, fatctx_container after, fatctx_progress progress,
+                                      void* user, fatctx_diff* diff, fatctx_error* error);
+typedef struct fatctx_diff_info {
+  uint32_t struct_size;
+  uint32_t same;  // records and descriptions are the same
+  uint64_t same_record_count;
+  uint64_t record_count;                 // that differ
+  uint64_t description_count;            // facts of the descriptions that differ
+  uint64_t before_record_bytes_in_both;  // logical, of records whose content both have
+  uint64_t after_record_bytes_in_both;
+  uint64_t before_stored_bytes_in_both;  // payload in leaves of 64 KiB that both store
+  uint64_t after_stored_bytes_in_both;
+  uint64_t read_bytes;  // from both files, for the comparison
+} fatctx_diff_info;
+FATCTX_API int32_t fatctx_diff_describe(fatctx_diff diff, fatctx_diff_info* info, fatctx_error* error);
+typedef struct fatctx_diffed_record {
+  uint32_t struct_size;
+  uint32_t change;     // FATCTX_CHANGE_...
+  uint32_t type;       // FATCTX_RECORD_...
+  uint32_t id_before;  // 0: it is not there
+  uint32_t id_after;
+  uint32_t tensor_count;    // of a changed weight blob: tensors that differ; fatctx_diff_json lists them
+  fatctx_text name_before;  // these borrow from `diff`
+  fatctx_text name_after;
+  fatctx_text target_before;
+  fatctx_text target_after;
+  uint64_t size_before;
+  uint64_t size_after;
+} fatctx_diffed_record;
+// By index, removed ones first. Errors: not_found.
+FATCTX_API int32_t fatctx_diff_record(fatctx_diff diff, uint64_t index, fatctx_diffed_record* record,
+                                      fatctx_error* error);
+// All of it, schema "fatctx.diff/1", by the protocol of `buffer`, `capacity` and `size`.
+FATCTX_API int32_t fatctx_diff_json(fatctx_diff diff, char* buffer, size_t capacity, size_t* size, fatctx_error* error);
+FATCTX_API int32_t fatctx_diff_close(fatctx_diff diff, fatctx_error* error);
 
 // Models: a container with the target chosen for a device.
 
@@ -688,6 +800,10 @@ FATCTX_API int32_t fatctx_sign_container(const char* path, const char* key_path,
 // ("librpcmem is missing"), which come as an empty text. Asked once per model, before any view is handed out. Must not
 // open the same file (it would wait for itself).
 typedef uint32_t (*fatctx_mapping_probe)(void* user, char* reason, size_t capacity);
+
+// What becomes of a model whose best target turns out to be damaged: begin_session fails, or the best target of which
+// every record is whole is taken. Then open and choose read and check what a session would hold.
+enum { FATCTX_ON_DAMAGE_FAIL = 0, FATCTX_ON_DAMAGE_NEXT = 1 };
 
 typedef struct fatctx_model_options {
   uint32_t struct_size;
@@ -706,10 +822,14 @@ typedef struct fatctx_model_options {
   // with FATCTX_FILE_MAPPING_REQUIRE it gets copy_not_allowed instead. Null: it takes mapped memory.
   fatctx_mapping_probe consumer;
   void* consumer_user;
+  uint32_t on_damage;  // FATCTX_ON_DAMAGE_...; FATCTX_ON_DAMAGE_FAIL; fatctx_container_explain() does not use it
+  uint32_t reserved;
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 
-// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed.
+// Opens and chooses. Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed;
+// with FATCTX_ON_DAMAGE_NEXT those of acquire, of the first damaged record if no target is whole, and invalid_argument
+// with FATCTX_VERIFY_NONE, which finds no damage.
 FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
                                      fatctx_error* error);
 // Chooses from a container that is open; `options->open` is not used.
@@ -728,7 +848,8 @@ typedef struct fatctx_selection {
   const uint32_t* chosen;
   uint64_t verdict_count;  // one per context binary
   uint64_t warning_count;
-  fatctx_text group;  // the group that was looked at
+  fatctx_text group;       // the group that was looked at
+  uint64_t damaged_count;  // records that would have been chosen and are damaged; only with FATCTX_ON_DAMAGE_NEXT
 } fatctx_selection;
 // Lifetime: `chosen` and texts borrow from `model`.
 FATCTX_API int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, fatctx_error* error);
@@ -745,6 +866,9 @@ FATCTX_API int32_t fatctx_model_verdict(fatctx_model model, uint64_t index, fatc
                                         fatctx_error* error);
 // "vtcm_unverified", ... Lifetime: borrows from `model`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* text, fatctx_error* error);
+// What is wrong with a damaged record, in the order in which they were found: what its acquire gave, with `record_id`.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_model_damaged(fatctx_model model, uint64_t index, fatctx_error* damage, fatctx_error* error);
 // Why this record and no other. `format`: FATCTX_FORMAT_TEXT (several lines) or FATCTX_FORMAT_JSON (schema
 // "fatctx.selection/1").
 FATCTX_API int32_t fatctx_model_explain(fatctx_model model, uint32_t format, char* buffer, size_t capacity,
@@ -760,7 +884,8 @@ FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fa
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
 FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
 // Closes the session and says whether what was computed from its views can be trusted. The handle is closed in any case
-// but stale_handle. Errors: those of fatctx_container_check().
+// but stale_handle. If the file has come to look different since it began, its records are verified again. Errors:
+// those of fatctx_container_check(); then also those of acquire.
 FATCTX_API int32_t fatctx_session_end(fatctx_session session, fatctx_error* error);
 // The context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,
@@ -1317,6 +1442,188 @@ FATCTX_API int32_t fatctx_packer_record(fatctx_packer packer, uint64_t index, fa
 FATCTX_API int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error);
 FATCTX_API int32_t fatctx_packer_close(fatctx_packer packer, fatctx_error* error);
 
+// Appenders: add records to a container in place. Readers of the old generation go on; fatctx_container_reopen() gives
+// them the new one.
+
+typedef struct fatctx_append_options {
+  uint32_t struct_size;
+  // 1: a record with the full key of one that is there supersedes it, and the old one stays readable in its own
+  // generation until the file is written anew; otherwise exists; 0
+  uint32_t replace;
+  uint32_t threads;  // as in fatctx_pack_options; 0
+  uint32_t reserved;
+  fatctx_progress progress;  // null
+  void* progress_user;
+} fatctx_append_options;
+FATCTX_API void fatctx_append_options_init(fatctx_append_options* options, size_t struct_size);
+
+typedef struct fatctx_append_report {
+  uint32_t struct_size;
+  uint32_t record_count;  // that were added
+  uint64_t generation;    // that was made
+  uint64_t file_size_before;
+  uint64_t file_size;
+  uint64_t input_bytes;   // sum of the logical sizes of what was added
+  uint64_t stored_bytes;  // payload bytes that were written
+  uint64_t shared_bytes;  // found in the file, or in another added record
+  uint64_t dead_bytes;    // of the whole file: that no record uses any more
+  uint32_t superseded_count;
+  uint32_t restored_count;
+  uint32_t warning_count;
+  char uuid[44];  // that of the container, as before; ended by NUL
+} fatctx_append_report;
+
+// Takes the file's write lock, which goes with the handle. `path` must not be a link. An appender works for one call at
+// a time, as a packer does, and not in a child that was forked from the process that opened it.
+// Errors: not_found, locked (somebody else is appending), operation_not_permitted (the container is sealed, or the file
+//         may not be written; the message says how to get a copy that may), remote_filesystem, unsupported (no locks
+//         here, or made by a newer version in a way that only it can add to), those of fatctx_container_open.
+FATCTX_API int32_t fatctx_appender_open(const char* path, const fatctx_append_options* options,
+                                        fatctx_appender* appender, fatctx_error* error);
+// As fatctx_packer_add; `weights` may also name weight blobs that the file has. Writes nothing.
+// Errors: those of fatctx_packer_add; exists also if the file has a record of this name or key; operation_not_permitted
+//         (it was committed).
+FATCTX_API int32_t fatctx_appender_add(fatctx_appender appender, const fatctx_pack_record* record, fatctx_error* error);
+// Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. `report` may
+// be null. Once it was called, nothing more can be added or committed. Errors: bad_reference, changed (an input),
+// no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind
+//         its end are dead. commit_unknown: opening the file tells which generation it has.
+FATCTX_API int32_t fatctx_appender_commit(fatctx_appender appender, fatctx_append_report* report, fatctx_error* error);
+// What was added, by index below `record_count`, in the order of ids; the name of a record that was superseded; a copy
+// of metadata that was damaged and is whole again ("slot A1"); a warning. Lifetime: texts until the handle is closed.
+// Errors: not_found (index out of range, or nothing was committed).
+FATCTX_API int32_t fatctx_appender_record(fatctx_appender appender, uint64_t index, fatctx_packed_record* record,
+                                          fatctx_error* error);
+FATCTX_API int32_t fatctx_appender_superseded(fatctx_appender appender, uint64_t index, fatctx_text* name,
+                                              fatctx_error* error);
+FATCTX_API int32_t fatctx_appender_restored(fatctx_appender appender, uint64_t index, fatctx_text* text,
+                                            fatctx_error* error);
+FATCTX_API int32_t fatctx_appender_warning(fatctx_appender appender, uint64_t index, fatctx_text* text,
+                                           fatctx_error* error);
+// Gives the lock up; what was not committed is forgotten.
+FATCTX_API int32_t fatctx_appender_close(fatctx_appender appender, fatctx_error* error);
+// Rewrites: containers written anew, with fewer records, without dead bytes, several as one.
+
+// What a rewrite or a merge came to. It needs neither of the files.
+typedef struct fatctx_rewrite {
+  uint64_t id;
+} fatctx_rewrite;
+
+enum { FATCTX_SEAL_AS_SOURCE = 0, FATCTX_SEAL_NO = 1, FATCTX_SEAL_YES = 2 };
+// Beside FATCTX_SHARING_...: as the records share bytes now, off becoming pages; of a merge bytes if a container shares
+// so, else pages.
+enum { FATCTX_SHARING_AS_SOURCE = 3 };
+
+typedef struct fatctx_rewrite_options {
+  uint32_t struct_size;
+  uint32_t seal;         // FATCTX_SEAL_...; AS_SOURCE, which means NO for a merge
+  uint32_t overwrite;    // replace `target` if it is there and another file; otherwise exists; 0
+  uint32_t sharing;      // FATCTX_SHARING_... or FATCTX_SHARING_AS_SOURCE; the latter
+  const uint32_t* keep;  // ids of the records that stay; null: all. The description stays always, a table of tensors
+                         // with its weight blob. Not for a merge
+  uint64_t keep_count;
+  uint64_t generation;     // which is written; 0: the newest. Not for a merge
+  const char* model_name;  // for a merge alone; null: that of the first container
+  uint32_t max_pieces;     // as in fatctx_pack_options; 4096
+  uint32_t threads;        // as in fatctx_pack_options; 0
+  fatctx_progress progress;
+  void* progress_user;
+} fatctx_rewrite_options;
+FATCTX_API void fatctx_rewrite_options_init(fatctx_rewrite_options* options, size_t struct_size);
+
+// Writes the records that stay to `target`, which may be `source`: that one is locked against appends then, and
+// replaced. The new file keeps the uuid and has one generation, the one behind the newest. It appears whole or not at
+// all, and who has the old one mapped keeps it. `options`: null for the defaults. `rewrite` may be null.
+// Errors: not_found, exists, locked (somebody is appending to `source`), changed (`source` was replaced meanwhile),
+//         not_regular_file (`source` is a link and to be replaced), not_found (an id of `keep`, the generation),
+//         invalid_argument (a binary that stays refers to weights that do not), unsupported (a record that this version
+//         only lists), checksum_mismatch and codec (a record is damaged: remove it, or restore the file), cancelled,
+//         those of opening `source` and of fatctx_packer_publish. But for commit_unknown, `target` is as it was.
+FATCTX_API int32_t fatctx_rewrite_container(const char* source, const char* target,
+                                            const fatctx_rewrite_options* options, fatctx_rewrite* rewrite,
+                                            fatctx_error* error);
+// Writes the records of all containers to `target`. What several have under one name is taken once if it is the same;
+// the order of `sources` changes no byte but where they disagree on the name of the model or on options of the whole
+// container: then the first one counts, with a warning. Extents and granules are the largest that a source has.
+// Errors: exists (two records of one name, or of one key, that differ), invalid_argument (fewer than two sources; an
+//         option that is not for a merge), those of fatctx_rewrite_container.
+FATCTX_API int32_t fatctx_merge_containers(const char* const* sources, uint64_t count, const char* target,
+                                           const fatctx_rewrite_options* options, fatctx_rewrite* rewrite,
+                                           fatctx_error* error);
+
+typedef struct fatctx_rewrite_info {
+  uint32_t struct_size;
+  uint32_t sealed;
+  uint64_t generation;    // of the new file
+  uint64_t file_size;     // of the new file
+  uint64_t input_bytes;   // sum of all record sizes
+  uint64_t stored_bytes;  // payload bytes in the file
+  uint64_t shared_bytes;  // bytes of records that needed none of their own, equal records included
+  uint32_t record_count;
+  uint32_t shared_records;  // records whose bytes another record already stored
+  uint32_t source_count;
+  uint32_t removed_count;  // records that are not in the new file
+  uint32_t unused_count;   // weight blobs that binaries referred to and no binary does any more
+  uint32_t warning_count;
+  char uuid[44];  // hexadecimal with dashes, ended by NUL
+  uint32_t reserved;
+} fatctx_rewrite_info;
+FATCTX_API int32_t fatctx_rewrite_describe(fatctx_rewrite rewrite, fatctx_rewrite_info* info, fatctx_error* error);
+typedef struct fatctx_rewrite_source {  // a file that was read
+  uint32_t struct_size;
+  uint32_t record_count;
+  fatctx_text path;
+  uint64_t generation;
+  uint64_t file_size;
+  uint64_t dead_bytes;  // that no record of any generation that opens by default uses
+} fatctx_rewrite_source;
+// The rows of the report, by index below their count. Lifetime: texts borrow from `rewrite`.
+// Errors: not_found (index out of range).
+FATCTX_API int32_t fatctx_rewrite_source_at(fatctx_rewrite rewrite, uint64_t index, fatctx_rewrite_source* source,
+                                            fatctx_error* error);
+// What a record of the new file came to, in the order of ids; those that are written on their own are among them.
+FATCTX_API int32_t fatctx_rewrite_record(fatctx_rewrite rewrite, uint64_t index, fatctx_packed_record* record,
+                                         fatctx_error* error);
+// Names of records that are not in the new file.
+FATCTX_API int32_t fatctx_rewrite_removed(fatctx_rewrite rewrite, uint64_t index, fatctx_text* name,
+                                          fatctx_error* error);
+// Names of weight blobs that binaries referred to and no binary does any more.
+FATCTX_API int32_t fatctx_rewrite_unused(fatctx_rewrite rewrite, uint64_t index, fatctx_text* name,
+                                         fatctx_error* error);
+FATCTX_API int32_t fatctx_rewrite_warning(fatctx_rewrite rewrite, uint64_t index, fatctx_text* text,
+                                          fatctx_error* error);
+FATCTX_API int32_t fatctx_rewrite_close(fatctx_rewrite rewrite, fatctx_error* error);
+
+// A target as a filter: what is null, empty or 0 in it fits everything. Elements of arrays have no struct_size: this
+// struct never changes.
+typedef struct fatctx_target_filter {
+  const char* group;
+  const char* unit;
+  const char* backend;
+  const char* part;
+  const char* arch;
+  const char* features;  // comma separated; those that are named must be there
+  const char* variant;
+  uint32_t qnn_soc;
+  uint32_t vtcm_mb;
+  fatctx_version sdk;
+  uint32_t generic;
+  uint32_t reserved;
+} fatctx_target_filter;
+// Ids of what is left when a container is stripped to targets, for `keep`: context binaries that fit one of `filters`,
+// the weights that they refer to, other records with a backend in their key that fit one, and what belongs to no
+// target, such as source models, and weights that no binary refers to. Ascending: the first `capacity` of them into
+// `ids`, and how many there are into `count`. `ids` may be null if `capacity` is 0.
+// Errors: invalid_argument (there are no filters), no_match (no context binary fits one of them).
+FATCTX_API int32_t fatctx_container_records_left(fatctx_container container, const fatctx_target_filter* filters,
+                                                 uint64_t filter_count, uint32_t* ids, uint64_t capacity,
+                                                 uint64_t* count, fatctx_error* error);
+// Ids of all records but `gone`, in the same way.
+// Errors: not_found, invalid_argument (a description or a table of tensors, which goes with what it describes).
+FATCTX_API int32_t fatctx_container_records_without(fatctx_container container, const uint32_t* gone,
+                                                    uint64_t gone_count, uint32_t* ids, uint64_t capacity,
+                                                    uint64_t* count, fatctx_error* error);
+
 // Multi-SoC DLC archives of Snapdragon compilers, in files and in containers. docs/dlc.md shows what they are.
 
 // An archive that was read: what is in it, never a payload.
@@ -1394,6 +1701,9 @@ FATCTX_API void fatctx_dlc_import_init(fatctx_dlc_import* options, size_t struct
 FATCTX_API int32_t fatctx_packer_add_dlc(fatctx_packer packer, const char* path, const fatctx_dlc_import* options,
                                          fatctx_error* error);
 
+// The same into an appender.
+FATCTX_API int32_t fatctx_appender_add_dlc(fatctx_appender appender, const char* path, const fatctx_dlc_import* options,
+                                           fatctx_error* error);
 typedef struct fatctx_dlc_choice {  // which context binaries stay
   uint32_t struct_size;
   uint32_t reserved;

@@ -12,6 +12,19 @@
 
 namespace fatctx {
 
+// What becomes of a model whose best target turns out to be damaged.
+enum class OnDamage : std::uint8_t {
+  kFail,  // begin_session() fails with what is wrong
+  // open() and choose() acquire what a session would hold. A record that cannot be (checksum_mismatch, malformed,
+  // codec, io) puts its target out, a weight blob those of all records that refer to it, and the best of the other
+  // targets is tried, until one is whole. Selection::damaged lists every record that was found damaged, the explanation
+  // too, and Selection::warnings has "damaged_choice": nothing is replaced in silence. The choice holds for the life of
+  // the model; damage that comes later fails begin_session() as with kFail.
+  kNext,
+};
+[[nodiscard]] std::string_view on_damage_name(OnDamage on_damage) noexcept;  // "fail", "next"
+[[nodiscard]] std::optional<OnDamage> on_damage_from_name(std::string_view name) noexcept;
+
 struct ModelOptions {
   OpenOptions open = {};
   SelectPolicy policy = {};
@@ -20,6 +33,9 @@ struct ModelOptions {
   // copies that all its sessions share, and the open report of container() says so; with FileMapping::kRequire it gets
   // the error copy_not_allowed instead. Not set: it takes mapped memory.
   MappingProbe consumer = {};
+  // With kNext the time that the first session takes for reading and checking is open()'s; what was made for it
+  // (copies, composed views) stays with the model until its first session has it.
+  OnDamage on_damage = OnDamage::kFail;
 };
 
 class Session;
@@ -30,6 +46,9 @@ class Session;
 class Model {
  public:
   // Errors: those of Container::open, no_match with the reason for every record in the message, copy_not_allowed.
+  //         With OnDamage::kNext also those of Container::acquire: of the first damaged record, with all others that
+  //         were tried in the message, if no target is whole; invalid_argument with VerifyPolicy::kNone, which finds no
+  //         damage.
   [[nodiscard]] static Result<Model> open(const std::string& path, const ModelOptions& options = {});
   // Chooses from a container that is already open.
   [[nodiscard]] static Result<Model> choose(const Container& container, const ModelOptions& options = {});
@@ -48,6 +67,10 @@ class Model {
  private:
   struct Impl;
   [[nodiscard]] static Result<Container> settle_consumer(const Container& container, const MappingProbe& consumer);
+  friend class Session;
+  [[nodiscard]] static Status check_bytes(const Container& container, const std::vector<std::uint32_t>& record_ids,
+                                          const void* file_looked);
+  [[nodiscard]] static Status check_finds_damage(const Container& container);
   explicit Model(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
@@ -74,7 +97,9 @@ class Session {
 
   // Gives all views of this session back and says whether what was computed from them can be trusted. Without it, the
   // destructor gives them back and nobody is told. Copies of views that the caller made stay valid.
-  // Errors: those of Container::check. After it the session is empty; ending it again asks again.
+  // If the file has come to look different since the session began, its records are verified again, as by acquire.
+  // Errors: those of Container::check; then also those of acquire. After it the session is empty; ending it again
+  //         checks the file only.
   [[nodiscard]] Status end();
 
  private:
@@ -89,6 +114,7 @@ class Session {
   std::vector<RecordView> weights_;
   std::shared_ptr<Tables> tables_;         // of the weights
   std::vector<std::uint32_t> record_ids_;  // of all views, each once
+  const void* file_looked_ = nullptr;      // when it began
   std::shared_ptr<const void> attached_;   // counts this session and its copies as one
 };
 

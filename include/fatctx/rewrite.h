@@ -89,5 +89,14 @@ using TargetFilter = PackKey;
 // target, such as source models, and weights that no binary refers to.
 [[nodiscard]] std::vector<std::uint32_t> records_left(std::span<const RecordInfo> records,
                                                       const std::function<bool(const RecordInfo&)>& stays);
+// The same, with those that stay that fit one of `filters`.
+// Errors: invalid_argument (there are none), no_match (no context binary fits one of them).
+[[nodiscard]] Result<std::vector<std::uint32_t>> records_left(std::span<const RecordInfo> records,
+                                                              std::span<const TargetFilter> filters);
+
+// Ids of all records but `gone`.
+// Errors: not_found, invalid_argument (a description or a table of tensors, which goes with what it describes).
+[[nodiscard]] Result<std::vector<std::uint32_t>> records_without(std::span<const RecordInfo> records,
+                                                                 std::span<const std::uint32_t> gone);
 
 }  // namespace fatctx

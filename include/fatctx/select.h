@@ -83,6 +83,13 @@ struct Verdict {
   bool chosen = false;
 };
 
+// A record that was found damaged when its bytes were wanted.
+struct DamagedRecord {
+  std::uint32_t record_id = 0;  // of a context binary, or of a weight blob that context binaries refer to
+  std::string name;
+  Error error;  // what its acquire gave: the message names file and record, `where` the byte of the file
+};
+
 struct Selection {
   std::vector<Verdict> verdicts;      // one per context binary, in the order of the candidates
   std::vector<std::uint32_t> chosen;  // record ids, one per unit, in unit order; empty: nothing matches
@@ -91,6 +98,9 @@ struct Selection {
   int vendor_code = 0;                // documented vendor code when nothing matches (1008, 5004, 5005, 5008, 5011)
   std::vector<std::string> warnings;  // "vtcm_unverified", ...
   std::string group;                  // the group that was looked at
+  // What would have been chosen and is damaged, in the order in which it was found. Only a Model that was opened with
+  // OnDamage::kNext fills it; then `warnings` has "damaged_choice".
+  std::vector<DamagedRecord> damaged;
 };
 
 // Judges every context binary among `candidates` and picks the best target that has every unit of the group.

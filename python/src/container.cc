@@ -1,6 +1,7 @@
 #include "container.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -36,17 +37,13 @@ FileMapping file_mapping_from(const std::string& word) {
   return known_word(file_mapping_from_name(word), "file_mapping", word, "'auto', 'require' and 'disabled'");
 }
 
-// What verify() found, in Python's terms: the findings are exceptions that nobody raised.
-nb::list findings_of(const VerifyReport& report) {
-  nb::list findings;
-  for (const VerifyFinding& finding : report.findings) {
-    try {
-      raise_error(finding.error);
-    } catch (nb::python_error& error) {
-      findings.append(error.value());
-    }
+VerifyOptions verify_options(ProgressCall& call, const nb::object& range, bool strict, std::uint32_t threads) {
+  VerifyOptions options{.strict = strict, .threads = threads, .progress = call.stopping_callback()};
+  if (!range.is_none()) {
+    const auto [offset, size] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(range);
+    options.range = ByteRange{offset, size};
   }
-  return findings;
+  return options;
 }
 
 bool contains(const TensorTable& table, std::string_view name) {
@@ -75,15 +72,25 @@ BoundWeightView weight_at(const BoundTensorTable& self, std::size_t index) {
 }
 
 void bind_report(nb::module_& module) {
+  nb::class_<GenerationInfo>(module, "GenerationInfo", "An earlier state of a container that was appended to.")
+      .def_ro("number", &GenerationInfo::number, "What open(generation=...) takes.")
+      .def_ro("committed_end", &GenerationInfo::committed_end, "Where it ends in the file, in bytes.")
+      .def("__repr__", [](const GenerationInfo& self) {
+        return fmt::format("<fatctx.GenerationInfo {}, up to byte {}>", self.number, self.committed_end);
+      });
   nb::class_<OpenReport>(module, "OpenReport",
                          "What an open found out. \"Degraded\" is a file that lost redundancy but nothing else.")
       .def_prop_ro(
           "path", [](const OpenReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
           "As given to open; \"fd 7\" for a descriptor.")
       .def_ro("generation", &OpenReport::generation)
+      .def_ro("newest_generation", &OpenReport::newest_generation,
+              "That the file had; not `generation` only if an earlier one was asked for.")
+      .def_ro("earlier_generations", &OpenReport::earlier_generations,
+              "Those before this one whose bytes are still in the file, ascending.")
       .def_prop_ro(
           "slot", [](const OpenReport& self) { return std::string(1, self.slot); },
-          "\"A\" or \"B\": the pair whose generation was opened.")
+          "\"A\" or \"B\": the pair of slots that names the newest generation.")
       .def_ro("degraded", &OpenReport::degraded, "Copies that are damaged; empty for a whole file.")
       .def_ro("tail_bytes", &OpenReport::tail_bytes, "Bytes behind the committed end; never read.")
       .def_ro("sealed", &OpenReport::sealed)
@@ -92,6 +99,8 @@ void bind_report(nb::module_& module) {
       .def_ro("remote_filesystem", &OpenReport::remote_filesystem)
       .def_ro("file_size", &OpenReport::file_size, "Bytes.")
       .def_ro("committed_end", &OpenReport::committed_end, "Bytes.")
+      .def_ro("dead_bytes", &OpenReport::dead_bytes,
+              "That no record of this generation uses any more; compacting gives them back.")
       .def_ro("uuid", &OpenReport::uuid)
       .def_prop_ro(
           "toc_hash", [](const OpenReport& self) { return to_hex(self.toc_hash.bytes); }, "Hexadecimal.")
@@ -112,8 +121,10 @@ void bind_report(nb::module_& module) {
       });
   nb::class_<VerifyReport>(module, "VerifyReport", "The outcome of a check. True in a condition if the file is whole.")
       .def_ro("checked_bytes", &VerifyReport::checked_bytes)
-      .def_prop_ro("findings", &findings_of, nb::sig("def findings(self) -> list[fatctx.errors.Error]"),
-                   "One exception object per damage, not raised; empty for a whole file.")
+      .def_prop_ro(
+          "findings", [](const VerifyReport& self) { return findings_list(self.findings); },
+          nb::sig("def findings(self) -> list[fatctx.errors.Error]"),
+          "One exception object per damage, not raised; empty for a whole file.")
       .def("__bool__", [](const VerifyReport& self) { return self.findings.empty(); })
       .def("__repr__", [](const VerifyReport& self) {
         return fmt::format("<fatctx.VerifyReport {} bytes checked, {} findings>", self.checked_bytes,
@@ -344,36 +355,43 @@ void bind_container_class(nb::module_& module) {
           "Raises what acquire raises, NotFound if the blob has no table, and Malformed.")
       .def(
           "verify",
-          [](const Container& self, nb::object record, nb::object progress) {
+          [](const Container& self, nb::object record, nb::object range, bool strict, std::uint32_t threads,
+             nb::object progress) {
             ProgressCall call(std::move(progress));
-            const Progress callback = call.callback();
-            Result<VerifyReport> report = Error{};
-            if (record.is_none()) {
-              report = without_gil([&] { return self.verify(callback); });
-            } else {
-              const std::uint32_t id = find_record(self, record).id;
-              report = without_gil([&] { return self.verify_record(id, callback); });
-            }
-            call.finish();
-            return take(std::move(report));
+            const VerifyOptions options = verify_options(call, range, strict, threads);
+            if (record.is_none()) return call.run([&] { return self.verify(options); });
+            const std::uint32_t id = find_record(self, record).id;
+            return call.run([&] { return self.verify_record(id, options); });
           },
-          nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("progress") = nb::none(),
-          nb::sig("def verify(self, record: int | str | None = None, *, "
+          nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false,
+          nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+          nb::sig("def verify(self, record: int | str | None = None, *, range: tuple[int, int] | None = None, "
+                  "strict: bool = False, threads: int = 0, "
                   "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
           "Checks everything, or one record, reading all its bytes. Damage is a finding of the report, not an\n"
-          "exception. `progress(done_bytes, total_bytes)` is called on this thread; what it raises is raised\n"
-          "when the check is over. Raises Io and the like when the check itself cannot go on.")
+          "exception.\n\n"
+          "range: (offset, size): only the leaves that cover these bytes of the file, or of the record.\n"
+          "strict: judges the file as if it were for delivery: an unfinished append and unused bytes are findings.\n"
+          "threads: that read and hash; 0 for as many as there are processors, at most 8.\n"
+          "progress: progress(done_bytes, total_bytes) is called on this thread; what it raises stops the check\n"
+          "and is raised.\n"
+          "Raises InvalidArgument for a range outside and for strict with a range or record, Io and the like when\n"
+          "the check itself cannot go on.")
       .def(
           "select",
           [](const Container& self, nb::object device, const nb::kwargs& policy) {
             nb::dict keywords = nb::cast<nb::dict>(policy.attr("copy")());
             const SelectPolicy select_policy = take_policy(keywords);
-            refuse_unknown_keywords(keywords, kPolicyKeywords);
-            return choose_model(self, device, select_policy);
+            const OnDamage on_damage = take_on_damage(keywords);
+            const std::string allowed = fmt::format("{}, on_damage", kPolicyKeywords);
+            refuse_unknown_keywords(keywords, allowed.c_str());
+            return choose_model(self, device, select_policy, on_damage);
           },
           nb::arg("device") = nb::none(), nb::arg("policy"),
-          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS ") -> Model"),
-          "Chooses the best target for `device` (None: this machine) and returns the model.\n\n"
+          nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS
+                  ", " FATCTX_ON_DAMAGE_KEYWORD ") -> Model"),
+          "Chooses the best target for `device` (None: this machine) and returns the model. `on_damage` as of\n"
+          "open_model().\n\n"
           "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
       .def("__len__", [](const Container& self) { return self.records().size(); })
       .def("__repr__", [](const Container& self) {
@@ -385,6 +403,18 @@ void bind_container_class(nb::module_& module) {
 }
 
 }  // namespace
+
+nb::list findings_list(const std::vector<VerifyFinding>& found) {
+  nb::list findings;
+  for (const VerifyFinding& finding : found) {
+    try {
+      raise_error(finding.error);
+    } catch (nb::python_error& error) {
+      findings.append(error.value());
+    }
+  }
+  return findings;
+}
 
 OpenOptions take_open_options(nb::dict& keywords) {
   OpenOptions options;
@@ -401,6 +431,7 @@ OpenOptions take_open_options(nb::dict& keywords) {
   }
   options.cache_limit_bytes =
       take_keyword(keywords, "cache_limit_bytes", options.cache_limit_bytes, "an int from 0 on");
+  options.generation = take_keyword(keywords, "generation", options.generation, "an int from 0 on");
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;
 }
@@ -466,7 +497,10 @@ void bind_container(nb::module_& module) {
       "    cache_folder: a folder of mode 0700 in whose files processes share what is built for such views, in place\n"
       "        of that memory; naming it is the permission.\n"
       "    cache_limit_bytes: what the files in it may take together, 0 means 4 GiB; what was used longest ago "
-      "goes.\n\n"
+      "goes.\n"
+      "    generation: an earlier state of a container that was appended to; 0 is the newest. FileNotFound names "
+      "those\n"
+      "        that are there.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
       "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");
@@ -488,19 +522,19 @@ void bind_container(nb::module_& module) {
       "meanwhile. Raises what open() raises, and BufferError for a buffer that is not one run of bytes.");
   module.def(
       "verify_file",
-      [](nb::handle file, nb::object progress) {
+      [](nb::handle file, nb::object range, bool strict, std::uint32_t threads, nb::object progress) {
         const std::string path = path_from(file);
         ProgressCall call(std::move(progress));
-        const Progress callback = call.callback();
-        auto report = without_gil([&] { return verify_file(path, callback); });
-        call.finish();
-        return take(std::move(report));
+        const VerifyOptions options = verify_options(call, range, strict, threads);
+        return call.run([&] { return verify_file(path, options); });
       },
-      nb::arg("file"), nb::kw_only(), nb::arg("progress") = nb::none(),
-      nb::sig("def verify_file(file: str | bytes | os.PathLike, *, "
+      nb::arg("file"), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false, nb::arg("threads") = 0,
+      nb::arg("progress") = nb::none(),
+      nb::sig("def verify_file(file: str | bytes | os.PathLike, *, range: tuple[int, int] | None = None, "
+              "strict: bool = False, threads: int = 0, "
               "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
       "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding.\n\n"
-      "Raises FileNotFound, Io, NotRegularFile.");
+      "The options are those of Container.verify. Raises FileNotFound, Io, NotRegularFile, InvalidArgument.");
 }
 
 }  // namespace fatctx::python

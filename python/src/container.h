@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <vector>
+
 #include "fatctx/container.h"
 
 namespace fatctx::python {
@@ -13,10 +15,11 @@ namespace nb = nanobind;
 #define FATCTX_OPEN_KEYWORDS                                                                         \
   "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
   "file_mapping: str = 'auto', max_copied_bytes: int = 0, "                                          \
-  "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0"
+  "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0, generation: int = 0"
 // The same as a list, for the error about an unknown one.
-#define FATCTX_OPEN_KEYWORD_LIST \
-  "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes"
+#define FATCTX_OPEN_KEYWORD_LIST                                                                              \
+  "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes, " \
+  "generation"
 
 // Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong type.
 [[nodiscard]] OpenOptions take_open_options(nb::dict& keywords);
@@ -25,6 +28,9 @@ void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed);
 
 // `file` is a path, or an int that is a descriptor; the descriptor stays the caller's.
 [[nodiscard]] Container open_container(nb::handle file, const OpenOptions& options);
+
+// What a check found, in Python's terms: exceptions that nobody raised.
+[[nodiscard]] nb::list findings_list(const std::vector<VerifyFinding>& found);
 
 void bind_container(nb::module_& module);
 

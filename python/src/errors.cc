@@ -12,7 +12,7 @@ nb::object text_for_people(std::string_view text) {
   return nb::steal(decoded);
 }
 
-void raise_error(const Error& error) {
+nb::object exception_of(const Error& error) {
   nb::object file_offset = nb::none();
   nb::object record_id = nb::none();
   nb::object rule = nb::none();
@@ -20,10 +20,13 @@ void raise_error(const Error& error) {
   if (error.where.record_id) record_id = nb::cast(*error.where.record_id);
   if (!error.where.rule.empty()) rule = text_for_people(error.where.rule);
   // The classes live in Python, where their documentation and their built-in bases are readable.
-  const nb::object exception =
-      nb::module_::import_("fatctx.errors")
-          .attr("_from_library")(static_cast<int>(error.code), text_for_people(error.message),
-                                 text_for_people(to_text(error)), rule, file_offset, record_id, error.where.os_error);
+  return nb::module_::import_("fatctx.errors")
+      .attr("_from_library")(static_cast<int>(error.code), text_for_people(error.message),
+                             text_for_people(to_text(error)), rule, file_offset, record_id, error.where.os_error);
+}
+
+void raise_error(const Error& error) {
+  const nb::object exception = exception_of(error);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
 }

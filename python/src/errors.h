@@ -16,6 +16,9 @@ namespace nb = nanobind;
 // Raises the exception class of the error's code (fatctx/errors.py). Requires: the GIL.
 [[noreturn]] void raise_error(const Error& error);
 
+// The exception object that raise_error() would raise: for lists of what was found. Requires: the GIL.
+[[nodiscard]] nb::object exception_of(const Error& error);
+
 // Text for people that may quote bytes of a path: what is not UTF-8 becomes an escape, never an exception.
 [[nodiscard]] nb::object text_for_people(std::string_view text);
 

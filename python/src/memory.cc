@@ -31,14 +31,8 @@ template <typename Work>
 PrefetchReport prefetched(nb::handle max_bytes, nb::object progress, const Work& work) {
   PrefetchOptions options = budget_from(max_bytes);
   ProgressCall call(std::move(progress));
-  std::atomic<bool> cancel = false;
-  if (Progress callback = call.callback()) {
-    options.cancel = &cancel;
-    options.progress = [&call, &cancel, callback = std::move(callback)](std::uint64_t done, std::uint64_t asked) {
-      callback(done, asked);
-      if (call.raised()) cancel = true;
-    };
-  }
+  options.progress = call.callback();
+  options.cancel = call.cancel();
   Result<PrefetchReport> report = without_gil([&] { return work(options); });
   call.finish();
   return take(std::move(report));

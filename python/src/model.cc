@@ -8,6 +8,7 @@
 
 #include "container.h"
 #include "errors.h"
+#include "keywords.h"
 #include "memory.h"
 #include "records.h"
 #include "views.h"
@@ -90,7 +91,8 @@ void bind_session(nb::module_& module) {
           },
           nb::sig("def end(self) -> None"),
           "Says whether what was computed from the views of this session can be trusted. Views that Python holds stay\n"
-          "valid: they go with their last reference. Raises what Container.check() raises.")
+          "valid: they go with their last reference. Raises what Container.check() raises; if the file has come to\n"
+          "look different since the session began, its records are verified again, as by Container.acquire().")
       .def_prop_ro(
           "container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
       .def("__repr__", [](const BoundSession& self) {
@@ -137,8 +139,19 @@ void bind_model_class(nb::module_& module) {
 
 }  // namespace
 
-BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy) {
+OnDamage take_on_damage(nb::dict& keywords) {
+  const auto given = take_keyword<std::string>(keywords, "on_damage", std::string("fail"), "a str");
+  const auto known = on_damage_from_name(given);
+  if (!known) {
+    raise_error({ErrorCode::kInvalidArgument,
+                 fmt::format("on_damage is {}; allowed are \"fail\" and \"next\"", quoted(given))});
+  }
+  return *known;
+}
+
+BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy, OnDamage on_damage) {
   ModelOptions options;
+  options.on_damage = on_damage;
   options.policy = policy;
   options.device = device_from(device);
   return {take(without_gil([&] { return Model::choose(container, options); })), policy};
@@ -153,14 +166,15 @@ void bind_model(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
         const OpenOptions open_options = take_open_options(keywords);
         const SelectPolicy policy = take_policy(keywords);
-        const std::string allowed = fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}", kPolicyKeywords);
+        const OnDamage on_damage = take_on_damage(keywords);
+        const std::string allowed = fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}, on_damage", kPolicyKeywords);
         refuse_unknown_keywords(keywords, allowed.c_str());
         const Container container = open_container(file, open_options);
-        return choose_model(container, device, policy);
+        return choose_model(container, device, policy, on_damage);
       },
       nb::arg("file"), nb::arg("device") = nb::none(), nb::arg("given_keywords"),
       nb::sig("def open_model(file: str | bytes | os.PathLike | int, device: Device | str | None = None, "
-              "*, " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS ") -> Model"),
+              "*, " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS ", " FATCTX_ON_DAMAGE_KEYWORD ") -> Model"),
       "Opens a container and chooses the best target for `device` (None: this machine).\n\n"
       "Args:\n"
       "    group: group of graphs; empty: the only one.\n"
@@ -170,6 +184,9 @@ void bind_model(nb::module_& module) {
       "    mix_targets: take units from different targets when no target has them all.\n"
       "    boundaries: Hexagon generation boundaries.\n"
       "    record_override: name of the context binary to take; with force, whatever the axes say.\n"
+      "    on_damage: \"next\" reads and checks what was chosen at once, and takes the best target of which every "
+      "record\n"
+      "        is whole; Selection.damaged tells what was passed over. \"fail\" leaves damage to Model.session().\n"
       "    others: see open().\n\n"
       "Raises what open() raises, NoMatch with the reason for every record, and InvalidArgument.");
 }

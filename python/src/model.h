@@ -13,8 +13,13 @@ struct BoundModel {
   SelectPolicy policy;  // for the explanation of its selection
 };
 
-// `device` as for device_from(). Raises NoMatch, InvalidArgument.
-[[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy);
+#define FATCTX_ON_DAMAGE_KEYWORD "on_damage: str = \"fail\""
+
+// Takes its keyword out of `keywords`. Raises TypeError, InvalidArgument.
+[[nodiscard]] OnDamage take_on_damage(nb::dict& keywords);
+// `device` as for device_from(). Raises NoMatch, InvalidArgument, and what a damaged file raises.
+[[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
+                                      OnDamage on_damage);
 
 void bind_model(nb::module_& module);
 

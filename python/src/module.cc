@@ -1,7 +1,9 @@
 // The extension module `fatctx._core`: the C++ library in Python's words. One file per subject beside this one.
 #include <nanobind/nanobind.h>
 
+#include "append.h"
 #include "container.h"
+#include "diff.h"
 #include "dlc.h"
 #include "errors.h"
 #include "facts.h"
@@ -13,6 +15,8 @@
 #include "observe.h"
 #include "pack.h"
 #include "records.h"
+#include "repair.h"
+#include "rewrite.h"
 #include "select.h"
 #include "sharing.h"
 #include "views.h"
@@ -31,9 +35,13 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_model(module);
   fatctx::python::bind_container(module);
   fatctx::python::bind_pack(module);
+  fatctx::python::bind_append(module);
+  fatctx::python::bind_rewrite(module);
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);
   fatctx::python::bind_sharing(module);
+  fatctx::python::bind_repair(module);
+  fatctx::python::bind_diff(module);
   fatctx::python::bind_facts(module);
   fatctx::python::bind_observe(module);
 }

@@ -21,7 +21,6 @@
 #include "records.h"
 
 namespace fatctx::python {
-namespace {
 
 Sharing sharing_from(const std::string& word) {
   if (word == "off") return Sharing::kOff;
@@ -29,6 +28,8 @@ Sharing sharing_from(const std::string& word) {
   if (word == "bytes") return Sharing::kBytes;
   refuse_word("sharing", word, "off, pages, bytes");
 }
+
+namespace {
 
 // Bytes-like objects are copied, everything else is a path; `part` is (offset, size) in a file.
 PackSource source_from(nb::handle source, const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part) {
@@ -241,8 +242,9 @@ void bind_pack(nb::module_& module) {
                        .granule_log2 = granule_log2,
                        .model_name = std::move(model_name),
                        .options = options_from(options),
-                       .progress = call.callback(),
-                       .threads = threads});
+                       .progress = call.ending_callback(),
+                       .threads = threads,
+                       .cancel = call.cancel()});
         for (const nb::handle record : records) take_status(packer.add(nb::cast<PackRecord>(record)));
         auto report = without_gil([&] { return packer.publish(target); });
         call.finish();
@@ -265,7 +267,7 @@ void bind_pack(nb::module_& module) {
       "only equal records once. PackReport.records says what it came to. `threads` look for what is shared, 0: as "
       "many\n"
       "as processors, at most 8.\n"
-      "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
+      "What `progress(done_bytes, total_bytes)` raises ends the work, as Ctrl-C does, and the folder is as it was.\n\n"
       "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");
 }

@@ -159,6 +159,16 @@ void bind_selection(nb::module_& module) {
           "Documented vendor code when nothing matches, else 0.")
       .def_prop_ro("warnings", [](const BoundSelection& self) { return self.selection.warnings; })
       .def_prop_ro(
+          "damaged",
+          [](const BoundSelection& self) {
+            nb::list damaged;
+            for (const DamagedRecord& record : self.selection.damaged) damaged.append(exception_of(record.error));
+            return damaged;
+          },
+          nb::sig("def damaged(self) -> list[fatctx.errors.Error]"),
+          "What would have been chosen and is damaged, in the order in which it was found: one exception object per\n"
+          "record, not raised, with its record_id. Only with on_damage=\"next\".")
+      .def_prop_ro(
           "group", [](const BoundSelection& self) { return self.selection.group; }, "The group that was looked at.")
       .def_prop_ro(
           "device", [](const BoundSelection& self) { return self.device; }, "The device it was made for.")

@@ -74,6 +74,9 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
   out.copied_records_reason = text_out(report.copied_records_reason);
   out.key_id = text_out(report.key_id);
   out.signature_verified = flag(report.signature_verified);
+  out.newest_generation = report.newest_generation;
+  out.dead_bytes = report.dead_bytes;
+  out.earlier_generations = static_cast<std::uint32_t>(report.earlier_generations.size());
   std::memcpy(out.toc_hash, report.toc_hash.bytes.data(), sizeof out.toc_hash);
   return out;
 }
@@ -131,6 +134,18 @@ int32_t fatctx_container_check(fatctx_container container, fatctx_error* error) 
 int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
     return write_sized(report_out(object.report), report, "report");
+  });
+}
+
+int32_t fatctx_container_generation(fatctx_container container, uint64_t index, fatctx_generation_info* generation,
+                                    fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const fatctx::GenerationInfo* const found,
+                  item_at(object.report.earlier_generations, index, "earlier generation"));
+    fatctx_generation_info filled = {};
+    filled.number = found->number;
+    filled.committed_end = found->committed_end;
+    return write_sized(filled, generation, "generation");
   });
 }
 

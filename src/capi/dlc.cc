@@ -73,6 +73,16 @@ Status tell(const Thin& thin, fatctx_thin_dlc* report) {
   return write_sized(thin_out(thin), report, "report");
 }
 
+// `writer`: a packer or an appender.
+template <typename Writer>
+Status add_dlc(const char* path, const fatctx_dlc_import* options, Writer& writer) {
+  FATCTX_TRY(not_null(path, "path"));
+  FATCTX_ASSIGN(const DlcImport import, import_in(options));
+  FATCTX_ASSIGN(std::vector<PackRecord> records, records_from_dlc(path, import));
+  for (PackRecord& record : records) FATCTX_TRY(writer.add(std::move(record)));
+  return Done{};
+}
+
 }  // namespace
 }  // namespace fatctx::capi
 
@@ -181,13 +191,13 @@ void fatctx_dlc_import_init(fatctx_dlc_import* options, size_t struct_size) {
 
 int32_t fatctx_packer_add_dlc(fatctx_packer packer, const char* path, const fatctx_dlc_import* options,
                               fatctx_error* error) {
-  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(path, "path"));
-    FATCTX_ASSIGN(const fatctx::DlcImport import, import_in(options));
-    FATCTX_ASSIGN(std::vector<fatctx::PackRecord> records, fatctx::records_from_dlc(path, import));
-    for (fatctx::PackRecord& record : records) FATCTX_TRY(object.packer.add(std::move(record)));
-    return fatctx::Done{};
-  });
+  return with_packer(packer, error, [&](PackerObject& object) { return add_dlc(path, options, object.packer); });
+}
+
+int32_t fatctx_appender_add_dlc(fatctx_appender appender, const char* path, const fatctx_dlc_import* options,
+                                fatctx_error* error) {
+  return with_appender(appender, error,
+                       [&](AppenderObject& object) { return add_dlc(path, options, object.appender); });
 }
 
 void fatctx_dlc_choice_init(fatctx_dlc_choice* choice, size_t struct_size) {

@@ -48,6 +48,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "view";
     case Kind::kPacker:
       return "packer";
+    case Kind::kAppender:
+      return "appender";
     case Kind::kMappingProvider:
       return "mapping provider";
     case Kind::kViewAllocator:
@@ -68,6 +70,10 @@ std::string_view kind_name(Kind kind) noexcept {
       return "sharing report";
     case Kind::kImportedTensors:
       return "set of imported tensors";
+    case Kind::kDiff:
+      return "comparison";
+    case Kind::kRewrite:
+      return "report of a rewrite";
   }
   return "unknown";
 }
@@ -82,6 +88,12 @@ HandleTable& HandleTable::process() {
 }
 
 Result<std::uint64_t> HandleTable::add(Kind kind, std::shared_ptr<void> object) {
+  FATCTX_ASSIGN(const std::uint64_t id, reserve(kind));
+  fill(id, std::move(object));
+  return id;
+}
+
+Result<std::uint64_t> HandleTable::reserve(Kind kind) {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
     if (slots_.size() == kMaxSlots) {
@@ -94,14 +106,26 @@ Result<std::uint64_t> HandleTable::add(Kind kind, std::shared_ptr<void> object) 
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
-  Slot& slot = slots_[index];
-  slot.object = std::move(object);
-  slot.kind = kind;
-  return id_of(kind, index, slot.generation);
+  slots_[index].kind = kind;
+  return id_of(kind, index, slots_[index].generation);
+}
+
+void HandleTable::fill(std::uint64_t id, std::shared_ptr<void> object) {
+  const std::lock_guard lock(mutex_);
+  slots_[slot_of(id)].object = std::move(object);
+}
+
+void HandleTable::give_back(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(static_cast<std::uint32_t>(slot_of(id)));
+}
+
+std::size_t HandleTable::slot_of(std::uint64_t id) noexcept {
+  return static_cast<std::size_t>(id >> kGenerationBits) & (kMaxSlots - 1);
 }
 
 HandleTable::Slot* HandleTable::open_slot(Kind kind, std::uint64_t id) noexcept {
-  const auto index = static_cast<std::size_t>(id >> kGenerationBits) & (kMaxSlots - 1);
+  const std::size_t index = slot_of(id);
   if (index >= slots_.size()) return nullptr;
   Slot& slot = slots_[index];
   const bool open = slot.object != nullptr && slot.kind == kind && id == id_of(kind, index, slot.generation);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fatctx/base/result.h"
@@ -33,6 +34,9 @@ enum class Kind : std::uint8_t {
   kDlc,
   kSharing,
   kImportedTensors,
+  kAppender,
+  kDiff,
+  kRewrite,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 
@@ -50,6 +54,12 @@ class HandleTable {
   // The table's share, which the caller then drops. Errors: stale_handle.
   [[nodiscard]] Result<std::shared_ptr<void>> take(Kind kind, std::uint64_t id);
 
+  // A number that is stale until it is filled, which cannot fail. Errors: no_resource.
+  [[nodiscard]] Result<std::uint64_t> reserve(Kind kind);
+  // Requires: `id` is reserved, and neither filled nor given back.
+  void fill(std::uint64_t id, std::shared_ptr<void> object);
+  void give_back(std::uint64_t id);
+
   // Around a fork: the lock is taken, so that the child finds the table whole.
   void before_fork() { mutex_.lock(); }
   void after_fork() { mutex_.unlock(); }
@@ -61,12 +71,36 @@ class HandleTable {
     Kind kind = Kind::kDevice;
   };
 
+  [[nodiscard]] static std::size_t slot_of(std::uint64_t id) noexcept;
   // The open slot that `id` names. Requires: the lock is held.
   [[nodiscard]] Slot* open_slot(Kind kind, std::uint64_t id) noexcept;
 
   std::mutex mutex_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;  // has room for every slot, so that closing cannot fail
+};
+
+// A number for an object that is still to be made; given back if nothing is.
+class ReservedHandle {
+ public:
+  [[nodiscard]] static Result<ReservedHandle> of(HandleTable& table, Kind kind) {
+    FATCTX_ASSIGN(const std::uint64_t id, table.reserve(kind));
+    return ReservedHandle(table, id);
+  }
+  [[nodiscard]] std::uint64_t lead_to(std::shared_ptr<void> object) {
+    const std::uint64_t id = table_.get_deleter().id;
+    table_.release()->fill(id, std::move(object));
+    return id;
+  }
+
+ private:
+  struct GiveBack {
+    std::uint64_t id;
+    void operator()(HandleTable* table) const { table->give_back(id); }
+  };
+  ReservedHandle(HandleTable& table, std::uint64_t id) : table_(&table, GiveBack{id}) {}
+
+  std::unique_ptr<HandleTable, GiveBack> table_;
 };
 
 }  // namespace fatctx::capi

@@ -71,6 +71,7 @@ int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, 
     filled.verdict_count = made.verdicts.size();
     filled.warning_count = made.warnings.size();
     filled.group = text_out(made.group);
+    filled.damaged_count = made.damaged.size();
     return write_sized(filled, selection, "selection");
   });
 }
@@ -93,6 +94,17 @@ int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatctx_text* te
     FATCTX_TRY(not_null(text, "text"));
     FATCTX_ASSIGN(const std::string* const found, item_at(object.selection().warnings, index, "warning"));
     *text = text_out(*found);
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_model_damaged(fatctx_model model, uint64_t index, fatctx_error* damage, fatctx_error* error) {
+  return with_object(model, error, [&](const fatctx::Model& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(damage, "damage"));
+    FATCTX_TRY(check_struct_size(damage->struct_size));
+    FATCTX_ASSIGN(const fatctx::DamagedRecord* const found,
+                  item_at(object.selection().damaged, index, "damaged record"));
+    (void)write_error(damage, found->error);
     return fatctx::Done{};
   });
 }

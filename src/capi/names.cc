@@ -8,6 +8,7 @@
 #include "capi/boundary.h"
 #include "fatctx/container.h"
 #include "fatctx/content_hash.h"
+#include "fatctx/diff.h"
 #include "fatctx/file_mapping.h"
 #include "fatctx/info.h"
 #include "fatctx/layout.h"
@@ -74,6 +75,7 @@ int32_t fatctx_error_text(const fatctx_error* error, char* buffer, size_t capaci
 
 const char* fatctx_record_type_name(uint32_t type) { return word_of(&fatctx::record_type_name, type); }
 const char* fatctx_dtype_name(uint32_t dtype) { return word_of(&fatctx::dtype_name, dtype); }
+const char* fatctx_change_name(uint32_t change) { return word_of(&fatctx::change_name, change); }
 const char* fatctx_level_name(uint32_t level) { return word_of(&fatctx::level_name, level); }
 const char* fatctx_axis_id(uint32_t axis) { return word_of(&fatctx::axis_id, axis); }
 const char* fatctx_access_path_name(uint32_t access_path) { return word_of(&fatctx::access_path_name, access_path); }

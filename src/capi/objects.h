@@ -12,8 +12,10 @@
 
 #include "capi/boundary.h"
 #include "capi/handle_table.h"
+#include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/device.h"
+#include "fatctx/diff.h"
 #include "fatctx/file_mapping.h"
 #include "fatctx/import_tensors.h"
 #include "fatctx/memory.h"
@@ -22,6 +24,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/rewrite.h"
 #include "fatctx/sharing.h"
 #include "fatctx/stored_dlc.h"
 
@@ -58,11 +61,23 @@ struct PackerObject {
   PackReport report;  // of the last publish
 };
 
+struct AppenderObject {
+  explicit AppenderObject(Appender opened) : appender(std::move(opened)) {}
+  std::mutex busy;  // never waited for
+  Appender appender;
+  AppendReport report;  // of the commit
+};
+
 // A sharing report, with the arrays that its rows lend to C.
 struct SharingObject {
   explicit SharingObject(SharingReport measured);
   const SharingReport report;
   std::vector<std::vector<fatctx_shared_bytes>> shared_with;  // one per record
+};
+
+// What a rewrite or a merge came to.
+struct RewriteObject {
+  RewriteReport report;
 };
 
 // What an importer read, with the arrays that C puts into a fatctx_pack_record.
@@ -123,6 +138,12 @@ struct Behind<fatctx_sharing> : BehindOf<const SharingObject, Kind::kSharing> {}
 template <>
 struct Behind<fatctx_imported_tensors> : BehindOf<const ImportedTensorsObject, Kind::kImportedTensors> {};
 template <>
+struct Behind<fatctx_appender> : BehindOf<AppenderObject, Kind::kAppender> {};
+template <>
+struct Behind<fatctx_diff> : BehindOf<const DiffReport, Kind::kDiff> {};
+template <>
+struct Behind<fatctx_rewrite> : BehindOf<const RewriteObject, Kind::kRewrite> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
@@ -158,6 +179,21 @@ std::int32_t make_handle(Handle* out, std::string_view name, fatctx_error* error
   });
 }
 
+// Makes a handle for an object that `work` fills, or none if `out` is null. What can fail of making it comes first:
+// when the work is done, a file is written, and the call has succeeded.
+template <typename Handle, typename Work>
+std::int32_t make_handle_before(Handle* out, fatctx_error* error, const Work& work) noexcept {
+  if (out != nullptr) *out = Handle{};
+  return guarded(error, [&]() -> Status {
+    const auto object = std::make_shared<std::remove_const_t<typename Behind<Handle>::Object>>();
+    if (out == nullptr) return work(*object);
+    FATCTX_ASSIGN(ReservedHandle reserved, ReservedHandle::of(HandleTable::process(), Behind<Handle>::kKind));
+    FATCTX_TRY(work(*object));
+    out->id = reserved.lead_to(object);
+    return Done{};
+  });
+}
+
 template <typename Handle>
 std::int32_t close_handle(Handle handle, fatctx_error* error) noexcept {
   return guarded(error, [&]() -> Status {
@@ -177,18 +213,24 @@ std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) n
   });
 }
 
-// The packer's object, for one call at a time.
-template <typename Body>
-std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
+[[nodiscard]] Error busy_error(std::string_view what);
+// The object of a packer or appender (`what`), for one call at a time.
+template <typename Handle, typename Body>
+std::int32_t with_writer(Handle handle, std::string_view what, fatctx_error* error, const Body& body) noexcept {
   return guarded(error, [&]() -> Status {
-    FATCTX_ASSIGN(const auto object, find(packer));
+    FATCTX_ASSIGN(const auto object, find(handle));
     const std::unique_lock lock(object->busy, std::try_to_lock);
-    if (!lock) {
-      return Error{ErrorCode::kOperationNotPermitted,
-                   "the packer is at work in another call; one call at a time, on any thread"};
-    }
+    if (!lock) return busy_error(what);
     return body(*object);
   });
+}
+template <typename Body>
+std::int32_t with_packer(fatctx_packer packer, fatctx_error* error, const Body& body) noexcept {
+  return with_writer(packer, "packer", error, body);
+}
+template <typename Body>
+std::int32_t with_appender(fatctx_appender appender, fatctx_error* error, const Body& body) noexcept {
+  return with_writer(appender, "appender", error, body);
 }
 
 // An index of the caller, checked; `what` names the things that are counted. Errors: not_found.
@@ -202,11 +244,20 @@ template <typename Items>
   return items.data() + at;
 }
 
+// "a,b" as words; "" as none. Who takes them complains about empty words and blanks.
+[[nodiscard]] std::vector<std::string> words_in(const char* list);
+
 // Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.
 [[nodiscard]] Progress progress_in(fatctx_progress callback, void* user);
+
+// Hands each finding to a callback, which may be null.
+void tell_findings(const std::vector<VerifyFinding>& findings, fatctx_finding callback, void* user);
 
 // Options of C as those of C++; null gives the defaults.
 [[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);
 [[nodiscard]] Result<ModelOptions> model_options_in(const fatctx_model_options* options);
+[[nodiscard]] Result<PackRecord> pack_record_in(const fatctx_pack_record* record);
+// Lifetime: its name borrows from `record`.
+[[nodiscard]] fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept;
 
 }  // namespace fatctx::capi

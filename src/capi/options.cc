@@ -7,10 +7,27 @@
 
 namespace fatctx::capi {
 
+Error busy_error(std::string_view what) {
+  return Error{ErrorCode::kOperationNotPermitted,
+               fmt::format("the {} is at work in another call; one call at a time, on any thread", what)};
+}
+
 Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what) {
   if (index < count) return static_cast<std::size_t>(index);
   return Error{ErrorCode::kNotFound,
                fmt::format("there is no {} {}: there are {}, counted from 0", what, index, count)};
+}
+
+std::vector<std::string> words_in(const char* list) {
+  std::vector<std::string> words;
+  std::string_view rest = list == nullptr ? std::string_view() : list;
+  if (rest.empty()) return words;
+  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+    words.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma + 1);
+  }
+  words.emplace_back(rest);
+  return words;
 }
 
 Progress progress_in(fatctx_progress callback, void* user) {
@@ -58,6 +75,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
       std::memcpy(result.trusted_keys[i].bytes.data(), keys.data() + i * kKeyBytes, kKeyBytes);
     }
   }
+  result.generation = given.generation;
   if (given.mapping_provider.id != 0) {
     FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
   }
@@ -87,6 +105,11 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
     FATCTX_ASSIGN(const auto detection, find(given.device));
     result.device = detection->device;
   }
+  if (given.on_damage > FATCTX_ON_DAMAGE_NEXT) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("on_damage is {}; allowed are FATCTX_ON_DAMAGE_FAIL (0) and _NEXT (1)", given.on_damage)};
+  }
+  result.on_damage = static_cast<OnDamage>(given.on_damage);
   if (given.consumer != nullptr) {
     result.consumer = [ask = given.consumer, user = given.consumer_user]() -> MappingSupport {
       char reason[256] = {};

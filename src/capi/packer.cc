@@ -102,19 +102,6 @@ Result<std::optional<ByteRange>> part_in(const fatctx_pack_record& record) {
                "source_offset or source_size is set, but source_is_part is not: set it to take a part of the file"};
 }
 
-// "a,b" as words; "" as none. The packer complains about empty words and blanks.
-std::vector<std::string> words_in(const char* list) {
-  std::vector<std::string> words;
-  std::string_view rest = list == nullptr ? std::string_view() : list;
-  if (rest.empty()) return words;
-  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
-    words.emplace_back(rest.substr(0, comma));
-    rest.remove_prefix(comma + 1);
-  }
-  words.emplace_back(rest);
-  return words;
-}
-
 Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   fatctx_pack_options given = {};
   fatctx_pack_options_init(&given, sizeof given);
@@ -133,6 +120,22 @@ Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   result.progress = progress_in(given.progress, given.progress_user);
   return result;
 }
+
+fatctx_pack_report report_out(const PackReport& report) noexcept {
+  fatctx_pack_report out = {};
+  out.sealed = flag(report.sealed);
+  out.file_size = report.file_size;
+  out.input_bytes = report.input_bytes;
+  out.stored_bytes = report.stored_bytes;
+  out.shared_bytes = report.shared_bytes;
+  out.record_count = report.record_count;
+  out.shared_records = report.shared_records;
+  out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
+  report.uuid.copy(out.uuid, sizeof out.uuid - 1);
+  return out;
+}
+
+}  // namespace
 
 Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   FATCTX_TRY(not_null(record, "record"));
@@ -196,20 +199,6 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   return result;
 }
 
-fatctx_pack_report report_out(const PackReport& report) noexcept {
-  fatctx_pack_report out = {};
-  out.sealed = flag(report.sealed);
-  out.file_size = report.file_size;
-  out.input_bytes = report.input_bytes;
-  out.stored_bytes = report.stored_bytes;
-  out.shared_bytes = report.shared_bytes;
-  out.record_count = report.record_count;
-  out.shared_records = report.shared_records;
-  out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
-  report.uuid.copy(out.uuid, sizeof out.uuid - 1);
-  return out;
-}
-
 fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept {
   fatctx_packed_record out = {};
   out.id = record.id;
@@ -226,7 +215,6 @@ fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcep
   return out;
 }
 
-}  // namespace
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;

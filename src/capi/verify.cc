@@ -4,22 +4,22 @@
 namespace fatctx::capi {
 namespace {
 
-// `check` takes a Progress and the fatctx_open_options that were given, and returns a Result<VerifyReport>.
+// `check` takes VerifyOptions and the fatctx_open_options that were given, and returns a Result<VerifyReport>.
 template <typename Check>
 Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out, const Check& check) {
   FATCTX_TRY(not_null(out, "report"));
   FATCTX_TRY(check_struct_size(out->struct_size));  // before the whole file is read, not after
   fatctx_verify_options given = {};
   if (options != nullptr) FATCTX_TRY(read_sized(options, given));
-  FATCTX_ASSIGN(const VerifyReport report, check(progress_in(given.progress, given.user), given.open));
-  if (given.finding != nullptr) {
-    for (const VerifyFinding& finding : report.findings) {
-      fatctx_error told = {};
-      told.struct_size = sizeof told;
-      write_error(&told, finding.error);
-      given.finding(given.user, &told);
-    }
+  VerifyOptions how{
+      .strict = given.strict != 0, .threads = given.threads, .progress = progress_in(given.progress, given.user)};
+  if (given.range_size != 0) {
+    how.range = ByteRange{given.range_offset, given.range_size};
+  } else if (given.range_offset != 0) {
+    return Error{ErrorCode::kInvalidArgument, "range_offset is set, but range_size is 0; 0 for both checks everything"};
   }
+  FATCTX_ASSIGN(const VerifyReport report, check(how, given.open));
+  tell_findings(report.findings, given.finding, given.user);
   fatctx_verify_report filled = {};
   filled.checked_bytes = report.checked_bytes;
   filled.finding_count = report.findings.size();
@@ -29,6 +29,17 @@ Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out
 }
 
 }  // namespace
+
+void tell_findings(const std::vector<VerifyFinding>& findings, fatctx_finding callback, void* user) {
+  if (callback == nullptr) return;
+  for (const VerifyFinding& finding : findings) {
+    fatctx_error told = {};
+    told.struct_size = sizeof told;
+    write_error(&told, finding.error);
+    callback(user, &told);
+  }
+}
+
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;
@@ -38,8 +49,8 @@ extern "C" {
 int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
                                 fatctx_verify_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
-    return run_check(options, report, [&](const fatctx::Progress& progress, const fatctx_open_options* /*open*/) {
-      return object.container.verify(progress);
+    return run_check(options, report, [&](const fatctx::VerifyOptions& how, const fatctx_open_options* /*open*/) {
+      return object.container.verify(how);
     });
   });
 }
@@ -48,8 +59,8 @@ int32_t fatctx_container_verify_record(fatctx_container container, uint32_t reco
                                        const fatctx_verify_options* options, fatctx_verify_report* report,
                                        fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
-    return run_check(options, report, [&](const fatctx::Progress& progress, const fatctx_open_options* /*open*/) {
-      return object.container.verify_record(record_id, progress);
+    return run_check(options, report, [&](const fatctx::VerifyOptions& how, const fatctx_open_options* /*open*/) {
+      return object.container.verify_record(record_id, how);
     });
   });
 }
@@ -58,12 +69,12 @@ int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* option
                            fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
-    return run_check(options, report,
-                     [&](const fatctx::Progress& progress,
-                         const fatctx_open_options* given) -> fatctx::Result<fatctx::VerifyReport> {
-                       FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given));
-                       return fatctx::verify_file(path, progress, open);
-                     });
+    return run_check(
+        options, report,
+        [&](const fatctx::VerifyOptions& how, const fatctx_open_options* given) -> fatctx::Result<fatctx::VerifyReport> {
+          FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given));
+          return fatctx::verify_file(path, how, open);
+        });
   });
 }
 

@@ -1,7 +1,8 @@
-// Appender: the commit protocol of docs/format.md, section 11.
+// Appender: the commit protocol of docs/format.md, section 13.
 #include "fatctx/appender.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "container/append.h"
 #include "container/append_rows.h"
+#include "container/copy_out.h"
 #include "container/copy_payload.h"
 #include "container/hash.h"
 #include "container/header_build.h"
@@ -19,6 +21,7 @@
 #include "container/present_bytes.h"
 #include "container/read_description.h"
 #include "container/rebuild.h"
+#include "container/restore.h"
 #include "fatctx/base/checked.h"
 #include "mapping/append_file.h"
 #include "mapping/process.h"
@@ -57,6 +60,14 @@ struct Appender::Impl {
   std::uint64_t file_size = 0;
   OpenedToc opened;
   IncomingRecords records;
+
+  [[nodiscard]] Status check_usable() const {
+    if (process != mapping::process_id()) {
+      return refused(fmt::format("{}: it was opened for appending by the process that this one was forked from", path));
+    }
+    if (spent) return refused(fmt::format("{}: this append is over; open it again", path));
+    return Done{};
+  }
 
   [[nodiscard]] PackOptions pack_options() const {
     PackOptions pack;
@@ -109,7 +120,8 @@ struct Appender::Impl {
     return gone;
   }
 
-  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte) {
+  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte,
+                                             std::size_t added) {
     const Toc& toc = opened.toc;
     AppendStart start;
     start.first_byte = first_byte;
@@ -119,32 +131,50 @@ struct Appender::Impl {
       return record == nullptr || gone[toc.index_of(*record)];
     });
     for (const Segment& segment : toc.segments) start.present.push_back({segment.offset, segment.size});
+    std::uint32_t highest_id = 0;
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
       const RecordInfo& record = toc.records[i];
       // Ids grow through all generations: the description, of which each has its own, has the highest but one at least.
-      start.first_id = std::max(start.first_id, record.id + 1);
+      highest_id = std::max(highest_id, record.id);
       if (record.type == RecordType::kWeightBlob && !gone[i]) {
         start.present_weights.emplace(std::string(record.name), PresentRecord{record.id, record.hash});
       }
     }
+    // A description comes with what is added.
+    if (std::numeric_limits<std::uint32_t>::max() - highest_id <= added) {
+      return Error{ErrorCode::kLimitExceeded,
+                   "the file has no ids for more records; write it anew with `fatctx compact`"};
+    }
+    start.first_id = highest_id + 1;
     start.find_in_file = [this, &gone](Plan& plan) { return find_present_bytes(plan, *file, opened.toc, gone); };
     return start;
   }
 
-  // One mirror is enough to open the file, but two are promised.
-  Status restore_mirror(AppendReport& report) {
+  // One copy is enough to open the file, but two are promised: of the identity, and of what the present generation
+  // stands on. The slots of the other pair are written anew by the commit itself; what else is damaged is left to
+  // repair.
+  Status restore_copies(AppendReport& report) {
     const Header& header = opened.header;
-    bool written = false;
-    for (std::size_t mirror = 0; mirror < 2; ++mirror) {
-      const auto index = static_cast<std::uint8_t>(header.pair + mirror * kPairs);
-      if ((header.degraded & (kDegradedSlotA0 << index)) == 0) continue;
-      std::vector<std::byte> good(static_cast<std::size_t>(kPageSize));
-      FATCTX_TRY(file->read_at(kSlotOffsets[header.pair + (1 - mirror) * kPairs], good));
-      FATCTX_TRY(file->write_at(kSlotOffsets[index], mirrored_slot(good, index, header.uuid)));
-      report.restored.push_back(degraded_texts(kDegradedSlotA0 << index).front());
-      written = true;
-    }
-    return written ? file->sync() : Status(Done{});
+    constexpr std::uint32_t kBothSlots = kDegradedSlotA0 | (kDegradedSlotA0 << kPairs);
+    const std::uint32_t needed =
+        kDegradedPrologue0 | kDegradedPrologue1 | (kBothSlots << header.pair) | kDegradedToc0 | kDegradedToc1;
+    FATCTX_ASSIGN(const std::vector<Restoration> restorations,
+                  restorations_of(*file, header, header.degraded & needed));
+    FATCTX_TRY(restore(*file, restorations));
+    for (const Restoration& restoration : restorations) report.restored.push_back(restoration.what);
+    return Done{};
+  }
+
+  // What somebody left behind the end is dead from the next extent on; the bytes up to there become padding, which is
+  // zero. No attempt to append has ever named them.
+  Status clear_padding() {
+    const std::uint64_t from = opened.header.committed_end;
+    const std::uint64_t end = std::min(file_size, *checked_align_up(from, kExtentLog2));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(end - from));
+    FATCTX_TRY(file->read_at(from, bytes));
+    if (all_zero(bytes)) return Done{};
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    return file->write_at(from, bytes);
   }
 
   Result<AppendReport> commit() {
@@ -152,11 +182,11 @@ struct Appender::Impl {
     const Header& header = opened.header;
     FATCTX_TRY(records.check_references());
     FATCTX_ASSIGN(const std::vector<bool> gone, gone_records());
-    if (header.generation - 1 >= kMaxGenerations) {
-      return Error{
-          ErrorCode::kLimitExceeded,
-          fmt::format("the file has {} generations, and no more are allowed; write it anew with `fatctx compact`",
-                      header.generation)};
+    if (const std::size_t earlier = opened.toc.generations.size(); earlier >= kMaxGenerations) {
+      return Error{ErrorCode::kLimitExceeded,
+                   fmt::format("the file has {} earlier generations, and no more are allowed; write it anew with "
+                               "`fatctx compact`",
+                               earlier)};
     }
     const auto first_byte = checked_align_up(std::max(header.committed_end, file_size), header.extent_log2);
     if (!first_byte || *first_byte > kMaxFileSize) return Error{ErrorCode::kLimitExceeded, "the file is too large"};
@@ -164,28 +194,31 @@ struct Appender::Impl {
     std::map<std::string, std::uint64_t> blob_sizes;
     PartsByName parts;
     FATCTX_ASSIGN(std::vector<PackRecord> incoming, records.with_tensor_tables(blob_sizes, parts));
-    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte));
+    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size()));
     FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
     const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
     FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
     FATCTX_TRY(place_toc(plan));
 
-    FATCTX_TRY(restore_mirror(report));
+    FATCTX_TRY(restore_copies(report));
+    FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));
     FATCTX_TRY(check_rebuilt(plan, *file));
     const TocRows final_rows = rows();
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
-    for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
-    FATCTX_TRY(file->sync());  // barrier 1: everything that the slots will name is on the disk
-
     const GenerationFacts facts{.generation = header.generation + 1,
                                 .committed_end = plan.committed_end,
                                 .toc_offset = plan.toc_offset,
                                 .toc_size = plan.toc_size,
                                 .toc_hash = hash128(toc),
                                 .previous_toc_hash = header.toc_hash};
+    FATCTX_TRY(check_opens(facts, toc));
+    for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
+    fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
+    FATCTX_TRY(file->sync());               // barrier 1: everything that the slots will name is on the disk
+
     auto named = write_slots(facts);
     if (named.ok()) named = file->sync();  // barrier 2
     if (!named.ok()) {
@@ -194,8 +227,20 @@ struct Appender::Impl {
       error.message += "; whether the file has the new generation shows when it is opened";
       return error;
     }
-    fill_report(report, plan, final_rows);
     return report;
+  }
+
+  // Limits and rules hold for the old and the new together: what readers would refuse is not put in front of them.
+  [[nodiscard]] Status check_opens(const GenerationFacts& facts, const std::vector<std::byte>& toc) const {
+    Header header = opened.header;
+    header.generation = facts.generation;
+    header.committed_end = facts.committed_end;
+    header.toc_offset = facts.toc_offset;
+    header.toc_size = facts.toc_size;
+    header.toc_hash = facts.toc_hash;
+    const auto parsed = parse_toc(toc, header, 0);
+    if (!parsed.ok()) return in_context(parsed.error(), "with what is added the file would not open");
+    return Done{};
   }
 
   static Status place_toc(Plan& plan) {
@@ -273,15 +318,14 @@ Result<Appender> Appender::open(const std::string& path, const AppendOptions& op
   return AppenderAccess::over(std::move(file), path, options);
 }
 
-Status Appender::add(PackRecord record) { return impl_->records.add(std::move(record)); }
+Status Appender::add(PackRecord record) {
+  FATCTX_TRY(impl_->check_usable());
+  return impl_->records.add(std::move(record));
+}
 
 Result<AppendReport> Appender::commit() {
-  if (impl_->process != mapping::process_id()) {
-    return refused(
-        fmt::format("{}: it was opened for appending by the process that this one was forked from", impl_->path));
-  }
-  if (std::exchange(impl_->spent, true))
-    return refused(fmt::format("{}: this append is over; open it again", impl_->path));
+  FATCTX_TRY(impl_->check_usable());
+  impl_->spent = true;
   if (impl_->records.empty()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{}: there is nothing to append", impl_->path)};
   }

@@ -269,8 +269,7 @@ Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t
 }
 
 bool padding_is_zero(ByteView header) {
-  constexpr ByteRange kGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
-  return std::all_of(std::begin(kGaps), std::end(kGaps), [&](ByteRange gap) {
+  return std::all_of(std::begin(kHeaderGaps), std::end(kHeaderGaps), [&](ByteRange gap) {
     return all_zero(header.subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size)));
   });
 }
@@ -289,6 +288,7 @@ Result<HeaderPages> read_pages(ByteView header, std::uint64_t file_size) {
   FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts.uuid, facts.degraded));
   FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts.uuid, facts.degraded));
   FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1]));
+  facts.newest_generation = pages.pairs[facts.pair]->generation;
   if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
   return pages;
 }
@@ -324,11 +324,12 @@ Result<Header> parse_header(ByteView header, std::uint64_t file_size) {
   return with_generation(pages.facts, *pages.pairs[pages.facts.pair], file_size);
 }
 
-Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size) {
+Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
+                                                    std::uint64_t generation) {
   FATCTX_ASSIGN(HeaderPages pages, read_pages(header, file_size));
   pages.facts.pair = static_cast<std::uint8_t>(1 - pages.facts.pair);
   const std::optional<SlotFacts>& slot = pages.pairs[pages.facts.pair];
-  if (!live(slot)) return std::optional<Header>();
+  if (!live(slot) || slot->generation != generation) return std::optional<Header>();
   FATCTX_ASSIGN(Header previous, with_generation(pages.facts, *slot, file_size));
   previous.tail_bytes = 0;  // the later generation lies there
   return std::optional<Header>(previous);

@@ -141,7 +141,11 @@ Status IncomingRecords::add(PackRecord record) {
   const bool supersedes = replace_ && existing != keys_.end() && taken_.contains(existing->second);
   const bool gives_name_up = supersedes && existing->second == record.name;
   if ((names_.contains(record.name) && !gives_name_up) || record.name == kDescriptionName) {
-    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already", record.name)};
+    const bool same_key = existing != keys_.end() && existing->second == record.name;
+    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already{}", record.name,
+                                                 !taken_.contains(record.name) ? ""
+                                                 : same_key ? ", for the same target; replace it, or leave this one out"
+                                                            : "; give this one another name")};
   }
   if (existing != keys_.end() && !supersedes) {
     return Error{ErrorCode::kExists,

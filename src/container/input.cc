@@ -11,9 +11,12 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 
-Error cancelled() { return Error{ErrorCode::kCancelled, "it was cancelled"}; }
-
 }  // namespace
+
+Status go_on(const std::atomic<bool>* cancel) {
+  if (cancel == nullptr || !cancel->load(std::memory_order_relaxed)) return Done{};
+  return Error{ErrorCode::kCancelled, "it was cancelled"};
+}
 
 Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* cancel) {
   Input input;
@@ -75,7 +78,7 @@ void Input::close() const noexcept {
 }
 
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
-  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return cancelled();
+  FATCTX_TRY(go_on(cancel_));
   if (source_) return source_->read_at(offset, buffer);
   if (in_memory_) {
     FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));

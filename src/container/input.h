@@ -16,6 +16,9 @@
 
 namespace fatctx::container {
 
+// Errors: cancelled, if `cancel` is there and set.
+[[nodiscard]] Status go_on(const std::atomic<bool>* cancel);
+
 // A record's bytes: a file, a part of one, bytes in memory, or what a ByteSource has. A file is open only between the
 // first read and close(), because there may be more records than a process may have descriptors. It is read, never
 // mapped (docs/decisions/0011).

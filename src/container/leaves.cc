@@ -19,6 +19,14 @@ LeafRange leaves_touched(ByteRange range) noexcept {
   return {range.offset >> kLeafLog2, ((range.offset + range.size - 1) >> kLeafLog2) + 1};
 }
 
+std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept {
+  return toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
+}
+
+std::uint64_t offset_of_sha_leaves(const Toc& toc, const SegmentEntry& row) noexcept {
+  return toc.segments[row.sha_leaves_segment].offset + row.sha_first_leaf * sizeof(DiskSha256);
+}
+
 namespace {
 
 Error damaged_leaves(std::uint64_t offset) {
@@ -38,7 +46,7 @@ Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Se
   const auto count = static_cast<std::size_t>(segment.leaf_count());
   if (which != LeafHash::kSha256) {
     leaves.xxh3.resize(count);
-    const std::uint64_t offset = toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
+    const std::uint64_t offset = offset_of_leaves(toc, segment);
     const auto bytes = std::as_writable_bytes(std::span(leaves.xxh3));
     FATCTX_TRY(file.read_at(offset, bytes));
     if (hash128(bytes) != segment.leaves_hash) return damaged_leaves(offset);
@@ -46,7 +54,7 @@ Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Se
   if (which != LeafHash::kXxh3) {
     leaves.sha256.resize(count);
     const SegmentEntry row = StoredRows(toc).segment(static_cast<std::uint64_t>(&segment - toc.segments.data()));
-    const std::uint64_t offset = toc.segments[row.sha_leaves_segment].offset + row.sha_first_leaf * sizeof(DiskSha256);
+    const std::uint64_t offset = offset_of_sha_leaves(toc, row);
     const auto bytes = std::as_writable_bytes(std::span(leaves.sha256));
     FATCTX_TRY(file.read_at(offset, bytes));
     if (sha256(bytes) != row.leaves_sha256) return damaged_leaves(offset);
@@ -89,12 +97,22 @@ void sort_and_join(std::vector<SegmentLeaves>& leaves) {
 }
 
 std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record) {
+  return leaves_under(toc, record, {0, record.stored_bytes});
+}
+
+std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, ByteRange part) {
   std::vector<SegmentLeaves> leaves;
   leaves.reserve(record.slice_count);
   const std::uint32_t first = toc.forms[toc.index_of(record)].first_slice;
+  std::uint64_t offset_in_record = 0;
   for (std::uint32_t i = 0; i < record.slice_count; ++i) {
     const Slice& slice = toc.slices[first + i];
-    leaves.push_back({slice.segment, leaves_touched(slice.range)});
+    const ByteRange wanted = overlap({offset_in_record, slice.range.size}, part);
+    if (wanted.size != 0) {
+      const std::uint64_t skipped = wanted.offset - offset_in_record;
+      leaves.push_back({slice.segment, leaves_touched({slice.range.offset + skipped, wanted.size})});
+    }
+    offset_in_record += slice.range.size;
   }
   sort_and_join(leaves);
   return leaves;

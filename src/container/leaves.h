@@ -1,6 +1,7 @@
 // Checking payload against its leaf hashes, by pread: mapped bytes are never touched here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,6 +34,11 @@ struct Leaves {
 [[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
                                          LeafHash which);
 
+// Where they lie in the file.
+[[nodiscard]] std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept;
+// Those of SHA-256; `row` is the segment's, of a signed table.
+[[nodiscard]] std::uint64_t offset_of_sha_leaves(const Toc& toc, const SegmentEntry& row) noexcept;
+
 struct LeafRange {  // half open, counted from the first leaf of the segment
   std::uint64_t first = 0;
   std::uint64_t end = 0;
@@ -55,8 +61,15 @@ struct SegmentLeaves {
 // By segment, and in it by leaf; each leaf once, and runs as long as they can be. Slices of one record may share
 // leaves.
 void sort_and_join(std::vector<SegmentLeaves>& leaves);
-// The leaves under all slices of a record, sorted and joined.
+// What two ranges have in common; empty if that is nothing.
+[[nodiscard]] constexpr ByteRange overlap(ByteRange a, ByteRange b) noexcept {
+  const std::uint64_t first = std::max(a.offset, b.offset);
+  const std::uint64_t end = std::min(a.offset + a.size, b.offset + b.size);
+  return {first, first < end ? end - first : 0};
+}
+// The leaves under the slices of a record, or under `part` of its stored bytes, sorted and joined.
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record);
+[[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, ByteRange part);
 
 // The leaf hashes of the segments that one record lies in, each read once. Takes 1/4096 of the size of these segments,
 // 1/2048 if they are SHA-256.

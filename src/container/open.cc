@@ -66,11 +66,37 @@ Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& head
                {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
 }
 
+// "1, 2 and 3"; of many only where they begin and end.
+std::string generations_text(const std::vector<Generation>& earlier, std::uint64_t newest) {
+  constexpr std::size_t kMost = 16;
+  if (earlier.size() > kMost) {
+    return fmt::format("there are {} earlier ones from {} to {}, and {}", earlier.size(), earlier.front().number,
+                       earlier.back().number, newest);
+  }
+  if (earlier.empty()) return fmt::format("there is only {}", newest);
+  std::string list;
+  for (const Generation& one : earlier) list += fmt::format("{}{}", list.empty() ? "" : ", ", one.number);
+  return fmt::format("there are {} and {}", list, newest);
+}
+
 }  // namespace
 
 Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust) {
   FATCTX_ASSIGN(const Header header, read_header(file, file_size));
   return read_named_toc(file, header, trust);
+}
+
+Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header) {
+  if ((header.degraded & kDegradedToc0) != 0) return header.degraded;
+  std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
+  FATCTX_TRY(file.read_at(header.toc_offset[1], copy));
+  return toc_hash_matches(copy, header) ? header.degraded : header.degraded | kDegradedToc1;
+}
+
+Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(generation.toc_size));
+  FATCTX_TRY(file.read_at(offset, bytes));
+  return hash128(bytes) == generation.toc_hash;
 }
 
 Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,
@@ -80,24 +106,20 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   FATCTX_TRY(bytes.read(file, file_size));
   FATCTX_ASSIGN(const Header newest_header, parse_header(bytes.view(), file_size));
   if (generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
-  FATCTX_ASSIGN(const std::optional<Header> previous, parse_previous_header(bytes.view(), file_size));
-  if (previous && previous->generation == generation) return read_named_toc(file, *previous, trust);
+  FATCTX_ASSIGN(const std::optional<Header> previous, parse_previous_header(bytes.view(), file_size, generation));
+  if (previous) return read_named_toc(file, *previous, trust);
   FATCTX_ASSIGN(const OpenedToc newest, read_named_toc(file, newest_header, {}));
   const std::vector<Generation>& there = newest.toc.generations;
   const auto found =
       std::find_if(there.begin(), there.end(), [&](const Generation& one) { return one.number == generation; });
   if (found == there.end()) {
-    return Error{ErrorCode::kNotFound,
-                 there.empty()
-                     ? fmt::format("generation {} is not in the file; there is only generation {}", generation,
-                                   newest.header.generation)
-                     : fmt::format("generation {} is not in the file; there are {} earlier ones from {} on, and {}",
-                                   generation, there.size(), there.front().number, newest.header.generation)};
+    return Error{ErrorCode::kNotFound, fmt::format("generation {} is not in the file; {}", generation,
+                                                   generations_text(there, newest.header.generation))};
   }
   Header header = newest.header;
   header.generation = found->number;
   header.committed_end = found->committed_end;
-  header.toc_offset = {found->toc_offset, found->committed_end - found->toc_size};
+  header.toc_offset = copies_of(*found);
   header.toc_size = found->toc_size;
   header.toc_hash = found->toc_hash;
   header.signature.reset();

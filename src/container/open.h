@@ -23,6 +23,11 @@ struct OpenedToc {
 // that generation's slot said. Errors: also not_found (it never was, or its bytes are gone).
 [[nodiscard]] Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size,
                                                 std::uint64_t generation, const Trust& trust = {});
+// What a whole look finds degraded: also copy 1 of the table, which an open reads only when copy 0 is damaged. `header`
+// is that of read_toc(). Errors: truncated, io.
+[[nodiscard]] Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header);
+// Whether the copy of an earlier generation's table at `offset` is whole. Errors: truncated, io.
+[[nodiscard]] Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset);
 [[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
 
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the

@@ -4,6 +4,7 @@
 // docs/format.md section 9 that can be told from the header and the table of contents. Payload is not needed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ enum Degraded : std::uint32_t {
 };
 [[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
 
+// Zeros between the pages of the header.
+inline constexpr ByteRange kHeaderGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
 // What a signed slot says of that.
 struct SlotSignature {
   DiskSha256 toc_sha256 = {};
@@ -43,6 +46,7 @@ struct Header {
   std::uint8_t granule_log2 = 0;
   std::uint64_t unknown_ro_compat = 0;  // feature bits that a writer would have to know (F3)
   std::uint64_t generation = 0;
+  std::uint64_t newest_generation = 0;  // that the slots name; `generation` may be an earlier one
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
@@ -57,8 +61,9 @@ struct Header {
 // `header` holds the first min(file_size, 64 KiB) bytes of the file.
 // Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data, limit_exceeded.
 [[nodiscard]] Result<Header> parse_header(ByteView header, std::uint64_t file_size);
-// The same of the generation before, if the other pair of slots holds it whole. Requires: parse_header() succeeded.
-[[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size);
+// The same of `generation`, if that is the one before the newest and the other pair of slots holds it. Errors: as well.
+[[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
+                                                                  std::uint64_t generation);
 
 struct Segment {
   SegmentKind kind = SegmentKind::kPayload;
@@ -92,6 +97,10 @@ struct Generation {  // an earlier one whose bytes are still there
   std::uint64_t committed_end = 0;
   Hash128 toc_hash;
 };
+// Where the two copies of its table lie.
+[[nodiscard]] constexpr std::array<std::uint64_t, 2> copies_of(const Generation& generation) noexcept {
+  return {generation.toc_offset, generation.committed_end - generation.toc_size};
+}
 
 struct RecordForm {  // what RecordInfo does not show
   std::uint32_t first_slice = 0;

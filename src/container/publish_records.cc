@@ -7,6 +7,7 @@
 #include "container/copy_payload.h"
 #include "container/hash.h"
 #include "container/header_build.h"
+#include "container/input.h"
 #include "container/pack_report.h"
 #include "container/plan.h"
 #include "container/rebuild.h"
@@ -91,6 +92,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
                               .previous_toc_hash = {},
                               .sealed = options.seal};
   FATCTX_TRY(file.write_at(0, first_header(uuid, options.extent_log2, options.granule_log2, facts)));
+  FATCTX_TRY(go_on(options.cancel));
   if (as.may_replace) FATCTX_TRY(as.may_replace());
   FATCTX_TRY(pending->publish(options.seal));
   PackReport report = report_of(plan, path, uuid, options);

@@ -91,15 +91,18 @@ Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo
   return recipe;
 }
 
-std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, const Recipe& recipe) {
+std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, const Recipe& recipe,
+                                        ByteRange part) {
   const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
   std::vector<SegmentLeaves> leaves = {{program.segment, leaves_touched(program.range)}};
-  for (const RecipeStep& step : recipe.steps()) {
+  for (const RecipeStep& step : recipe.steps_in(part)) {
     if (step.kind != RecipeStep::Kind::kCopy) continue;
     const auto next = std::upper_bound(toc.segments.begin(), toc.segments.end(), step.source,
                                        [](std::uint64_t at, const Segment& segment) { return at < segment.offset; });
     const auto segment = static_cast<std::uint32_t>(next - toc.segments.begin() - 1);
-    const LeafRange range = leaves_touched({step.source - toc.segments[segment].offset, step.size});
+    const ByteRange wanted = overlap({step.target, step.size}, part);
+    const std::uint64_t source = step.source + (wanted.offset - step.target);
+    const LeafRange range = leaves_touched({source - toc.segments[segment].offset, wanted.size});
     SegmentLeaves& last = leaves.back();  // steps are often neighbours
     if (last.segment == segment && range.first >= last.range.first && range.first <= last.range.end) {
       last.range.end = std::max(last.range.end, range.end);

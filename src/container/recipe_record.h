@@ -28,8 +28,10 @@ namespace fatctx::container {
 [[nodiscard]] Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record);
 [[nodiscard]] Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo& record);
 
-// The leaves that making all of the record touches: those of its program and of what its copies read. Sorted, joined.
-[[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, const Recipe& recipe);
+// The leaves that making `part` of the record touches: those of its program and of what its copies read. Sorted,
+// joined. Requires: `part` lies in the record.
+[[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, const Recipe& recipe,
+                                                      ByteRange part);
 
 // The bytes of the record as a stream, in pieces of at most one leaf. Nothing of a damaged leaf is handed on.
 // Memory: that of the recipe and of CheckedBytes. Errors: those of read_recipe, what `sink` returns.

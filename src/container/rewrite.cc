@@ -7,8 +7,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "container/incoming_records.h"
+#include "container/plan.h"
 #include "container/publish_records.h"
 #include "container/replacing.h"
 #include "container/stored_container.h"
@@ -229,6 +231,16 @@ void merge_description(const ContainerDescription& description, const std::strin
   }
 }
 
+std::string filter_text(const TargetFilter& filter) {
+  PackRecord record;
+  record.key = filter;
+  const std::string features = canonical_features(filter.features);
+  std::string text = target_text(key_of(record, features));
+  if (!filter.group.empty()) text += fmt::format(" in group {}", filter.group);
+  if (!filter.unit.empty()) text += fmt::format(" of unit {}", filter.unit);
+  return text;
+}
+
 }  // namespace
 
 Result<RewriteReport> rewrite_container(const std::string& source, const std::string& target,
@@ -304,6 +316,48 @@ std::vector<std::uint32_t> records_left(std::span<const RecordInfo> records,
     if (asked[i] || free || wanted.contains(record.id)) left.push_back(record.id);
   }
   return left;
+}
+
+Result<std::vector<std::uint32_t>> records_left(std::span<const RecordInfo> records,
+                                                std::span<const TargetFilter> filters) {
+  if (filters.empty()) return Error{ErrorCode::kInvalidArgument, "nothing says what stays: give a filter"};
+  for (const TargetFilter& filter : filters) {
+    if (std::any_of(records.begin(), records.end(), [&](const RecordInfo& record) {
+          return record.type == RecordType::kContextBinary && fits_target(filter, record.key);
+        })) {
+      continue;
+    }
+    std::set<std::string> there;
+    for (const RecordInfo& record : records) {
+      if (record.type == RecordType::kContextBinary) there.insert(target_text(record.key));
+    }
+    return Error{ErrorCode::kNoMatch, there.empty() ? "there is no context binary that could stay"
+                                                    : fmt::format("no context binary is for {}; there are some for {}",
+                                                                  filter_text(filter), fmt::join(there, ", "))};
+  }
+  return records_left(records, [&](const RecordInfo& record) {
+    return std::any_of(filters.begin(), filters.end(),
+                       [&](const TargetFilter& filter) { return fits_target(filter, record.key); });
+  });
+}
+
+Result<std::vector<std::uint32_t>> records_without(std::span<const RecordInfo> records,
+                                                   std::span<const std::uint32_t> gone) {
+  std::set<std::uint32_t> left;
+  for (const RecordInfo& record : records) left.insert(record.id);
+  for (const std::uint32_t id : gone) {
+    const auto record =
+        std::find_if(records.begin(), records.end(), [&](const RecordInfo& one) { return one.id == id; });
+    if (record == records.end()) return Error{ErrorCode::kNotFound, fmt::format("there is no record {}", id)};
+    if (record->type == RecordType::kDescription || record->type == RecordType::kTensorTable) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("record \"{}\": a {} record goes with what it describes and cannot be removed by itself",
+                               record->name, record_type_name(record->type)),
+                   {.record_id = id}};
+    }
+    left.erase(id);
+  }
+  return std::vector<std::uint32_t>(left.begin(), left.end());
 }
 
 }  // namespace fatctx

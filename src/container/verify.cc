@@ -1,11 +1,13 @@
 #include "container/verify.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "container/check_progress.h"
 #include "container/copy_out.h"
 #include "container/crypto.h"
 #include "container/hash.h"
@@ -14,7 +16,10 @@
 #include "container/open.h"
 #include "container/pieces.h"
 #include "container/recipe_record.h"
+#include "container/record_hasher.h"
 #include "container/record_stream.h"
+#include "container/segment_check.h"
+#include "container/sharing/parallel.h"
 #include "container/stored_rows.h"
 #include "container/tensor_table.h"
 
@@ -22,6 +27,9 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kBytesPerThread = std::uint64_t{8} << 20;  // below that a thread costs more than it gains
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 // Neighbouring damaged leaves make one finding.
 class Findings {
@@ -65,41 +73,57 @@ class Findings {
 
 class Verifier {
  public:
-  Verifier(const mapping::OsFile& file, const Progress& progress, VerifyReport& report)
-      : file_(file), progress_(progress), report_(report), findings_(report) {}
+  Verifier(const mapping::OsFile& file, const VerifyOptions& options, VerifyReport& report)
+      : file_(file), options_(options), report_(report), findings_(report), progress_(options.progress) {}
+  ~Verifier() { report_.checked_bytes = progress_.done_bytes(); }
+  Verifier(const Verifier&) = delete;
+  Verifier& operator=(const Verifier&) = delete;
 
-  Status whole_file(const Trust& trust) {
+  Status whole_file(std::uint64_t generation, const Trust& trust) {
+    if (options_.strict && options_.range) {
+      return invalid("strict looks at the whole file: leave out either that or the range");
+    }
     FATCTX_ASSIGN(const mapping::FileIdentity identity, file_.identity());
-    auto opened = read_toc(file_, identity.size, trust);
+    auto opened = read_generation(file_, identity.size, generation, trust);
     if (!opened.ok() && refused(opened.error().code)) {  // the rest of it may be whole
       findings_.add(std::move(opened).error());
-      opened = read_toc(file_, identity.size);
+      opened = read_generation(file_, identity.size, generation);
     }
+    if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::move(opened).error();
     if (!opened.ok()) return finding_or_failure(std::move(opened).error());
     const OpenedToc& container = opened.value();
     take_signature(container.header, container.toc);
+    if (options_.range) return range_of_file(container, *options_.range);
     for (const Segment& segment : container.toc.segments) {
       if (segment.kind != SegmentKind::kDead) total_ += segment.size;
     }
+    expect_total();
     FATCTX_TRY(check_redundancy(container));
+    if (options_.strict) FATCTX_TRY(check_delivery(container));
     FATCTX_TRY(check_padding(container));
     find_whole_segments(container.toc);
-    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) FATCTX_TRY(check_segment(container.toc, i));
-    FATCTX_TRY(check_records(container.header, container.toc));
-    return Done{};
+    FATCTX_TRY(check_all_segments(container.toc));
+    return check_records(container.header, container.toc);
   }
 
   Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
+    if (options_.strict) return invalid("strict looks at the whole file: leave out either that or the record");
     take_signature(header, toc);
+    if (options_.range) return range_of_record(toc, record, *options_.range);
     const RecordForm& form = toc.forms[toc.index_of(record)];
-    FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record));
+    FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record, {0, record.size_bytes}));
     total_ = record.slice_count == 1 ? record.stored_bytes : bytes_of(toc, leaves);  // slices may share leaves
+    expect_total();
     if (record.slice_count == 1 && is_whole_segment(toc, record, toc.slices[form.first_slice].segment)) {
+      const std::uint32_t segment = toc.slices[form.first_slice].segment;
+      const SegmentWork work{segment, {0, toc.segments[segment].leaf_count()}, true};
+      FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes,
+                    check_segments(file_, toc, std::span(&work, 1), leaf_hash_, threads_, progress_));
       const RecordInfo* const one = &record;
-      FATCTX_TRY(check_whole_segment(toc, toc.slices[form.first_slice].segment, std::span(&one, 1), true));
+      FATCTX_TRY(judge_segment(toc, segment, outcomes.front(), std::span(&one, 1), true));
       return check_meaning(toc, record);
     }
-    for (const SegmentLeaves& run : leaves) FATCTX_TRY(check_leaves(toc, run.segment, run.range, nullptr));
+    FATCTX_TRY(check_leaves(toc, leaves));
     FATCTX_TRY(check_record_hash(toc, record));
     const ByteRange behind = behind_last_granule(toc, record, header.granule_log2);
     if (within(behind, header.committed_end)) FATCTX_TRY(check_zero(behind));
@@ -117,31 +141,13 @@ class Verifier {
     report_.signature_verified = toc.authenticated;
   }
 
-  // The hashes of a record: of a signed one both.
-  class RecordHashes {
-   public:
-    explicit RecordHashes(LeafHash which) : which_(which) {}
-    void update(ByteView bytes) {
-      xxh3_.update(bytes);
-      if (which_ == LeafHash::kBoth) sha256_.update(bytes);
-    }
-    [[nodiscard]] bool match(const Toc& toc, const RecordInfo& record) const {
-      return xxh3_.digest() == record.hash &&
-             (which_ != LeafHash::kBoth ||
-              sha256_.digest() == StoredRows(toc).record(toc.index_of(record)).logical_sha256);
-    }
-
-   private:
-    LeafHash which_;
-    Hasher xxh3_;
-    Sha256 sha256_;
-  };
-
   // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
-  Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record) {
-    if (!record.recipe || !record.supported) return leaves_under(toc, record);
+  Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record, ByteRange part) {
+    if (!record.supported) return leaves_under(toc, record);
+    if (!record.recipe)
+      return record.codec == Codec::kNone ? leaves_under(toc, record, part) : leaves_under(toc, record);
     auto recipe = read_recipe(file_, toc, record);
-    if (recipe.ok()) return leaves_under(toc, record, recipe.value());
+    if (recipe.ok()) return leaves_under(toc, record, recipe.value(), part);
     if (is_failure(recipe.error().code)) return std::move(recipe).error();
     const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
     return std::vector<SegmentLeaves>{{program.segment, leaves_touched(program.range)}};
@@ -150,7 +156,12 @@ class Verifier {
   // Damage is what verify looks for; an I/O error is what keeps it from looking.
   static bool is_failure(ErrorCode code) {
     return code == ErrorCode::kIo || code == ErrorCode::kNoResource || code == ErrorCode::kInternal ||
-           code == ErrorCode::kOutOfMemory;
+           code == ErrorCode::kOutOfMemory || code == ErrorCode::kCancelled;
+  }
+  static Status found_or_failure(Error error, std::vector<Error>& found) {
+    if (is_failure(error.code)) return error;
+    found.push_back(std::move(error));
+    return Done{};
   }
   Status finding_or_failure(Error error) {
     if (is_failure(error.code)) return error;
@@ -158,9 +169,94 @@ class Verifier {
     return Done{};
   }
 
-  void progress(std::uint64_t bytes) {
-    report_.checked_bytes += bytes;
-    if (progress_) progress_(std::min(report_.checked_bytes, total_), total_);
+  void add_all(std::vector<Error> found) {
+    for (Error& error : found) findings_.add(std::move(error));
+  }
+
+  // What there is to do decides how many threads it is worth.
+  void expect_total() {
+    progress_.expect(total_);
+    const std::uint64_t worth = 1 + total_ / kBytesPerThread;
+    threads_ = options_.threads != 0 ? options_.threads
+                                     : static_cast<unsigned>(std::min<std::uint64_t>(sharing::thread_count(0), worth));
+  }
+
+  Status on_threads(std::size_t count, const std::function<Status(std::size_t)>& work) {
+    return sharing::for_each_index(threads_, count, work, [this] { (void)progress_.go_on(); });
+  }
+
+  static Status check_range(ByteRange range, std::uint64_t size, std::string_view what) {
+    if (range.size == 0) return invalid("a range of 0 bytes was asked for");
+    if (within(range, size)) return Done{};
+    return invalid(
+        fmt::format("{} bytes from byte {:#x} leave the {}, which has {}", range.size, range.offset, what, size));
+  }
+
+  Status range_of_file(const OpenedToc& container, ByteRange range) {
+    FATCTX_TRY(check_range(range, container.header.committed_end, "container"));
+    std::vector<SegmentLeaves> leaves;
+    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
+      const Segment& segment = container.toc.segments[i];
+      if (segment.leaves_segment == kNoSegment) continue;
+      const ByteRange part = overlap({segment.offset, segment.size}, range);
+      if (part.size != 0) leaves.push_back({i, leaves_touched({part.offset - segment.offset, part.size})});
+    }
+    if (leaves.empty()) {
+      return invalid(
+          fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; what else is there is checked when "
+                      "the whole file is",
+                      range.offset, range.offset + range.size));
+    }
+    return check_part(container.toc, leaves);
+  }
+
+  Status range_of_record(const Toc& toc, const RecordInfo& record, ByteRange range) {
+    FATCTX_TRY(check_range(range, record.size_bytes, fmt::format("record \"{}\"", record.name)));
+    FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record, range));
+    return check_part(toc, leaves);
+  }
+
+  Status check_part(const Toc& toc, const std::vector<SegmentLeaves>& leaves) {
+    total_ = bytes_of(toc, leaves);
+    expect_total();
+    return check_leaves(toc, leaves);
+  }
+
+  // What a sealed file cannot have, and a file that is handed on should not.
+  Status check_delivery(const OpenedToc& container) {
+    const Header& header = container.header;
+    if (header.tail_bytes != 0) {
+      findings_.add(Error{ErrorCode::kTrailingData,
+                          fmt::format("{} bytes lie behind the committed end, of an append that did not finish; write "
+                                      "the file anew with `fatctx compact`",
+                                      header.tail_bytes),
+                          {.file_offset = header.committed_end, .rule = "F10"}});
+    }
+    std::uint64_t dead = 0;
+    std::optional<std::uint64_t> first;
+    for (const Segment& segment : container.toc.segments) {
+      if (segment.kind != SegmentKind::kDead) continue;
+      dead += segment.size;
+      if (!first) first = segment.offset;
+    }
+    if (dead != 0) {
+      findings_.add(Error{ErrorCode::kMalformed,
+                          fmt::format("{} bytes are used by no record any more; write the file anew with `fatctx "
+                                      "compact`",
+                                      dead),
+                          {.file_offset = first, .rule = "F36"}});
+    }
+    for (const Generation& generation : container.toc.generations) {
+      const std::array<std::uint64_t, 2> places = copies_of(generation);
+      for (std::size_t copy = 0; copy < places.size(); ++copy) {
+        FATCTX_ASSIGN(const bool good, holds_table(file_, generation, places[copy]));
+        if (good) continue;
+        findings_.add(Error{ErrorCode::kChecksumMismatch,
+                            fmt::format("toc copy {} of generation {} is damaged", copy, generation.number),
+                            {.file_offset = places[copy], .rule = "F14"}});
+      }
+    }
+    return Done{};
   }
 
   Status check_redundancy(const OpenedToc& container) {
@@ -181,12 +277,7 @@ class Verifier {
         {kDegradedToc0, "F14", header.toc_offset[0]},
         {kDegradedToc1, "F14", header.toc_offset[1]},
     };
-    std::uint32_t degraded = header.degraded;
-    if ((degraded & kDegradedToc0) == 0) {  // an open reads copy 1 only when copy 0 is damaged
-      std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
-      FATCTX_TRY(file_.read_at(header.toc_offset[1], copy));
-      if (!toc_hash_matches(copy, header)) degraded |= kDegradedToc1;
-    }
+    FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file_, header));
     if (header.signature && sha256(container.toc.bytes) != header.signature->toc_sha256) {
       findings_.add(Error{ErrorCode::kChecksumMismatch,
                           "the table of contents does not match the SHA-256 in its slot",
@@ -220,15 +311,32 @@ class Verifier {
       }
     }
     std::sort(extents.begin(), extents.end(), [](ByteRange a, ByteRange b) { return a.offset < b.offset; });
+    std::vector<ByteRange> gaps;
     std::uint64_t end = kHeaderSize;
     for (const ByteRange extent : extents) {
-      if (extent.offset > end) FATCTX_TRY(check_zero({end, extent.offset - end}));
+      if (extent.offset > end) gaps.push_back({end, extent.offset - end});
       end = std::max(end, extent.offset + extent.size);
     }
+    std::vector<std::optional<std::uint64_t>> bad(gaps.size());
+    FATCTX_TRY(on_threads(gaps.size(), [&](std::size_t i) -> Status {
+      FATCTX_ASSIGN(bad[i], first_not_zero(gaps[i]));
+      return progress_.go_on();
+    }));
+    for (const std::optional<std::uint64_t> offset : bad) padding_finding(offset);
     return Done{};
   }
 
+  void padding_finding(std::optional<std::uint64_t> offset) {
+    if (!offset) return;
+    findings_.add(Error{ErrorCode::kMalformed, "padding is not zero", {.file_offset = offset, .rule = "F35"}});
+  }
   Status check_zero(ByteRange range) {
+    FATCTX_ASSIGN(const std::optional<std::uint64_t> offset, first_not_zero(range));
+    padding_finding(offset);
+    return Done{};
+  }
+
+  [[nodiscard]] Result<std::optional<std::uint64_t>> first_not_zero(ByteRange range) const {
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(range.size, kZeroUnit)));
     for (std::uint64_t at = 0; at < range.size; at += buffer.size()) {
       const auto piece =
@@ -236,11 +344,9 @@ class Verifier {
       FATCTX_TRY(file_.read_at(range.offset + at, piece));
       if (all_zero(piece)) continue;
       const auto bad = std::find_if(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; });
-      const std::uint64_t offset = range.offset + at + static_cast<std::uint64_t>(bad - piece.begin());
-      findings_.add(Error{ErrorCode::kMalformed, "padding is not zero", {.file_offset = offset, .rule = "F35"}});
-      return Done{};
+      return std::optional(range.offset + at + static_cast<std::uint64_t>(bad - piece.begin()));
     }
-    return Done{};
+    return std::optional<std::uint64_t>();
   }
 
   // "record 3 "name"", or all records that have bytes in this segment.
@@ -258,59 +364,82 @@ class Verifier {
     return text;
   }
 
-  // With `whole` the bytes of the segment are hashed on the way.
-  Status check_leaves(const Toc& toc, std::uint32_t index, LeafRange range, RecordHashes* whole) {
-    const Segment& segment = toc.segments[index];
-    auto leaves = read_leaves(file_, toc, segment, leaf_hash_);
-    if (!leaves.ok()) {
-      std::optional<std::uint32_t> record_id;
-      Error error = in_context(std::move(leaves).error(), owners(toc, index, record_id));
-      error.where.record_id = record_id;
-      return finding_or_failure(std::move(error));
-    }
-    const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
-      if (!good) {  // only now is the name looked for: it takes a walk through all records
-        std::optional<std::uint32_t> record_id;
-        const std::string what = owners(toc, index, record_id);
-        findings_.damaged({segment.offset + (leaf << kLeafLog2), bytes.size()}, what, record_id);
-      }
-      if (whole != nullptr) whole->update(bytes);
-      progress(bytes.size());
-      return Done{};
-    };
-    return walk_leaves(file_, segment, leaves.value(), range, visit);
+  Status check_leaves(const Toc& toc, const std::vector<SegmentLeaves>& leaves) {
+    std::vector<SegmentWork> work;
+    work.reserve(leaves.size());
+    for (const SegmentLeaves& run : leaves) work.push_back({run.segment, run.range, false});
+    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes, check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
+    for (std::size_t i = 0; i < work.size(); ++i)
+      FATCTX_TRY(judge_segment(toc, work[i].segment, outcomes[i], {}, false));
+    return Done{};
   }
 
-  Status check_segment(const Toc& toc, std::uint32_t index) {
-    const Segment& segment = toc.segments[index];
-    if (segment.kind == SegmentKind::kLeaves) return check_leaves_segment(segment);
-    if (segment.kind == SegmentKind::kDead) return Done{};
-    const auto [first, last] = std::equal_range(whole_segments_.begin(), whole_segments_.end(), WholeSegment{index, {}},
-                                                [](const auto& a, const auto& b) { return a.segment < b.segment; });
-    std::vector<const RecordInfo*> records;
-    for (auto at = first; at != last; ++at) records.push_back(&toc.records[at->record]);
-    return check_whole_segment(toc, index, records, false);
-  }
-
-  // Leaves, and records that are this segment, no more and no less, so that they need not be read again. A check of one
-  // record reports its hash beside damaged leaves; a check of the file leaves it at the leaves.
-  Status check_whole_segment(const Toc& toc, std::uint32_t index, std::span<const RecordInfo* const> records,
-                             bool also_after_damage) {
-    RecordHashes whole(leaf_hash_);
-    const std::size_t before = report_.findings.size();
-    const std::uint64_t read_before = report_.checked_bytes;
-    FATCTX_TRY(check_leaves(toc, index, {0, toc.segments[index].leaf_count()}, records.empty() ? nullptr : &whole));
-    findings_.flush();
-    if (records.empty() || (!also_after_damage && report_.findings.size() != before)) return Done{};
-    if (report_.checked_bytes - read_before != toc.segments[index].size) {
-      // The leaf hashes are damaged, so that no payload was read, which may be whole.
-      for (const RecordInfo* record : records) FATCTX_TRY(check_record_hash(toc, *record));
-      return Done{};
+  Status check_all_segments(const Toc& toc) {
+    std::vector<SegmentWork> work;
+    for (std::uint32_t i = 0; i < toc.segments.size(); ++i) {
+      const Segment& segment = toc.segments[i];
+      if (segment.kind == SegmentKind::kDead) continue;
+      const bool payload = segment.kind != SegmentKind::kLeaves;
+      work.push_back({i, {0, payload ? segment.leaf_count() : 0}, payload && !whole_records_of(toc, i).empty()});
     }
-    for (const RecordInfo* record : records) {
-      if (!whole.match(toc, *record)) hash_finding(*record);
+    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes, check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      const std::uint32_t segment = work[i].segment;
+      FATCTX_TRY(judge_segment(toc, segment, outcomes[i], whole_records_of(toc, segment), false));
     }
     return Done{};
+  }
+
+  std::vector<const RecordInfo*> whole_records_of(const Toc& toc, std::uint32_t segment) const {
+    const auto [first, last] =
+        std::equal_range(whole_segments_.begin(), whole_segments_.end(), WholeSegment{segment, {}},
+                         [](const auto& a, const auto& b) { return a.segment < b.segment; });
+    std::vector<const RecordInfo*> records;
+    for (auto at = first; at != last; ++at) records.push_back(&toc.records[at->record]);
+    return records;
+  }
+
+  // `records` are this segment, no more and no less, so that they need not be read again. A check of one record reports
+  // its hash beside damaged leaves; a check of the file leaves it at the leaves.
+  Status judge_segment(const Toc& toc, std::uint32_t index, const SegmentOutcome& outcome,
+                       std::span<const RecordInfo* const> records, bool also_after_damage) {
+    const Segment& segment = toc.segments[index];
+    if (segment.kind == SegmentKind::kLeaves) {
+      if (outcome.hash != segment.leaves_hash) {
+        findings_.add(Error{ErrorCode::kChecksumMismatch,
+                            "the segment of leaf hashes is damaged",
+                            {.file_offset = segment.offset, .rule = "F26"}});
+      }
+      return Done{};
+    }
+    std::optional<std::uint32_t> record_id;
+    if (outcome.leaves_damaged) {
+      Error error = in_context(*outcome.leaves_damaged, owners(toc, index, record_id));
+      error.where.record_id = record_id;
+      findings_.add(std::move(error));
+    }
+    if (!outcome.damaged.empty()) {  // only now is the name looked for: it takes a walk through all records
+      const std::string what = owners(toc, index, record_id);
+      for (const LeafRange leaves : outcome.damaged) {
+        const std::uint64_t first = leaves.first << kLeafLog2;
+        const std::uint64_t end = std::min(leaves.end << kLeafLog2, segment.size);
+        findings_.damaged({segment.offset + first, end - first}, what, record_id);
+      }
+      findings_.flush();
+    }
+    const bool damaged = outcome.leaves_damaged || !outcome.damaged.empty();
+    if (damaged && !also_after_damage) return Done{};
+    for (const RecordInfo* record : records) {
+      // Where the leaf hashes are damaged no payload was read, and it may be whole.
+      if (!outcome.hash) FATCTX_TRY(check_record_hash(toc, *record));
+      if (outcome.hash && !fits(toc, *record, outcome)) findings_.add(hash_finding(*record));
+    }
+    return Done{};
+  }
+
+  static bool fits(const Toc& toc, const RecordInfo& record, const SegmentOutcome& whole) {
+    return whole.hash == record.hash &&
+           (!whole.sha256 || whole.sha256 == StoredRows(toc).record(toc.index_of(record)).logical_sha256);
   }
 
   void find_whole_segments(const Toc& toc) {
@@ -330,78 +459,88 @@ class Verifier {
     return slice.segment == index && slice.range == ByteRange{0, toc.segments[index].size};
   }
 
-  Status check_leaves_segment(const Segment& segment) {
-    Hasher hasher;
-    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(segment.size, kZeroUnit)));
-    for (std::uint64_t at = 0; at < segment.size; at += buffer.size()) {
-      const auto piece =
-          std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), segment.size - at)));
-      FATCTX_TRY(file_.read_at(segment.offset + at, piece));
-      hasher.update(piece);
-    }
-    progress(segment.size);
-    if (hasher.digest() != segment.leaves_hash) {
-      findings_.add(Error{ErrorCode::kChecksumMismatch,
-                          "the segment of leaf hashes is damaged",
-                          {.file_offset = segment.offset, .rule = "F26"}});
-    }
-    return Done{};
-  }
+  struct Found {
+    std::vector<Error> hash;
+    std::vector<Error> meaning;
+  };
 
   Status check_records(const Header& header, const Toc& toc) {
-    for (const RecordInfo& record : toc.records) {
-      if (!record.supported) continue;
-      const bool done = record.slice_count == 1 &&
-                        is_whole_segment(toc, record, toc.slices[toc.forms[toc.index_of(record)].first_slice].segment);
-      if (!done) FATCTX_TRY(check_record_hash(toc, record));
-      FATCTX_TRY(check_last_granule(header, toc, record));
-      FATCTX_TRY(check_meaning(toc, record));
+    std::vector<Found> found(toc.records.size());
+    FATCTX_TRY(on_threads(found.size(), [&](std::size_t i) { return look_at_record(toc, toc.records[i], found[i]); }));
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      add_all(std::move(found[i].hash));
+      if (toc.records[i].supported) FATCTX_TRY(check_last_granule(header, toc, toc.records[i]));
+      add_all(std::move(found[i].meaning));
     }
     return Done{};
   }
 
-  void hash_finding(const RecordInfo& record) {
-    findings_.add(in_record(Error{ErrorCode::kChecksumMismatch,
-                                  "its bytes do not match its hash",
-                                  {.file_offset = record.file_offset, .rule = "F37"}},
-                            record));
+  Status look_at_record(const Toc& toc, const RecordInfo& record, Found& found) {
+    if (!record.supported) return Done{};
+    const bool done = record.slice_count == 1 &&
+                      is_whole_segment(toc, record, toc.slices[toc.forms[toc.index_of(record)].first_slice].segment);
+    if (!done) FATCTX_TRY(look_at_hash(toc, record, found.hash));
+    return look_at_meaning(toc, record, found.meaning);
+  }
+
+  static Error hash_finding(const RecordInfo& record) {
+    return in_record(Error{ErrorCode::kChecksumMismatch,
+                           "its bytes do not match its hash",
+                           {.file_offset = record.file_offset, .rule = "F37"}},
+                     record);
   }
 
   Status check_record_hash(const Toc& toc, const RecordInfo& record) {
+    std::vector<Error> found;
+    FATCTX_TRY(look_at_hash(toc, record, found));
+    add_all(std::move(found));
+    return Done{};
+  }
+
+  Status look_at_hash(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
     if (!record.supported) return Done{};
-    if (record.codec != Codec::kNone || record.recipe) return check_made(toc, record);
-    RecordHashes hashes(leaf_hash_);
+    if (record.codec != Codec::kNone || record.recipe) return look_at_made(toc, record, found);
+    RecordHasher hasher(toc, leaf_hash_);
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
     for (const Piece& piece : pieces_of(toc, record)) {
       for (std::uint64_t at = 0; at < piece.in_file.size; at += buffer.size()) {
         const auto part = std::span(buffer).first(
             static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.in_file.size - at)));
         FATCTX_TRY(file_.read_at(piece.in_file.offset + at, part));
-        hashes.update(part);
+        FATCTX_TRY(progress_.go_on());
+        hasher.update(part);
       }
     }
-    if (!hashes.match(toc, record)) hash_finding(record);
+    if (!hasher.matches(record)) found.push_back(hash_finding(record));
     return Done{};
   }
 
   // What a compressed record or a recipe yields. Damaged leaves have been found already, and are not used.
-  Status check_made(const Toc& toc, const RecordInfo& record) {
-    RecordHashes hashes(leaf_hash_);
-    auto status = stream_logical(file_, toc, record, [&](ByteView bytes) -> Status {
-      hashes.update(bytes);
-      return Done{};
+  Status look_at_made(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
+    const bool both = leaf_hash_ == LeafHash::kBoth;  // one of the two is compared while it is streamed
+    RecordHasher hasher(toc, leaf_hash_);
+    auto status = stream_logical(file_, toc, record, [&](ByteView bytes) {
+      if (both) hasher.update(bytes);
+      return progress_.go_on();
     });
     if (status.ok()) {
-      if (!hashes.match(toc, record)) hash_finding(record);
+      if (both && !hasher.matches(record)) found.push_back(hash_finding(record));
       return Done{};
     }
     Error error = std::move(status).error();
     if (error.code == ErrorCode::kChecksumMismatch && error.where.rule != "F37") return Done{};
-    return finding_or_failure(in_record(std::move(error), record));
+    return found_or_failure(in_record(std::move(error), record), found);
+  }
+
+  Status check_meaning(const Toc& toc, const RecordInfo& record) {
+    std::vector<Error> found;
+    FATCTX_TRY(look_at_meaning(toc, record, found));
+    add_all(std::move(found));
+    return Done{};
   }
 
   // Descriptions and tensor tables, which an open does not look into.
-  Status check_meaning(const Toc& toc, const RecordInfo& record) {
+  Status look_at_meaning(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
     if (!record.supported) return Done{};
     if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) return Done{};
     auto bytes = read_metadata_record(file_, toc, record);
@@ -409,14 +548,14 @@ class Verifier {
       const ErrorCode code = bytes.error().code;
       if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // found already
       if (record.recipe) return Done{};  // whatever is wrong with it has been found as well
-      return finding_or_failure(std::move(bytes).error());
+      return found_or_failure(std::move(bytes).error(), found);
     }
     Status meaning = record.type == RecordType::kDescription ? check_description(toc, bytes.value())
                                                              : check_tensor_table(toc, record, bytes.value());
     if (meaning.ok()) return Done{};
     Error error = in_record(std::move(meaning).error(), record);
     error.where.file_offset = place_in_file(toc, record, error.where.file_offset.value_or(0));
-    return finding_or_failure(std::move(error));
+    return found_or_failure(std::move(error), found);
   }
 
   // In a check of the file: what lies behind a segment, and between the slices of a packed one, is looked at already.
@@ -458,9 +597,11 @@ class Verifier {
   }
 
   const mapping::OsFile& file_;
-  const Progress& progress_;
+  const VerifyOptions& options_;
   VerifyReport& report_;
   Findings findings_;
+  CheckProgress progress_;
+  unsigned threads_ = 1;
   std::uint64_t total_ = 0;
   LeafHash leaf_hash_ = LeafHash::kXxh3;
   std::set<std::uint64_t> last_granules_;  // by the byte behind the record
@@ -473,20 +614,21 @@ class Verifier {
 
 }  // namespace
 
-Result<VerifyReport> verify_container(const mapping::OsFile& file, const Progress& progress, const Trust& trust) {
+Result<VerifyReport> verify_container(const mapping::OsFile& file, const VerifyOptions& options,
+                                      std::uint64_t generation, const Trust& trust) {
   VerifyReport report;
   {
-    Verifier verifier(file, progress, report);
-    FATCTX_TRY(verifier.whole_file(trust));
+    Verifier verifier(file, options, report);
+    FATCTX_TRY(verifier.whole_file(generation, trust));
   }
   return report;
 }
 
 Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
-                                   const RecordInfo& record, const Progress& progress) {
+                                   const RecordInfo& record, const VerifyOptions& options) {
   VerifyReport report;
   {
-    Verifier verifier(file, progress, report);
+    Verifier verifier(file, options, report);
     FATCTX_TRY(verifier.one_record(header, toc, record));
   }
   return report;

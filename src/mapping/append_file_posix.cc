@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,11 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   UniqueFd fd(uninterrupted([&] { return ::open(path.c_str(), kFlags); }));
   if (!fd.valid()) {
     const int number = errno;
+    if (number == ELOOP) {
+      return Error{ErrorCode::kNotRegularFile,
+                   fmt::format("{}: a link; name the file that it leads to", path),
+                   {.os_error = number}};
+    }
     Error error = os_error(number, fmt::format("cannot open {} for writing", path));
     if (number == EACCES || number == EPERM || number == EROFS) error.code = ErrorCode::kOperationNotPermitted;
     if (number == ENXIO) error.code = ErrorCode::kNotRegularFile;
@@ -31,27 +37,28 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   auto file = std::make_unique<PosixFile>(std::move(fd), path);
   FATCTX_ASSIGN(const FileIdentity identity, file->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  const FilesystemKind kind = filesystem_kind(file->descriptor());
-  if (kind.remote) {
-    return Error{
-        ErrorCode::kRemoteFilesystem,
-        fmt::format("{} lies on a {} file system, where nobody promises the order of writes; append on a local "
-                    "disk and copy the result",
-                    path, kind.name)};
-  }
+  FATCTX_TRY(check_local(filesystem_kind(file->descriptor()), path));
   const int refused = try_lock(file->descriptor(), FileLock::kExclusive);
   if (refused == EAGAIN || refused == EACCES) {
     return Error{ErrorCode::kLocked,
                  fmt::format("{}: another process or thread is writing to it; try again when it is done", path),
                  {.os_error = refused}};
   }
-  if (refused != 0) {
+  if (refused == ENOLCK || refused == EINVAL || refused == ENOSYS || refused == EOPNOTSUPP) {
     Error error =
-        os_error(refused, fmt::format("{} cannot be locked, so that nothing is appended to it in place; append "
-                                      "to a copy on another file system",
+        os_error(refused, fmt::format("{} cannot be locked, so that nothing is changed in place; work on a copy "
+                                      "on another file system",
                                       path));
     error.code = ErrorCode::kUnsupported;
     return error;
+  }
+  if (refused != 0) return os_error(refused, fmt::format("cannot lock {}", path));
+  // Whoever writes the file anew puts another one in its place. What is added to one without a name would be lost.
+  auto named = stat_path(path, {.follow_symlinks = false});
+  if (!named.ok()) return in_context(std::move(named).error(), path);
+  if (named.value().device != identity.device || named.value().inode != identity.inode) {
+    return Error{ErrorCode::kChanged,
+                 fmt::format("{}: another file took its place while it was opened; open it again", path)};
   }
   return std::unique_ptr<OsFile>(std::move(file));
 }

@@ -79,12 +79,6 @@ Result<FileIdentity> identity_of(HANDLE handle) {
   return id;
 }
 
-bool is_link(HANDLE handle) noexcept {
-  FILE_ATTRIBUTE_TAG_INFO tag = {};
-  return ::GetFileInformationByHandleEx(handle, FileAttributeTagInfo, &tag, sizeof(tag)) != 0 &&
-         (tag.FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0 && IsReparseTagNameSurrogate(tag.ReparseTag) != 0;
-}
-
 Result<UniqueHandle> open_handle(const std::string& path, DWORD access, OpenFlags flags) {
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
   // So that a folder opens too, as elsewhere, and is refused by its kind. Whoever listens at a pipe that the path turns
@@ -100,6 +94,12 @@ Result<UniqueHandle> open_handle(const std::string& path, DWORD access, OpenFlag
 }
 
 }  // namespace
+
+bool is_link(void* handle) noexcept {
+  FILE_ATTRIBUTE_TAG_INFO tag = {};
+  return ::GetFileInformationByHandleEx(handle, FileAttributeTagInfo, &tag, sizeof(tag)) != 0 &&
+         (tag.FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0 && IsReparseTagNameSurrogate(tag.ReparseTag) != 0;
+}
 
 Status Win32File::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   while (!buffer.empty()) {

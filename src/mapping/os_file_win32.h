@@ -8,6 +8,9 @@
 
 namespace fatctx::mapping {
 
+// Whether a handle that was opened without following stands for a symbolic link or a junction.
+[[nodiscard]] bool is_link(void* handle) noexcept;
+
 class Win32File final : public OsFile {
  public:
   // `name` is what errors call it.

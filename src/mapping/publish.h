@@ -27,10 +27,9 @@ class PendingFile {
   // Whoever may read and write the file at `path` may do so with this one. Errors: not_found, io. (On Windows the
   // folder says who may.)
   [[nodiscard]] virtual Status take_mode(const std::string& path) = 0;
-  // Sets the mode (0644 or 0600 less the umask unless it was taken; nobody may write if it is to be
-  // read-only), syncs, gives the file its name and syncs the folder.
-  // Errors: exists, no_space, io: the target is as it was. commit_unknown: it has its name, but the folder was not
-  // synced; after a power loss the old file may be back.
+  // Sets the mode (0644 or 0600 less the umask unless it was taken; nobody may write if it is to be read-only), syncs,
+  // gives the file its name and syncs the folder. Errors: exists, no_space, io: the target is as it was.
+  // commit_unknown: it has its name, but the folder was not synced; after a power loss the old file may be back.
   [[nodiscard]] virtual Status publish(bool read_only) = 0;
 };
 

@@ -38,8 +38,11 @@ constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
     {VerifyPolicy::kPrivateCopy, "private_copy"},
 };
 
-Result<VerifyReport> ended(observe::Span& span, Result<VerifyReport> report) {
+Result<VerifyReport> ended(observe::Span& span, const std::string& path, Result<VerifyReport> report) {
   if (report.ok()) span.succeeded(report.value().checked_bytes);
+  if (!report.ok() && report.error().code == ErrorCode::kInvalidArgument) {
+    return in_context(std::move(report).error(), path);
+  }
   return report;
 }
 
@@ -123,6 +126,10 @@ OpenReport Container::report() const {
   OpenReport report;
   report.path = origin_.path;
   report.generation = header.generation;
+  report.newest_generation = header.newest_generation;
+  for (const container::Generation& earlier : mapped_->toc().generations) {
+    report.earlier_generations.push_back({earlier.number, earlier.committed_end});
+  }
   report.slot = header.pair == 0 ? 'A' : 'B';
   report.degraded = container::degraded_texts(header.degraded);
   report.tail_bytes = header.tail_bytes;
@@ -134,6 +141,9 @@ OpenReport Container::report() const {
   report.remote_filesystem = mapped_->filesystem().remote;
   report.file_size = header.committed_end + header.tail_bytes;
   report.committed_end = header.committed_end;
+  for (const container::Segment& segment : mapped_->toc().segments) {
+    if (segment.kind == container::SegmentKind::kDead) report.dead_bytes += segment.size;
+  }
   report.uuid = container::uuid_text(header.uuid);
   report.toc_hash = header.toc_hash;
   report.already_live = already_live_;
@@ -237,28 +247,31 @@ Result<RecordView> Container::acquire(std::string_view name) const {
   return acquire(record.id);
 }
 
-Result<VerifyReport> Container::verify(const Progress& progress) const {
+Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, container::verify_container(mapped_->file(), progress, trust_of(origin_.options)));
+  return ended(span, origin_.path,
+               container::verify_container(mapped_->file(), options, origin_.options.generation,
+                                           trust_of(origin_.options)));
 }
 
-Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Progress& progress) const {
+Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {
   const RecordInfo* record = mapped_->toc().find(record_id);
   if (record == nullptr) return this->record(record_id).error();
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   span.about(*record);
-  return ended(span, container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, progress));
+  return ended(span, origin_.path,
+               container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, options));
 }
 
-Result<VerifyReport> verify_file(const std::string& path, const Progress& progress, const OpenOptions& options) {
+Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options, const OpenOptions& open) {
   observe::Span span(ProfileEventKind::kVerify, path);
   auto file = mapping::open_for_reading(path);
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return ended(span, container::verify_container(*file.value(), progress, trust_of(options)));
+  return ended(span, path, container::verify_container(*file.value(), options, open.generation, trust_of(open)));
 }
 
 }  // namespace fatctx

@@ -143,7 +143,7 @@ std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& ke
       return fmt::format("built for backend {}, device has backend {}", key.backend.empty() ? "(none)" : key.backend,
                          device.backend);
     case Axis::kDamaged:
-      return "its bytes do not match their checksum";
+      return "its bytes are damaged or cannot be read";
     case Axis::kVersion:
       return version_sentence(key, device);
     case Axis::kArchNewer:
@@ -153,7 +153,7 @@ std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& ke
     case Axis::kVtcm:
       return fmt::format("needs {}, device has {}", vtcm_text(key.vtcm_mb), device_vtcm_text(device));
     case Axis::kWeights:
-      return "a weight blob it refers to is missing or has other contents";
+      return "a weight blob it refers to is missing, damaged or has other contents";
     case Axis::kIsa:
       return built_for(key, device);
     case Axis::kFeature:
@@ -274,6 +274,7 @@ std::string_view warning_text(std::string_view warning) {
   if (warning == "generic_record") return "no record was built for this device; the generic one is used";
   if (warning == "vtcm_unverified") return "the device's VTCM is not known; the record may want more";
   if (warning == "override_forced") return "the axes refuse the named record; it may not load";
+  if (warning == "damaged_choice") return "what would have been chosen is damaged; the best whole target is used";
   if (warning == "mixed_targets") return "no target has every unit; units of several targets are used together";
   return "";
 }
@@ -354,14 +355,27 @@ Json code_json(const Selection& selection, const Story& story) {
           {"hex", fmt::format("{:#x}", selection.vendor_code)}};
 }
 
+Json damaged_json(const DamagedRecord& damaged) {
+  const ErrorContext& where = damaged.error.where;
+  return {{"record", damaged.name},
+          {"record_id", damaged.record_id},
+          {"error", error_code_name(damaged.error.code)},
+          {"rule", text_or_null(where.rule)},
+          {"file_offset", where.file_offset ? Json(*where.file_offset) : Json(nullptr)},
+          {"message", damaged.error.message}};
+}
+
 Json decision_json(const Selection& selection, const Story& story, const SelectPolicy& policy) {
   Json chosen = Json::array();
   for (const Row* row : story.chosen) {
     chosen.push_back(
         {{"record", row->candidate->name}, {"record_id", row->verdict->record_id}, {"unit", row->candidate->key.unit}});
   }
+  Json damaged = Json::array();
+  for (const DamagedRecord& record : selection.damaged) damaged.push_back(damaged_json(record));
   return {{"group", selection.group},
           {"chosen", std::move(chosen)},
+          {"damaged", std::move(damaged)},
           {"tier", tier_json(selection.tier)},
           {"level", level_name(selection.level)},
           {"policy", policy.strict ? "strict" : "permissive"},
@@ -391,6 +405,9 @@ std::string explain_text(const Selection& selection, std::span<const Candidate> 
   text += headline(selection, story, device);
   for (const std::string& warning : selection.warnings) {
     text += fmt::format("warning: {} [{}]\n", warning_text(warning), warning);
+  }
+  for (const DamagedRecord& record : selection.damaged) {
+    text += fmt::format("damaged: {}: {}\n", record.name, to_text(record.error));
   }
   if (story.rows.size() > story.chosen.size()) text += story.chosen.empty() ? "records:\n" : "others:\n";
   for (const Row& row : story.rows) {

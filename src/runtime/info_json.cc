@@ -68,6 +68,14 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"same_bytes_as", same_bytes_as(record, container.records())}};
 }
 
+Json generations_json(const OpenReport& report) {
+  Json array = Json::array();
+  for (const GenerationInfo& one : report.earlier_generations) {
+    array.push_back({{"number", one.number}, {"committed_end", one.committed_end}});
+  }
+  return array;
+}
+
 Json container_json(const Container& container, const ContainerDescription& description) {
   const OpenReport& report = container.report();
   Json records = Json::array();
@@ -91,6 +99,8 @@ Json container_json(const Container& container, const ContainerDescription& desc
           {"writer", description.writer},
           {"uuid", report.uuid},
           {"generation", report.generation},
+          {"newest_generation", report.newest_generation},
+          {"earlier_generations", generations_json(report)},
           {"slot", std::string(1, report.slot)},
           {"sealed", report.sealed},
           {"signed", report.signed_file},
@@ -100,6 +110,7 @@ Json container_json(const Container& container, const ContainerDescription& desc
           {"file_size", report.file_size},
           {"committed_end", report.committed_end},
           {"tail_bytes", report.tail_bytes},
+          {"dead_bytes", report.dead_bytes},
           {"copied_records", report.copied_records},
           {"degraded", report.degraded},
           {"filesystem", report.filesystem},

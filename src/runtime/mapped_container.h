@@ -71,6 +71,8 @@ class MappedContainer {
   [[nodiscard]] const mapping::FileIdentity& identity() const noexcept {
     return freshness_.load(std::memory_order_acquire)->identity();
   }
+  // Another one whenever the file was found to look different. Lives as long as the container.
+  [[nodiscard]] const Freshness* freshness() const noexcept { return freshness_.load(std::memory_order_acquire); }
   // Maps the file if nobody has yet: an open with file mapping disabled does not. Errors: those of map_region.
   [[nodiscard]] Status ensure_mapped() const;
   // The whole container. Requires: ensure_mapped() succeeded.

@@ -3,16 +3,41 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/named_values.h"
 #include "fatctx/device.h"
 #include "runtime/attachments.h"
 #include "runtime/file_mapping.h"
+#include "runtime/mapped_container.h"
 #include "runtime/observed_calls.h"
 #include "runtime/record_reader.h"
+#include "runtime/whole_target.h"
 
 namespace fatctx {
+
+namespace {
+
+constexpr NamedValue<OnDamage> kOnDamage[] = {{OnDamage::kFail, "fail"}, {OnDamage::kNext, "next"}};
+
+// What choosing has acquired, until the first session has it.
+struct Acquired {
+  std::mutex mutex;
+  std::vector<RecordView> views;
+
+  [[nodiscard]] std::vector<RecordView> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(views, {});
+  }
+};
+
+}  // namespace
+
+std::string_view on_damage_name(OnDamage on_damage) noexcept { return name_in(kOnDamage, on_damage); }
+
+std::optional<OnDamage> on_damage_from_name(std::string_view name) noexcept { return value_in(kOnDamage, name); }
 
 struct Model::Impl {
   Container container;
@@ -20,6 +45,7 @@ struct Model::Impl {
   SelectPolicy policy;
   std::vector<Candidate> candidates;
   Selection selection;
+  std::shared_ptr<Acquired> acquired;  // null if choosing acquires nothing
 };
 
 Result<Container> Model::settle_consumer(const Container& container, const MappingProbe& consumer) {
@@ -35,6 +61,13 @@ Result<Container> Model::settle_consumer(const Container& container, const Mappi
   return container.with_copies(reason);
 }
 
+Status Model::check_finds_damage(const Container& container) {
+  if (container.origin_.options.verify != VerifyPolicy::kNone) return Done{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{}: on_damage is next and verify is none, which finds no damage; let verify be {}",
+                           container.report().path, verify_policy_name(VerifyPolicy::kRecordOnAcquire))};
+}
+
 Result<Model> Model::open(const std::string& path, const ModelOptions& options) {
   FATCTX_ASSIGN(const Container container, Container::open(path, options.open));
   return choose(container, options);
@@ -42,11 +75,23 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
 
 Result<Model> Model::choose(const Container& given, const ModelOptions& options) {
   FATCTX_ASSIGN(const Container container, settle_consumer(given, options.consumer));
-  Impl impl{
-      container, options.device ? *options.device : detect_device().device, options.policy, container.candidates(), {}};
-  auto selection = observed_select(container, impl.candidates, impl.device, impl.policy);
-  if (!selection.ok()) return in_context(std::move(selection).error(), container.report().path);
-  impl.selection = std::move(selection).value();
+  Impl impl{.container = container,
+            .device = options.device ? *options.device : detect_device().device,
+            .policy = options.policy,
+            .candidates = container.candidates(),
+            .selection = {},
+            .acquired = nullptr};
+  if (options.on_damage == OnDamage::kNext) {
+    FATCTX_TRY(check_finds_damage(container));
+    FATCTX_ASSIGN(WholeTarget whole, choose_whole_target(container, impl.candidates, impl.device, impl.policy));
+    impl.selection = std::move(whole.selection);
+    impl.acquired = std::make_shared<Acquired>();
+    impl.acquired->views = std::move(whole.views);
+  } else {
+    auto selection = observed_select(container, impl.candidates, impl.device, impl.policy);
+    if (!selection.ok()) return in_context(std::move(selection).error(), container.report().path);
+    impl.selection = std::move(selection).value();
+  }
   if (impl.selection.chosen.empty()) {
     std::string reasons;
     for (std::size_t i = 0; i < impl.selection.verdicts.size(); ++i) {
@@ -76,8 +121,20 @@ struct Session::Tables {
   std::vector<std::optional<TensorTable>> tables;  // one for each blob, in their order; empty: not asked for yet
 };
 
+Status Model::check_bytes(const Container& container, const std::vector<std::uint32_t>& record_ids,
+                          const void* file_looked) {
+  FATCTX_TRY(container.check());
+  if (RecordReader::copies(container) || RecordReader::of(container)->freshness() == file_looked) return Done{};
+  // Somebody touched the file, appended to it, or wrote where payload lies: only the payload tells.
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(container.acquire_unobserved(id));
+  return Done{};
+}
+
 Result<Session> Model::begin_session() const {
+  // Until the session has views of its own, what was made for these is not made again.
+  const std::vector<RecordView> made = impl_->acquired ? impl_->acquired->take() : std::vector<RecordView>();
   Session session(impl_->container);
+  session.file_looked_ = RecordReader::of(impl_->container)->freshness();
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t id : impl_->selection.chosen) {
     FATCTX_ASSIGN(const RecordInfo record, impl_->container.record(id));
@@ -101,13 +158,14 @@ Result<Session> Model::begin_session() const {
 }
 
 Status Session::end() {
+  const Status ended = Model::check_bytes(container_, record_ids_, file_looked_);
   binaries_.clear();
   units_.clear();
   weights_.clear();
   tables_.reset();
   record_ids_.clear();
   attached_.reset();
-  return container_.check();
+  return ended;
 }
 
 Result<RecordView> Session::binary(std::string_view unit) const {

@@ -91,6 +91,7 @@ Result<Selection> observed_select(const Container& container, std::span<const Ca
     Json line = about(container, "select");
     line.add("device", runtime::device_document(device));
     line.add("policy", trace::to_json(policy));
+    if (Json states = trace::states_of(candidates); !states.members()->empty()) line.add("states", std::move(states));
     line.add("gave", gave(selected, container));
     observe::trace_line(json_line(line));
   }

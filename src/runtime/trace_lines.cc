@@ -130,6 +130,7 @@ Json to_json(const OpenOptions& options) {
   if (options.max_copied_bytes != 0) json.add("max_copied_bytes", options.max_copied_bytes);
   if (!options.cache_folder.empty()) json.add("cache_folder", options.cache_folder);
   if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
+  if (options.generation != 0) json.add("generation", options.generation);
   // Objects of the caller cannot be written down; that they were there explains another answer.
   if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
   if (options.allocator) json.add("allocator", options.allocator->name());
@@ -148,6 +149,19 @@ Json to_json(const SelectPolicy& policy) {
   return json;
 }
 
+Json states_of(std::span<const Candidate> candidates) {
+  Json bad = Json::array();
+  Json bad_weights = Json::array();
+  for (const Candidate& candidate : candidates) {
+    if (candidate.state == RecordState::kBad) bad.push_back(candidate.record_id);
+    if (!candidate.weights_ok) bad_weights.push_back(candidate.record_id);
+  }
+  Json states = Json::object();
+  if (!bad.items()->empty()) states.add("bad", std::move(bad));
+  if (!bad_weights.items()->empty()) states.add("bad_weights", std::move(bad_weights));
+  return states;
+}
+
 Result<OpenOptions> open_options_from(const Json& json) {
   OpenOptions options;
   std::string verify(verify_policy_name(options.verify));
@@ -160,6 +174,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("max_copied_bytes", options.max_copied_bytes)
                  .take("cache_folder", options.cache_folder)
                  .take("cache_limit_bytes", options.cache_limit_bytes)
+                 .take("generation", options.generation)
                  .end());
   const auto policy = verify_policy_from_name(verify);
   if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");
@@ -188,6 +203,20 @@ Result<SelectPolicy> select_policy_from(const Json& json) {
                  .end());
   if (has_override) policy.record_override = record_override;
   return policy;
+}
+
+Status take_states(const Json& json, std::vector<Candidate>& candidates) {
+  std::vector<std::uint32_t> bad;
+  std::vector<std::uint32_t> bad_weights;
+  FATCTX_TRY(Members(json, "states").take("bad", bad).take("bad_weights", bad_weights).end());
+  const auto has = [](const std::vector<std::uint32_t>& ids, std::uint32_t id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (Candidate& candidate : candidates) {
+    if (has(bad, candidate.record_id)) candidate.state = RecordState::kBad;
+    if (has(bad_weights, candidate.record_id)) candidate.weights_ok = false;
+  }
+  return Done{};
 }
 
 }  // namespace fatctx::trace

@@ -20,8 +20,11 @@ namespace fatctx::trace {
 
 [[nodiscard]] Json to_json(const OpenOptions& options);
 [[nodiscard]] Json to_json(const SelectPolicy& policy);
+// What was known of candidates beyond their keys; an object without members if nothing was.
+[[nodiscard]] Json states_of(std::span<const Candidate> candidates);
 // Errors: invalid_argument, naming the key, what was found and what is allowed.
 [[nodiscard]] Result<OpenOptions> open_options_from(const Json& json);
 [[nodiscard]] Result<SelectPolicy> select_policy_from(const Json& json);
+[[nodiscard]] Status take_states(const Json& json, std::vector<Candidate>& candidates);
 
 }  // namespace fatctx::trace

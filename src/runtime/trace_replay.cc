@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "fatctx/container.h"
 #include "fatctx/trace.h"
+#include "runtime/observed_calls.h"
 #include "runtime/trace_lines.h"
 
 namespace fatctx {
@@ -112,7 +113,10 @@ class Replay {
     if (!device.ok()) return at_line(number, device.error().message);
     auto policy = trace::select_policy_from(object_of(json, "policy"));
     if (!policy.ok()) return at_line(number, policy.error().message);
-    const auto selected = container->select(device.value(), policy.value());
+    std::vector<Candidate> candidates = container->candidates();
+    auto states = trace::take_states(object_of(json, "states"), candidates);
+    if (!states.ok()) return at_line(number, states.error().message);
+    const auto selected = observed_select(*container, candidates, device.value(), policy.value());
     compare(number, "select " + path, gave,
             selected.ok() ? trace::gave(selected.value(), *container) : trace::gave(selected.error()));
     return Done{};

@@ -63,8 +63,9 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
  protected:
   CAllocation() : memory(read_file(path)), other(folder.file("other.fatctx")) {
     support::write_file(other, memory);
-    (void)first_line_of_a_trace();  // made once, and not while memory fails; so is the folder
+    (void)first_line_of_a_trace();  // made once, and not while memory fails; so are the folder and the file
     (void)cache_folder();
+    (void)appended_file();
   }
 
   // Runs `entry` with its n-th allocation failing. Returns false if it made fewer.
@@ -112,6 +113,28 @@ TEST_P(CAllocation, ThatFailsIsOutOfMemoryInEveryFunctionAndLeavesNothingBehind)
     }
   }
   EXPECT_GT(failures, 500U);  // the failures do happen
+}
+
+// What is left to do once the new generation may be on the disk takes no memory.
+TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
+  constexpr std::size_t kMost = 3000;
+  const std::string file = appended_file();
+  std::size_t n = 1;
+  for (bool failed = true; failed && n < kMost; ++n) {
+    const Handles handles = open_all(path);
+    auto report = sized<fatctx_append_report>();
+    has_failed = false;
+    fails_for_ever = GetParam();
+    until_failure = n;
+    const std::int32_t code = fatctx_appender_commit(handles.appender, &report, &error);
+    until_failure = 0;
+    failed = has_failed;
+    const std::uint64_t there = Container::open(file).value().report().generation;
+    ASSERT_EQ(there, code == FATCTX_OK ? 2U : 1U) << "allocation " << n << ": " << error.message;
+    close_all(handles);
+  }
+  EXPECT_GT(n, 100U);
+  EXPECT_LT(n, kMost);
 }
 
 INSTANTIATE_TEST_SUITE_P(OnceAndForEver, CAllocation, ::testing::Bool(),

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct Handles {
   fatctx_view thin = {};  // of a thin DLC
   fatctx_sharing sharing = {};
   fatctx_imported_tensors imported = {};
+  fatctx_appender appender = {};
+  fatctx_diff diff = {};
+  fatctx_rewrite rewrite = {};
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -92,6 +96,20 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_view_close(handles.thin, nullptr);
   (void)fatctx_sharing_close(handles.sharing, nullptr);
   (void)fatctx_imported_tensors_close(handles.imported, nullptr);
+  (void)fatctx_appender_close(handles.appender, nullptr);
+  (void)fatctx_diff_close(handles.diff, nullptr);
+  (void)fatctx_rewrite_close(handles.rewrite, nullptr);
+}
+
+// A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
+// the file is locked.
+inline const std::string& appended_file() {
+  static const support::TempDir folder;
+  static const std::string path = folder.file("appended.fatctx");
+  static const Bytes packed = support::unsealed_sample();
+  std::error_code missing;
+  if (std::filesystem::file_size(path, missing) != packed.size() || missing) support::write_file(path, packed);
+  return path;
 }
 
 // Files with weights for the importers; written once, and not while memory fails.
@@ -113,6 +131,37 @@ struct WeightFiles {
 };
 inline const WeightFiles& weight_files() {
   static const WeightFiles files;
+  return files;
+}
+
+// Small containers that are written anew; written once, and not while memory fails.
+struct RewrittenFiles {
+  RewrittenFiles() {
+    PackRecord code = support::binary_record("code", "x86-64-v2", support::pattern(300, 1));
+    code.weights = {"kept"};
+    PackRecord weights = support::plain_record(RecordType::kWeightBlob, "kept", support::pattern(500, 2));
+    support::write_file(source, support::packed_bytes({std::move(code), std::move(weights)}));
+    support::write_file(
+        other, support::packed_bytes({support::plain_record(RecordType::kOpaque, "other", support::pattern(70, 3))}));
+    options = sized<fatctx_rewrite_options>();
+    fatctx_rewrite_options_init(&options, sizeof options);
+    options.overwrite = 1;
+    options.threads = 1;
+    without_code = options;
+    without_code.keep = &kept;
+    without_code.keep_count = 1;
+  }
+  TempDir folder;
+  std::string source = folder.file("source.fatctx");
+  std::string other = folder.file("other.fatctx");
+  std::string target = folder.file("target.fatctx");
+  const char* const both[2] = {source.c_str(), other.c_str()};
+  const std::uint32_t kept = 2;
+  fatctx_rewrite_options options = {};
+  fatctx_rewrite_options without_code = {};
+};
+inline const RewrittenFiles& rewritten_files() {
+  static const RewrittenFiles files;
   return files;
 }
 
@@ -161,6 +210,12 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_container_thin_dlc_view(handles.with_dlc, nullptr, choice_of_57(), &handles.thin, nullptr, &error));
   ok(fatctx_container_sharing(handles.container, nullptr, nullptr, &handles.sharing, &error));
   ok(fatctx_tensors_from_safetensors(weight_files().safetensors.c_str(), &handles.imported, &error));
+  ok(fatctx_appender_open(appended_file().c_str(), nullptr, &handles.appender, &error));
+  ok(fatctx_appender_add(handles.appender, &record, &error));
+  ok(fatctx_diff_create(handles.container, handles.with_dlc, nullptr, nullptr, &handles.diff, &error));
+  const RewrittenFiles& rewritten = rewritten_files();
+  ok(fatctx_rewrite_container(rewritten.source.c_str(), rewritten.target.c_str(), &rewritten.without_code,
+                              &handles.rewrite, &error));
   return handles;
 }
 
@@ -232,8 +287,11 @@ class Call {
   [[nodiscard]] fatctx_dlc* dlc() { return out(made_.dlc); }
   [[nodiscard]] const char* dlc_path() const { return text(CDlc::get().dlc().c_str()); }
   [[nodiscard]] const fatctx_dlc_choice* choice() const { return given ? choice_of_57() : nullptr; }
+  [[nodiscard]] fatctx_diff* diff() { return out(made_.diff); }
   [[nodiscard]] fatctx_sharing* sharing() { return out(made_.sharing); }
   [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
+  [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
+  [[nodiscard]] fatctx_rewrite* rewrite() { return out(made_.rewrite); }
 
   const Handles h;
   const bool given;
@@ -401,6 +459,11 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_container_degraded",
        [](Call& c) { return fatctx_container_degraded(c.h.container, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_container_generation",
+       [](Call& c) {
+         return fatctx_container_generation(c.h.container, 0, c.structure<fatctx_generation_info>(), &c.error);
+       },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_container_record_count",
        [](Call& c) { return fatctx_container_record_count(c.h.container, c.plain<std::uint64_t>(), &c.error); }},
       {"fatctx_container_record_at",
@@ -483,6 +546,20 @@ inline const std::vector<EntryPoint>& entry_points() {
                                       c.structure<fatctx_sign_report>(), &c.error);
        },
        false},
+      {"fatctx_repair",
+       [](Call& c) { return fatctx_repair(c.path(), nullptr, c.structure<fatctx_repair_report>(), &c.error); }, false},
+      {"fatctx_diff_create",
+       [](Call& c) {
+         return fatctx_diff_create(c.h.container, c.h.container, nullptr, nullptr, c.diff(), &c.error);
+       }},
+      {"fatctx_diff_describe",
+       [](Call& c) { return fatctx_diff_describe(c.h.diff, c.structure<fatctx_diff_info>(), &c.error); }},
+      {"fatctx_diff_record",
+       [](Call& c) { return fatctx_diff_record(c.h.diff, 0, c.structure<fatctx_diffed_record>(), &c.error); }},
+      {"fatctx_diff_json",
+       [](Call& c) { return fatctx_diff_json(c.h.diff, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
+      {"fatctx_diff_close", [](Call& c) { return fatctx_diff_close(c.h.diff, &c.error); }, true,
+       FATCTX_OK},
       {"fatctx_model_open", [](Call& c) { return fatctx_model_open(c.path(), c.options(), c.model(), &c.error); },
        false},
       {"fatctx_model_choose",
@@ -496,6 +573,9 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_model_verdict(c.h.model, 0, c.structure<fatctx_verdict>(), &c.error); }},
       {"fatctx_model_warning",
        [](Call& c) { return fatctx_model_warning(c.h.model, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_model_damaged",
+       [](Call& c) { return fatctx_model_damaged(c.h.model, 0, c.structure<fatctx_error>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_model_explain",
        [](Call& c) {
@@ -689,6 +769,74 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_packer_warning",
        [](Call& c) { return fatctx_packer_warning(c.h.packer, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_open",
+       [](Call& c) { return fatctx_appender_open(c.path(), nullptr, c.appender(), &c.error); }, false},
+      {"fatctx_appender_add",
+       [](Call& c) { return fatctx_appender_add(c.h.appender, c.given ? second_record() : nullptr, &c.error); }},
+      {"fatctx_appender_add_dlc",
+       [](Call& c) {
+         return fatctx_appender_add_dlc(c.h.appender, c.dlc_path(), c.given ? dlc_import() : nullptr, &c.error);
+       }},
+      {.name = "fatctx_appender_commit",
+       .call =
+           [](Call& c) {
+             return fatctx_appender_commit(c.h.appender, c.structure<fatctx_append_report>(), &c.error);
+           },
+       .with_null_pointers = FATCTX_OK},
+      {"fatctx_appender_record",
+       [](Call& c) { return fatctx_appender_record(c.h.appender, 0, c.structure<fatctx_packed_record>(), &c.error); },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_superseded",
+       [](Call& c) { return fatctx_appender_superseded(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_restored",
+       [](Call& c) { return fatctx_appender_restored(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_warning",
+       [](Call& c) { return fatctx_appender_warning(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_close", [](Call& c) { return fatctx_appender_close(c.h.appender, &c.error); }, true, FATCTX_OK},
+      {"fatctx_rewrite_container",
+       [](Call& c) {
+         return fatctx_rewrite_container(c.text(rewritten_files().source.c_str()), c.out_path(),
+                                         &rewritten_files().without_code, c.rewrite(), &c.error);
+       },
+       false},
+      {"fatctx_merge_containers",
+       [](Call& c) {
+         return fatctx_merge_containers(c.given ? rewritten_files().both : nullptr, 2, c.out_path(),
+                                        &rewritten_files().options, c.rewrite(), &c.error);
+       },
+       false},
+      {"fatctx_rewrite_describe",
+       [](Call& c) { return fatctx_rewrite_describe(c.h.rewrite, c.structure<fatctx_rewrite_info>(), &c.error); }},
+      {"fatctx_rewrite_source_at",
+       [](Call& c) {
+         return fatctx_rewrite_source_at(c.h.rewrite, 0, c.structure<fatctx_rewrite_source>(), &c.error);
+       }},
+      {"fatctx_rewrite_record",
+       [](Call& c) { return fatctx_rewrite_record(c.h.rewrite, 1, c.structure<fatctx_packed_record>(), &c.error); }},
+      {"fatctx_rewrite_removed",
+       [](Call& c) { return fatctx_rewrite_removed(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }},
+      {"fatctx_rewrite_unused",
+       [](Call& c) { return fatctx_rewrite_unused(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }},
+      {"fatctx_rewrite_warning",
+       [](Call& c) { return fatctx_rewrite_warning(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_rewrite_close", [](Call& c) { return fatctx_rewrite_close(c.h.rewrite, &c.error); }, true, FATCTX_OK},
+      {"fatctx_container_records_left",
+       [](Call& c) {
+         fatctx_target_filter filter = {};
+         filter.arch = "aarch64";
+         return fatctx_container_records_left(c.h.container, c.given ? &filter : nullptr, 1, nullptr, 0,
+                                              c.plain<std::uint64_t>(), &c.error);
+       }},
+      {"fatctx_container_records_without",
+       [](Call& c) {
+         static constexpr std::uint32_t kGone = 2;
+         return fatctx_container_records_without(c.h.container, c.given ? &kGone : nullptr, 1, nullptr, 0,
+                                                 c.plain<std::uint64_t>(), &c.error);
+       }},
       {"fatctx_is_dlc", [](Call& c) { return fatctx_is_dlc(c.dlc_path(), c.plain<std::uint32_t>(), &c.error); }, false},
       {"fatctx_dlc_open", [](Call& c) { return fatctx_dlc_open(c.dlc_path(), c.dlc(), &c.error); }, false},
       {"fatctx_container_dlc", [](Call& c) { return fatctx_container_dlc(c.h.with_dlc, nullptr, c.dlc(), &c.error); }},

@@ -40,8 +40,11 @@ std::set<std::string> infallible() {
           "fatctx_info_parts_init",
           "fatctx_model_options_init",
           "fatctx_verify_options_init",
+          "fatctx_repair_options_init",
+          "fatctx_change_name",
           "fatctx_pack_options_init",
           "fatctx_pack_record_init",
+          "fatctx_append_options_init",
           "fatctx_dlc_import_init",
           "fatctx_dlc_choice_init",
           "fatctx_dlc_entry_kind_name",
@@ -55,7 +58,8 @@ std::set<std::string> infallible() {
           "fatctx_release_options_init",
           "fatctx_profile_options_init",
           "fatctx_lost_mappings",
-          "fatctx_mapping_guard_installed"};
+          "fatctx_mapping_guard_installed",
+          "fatctx_rewrite_options_init"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {
@@ -156,6 +160,9 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.thin.id = good.with_dlc.id;
   turned.sharing.id = good.imported.id;
   turned.imported.id = good.provider.id;
+  turned.appender.id = good.diff.id;
+  turned.diff.id = good.rewrite.id;
+  turned.rewrite.id = good.packer.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -169,7 +176,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
   for (const std::uint64_t id :
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}};
+                          {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

@@ -7,6 +7,7 @@
 
 #include "capi/boundary.h"
 #include "capi/c_model.h"
+#include "fatctx/model.h"
 
 namespace fatctx::capi::testing {
 namespace {
@@ -280,6 +281,7 @@ TEST(CNames, NumbersAreThoseOfTheCxxEnums) {
   EXPECT_EQ(FATCTX_SHARING_BYTES, static_cast<int>(Sharing::kBytes));
   EXPECT_EQ(FATCTX_VERIFY_NONE, static_cast<int>(VerifyPolicy::kNone));
   EXPECT_EQ(FATCTX_VERIFY_PRIVATE_COPY, static_cast<int>(VerifyPolicy::kPrivateCopy));
+  EXPECT_EQ(FATCTX_ON_DAMAGE_NEXT, static_cast<int>(OnDamage::kNext));
   EXPECT_EQ(FATCTX_FILE_MAPPING_REQUIRE, static_cast<int>(FileMapping::kRequire));
   EXPECT_EQ(FATCTX_FILE_MAPPING_DISABLED, static_cast<int>(FileMapping::kDisabled));
   const std::map<std::string, std::uint32_t> types = {{"context_binary", FATCTX_RECORD_CONTEXT_BINARY},

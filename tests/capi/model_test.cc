@@ -113,6 +113,46 @@ TEST_F(CModel, ExplainingIsTheSameFromModelAndContainer) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
+TEST_F(CModel, ADamagedTargetIsPassedOverAndToldAbout) {
+  const std::uint64_t at = fatctx::Container::open(path).value().find("cpu-x86-64-v4").value().file_offset + 9;
+  fatctx::support::Bytes bytes = fatctx::support::read_file(path);
+  bytes[static_cast<std::size_t>(at)] ^= std::byte{4};
+  const std::string damaged = path + ".damaged";
+  fatctx::support::write_file(damaged, bytes);
+  auto options = sized<fatctx_model_options>();
+  fatctx_model_options_init(&options, sizeof options);
+  EXPECT_EQ(options.on_damage, static_cast<std::uint32_t>(FATCTX_ON_DAMAGE_FAIL));
+  options.device = device("x86-64-v4");
+  options.on_damage = 2;
+  fatctx_model model = {};
+  EXPECT_EQ(fatctx_model_open(damaged.c_str(), &options, &model, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("on_damage is 2"));
+
+  options.on_damage = FATCTX_ON_DAMAGE_NEXT;
+  ASSERT_EQ(fatctx_model_open(damaged.c_str(), &options, &model, &error), FATCTX_OK) << text_of(error);
+  auto selection = sized<fatctx_selection>();
+  ASSERT_EQ(fatctx_model_selection(model, &selection, &error), FATCTX_OK);
+  ASSERT_EQ(selection.damaged_count, 1U);
+  fatctx_error damage = {};
+  fatctx_error_init(&damage, sizeof damage);
+  ASSERT_EQ(fatctx_model_damaged(model, 0, &damage, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(damage.code, FATCTX_ERROR_CHECKSUM_MISMATCH);
+  EXPECT_EQ(damage.file_offset, at / 65536 * 65536);
+  EXPECT_NE(damage.record_id, selection.chosen[0]);
+  EXPECT_THAT(damage.message, HasSubstr(damaged));
+  EXPECT_EQ(fatctx_model_damaged(model, 1, &damage, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(fatctx_model_damaged(model, 0, nullptr, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_model_close(model, &error), FATCTX_OK);
+
+  options.on_damage = FATCTX_ON_DAMAGE_FAIL;
+  fatctx_view view = {};
+  EXPECT_EQ(fatctx_view_open(damaged.c_str(), &options, nullptr, &view, &error), FATCTX_ERROR_CHECKSUM_MISMATCH);
+  options.on_damage = FATCTX_ON_DAMAGE_NEXT;
+  ASSERT_EQ(fatctx_view_open(damaged.c_str(), &options, nullptr, &view, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(fatctx_view_close(view, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_device_close(options.device, &error), FATCTX_OK);
+}
+
 TEST_F(CModel, PolicyReachesTheSelection) {
   auto options = sized<fatctx_model_options>();
   fatctx_model_options_init(&options, sizeof options);

@@ -7,6 +7,7 @@
 
 #include "container/opened_file.h"
 #include "container/verify.h"
+#include "fatctx/base/checked.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
 
@@ -90,6 +91,25 @@ TEST(Append, ManyGenerationsFollowEachOther) {
   expect_clean(bytes);
 }
 
+TEST(Append, AsManyGenerationsAsTheTableTakesAndNoMore) {
+  Bytes bytes = support::packed_bytes({support::plain_record(RecordType::kOpaque, "first", support::pattern(10, 1))});
+  const auto one_more = [&](std::uint64_t number) {
+    return append(std::move(bytes), {support::plain_record(RecordType::kOpaque, "r" + std::to_string(number), {})});
+  };
+  for (std::uint64_t number = 1; number <= kMaxGenerations; ++number) {
+    Appended done = one_more(number);
+    ASSERT_TRUE(is_ok(done.report)) << number;
+    bytes = std::move(done.bytes);
+  }
+  const Opened full(bytes);
+  EXPECT_EQ(full.toc.toc.generations.size(), kMaxGenerations);
+  const std::size_t size_before = bytes.size();
+  const Appended refused = one_more(kMaxGenerations + 1);
+  ASSERT_TRUE(fails_with(refused.report, ErrorCode::kLimitExceeded));
+  EXPECT_NE(refused.report.error().message.find("fatctx compact"), std::string::npos);
+  EXPECT_EQ(refused.bytes.size(), size_before);
+}
+
 TEST(Append, WhatTheFileHasIsNotStoredAgain) {
   PackRecord again = support::plain_record(RecordType::kOpaque, "again", support::pattern(70'001, 21));
   again.key.variant = "another";
@@ -141,6 +161,26 @@ TEST(Append, TheSameKeyIsThereAndNothingIsWritten) {
   EXPECT_EQ(done.bytes, before);
 }
 
+// Each part is within the limits, the sum is not.
+TEST(Append, WhatReadersWouldRefuseIsNotCommitted) {
+  std::vector<PackRecord> many;
+  for (std::uint64_t i = 0; i + 3 < kMaxRecords; ++i) {
+    many.push_back(support::plain_record(RecordType::kOpaque, "r" + std::to_string(i), {}));
+  }
+  const Bytes before = support::packed_bytes(std::move(many));
+  std::vector<PackRecord> more;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    more.push_back(support::plain_record(RecordType::kOpaque, "m" + std::to_string(i), support::pattern(100, i)));
+  }
+  const Appended refused = append(before, more);
+  ASSERT_FALSE(refused.report.ok());
+  EXPECT_EQ(refused.report.error().code, ErrorCode::kLimitExceeded) << to_text(refused.report.error());
+  ASSERT_GE(refused.bytes.size(), before.size());
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), refused.bytes.begin()));
+  more.pop_back();
+  EXPECT_TRUE(is_ok(append(before, std::move(more)).report)) << "the last that fit";
+}
+
 TEST(Append, ReplacingLeavesTheOldRecordInItsGeneration) {
   const Bytes before = support::unsealed_sample();
   PackRecord record = support::binary_record("cpu-x86-64-v3", "x86-64-v3", support::pattern(4'321, 77));
@@ -176,10 +216,11 @@ TEST(Append, ATailOfACrashIsSkippedAndDead) {
   before.resize(end + 100'000, std::byte{0x5a});
   const Appended done = append(before, {new_binary()});
   ASSERT_TRUE(is_ok(done.report));
-  EXPECT_TRUE(std::equal(before.begin() + static_cast<std::ptrdiff_t>(end), before.end(),
-                         done.bytes.begin() + static_cast<std::ptrdiff_t>(end)))
+  const auto extent = static_cast<std::ptrdiff_t>(*checked_align_up(end, kExtentLog2));
+  EXPECT_TRUE(std::equal(before.begin() + extent, before.end(), done.bytes.begin() + extent))
       << "bytes that a torn slot might name are left as they are";
   EXPECT_TRUE(is_ok(Opened(done.bytes).bytes_of("cpu-riscv")));
+  expect_clean(done.bytes);
 }
 
 TEST(Append, WithLargeExtentsItFitsTheFile) {

@@ -358,7 +358,7 @@ TEST(PackBytes, DamageOfAnyStoredByteIsFoundAndNothingOfADamagedLeafIsHandedOn) 
                                            [](const RecordInfo& record) { return record.recipe; });
   const auto read = container::read_recipe(whole.file, whole.opened.toc, recipe);
   ASSERT_TRUE(is_ok(read));
-  const auto touched = container::leaves_under(whole.opened.toc, recipe, read.value());
+  const auto touched = container::leaves_under(whole.opened.toc, recipe, read.value(), {0, recipe.size_bytes});
   std::mt19937_64 random(39);
   int hurt = 0;
   for (std::uint32_t segment = 0; segment < whole.opened.toc.segments.size(); ++segment) {

@@ -355,6 +355,11 @@ TEST_F(Rewrite, CancelledItLeavesTheOldFileAndNoOther) {
   const auto later = rewrite_container(
       in_, in_, {.progress = [&](std::uint64_t, std::uint64_t) { cancel = true; }, .cancel = &cancel});
   EXPECT_TRUE(fails_with(later, ErrorCode::kCancelled));
+  cancel = false;
+  const auto at_the_end = rewrite_container(
+      in_, in_,
+      {.progress = [&](std::uint64_t done, std::uint64_t total) { cancel = done == total; }, .cancel = &cancel});
+  EXPECT_TRUE(fails_with(at_the_end, ErrorCode::kCancelled)) << "nothing is read after that";
   EXPECT_TRUE(read_file(in_) == bytes);
   EXPECT_EQ(folder_.names(), std::vector<std::string>{"in"});
 }
@@ -541,6 +546,52 @@ TEST_F(Rewrite, WhatIsLeftOfSomeTargetsIsWhatTheyNeed) {
   EXPECT_EQ(left_for("x86-64-v2"),
             (std::vector<std::string>{"cpu-x86-64-v2", "free weights", "other weights", "source", "v2 notes"}));
   EXPECT_EQ(left_for("aarch64"), (std::vector<std::string>{"cpu-aarch64", "free weights", "source", "weights"}));
+}
+
+TEST_F(Rewrite, FiltersSayWhatStaysAndWhichOfThemFitsNothing) {
+  pack_as("in", support::cpu_records());
+  const Opened opened(read_file(in_));
+  const std::vector<RecordInfo>& records = opened.toc.toc.records;
+  const auto of_arch = [](const char* arch) { return filter([&](TargetFilter& f) { f.arch = arch; }); };
+  const std::vector<TargetFilter> two = {of_arch("x86-64-v2"), of_arch("aarch64")};
+  const auto left = records_left(records, two);
+  ASSERT_TRUE(is_ok(left));
+  EXPECT_EQ(left.value(), records_left(records, [](const RecordInfo& record) {
+              return record.key.arch == "x86-64-v2" || record.key.arch == "aarch64";
+            }));
+  EXPECT_LT(left.value().size(), records.size());
+
+  TargetFilter misspelt = of_arch("x86-64-v9");
+  misspelt.backend = "cpu";
+  misspelt.features = {"z", "a"};
+  misspelt.group = "chat";
+  misspelt.unit = "decode";
+  const auto none = records_left(records, std::vector<TargetFilter>{of_arch("aarch64"), misspelt});
+  ASSERT_TRUE(fails_with(none, ErrorCode::kNoMatch));
+  EXPECT_NE(
+      none.error().message.find("for cpu x86-64-v9+a+z in group chat of unit decode; there are some for cpu aarch64+"),
+      std::string::npos)
+      << none.error().message;
+  EXPECT_TRUE(fails_with(records_left(records, std::vector<TargetFilter>()), ErrorCode::kInvalidArgument));
+  pack_as("cold", {support::plain_record(RecordType::kOpaque, "only", support::pattern(90, 1))});
+  const Opened cold(read_file(folder_.file("cold")));
+  EXPECT_TRUE(fails_with(records_left(cold.toc.toc.records, two), ErrorCode::kNoMatch));
+}
+
+TEST_F(Rewrite, AllButSomeRecordsAreThoseThatMayGoByThemselves) {
+  pack_as("in", support::cpu_records());
+  const Opened opened(read_file(in_));
+  const std::vector<RecordInfo>& records = opened.toc.toc.records;
+  const std::vector<std::uint32_t> gone = {id_of(opened, "cpu-x86-64-v3"), id_of(opened, "cpu-x86-64-v3")};
+  const auto left = records_without(records, gone);
+  ASSERT_TRUE(is_ok(left));
+  EXPECT_EQ(left.value(), all_but(opened, "cpu-x86-64-v3"));
+  EXPECT_TRUE(fails_with(records_without(records, std::vector<std::uint32_t>{99}), ErrorCode::kNotFound));
+  for (const char* bound : {"description", "weights.tensors"}) {
+    const auto refused = records_without(records, std::vector<std::uint32_t>{id_of(opened, bound)});
+    ASSERT_TRUE(fails_with(refused, ErrorCode::kInvalidArgument)) << bound;
+    EXPECT_EQ(refused.error().where.record_id, id_of(opened, bound));
+  }
 }
 
 }  // namespace

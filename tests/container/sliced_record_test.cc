@@ -104,7 +104,8 @@ TEST(SlicedRecord, ProgressOfOneRecordEndsAtItsTotal) {
     last_done = done;
     last_total = total;
   };
-  ASSERT_TRUE(is_ok(verify_record(file.file, file.toc.header, file.toc.toc, file.record("the same again"), count)));
+  ASSERT_TRUE(is_ok(
+      verify_record(file.file, file.toc.header, file.toc.toc, file.record("the same again"), {.progress = count})));
   EXPECT_EQ(last_done, last_total);
   EXPECT_GT(last_done, 0U);
 }

@@ -1,7 +1,8 @@
 #include "crash/disk.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "container/disk_format.h"
 
 namespace fatctx::crash {
 
@@ -23,13 +24,18 @@ Crashes::Crashes(const Epoch& epoch, Visit visit, std::mt19937_64& random)
   image_.resize(static_cast<std::size_t>(end));  // zeros where a file system has nothing yet
 }
 
-void Crashes::apply(std::size_t index, std::uint64_t bytes) {
+void Crashes::apply_bytes(const Call& write, ByteRange in_write) {
+  const std::uint64_t offset = write.offset + in_write.offset;
+  const auto at = image_.begin() + static_cast<std::ptrdiff_t>(offset);
+  const auto size = static_cast<std::ptrdiff_t>(in_write.size);
+  saved_.emplace_back(offset, Bytes(at, at + size));
+  std::copy_n(write.bytes.begin() + static_cast<std::ptrdiff_t>(in_write.offset), size, at);
+  size_ = std::max(size_, offset + in_write.size);
+}
+
+void Crashes::apply(std::size_t index) {
   const Sector& sector = sectors_[index];
-  const auto at = image_.begin() + static_cast<std::ptrdiff_t>(sector.offset);
-  saved_.emplace_back(sector.offset, Bytes(at, at + static_cast<std::ptrdiff_t>(sector.size)));
-  const auto from = epoch_.writes[sector.write].bytes.begin() + static_cast<std::ptrdiff_t>(sector.in_write);
-  std::copy_n(from, std::min(bytes, sector.size), at);
-  size_ = std::max(size_, sector.offset + sector.size);
+  apply_bytes(epoch_.writes[sector.write], {sector.in_write, sector.size});
 }
 
 void Crashes::undo() {
@@ -40,28 +46,49 @@ void Crashes::undo() {
   size_ = epoch_.durable.size();
 }
 
-void Crashes::show() {
-  visit_(image_, size_);
+void Crashes::show(bool torn) {
+  visit_(image_, size_, torn);
   // The new size is written apart from the bytes, and may come later.
-  if (size_ != epoch_.durable.size()) visit_(image_, epoch_.durable.size());
+  if (size_ != epoch_.durable.size()) visit_(image_, epoch_.durable.size(), torn);
 }
 
 void Crashes::state(const std::vector<std::size_t>& sectors) {
-  for (const std::size_t sector : sectors) apply(sector, kSector);
+  for (const std::size_t sector : sectors) apply(sector);
   show();
   undo();
 }
 
-void Crashes::torn(const std::vector<std::size_t>& sectors, std::size_t last, std::uint64_t bytes) {
-  for (const std::size_t sector : sectors) apply(sector, kSector);
-  apply(last, bytes);
-  show();
+// The last one from its front or its back up to any byte.
+void Crashes::torn(const std::vector<std::size_t>& sectors, std::size_t last) {
+  for (const std::size_t sector : sectors) apply(sector);
+  const Sector& sector = sectors_[last];
+  const std::uint64_t cut = random_() % sector.size;
+  const Call& write = epoch_.writes[sector.write];
+  if (random_() % 2 == 0) {
+    apply_bytes(write, {sector.in_write, cut});
+  } else {
+    apply_bytes(write, {sector.in_write + cut, sector.size - cut});
+  }
+  show(true);
   undo();
+}
+
+void Crashes::torn_page(const std::vector<std::size_t>& sectors, std::size_t index) {
+  const Call& write = epoch_.writes[index];
+  for (std::uint64_t cut = 1; cut < write.bytes.size(); ++cut) {
+    if (image_[static_cast<std::size_t>(write.offset + cut)] == write.bytes[static_cast<std::size_t>(cut)]) continue;
+    for (const ByteRange kept : {ByteRange{0, cut}, ByteRange{cut, write.bytes.size() - cut}}) {
+      for (const std::size_t sector : sectors) apply(sector);
+      apply_bytes(write, kept);
+      show(true);
+      undo();
+    }
+  }
 }
 
 void Crashes::junk(const std::vector<std::size_t>& sectors, std::size_t bad) {
-  for (const std::size_t sector : sectors) apply(sector, kSector);
-  apply(bad, 0);
+  for (const std::size_t sector : sectors) apply(sector);
+  apply(bad);
   const Sector& sector = sectors_[bad];
   const auto kind = random_() % 3;
   for (std::uint64_t i = 0; i < sector.size; ++i) {
@@ -76,6 +103,7 @@ void Crashes::run(std::uint64_t random_states) {
   std::vector<std::size_t> issued;
   state(issued);
   for (std::size_t write = 0; write < of_write_.size(); ++write) {
+    if (epoch_.writes[write].bytes.size() == container::kPageSize) torn_page(issued, write);
     const std::vector<std::size_t>& own = of_write_[write];
     std::vector<std::size_t> with = issued;
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -84,7 +112,7 @@ void Crashes::run(std::uint64_t random_states) {
       if (i % 8 != 0 && !near_end) continue;
       state(with);
       with.pop_back();
-      torn(with, own[i], 1 + random_() % (kSector - 1));
+      torn(with, own[i]);
       junk(with, own[i]);
       with.push_back(own[i]);
     }
@@ -99,29 +127,32 @@ void Crashes::run(std::uint64_t random_states) {
       state(chosen);
     }
   }
-  for (std::uint64_t i = 0; i < random_states; ++i) {
-    std::vector<std::size_t> chosen;
-    const std::size_t issued_writes = 1 + random_() % std::max<std::size_t>(1, of_write_.size());
-    const std::uint64_t chance = 1 + random_() % 15;  // of 16
-    for (std::size_t write = 0; write < std::min(issued_writes, of_write_.size()); ++write) {
-      for (const std::size_t sector : of_write_[write]) {
-        if (random_() % 16 < chance) chosen.push_back(sector);
-      }
+  if (of_write_.empty()) return;
+  for (std::uint64_t i = 0; i < random_states; ++i) some_sectors();
+}
+
+void Crashes::some_sectors() {
+  std::vector<std::size_t> chosen;
+  const std::size_t issued_writes = 1 + random_() % of_write_.size();
+  const std::uint64_t chance = 1 + random_() % 15;  // of 16
+  for (std::size_t write = 0; write < issued_writes; ++write) {
+    for (const std::size_t sector : of_write_[write]) {
+      if (random_() % 16 < chance) chosen.push_back(sector);
     }
-    if (chosen.empty()) continue;
-    const std::uint64_t kind = random_() % 4;
-    if (kind > 1) {
-      state(chosen);
-      continue;
-    }
-    std::swap(chosen[random_() % chosen.size()], chosen.back());
-    const std::size_t bad = chosen.back();
-    chosen.pop_back();
-    if (kind == 0) {
-      torn(chosen, bad, random_() % kSector);
-    } else {
-      junk(chosen, bad);
-    }
+  }
+  if (chosen.empty()) return;
+  const std::uint64_t kind = random_() % 4;
+  if (kind > 1) {
+    state(chosen);
+    return;
+  }
+  std::swap(chosen[random_() % chosen.size()], chosen.back());
+  const std::size_t bad = chosen.back();
+  chosen.pop_back();
+  if (kind == 0) {
+    torn(chosen, bad);
+  } else {
+    junk(chosen, bad);
   }
 }
 

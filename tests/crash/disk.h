@@ -23,11 +23,12 @@ struct Epoch {
 // `visit` is handed each image with its size; what stands behind the size is not there.
 //
 // Covers: every number of writes that were issued, of these every subset (of up to 10), each write cut at every 8th
-// sector and at its last ones, sectors by chance, every subset of the sectors of writes of a page, torn sectors, junk
-// in a sector, and the size of the file before it grew.
+// sector and at its last ones, sectors by chance, torn sectors, junk in a sector, a write of a page torn at every byte
+// that changes, from the front and from the back, and the size of the file before it grew.
 class Crashes {
  public:
-  using Visit = std::function<void(const Bytes& image, std::uint64_t size)>;
+  // `torn`: a page is neither what it was nor what was written to it.
+  using Visit = std::function<void(const Bytes& image, std::uint64_t size, bool torn)>;
 
   Crashes(const Epoch& epoch, Visit visit, std::mt19937_64& random);
   void run(std::uint64_t random_states);
@@ -41,11 +42,14 @@ class Crashes {
   };
 
   void state(const std::vector<std::size_t>& sectors);
-  void torn(const std::vector<std::size_t>& sectors, std::size_t last, std::uint64_t bytes);
+  void torn(const std::vector<std::size_t>& sectors, std::size_t last);
   void junk(const std::vector<std::size_t>& sectors, std::size_t bad);
-  void apply(std::size_t sector, std::uint64_t bytes);
+  void torn_page(const std::vector<std::size_t>& sectors, std::size_t write);
+  void some_sectors();
+  void apply(std::size_t sector);
+  void apply_bytes(const Call& write, ByteRange in_write);
   void undo();
-  void show();
+  void show(bool torn = false);
 
   const Epoch& epoch_;
   Visit visit_;

@@ -13,7 +13,7 @@ namespace fatctx::crash {
 using Bytes = std::vector<std::byte>;
 
 struct Call {
-  enum class Kind { kWrite, kSync, kAcknowledged };
+  enum class Kind { kWrite, kSync, kFailedSync, kAcknowledged };
   Kind kind = Kind::kWrite;
   std::uint64_t offset = 0;
   Bytes bytes;
@@ -21,7 +21,10 @@ struct Call {
 
 class RecordingFile final : public mapping::OsFile {
  public:
-  RecordingFile(Bytes& bytes, std::vector<Call>& log) : bytes_(bytes), log_(log) {}
+  // `failing_sync`: that one fails, from 1; the system has then dropped what was to be written, and says nothing of it
+  // when it is asked again.
+  RecordingFile(Bytes& bytes, std::vector<Call>& log, std::uint64_t failing_sync = 0)
+      : bytes_(bytes), log_(log), failing_sync_(failing_sync) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
     if (!within({offset, buffer.size()}, bytes_.size())) return Error{ErrorCode::kTruncated, "ends too early"};
@@ -36,6 +39,10 @@ class RecordingFile final : public mapping::OsFile {
   }
   Status allocate(std::uint64_t) override { return Done{}; }
   Status sync() override {
+    if (++syncs_ == failing_sync_) {
+      log_.push_back({Call::Kind::kFailedSync, 0, {}});
+      return Error{ErrorCode::kIo, "cannot sync", {.os_error = 5}};
+    }
     log_.push_back({Call::Kind::kSync, 0, {}});
     return Done{};
   }
@@ -50,6 +57,8 @@ class RecordingFile final : public mapping::OsFile {
  private:
   Bytes& bytes_;
   std::vector<Call>& log_;
+  std::uint64_t failing_sync_;
+  std::uint64_t syncs_ = 0;
 };
 
 // What lies on the disk after a crash, for reading only.
@@ -65,7 +74,12 @@ class ImageFile final : public mapping::OsFile {
   Status write_at(std::uint64_t, ByteView) override { return Error{ErrorCode::kInternal, "an image is for reading"}; }
   Status allocate(std::uint64_t) override { return Error{ErrorCode::kInternal, "an image is for reading"}; }
   Status sync() override { return Error{ErrorCode::kInternal, "an image is for reading"}; }
-  Result<mapping::FileIdentity> identity() const override { return Error{ErrorCode::kInternal, "nobody asks"}; }
+  Result<mapping::FileIdentity> identity() const override {
+    mapping::FileIdentity identity;
+    identity.size = size_;
+    identity.regular = true;
+    return identity;
+  }
   int descriptor() const noexcept override { return -1; }
 
  private:

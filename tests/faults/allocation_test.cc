@@ -3,18 +3,23 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fatctx/appender.h"
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
 #include "faults/ways.h"
 #include "runtime/registry.h"
 #include "runtime/small_model.h"
+#include "support/sample_container.h"
 #include "support/sanitized.h"
 
 // g++ compares what it inlines of these operators with the standard ones.
@@ -168,6 +173,55 @@ TEST(AllocationFailsOnALiveContainer, AndItsHoldersNoticeNothing) {
   }
   EXPECT_TRUE(held.acquire("weights").ok());
   EXPECT_EQ(testing::mappings_of(path), 1);
+}
+
+// The new generation is there if and only if the append says so.
+TEST(AppendAllocationFails, AndTheFileOpensAsBeforeOrHasWhatWasReported) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  const auto start = support::unsealed_sample();
+  const auto append = [&]() -> Result<AppendReport> {
+    FATCTX_ASSIGN(Appender appender, Appender::open(path, {.threads = 1}));
+    PackRecord record = support::binary_record("new", "riscv64", support::pattern(70'000, 5));
+    record.weights = {"weights"};
+    FATCTX_TRY(appender.add(std::move(record)));
+    return appender.commit();
+  };
+  support::write_file(path, start);
+  ASSERT_TRUE(append().ok()) << "what is made once per process is made now";
+  const int descriptors = testing::open_descriptors();
+  for (const bool all_further : {true, false}) {
+    int failures = 0;
+    for (failed = true; failed; ++failures) {
+      ASSERT_LT(failures, 10'000) << "it never got through";
+      SCOPED_TRACE("allocation " + std::to_string(failures) + (all_further ? " and all after it" : ""));
+      support::write_file(path, start);
+      std::optional<ErrorCode> code = ErrorCode::kOutOfMemory;
+      for_ever = all_further;
+      failed = false;
+      until_failure = failures;
+      try {
+        const auto done = append();
+        until_failure = kNever;
+        code = done.ok() ? std::nullopt : std::optional(done.error().code);
+      } catch (const std::bad_alloc&) {
+      }
+      until_failure = kNever;
+      EXPECT_TRUE(!code || code == ErrorCode::kOutOfMemory || code == ErrorCode::kNoResource);
+      EXPECT_EQ(testing::open_descriptors(), descriptors);
+      const auto container = Container::open(path);
+      ASSERT_TRUE(container.ok()) << to_text(container.error());
+      EXPECT_EQ(container.value().report().generation, code ? 1U : 2U);
+      const auto now = support::read_file(path);
+      if (code) {
+        EXPECT_TRUE(now.size() >= start.size() && std::equal(start.begin(), start.end(), now.begin()));
+      }
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(failures, 100) << "are allocations counted at all?";
+    std::printf("%d allocations failed%s\n", failures - 1, all_further ? ", and all after each" : " alone");
+  }
+  EXPECT_TRUE(Appender::open(path).ok()) << "the lock is free";
 }
 
 TEST(AllocationFailsInRanges, AndHooksStayInPairs) {

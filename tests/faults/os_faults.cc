@@ -12,6 +12,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
 namespace fatctx::faults {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr long kMostInterrupts = 50;
 
 // What a call can suffer beside an error of its own.
-enum Trait : unsigned { kNone = 0, kInterruptible = 1, kTransfers = 2, kMakesDescriptor = 4 };
+enum Trait : unsigned { kNone = 0, kInterruptible = 1, kTransfers = 2, kMakesDescriptor = 4, kGivesBack = 8 };
 
 // Most calls find that nobody wants anything of them and take no lock, which a fork could leave taken.
 std::atomic<bool> active{false};
@@ -31,8 +32,11 @@ long injected = 0;
 const char* injected_call = "";
 bool counting = false;
 std::map<std::string, int> counts;
+std::string acted_before;
+std::function<void()> act_before;
 
 bool concerns(unsigned traits) {
+  if (fault.closes_only != ((traits & kGivesBack) != 0)) return false;
   if (fault.descriptors_only && (traits & kMakesDescriptor) == 0) return false;
   switch (fault.kind) {
     case Kind::kError:
@@ -47,6 +51,16 @@ bool concerns(unsigned traits) {
 
 bool strikes(const char* call, unsigned traits) {
   if (!active) return false;
+  std::function<void()> act;
+  {
+    const std::lock_guard lock(mutex);
+    if (act_before && acted_before == call) act = std::exchange(act_before, {});  // what it calls itself is not meant
+  }
+  if (act) {
+    act();
+    const std::lock_guard lock(mutex);
+    act_before = std::move(act);
+  }
   const std::lock_guard lock(mutex);
   if (counting) ++counts[call];
   if (!armed || !concerns(traits)) return false;
@@ -84,6 +98,18 @@ bool Injected::met() const {
 std::string Injected::call() const {
   const std::lock_guard lock(mutex);
   return injected_call;
+}
+
+Before::Before(const std::string& call, std::function<void()> act) {
+  const std::lock_guard lock(mutex);
+  acted_before = call;
+  act_before = std::move(act);
+  active = true;
+}
+Before::~Before() {
+  const std::lock_guard lock(mutex);
+  act_before = {};
+  active = false;
 }
 
 Counted::Counted() {
@@ -142,6 +168,16 @@ int __wrap_fcntl(int descriptor, int command, ...) {
              : __real_fcntl(descriptor, command, argument);
 }
 
+int __real_close(int descriptor);
+int __wrap_close(int descriptor) {
+  using namespace fatctx::faults;
+  const bool met = strikes("close", kGivesBack);
+  const int error_number = fault.error_number;
+  const int result = __real_close(descriptor);
+  if (met) errno = error_number;
+  return met ? -1 : result;
+}
+
 #define FAULTS_CALL(name, traits, failed, result, parameters, arguments) \
   result __real_##name parameters;                                       \
   result __wrap_##name parameters {                                      \
@@ -181,8 +217,9 @@ FAULTS_CALL(renameat2, kNone, -1, int, (int from, const char* old_path, int to, 
     if (fault.kind != Kind::kShort) {                                                                        \
       return fails(#name, kInterruptible | kTransfers) ? -1 : __real_##name(descriptor, data, size, offset); \
     }                                                                                                        \
-    const bool half = size > 1 && strikes(#name, kTransfers);                                                \
-    return __real_##name(descriptor, data, half ? size / 2 : size, offset);                                  \
+    const bool meets = size > 1 && strikes(#name, kTransfers);                                               \
+    const size_t most = fault.at_most < 0 ? size / 2 : static_cast<size_t>(fault.at_most);                   \
+    return __real_##name(descriptor, data, meets && most < size ? most : size, offset);                      \
   }
 
 FAULTS_TRANSFER(pread, void*)

@@ -14,6 +14,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
+#include "fatctx/rewrite.h"
 #include "fatctx/sharing.h"
 #include "fatctx/trace.h"
 #include "fatctx/view_cache.h"
@@ -249,6 +250,16 @@ std::vector<Way> ways() {
        [](const std::string& path) { return whole_model(path, {.file_mapping = FileMapping::kDisabled}); }, 8},
       {"the same with private copies",
        [](const std::string& path) { return whole_model(path, {.verify = VerifyPolicy::kPrivateCopy}); }, 16},
+      {"model that checks what it chooses",
+       [](const std::string& path) -> Result<std::string> {
+         ModelOptions options = for_aarch64();
+         options.on_damage = OnDamage::kNext;  // nothing else fits: a failed read is an error, and no other target
+         FATCTX_ASSIGN(const Model model, Model::open(path, options));
+         FATCTX_ASSIGN(const Session session, model.begin_session());
+         FATCTX_ASSIGN(const RecordView binary, session.binary());
+         return digest(binary.bytes()) + model.explain();
+       },
+       10},
       {"stitched views",
        [sliced](const std::string&) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(sliced));
@@ -387,6 +398,19 @@ std::vector<Way> ways() {
          return std::to_string(report.stored_bytes) + " " + report.uuid;
        },
        25},
+      {"write anew in place",
+       [](const std::string& path) -> Result<std::string> {
+         FATCTX_ASSIGN(const RewriteReport report, rewrite_container(path, path));
+         return report.pack.uuid + " " + std::to_string(report.pack.stored_bytes);
+       },
+       40},
+      {"merge",
+       [&recipes](const std::string& path) -> Result<std::string> {
+         const std::vector<std::string> sources = {path, recipes.packed};
+         FATCTX_ASSIGN(const RewriteReport report, merge_containers(sources, path + ".merged", {.overwrite = true}));
+         return report.pack.uuid + " " + std::to_string(report.pack.file_size);
+       },
+       40},
       {"measure sharing",
        [&recipes](const std::string&) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(recipes.packed));

@@ -90,9 +90,13 @@ void Program::use_containers(std::uint8_t which) {
       }
       return;
     }
-    case 1:
-      if (ok(fatctx_container_degraded(container, input_.byte(), out(text), &error_))) borrowed(text);
+    case 1: {
+      const std::uint8_t index = input_.byte();
+      if (ok(fatctx_container_degraded(container, index, out(text), &error_))) borrowed(text);
+      Sized<fatctx_generation_info> generation(index);
+      (void)checked(fatctx_container_generation(container, index % 4, out(*generation.get()), &error_));
       return;
+    }
     case 6: {
       if (!affordable()) return;
       const std::uint32_t choice = input_.byte();
@@ -211,6 +215,9 @@ void Program::read_records(fatctx_container container, std::uint8_t which) {
       options.finding = null() ? nullptr : &finding;
       options.progress = id >= 200 ? &progress : nullptr;
       options.user = work(id);
+      options.strict = id == 7 ? 1 : 0;
+      options.range_size = id % 5 == 4 ? std::uint64_t{id} * 512 : 0;
+      options.range_offset = options.range_size == 0 ? 0 : std::uint64_t{id} * 4096;
       const fatctx_verify_options* const given = out(options);
       (void)checked(which == 12
                         ? fatctx_container_verify(container, given, out(*report.get()), &error_)
@@ -220,11 +227,37 @@ void Program::read_records(fatctx_container container, std::uint8_t which) {
   }
 }
 
+// What two containers have in common: made, asked and closed in one go.
+void Program::compare(std::uint8_t at) {
+  if (!affordable()) return;
+  fatctx_diff diff = {kNotWritten};
+  Work* const watched = work(at);
+  const fatctx_container before = {handle(kContainer)};
+  const fatctx_container after = {handle(kContainer)};
+  if (!ok(fatctx_diff_create(before, after, null() ? nullptr : &progress, watched, out(diff), &error_))) return;
+  Sized<fatctx_diff_info> info(input_.byte());
+  (void)checked(fatctx_diff_describe(diff, out(*info.get()), &error_));
+  Sized<fatctx_diffed_record> record(input_.byte());
+  fatctx_diffed_record* const row = out(*record.get());
+  if (ok(fatctx_diff_record(diff, at % 16, row, &error_)) && record.whole()) {
+    require(fatctx_change_name(row->change)[0] != 'u', "a change has a name");
+    borrowed(row->name_before);
+    borrowed(row->name_after);
+    borrowed(row->target_before);
+    borrowed(row->target_after);
+  }
+  texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_diff_json(diff, buffer, capacity, size, &error_);
+  });
+  require(fatctx_diff_close(diff, &error_) == FATCTX_OK, "what was made can be closed");
+}
+
 void Program::use_sharing(std::uint8_t which) {
+  const std::uint8_t at = input_.byte();
+  if (which % 5 == 4) return compare(at);
   const fatctx_sharing of = {handle(kSharing)};
   Sized<fatctx_sharing_info> info(input_.byte());
-  const std::uint8_t at = input_.byte();
-  switch (which % 4) {
+  switch (which % 5) {
     case 0:
       (void)checked(fatctx_sharing_describe(of, out(*info.get()), &error_));
       return;

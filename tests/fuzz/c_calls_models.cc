@@ -29,6 +29,8 @@ void Program::use_models(std::uint8_t which) {
     case 4: {
       Sized<fatctx_selection> selection(input_.byte());
       (void)checked(fatctx_model_selection(of, out(*selection.get()), &error_));
+      Sized<fatctx_error> damage(input_.byte());
+      (void)checked(fatctx_model_damaged(of, input_.byte() % 3, out(*damage.get()), &error_));
       return;
     }
     case 5: {

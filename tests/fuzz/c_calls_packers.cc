@@ -3,20 +3,21 @@
 
 namespace fatctx::fuzz {
 
-void Program::add_record() {
-  const std::uint8_t size = input_.byte();
+// Lifetime: what it points to goes with the next one.
+fatctx_pack_record Program::record_of_words() {
   fatctx_pack_record whole = {};
   fatctx_pack_record_init(&whole, sizeof whole);
   static const std::uint64_t shape[256] = {2, 3, 1, 1, 0, 7, 1, 1};  // as long as any rank that is given
   static const std::int64_t port_shape[] = {1, -1};
   static const fatctx_graph_tensor ports[] = {{"in", "float32", port_shape, 2}, {nullptr, nullptr, nullptr, 1}};
   static const fatctx_option options[] = {{"level", "3", nullptr}, {nullptr, "x", nullptr}};
+  static const char* const weights[] = {"w", nullptr};
   const std::uint8_t choice = input_.byte();
-  const fatctx_pack_tensor tensors[] = {{"t", shape, 2, 0, 6, FATCTX_DTYPE_I8, 0},
-                                        {"u", shape, input_.byte(), input_.byte(), 6, input_.byte(), 1}};
-  const fatctx_pack_range ranges[] = {{"front", 0, 2}, {"rest", 2, 4U + (choice >> 7)}};
-  const fatctx_graph graphs[] = {{"main", ports, 1U + (choice >> 4 & 1U), nullptr, choice >> 5 & 1U}};
-  const char* const weights[] = {"w", nullptr};
+  parts_.tensors[0] = {"t", shape, 2, 0, 6, FATCTX_DTYPE_I8, 0};
+  parts_.tensors[1] = {"u", shape, input_.byte(), input_.byte(), 6, input_.byte(), 1};
+  parts_.ranges[0] = {"front", 0, 2};
+  parts_.ranges[1] = {"rest", 2, 4U + (choice >> 7)};
+  parts_.graphs[0] = {"main", ports, 1U + (choice >> 4 & 1U), nullptr, choice >> 5 & 1U};
   whole.type = input_.byte() % 9;
   whole.name = word();
   whole.bytes = null() ? nullptr : "weight";
@@ -26,12 +27,12 @@ void Program::add_record() {
   whole.features = word();
   if ((choice & 1) != 0) whole.backend = "cpu";
   if ((choice & 2) != 0) {
-    whole.tensors = null() ? nullptr : tensors;
+    whole.tensors = null() ? nullptr : parts_.tensors;
     whole.tensor_count = 1U + (choice >> 6 & 1U);
     whole.tensors_from_irpa = choice >> 7;
   }
   if ((choice & 4) != 0) {
-    whole.graphs = null() ? nullptr : graphs;
+    whole.graphs = null() ? nullptr : parts_.graphs;
     whole.graph_count = 1;
     whole.options = options;
     whole.option_count = 1U + (choice >> 4 & 1U);
@@ -41,7 +42,7 @@ void Program::add_record() {
     whole.weight_count = 1U + (choice >> 4 & 1U);
   }
   if ((choice & 16) != 0) {
-    whole.ranges = null() ? nullptr : ranges;
+    whole.ranges = null() ? nullptr : parts_.ranges;
     whole.range_count = 1U + (choice >> 6 & 1U);
   }
   if ((choice & 32) != 0) whole.source_path = path();
@@ -56,6 +57,12 @@ void Program::add_record() {
     whole.source_offset = std::uint64_t{input_.byte()} * 16;
     whole.source_size = std::uint64_t{input_.byte()} * 16;
   }
+  return whole;
+}
+
+void Program::add_record() {
+  const std::uint8_t size = input_.byte();
+  const fatctx_pack_record whole = record_of_words();
   Sized<fatctx_pack_record> record(size, whole);
   const fatctx_packer packer = {handle(kPacker)};
   (void)checked(fatctx_packer_add(packer, out(*record.get()), &error_));

@@ -134,8 +134,12 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_dlc_close({id}, error);
     case kSharing:
       return fatctx_sharing_close({id}, error);
-    default:
+    case kImported:
       return fatctx_imported_tensors_close({id}, error);
+    case kAppender:
+      return fatctx_appender_close({id}, error);
+    default:
+      return fatctx_rewrite_close({id}, error);
   }
 }
 
@@ -209,6 +213,7 @@ fatctx_open_options Program::more_open_options(fatctx_open_options options) {
   options.max_copied_bytes = (choice & 8) != 0 ? ~std::uint64_t{0} : std::uint64_t{choice} * 4096;
   if ((choice & 16) != 0) options.cache_folder = files().cache.c_str();
   if ((choice & 32) != 0) options.cache_folder = word();
+  if ((choice & 128) != 0) options.generation = input_.byte() & 3U;
   options.cache_limit_bytes = (choice & 64) != 0 ? std::uint64_t{input_.byte()} * 4096 : 0;
   return options;
 }
@@ -249,6 +254,7 @@ const fatctx_model_options* Program::model_options() {
   if ((more & 2) != 0) model.consumer = &consumer;
   model.consumer_user = &callee(more >> 2);
   if ((more & 128) != 0) model.boundary_count = 2;  // also of none
+  model.on_damage = more >> 5 & 3U;
   return &model;
 }
 

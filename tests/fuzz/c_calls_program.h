@@ -113,6 +113,8 @@ class Program {
     kDlc,
     kSharing,
     kImported,
+    kAppender,
+    kRewrite,
     kKinds
   };
   struct Handle {
@@ -221,12 +223,20 @@ class Program {
   void look_at_records(fatctx_container container, std::uint8_t which);
   void read_records(fatctx_container container, std::uint8_t which);
   void use_sharing(std::uint8_t which);
+  void compare(std::uint8_t at);
   void use_models(std::uint8_t which);
   void use_sessions(fatctx_session of, std::uint8_t which);
   void use_views(std::uint8_t which);
   void use_packers(std::uint8_t which);
+  fatctx_pack_record record_of_words();
   void add_record();
+  void use_appenders(std::uint8_t which);
+  void open_appender();
   void use_imported_tensors(std::uint8_t which);
+  void use_rewrites(std::uint8_t which);
+  fatctx_rewrite_options rewrite_options();
+  void rewrite_containers(std::uint8_t which);
+  void ids_came(std::int32_t code, const std::vector<std::uint32_t>& ids, std::uint64_t count);
   void use_words(std::uint8_t which);
   void use_devices(std::uint8_t which);
   void name_everything();
@@ -246,6 +256,12 @@ class Program {
   void use_stored_dlcs(std::uint8_t which);
   Sized<fatctx_dlc_choice>& dlc_choice();
 
+  // What a record that is added points to.
+  struct RecordParts {
+    fatctx_pack_tensor tensors[2] = {};
+    fatctx_pack_range ranges[2] = {};
+    fatctx_graph graphs[1] = {};
+  };
   struct Options {
     std::optional<Sized<fatctx_open_options>> open;
     fatctx_model_options model = {};
@@ -261,6 +277,7 @@ class Program {
   std::deque<fatctx_prefetch_options> prefetches_;  // of those in the background, which borrow them
   fatctx_error error_ = {};
   Options options_;
+  RecordParts parts_;
   std::uint8_t nulls_ = 0;
   unsigned null_bit_ = 0;
   unsigned long_calls_ = 0;

@@ -99,6 +99,11 @@ void Program::use_words(std::uint8_t which) {
       (void)checked(fatctx_read_public_key(file, null() ? nullptr : key, &error_));
       (void)checked(fatctx_sign_container(file, file, file, &options, nullptr, &error_));
       (void)checked(fatctx_make_keys(nullptr, key, &error_));
+      Sized<fatctx_repair_report> repaired(input_.byte());
+      fatctx_repair_options repair = {};
+      fatctx_repair_options_init(&repair, sizeof repair);
+      repair.dry_run = 1;  // the files are for all programs
+      (void)checked(fatctx_repair(file, &repair, out(*repaired.get()), &error_));
       return;
     }
     case 8:

@@ -116,6 +116,47 @@ def container_edits() -> Seeds:
             {f"sealed-{name}": b"\1" + edits[name] for name in ("good", "slice-beyond-segment", "tail", "damaged-toc")})
 
 
+def append() -> Seeds:
+    # First byte: 1 an opaque record, else a binary (2: of bytes that are there, 4: of a key that is there, 8: with
+    # weights), 16 replace, 128 the rest is the file. Second: 0 plain, 1 sealed, 2 of three generations.
+    u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
+    seeds = {
+        "nothing": b"",
+        "file-empty": b"\x80",
+        "file-of-zeros": b"\x80" + bytes(300),
+        "file-cut": b"\x80" + golden("plain")[:600],
+        "opaque": b"\x01\x00",
+        "binary": b"\x08\x00",
+        "binary-of-weights-that-are-there": b"\x0a\x00",
+        "binary-of-a-key-that-is-there": b"\x04\x00",
+        "binary-replaced": b"\x1c\x00",
+        "onto-sealed": b"\x01\x01",
+        "onto-three-generations": b"\x09\x02",
+        "binary-onto-three-generations": b"\x0a\x02",
+        "replaced-in-three-generations": b"\x1c\x02",
+        "onto-a-tail": b"\x01\x00" + edit(5, struct.pack("<h", 300)),
+        "three-generations-and-a-tail": b"\x01\x02" + edit(5, struct.pack("<h", 3000)),
+        "without-a-mirror": b"\x01\x02" + edit(6, (0x1010).to_bytes(3, "little"), b"\xaa"),
+        "without-a-mirror-of-the-other-pair": b"\x01\x02" + edit(6, (0xC010).to_bytes(3, "little"), b"\xaa"),
+        "highest-record-ids": b"\x01\x00" + b"".join(field(table, row, 0, u32(2**32 - 8 + row)) for table in (1, 3)
+                                                     for row in (6, 7)),
+        "highest-generation": b"\x01\x00" + field(7, 0, 24, u64(2**64 - 1)) + at_place(2, 24, u64(2**64 - 1)) +
+                              at_place(7, 24, u64(2**64 - 2)),
+        "last-allowed-generation": b"\x01\x00" + field(7, 0, 24, u64(1025)) + at_place(2, 24, u64(1025)) +
+                                   at_place(7, 24, u64(1024)),
+        "committed-end-far-away": b"\x01\x00" + at_place(2, 32, u64(1 << 46)),
+        "newer-feature-to-write": b"\x01\x00" + at_place(3, 24, u64(1)),
+        "generation-listed-elsewhere": b"\x01\x02" + field(5, 0, 8, u64(0x20000)),
+        "generation-not-listed": b"\x01\x02" + field(5, 1, 0, u64(7)),
+        "dead-segment-alive": b"\x01\x02" + field(0, 0, 0, b"\x01\x00"),
+        "live-segment-dead": b"\x01\x02" + field(0, 1, 0, b"\x05\x00"),
+        "damaged-payload": b"\x0a\x00" + edit(6, (0x30010).to_bytes(3, "little"), b"\xaa"),
+        "description-changed": b"\x01\x00" + edit(4, bytes([0]), struct.pack("<H", 100), b"\x04\xff\xff\xff\x0f"),
+    }
+    return seeds | {f"onto-{name}": b"\x01\x00" + data[1:] for name, data in container_edits().items()
+                    if name.startswith("plain-") and name != "plain-good" and len(data) < 100}
+
+
 def toc() -> Seeds:
     plain, sealed = toc_of(golden("plain")), toc_of(golden("sealed"))
     header = lambda flags, extents: bytes([flags]) + struct.pack("<H", extents)
@@ -577,10 +618,11 @@ def words() -> Seeds:
 def c_calls() -> Seeds:
     # A call: group, nulls, which of the group; then arguments. Groups: 0 open, 1 container, 2 model and session, 3 view
     # and table, 4 packer, 5 words and devices, 6 close; more() has 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics,
-    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing.
+    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders, 11 rewrites.
     newest, none, made_up = 0, 210, 250
+    kinds = 19
     # A container where another kind is needed, a device where that is needed.
-    foreign = lambda kind: 224 + ((1 if kind != 1 else 0) - kind - 1) % 17
+    foreign = lambda kind: -(-220 // (kinds - 1)) * (kinds - 1) + ((1 if kind != 1 else 0) - kind - 1) % kinds
     call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
     nulls = lambda group, which, *arguments: bytes([group, 0xFF, which, *arguments])
     more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
@@ -611,10 +653,15 @@ def c_calls() -> Seeds:
                  12: {(4, 2): (full,), (4, 3): (full, 0), (4, 4): (full, 0, 0), (4, 5): (9,)},
                  13: {(5, 6): (0, full), (5, 7): (0, full)},
                  14: {(7, 4): (full,), (7, 5): (full, 0), (7, 6): (full, 0), (7, 7): (0,), (7, 8): (0,)},
-                 15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)}}
+                 15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)},
+                 17: {(10, 1): (full,), (10, 2): (full, 0), (10, 3): (0,), (10, 4): (6,)},
+                 18: {(11, 2): (full,), (11, 3): (full, 0), (11, 4): (full, 0), (11, 5): (0,)}}
     with_handles = lambda handle_of: b"".join(
         more(*which, handle_of(kind), *arguments) for kind, calls in of_others.items() for which, arguments in calls.items())
     record = call(4, 3, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest)
+    # An appender: 1 replaces, 200 stops in a callback, 244 closes a handle in it.
+    appender = lambda choice=0: more(10, 0, choice)
+    added, commit = more(10, 5, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest), more(10, 1, newest, full)
     return {
         "open-and-close": open_memory + close(1),
         "close-twice": open_memory + close(1) + close(1),
@@ -749,13 +796,52 @@ def c_calls() -> Seeds:
                         b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) + with_handles(lambda kind: newest),
         "foreign-of-all": open_memory + device + with_handles(foreign),
         "null-pointers-of-all": open_memory + b"".join(nulls(7 + subject, which, newest, 1, full, 1, 1)
-                                                       for subject in range(10) for which in range(5)),
-        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, 17)),
+                                                       for subject in range(12) for which in range(5)),
+        "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, kinds)),
+        "append": appender() + added + commit + more(10, 2, newest, full, 0) + b"".join(
+            more(10, 3, newest, which) for which in range(3)) + commit + added + open_path(0) + call(1, 0, newest, full) +
+                  call(1, 1, newest, 0) + close(17),
+        "append-to-an-open-file": appender() + open_path(0) + view + added + commit + call(1, 15, newest) + call(3, 1, newest, full) +
+                                  call(0, 3, newest) + view + call(1, 1, newest, 0) + open_path(0, 32, 128, 1) +
+                                  call(1, 0, newest, full) + call(1, 12, newest, full) + open_path(0, 32, 128, 3),
+        "append-replaces": b"".join(appender(1) + added + commit + more(10, 3, newest, 0) + close(17) for _ in range(4)),
+        "append-exists": (appender() + added + commit + close(17)) * 2,
+        "append-while-it-is-locked": appender() + appender() + close(17) + appender(),
+        "append-a-dlc": appender() + more(10, 4, newest, 6) + commit + open_path(0) + more(8, 0, newest, 0),
+        "append-to-recipes": appender(16) + added + commit + open_path(0, *composing) + two_chips,
+        "append-to-no-container": appender(12) + appender(13),
+        "append-that-is-stopped": appender(200) + added + commit + close(17) + appender() + added + commit,
+        "append-that-closes": appender(244) + added + more(10, 1, newest, full, 17, newest) + appender(244) + added +
+                              more(10, 1, newest, full, 1, newest),
+        "append-options-of-any-size": b"".join(more(10, 0, 2, size) + close(17) for size in range(13)),
+        "append-structs-of-any-size": appender() + added + b"".join(more(10, 1, newest, size) for size in range(12)),
+        # A path, the size of the options, and which; rows of the report; what stays of a container.
+        "rewrite": b"".join(more(11, 0, path, full, *options) + more(11, 2, newest, full) + more(11, 3, newest, full, 0) +
+                            b"".join(more(11, 4, newest, full, at) + more(11, 5, newest, at) for at in range(4))
+                            for path, *options in ((1, 0), (2, 1, 4), (3, 1, 8 + 2), (4, 1, 32 + 64 + 12), (1, 1, 32 + 192 + 12))) +
+                   close(18),
+        "rewrite-its-own-file": more(11, 0, 1, full, 0) + open_path(0) + view + more(11, 0, 0, full, 0) +
+                                more(11, 0, 0, full, 1 + 2, 12, 1) + call(1, 15, newest) + more(11, 0, 0, full, 16) +
+                                open_path(0) + view,
+        "rewrites-that-are-refused": more(11, 0, 0, full, 0) + more(11, 0, 8, full, 0) + more(11, 0, 1, full, 1, 3) +
+                                     more(11, 0, 1, full, 1 + 4, 12, 3) + more(11, 0, 1, full, 1 + 8, 12, 0) +
+                                     more(11, 0, 1, full, 1, 64 + 12) + more(11, 0, 1, full, 200) +
+                                     b"".join(more(11, 0, 1, size, 0) for size in (0, 3, 11)),
+        "rewrites-of-any-size": b"".join(more(11, 0, 1, size, 0) for size in (4, 5, 6, 7, 8, 9)) +
+                                b"".join(more(11, 2, newest, size) + more(11, 3, newest, size, 0) for size in range(12)),
+        "merge": more(11, 1, 2, 1, 2, full, 0) + more(11, 2, newest, full) + more(11, 3, newest, full, 1) +
+                 more(11, 5, newest, 2) + more(11, 1, 3, 1, 4, 2, full, 1 + 4, 2 + 12, 3) + more(11, 1, 2, 2, 3, full, 0) +
+                 more(11, 1, 1, 1, full, 0) + more(11, 1, 2, 0, 0, full, 1 + 2, 12, 1) + open_path(0) + chip(1),
+        "close-in-a-rewrite": open_path(1) + more(11, 0, 1, full, 240, 1, newest) + more(11, 1, 2, 1, 2, full, 244, 18, newest),
+        "what-stays": open_path(1) + b"".join(more(11, 6, newest, choice, 6, 3) for choice in (0, 1, 24, 7, 32, 128)) +
+                      more(11, 6, newest, 32 + 24, 7) + more(11, 6, newest, 32 + 24, 8) +
+                      b"".join(more(11, 7 + 9 * count, newest, gone, 5) for count in range(3) for gone in (1, 4, 8)),
     }
 
 
-TARGETS = {make.__name__: make for make in (c_calls, container_bytes, container_edits, description, dlc, dlc_layout,
-                                            gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table, toc, words)}
+TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
+                                            dlc_layout, gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table,
+                                            toc, words)}
 
 
 def main() -> None:

@@ -88,6 +88,34 @@ def test_a_record_can_be_named_and_forced(small_file):
         container.select("x86-64-v4", record_override="net.mips")
 
 
+def test_a_damaged_target_is_passed_over_and_told_about(small):
+    record = fatctx.open(small).record("net.x86-64-v4")
+    with small.open("r+b") as file:
+        file.seek(record.file_offset)
+        first = file.read(1)
+        file.seek(record.file_offset)
+        file.write(bytes([first[0] ^ 4]))
+
+    with pytest.raises(fatctx.ChecksumMismatch):
+        fatctx.open_model(small, device="x86-64-v4").session()
+    for model in (fatctx.open_model(small, device="x86-64-v4", on_damage="next"),
+                  fatctx.open(small).select("x86-64-v4", on_damage="next")):
+        assert [model.container.record(chosen).name for chosen in model.selection.chosen] == ["net.x86-64-v3"]
+        (damage,) = model.selection.damaged
+        assert isinstance(damage, fatctx.ChecksumMismatch)
+        assert (damage.record_id, damage.file_offset) == (record.id, record.file_offset)
+        assert model.selection.warnings == ["damaged_choice"]
+        assert json.loads(model.explain_json())["decision"]["damaged"][0]["record"] == "net.x86-64-v4"
+        assert json.loads(model.selection.explain_json()) == json.loads(model.explain_json())
+        assert model.session().binary().nbytes
+    with pytest.raises(fatctx.InvalidArgument, match="on_damage is \"other\""):
+        fatctx.open_model(small, device="x86-64-v4", on_damage="other")
+    with pytest.raises(fatctx.InvalidArgument, match="verify is none"):
+        fatctx.open_model(small, device="x86-64-v4", on_damage="next", verify="none")
+    with pytest.raises(TypeError):
+        fatctx.open_model(small, on_damage=1)
+
+
 def test_strict_takes_only_what_uses_the_device_fully(tmp_path):
     fatctx.pack(tmp_path / "low.fatctx", [record for record in small_records() if record.name != "net.x86-64-v4"])
     container = fatctx.open(tmp_path / "low.fatctx")

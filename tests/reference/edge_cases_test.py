@@ -77,6 +77,25 @@ def void_pair(generation: int, other: int):
     return change
 
 
+def mirror(index: int, **values):
+    """One slot says something else than its mirror; a number with a sign before it is relative."""
+    def change(draft: Draft) -> None:
+        draft.previous = draft.previous or SLOT.parse(draft.base.data, 0x4000 if draft.base.header.pair == "A" else 0x1000)
+        said = draft.base.header.slot if (index % 2 == 0) == (draft.base.header.pair == "A") else draft.previous
+        draft.mirrors[index] = {name: value if name == "flags" else getattr(said, name) + value
+                                for name, value in values.items()}
+    return change
+
+
+def void_mirror(index: int, generation: int):
+    """One slot is VOID with that generation, relative to its mirror's."""
+    def change(draft: Draft) -> None:
+        zeros = SLOT.parse(bytes(SLOT.size))
+        draft.mirrors[index] = {name: getattr(zeros, name) for name, offset, _, _ in SLOT.fields if 32 <= offset < 4080}
+        draft.mirrors[index] |= {"flags": 2, "generation": draft.base.header.slot.generation + generation}
+    return change
+
+
 def features(text: bytes):
     return lambda draft: vars(next(key for key in draft.tables.keys if key.features)).update(features=text)
 
@@ -163,6 +182,18 @@ CASES = [
     ("grown", row("generations", 1, toc_offset=0), "F11"), ("grown", row("generations", 1, toc_offset=65_537), OPENS),
     ("grown", row("generations", 1, toc_size=0), OPENS), ("grown", row("generations", 1, committed_end=0), "F11"),
     ("grown", row("generations", 1, committed_end=1 << 40), "F11"),
+    ("appended", mirror(1, generation=-2), OPENS), ("appended", mirror(3, generation=-2), OPENS),
+    ("appended once", mirror(3, generation=-2), "F8"),
+    ("appended once", mirror(3, generation=-2, flags=1), "F8"), ("appended once", mirror(3, generation=-1), "F8"),
+    ("appended once", mirror(1, generation=2), "F9"), ("appended once", void_mirror(3, -2), OPENS),
+    ("appended once", void_mirror(3, 0), "F8"), ("appended once", void_mirror(1, -2), OPENS),
+    ("appended once", mirror(3, committed_end=-65_536), OPENS), ("appended once", mirror(3, committed_end=65_536), "F10"),
+    ("appended once", mirror(1, committed_end=-1, toc_size=1), OPENS), ("appended once", mirror(3, toc_size=1), "F8"),
+    ("appended once", mirror(3, committed_end=-1, flags=1), "F8"), ("appended once", mirror(2, generation=2), "F37"),
+    ("appended once", mirror(2, generation=-2), "F8"), ("appended once", void_mirror(2, 0), "F8"),
+    ("large extents", row("segments", 0, alignment_log2=16), OPENS), ("large extents", segments(1, alignment_log2=16), "F21"),
+    ("large extents", segments(LEAVES, alignment_log2=16), "F21"), ("large extents", segments(DEAD, alignment_log2=17), "F21"),
+    ("appended", row("generations", 0, toc_size=8_388_609, committed_end=1 << 24), "F11"),
     ("grown", record("packed recipe", logical_size=1 << 33), OPENS), ("plain", features(b"a b"), "F15"),
 ]
 

@@ -4,9 +4,9 @@ It shares no line with the library: what both say alike is what the document say
 unclear or one of them is wrong. It is made for reading, not for speed: it holds the whole file in memory, collects
 everything that is wrong instead of stopping at the first finding, and knows which rules a file breaks.
 
-    python tests/reference/fatctx_reference.py FILE
+    python tests/reference/fatctx_reference.py FILE [GENERATION]
 
-prints what the file holds as JSON, or the error with its rule.
+prints what the file holds as JSON, or the error with its rule; of an appended file also what it held before.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from reference_fields import RECORD_TYPES, VERSION, Findings, Refused
-from reference_header import read_header
+from reference_header import earlier_header, read_header
 from reference_payload import acquire, description_of, tensors_of
 from reference_payload import read as read_record
-from reference_toc import MUST_MAP, NAME_FIELDS, RECIPE, WEIGHT_BLOB, read_toc_tables, version_numbers
+from reference_toc import DEAD, MUST_MAP, NAME_FIELDS, RECIPE, WEIGHT_BLOB, read_toc_tables, version_numbers
 
 __all__ = ["Container", "Refused", "acquire", "description_of", "dump", "examine", "read", "read_record", "tensors_of"]
 
@@ -32,19 +32,24 @@ class Container:
     tables: SimpleNamespace
 
 
-def examine(data: bytes) -> tuple[Container | None, Findings]:
-    """The container, or None, and every broken rule that could be found; one that hides others is the only one."""
+def examine(data: bytes, generation: int = 0) -> tuple[Container | None, Findings]:
+    """The container, or None, and every broken rule that could be found; one that hides others is the only one.
+    `generation`: an earlier one that the newest lists; 0 is the newest."""
     findings = Findings()
     try:
         header = read_header(data, findings)
         tables = read_toc_tables(header.toc, header, findings)
+        if generation not in (0, header.slot.generation):
+            findings.stop_if_any()
+            header = earlier_header(data, header, tables.generations, generation, findings)
+            tables = read_toc_tables(header.toc, header, findings)
     except Refused as refused:
         return None, findings or Findings([refused])
     return (None if findings else Container(data, header, tables)), findings
 
 
-def read(data: bytes) -> Container:
-    container, findings = examine(data)
+def read(data: bytes, generation: int = 0) -> Container:
+    container, findings = examine(data, generation)
     findings.stop_if_any()
     return container
 
@@ -57,9 +62,11 @@ def dump(container: Container) -> dict:
         "generation": header.slot.generation,
         "slot": header.pair,
         "sealed": header.sealed,
-        "file_size": len(container.data),
+        "file_size": header.slot.committed_end + header.tail,
         "committed_end": header.slot.committed_end,
         "tail_bytes": header.tail,
+        "earlier_generations": [[entry.number, entry.committed_end] for entry in container.tables.generations],
+        "dead_bytes": sum(segment.size for segment in container.tables.segments if segment.kind == DEAD),
         "toc_hash": header.slot.toc_hash.hex(),
         "degraded": header.degraded,
         "records": [dump_record(container, record) for record in container.tables.records],
@@ -119,12 +126,12 @@ def dump_tensors(container: Container, blob) -> list[dict] | str | None:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: fatctx_reference.py FILE", file=sys.stderr)
+    if len(arguments) not in (1, 2) or not all(number.isdecimal() for number in arguments[1:]):
+        print("usage: fatctx_reference.py FILE [GENERATION]", file=sys.stderr)
         return 2
     try:
         with open(arguments[0], "rb") as file:
-            container = read(file.read())
+            container = read(file.read(), *map(int, arguments[1:]))
         print(json.dumps({**dump(container), "description": description_of(container)}, indent=2))
     except Refused as refused:
         print(f"{arguments[0]}: {refused}", file=sys.stderr)

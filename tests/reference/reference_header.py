@@ -6,9 +6,8 @@ from types import SimpleNamespace
 
 from reference_fields import (HEADER_SIZE, MAGIC, PROLOGUE, PROLOGUES, SLOT, SLOT_NAMES, SLOTS, Findings, Refused,
                               any_set, hash_of, slot_seed)
-from reference_toc import MAX_FILE_SIZE
+from reference_toc import MAX_FILE_SIZE, MAX_TOC_SIZE
 
-MAX_TOC_SIZE = 8_388_608
 SMALLEST_TOC = 296
 SEALED, VOID = 1, 2
 
@@ -78,7 +77,12 @@ def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
     pairs = {}
     for name, first, second in (("A", 0, 2), ("B", 1, 3)):
         if first in good and second in good and not mirrors_agree(good[first], good[second]):
-            findings.add("F8", f"the mirrors of pair {name} differ", SLOTS[second])
+            older = older_mirror(good, first, second)
+            if older is None:
+                findings.add("F8", f"the mirrors of pair {name} differ", SLOTS[second])
+            else:
+                del good[older]
+                degraded.append(f"slot {SLOT_NAMES[older]}")
         if first in good or second in good:
             pairs[name] = good.get(first, good.get(second))
     newest = max(pairs, key=lambda name: pairs[name].generation)
@@ -91,6 +95,18 @@ def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
             findings.add("F6", "the live pair is damaged", code="checksum_mismatch")
         return None, None
     return pairs[newest], newest
+
+
+def older_mirror(good: dict[int, SimpleNamespace], first: int, second: int) -> int | None:
+    """Of mirrors that differ as a crash leaves them, the one that does not count."""
+    for newer, older in ((first, second), (second, first)):
+        one, other = good[newer], good[older]
+        if (one.flags | other.flags) & SEALED or one.flags & VOID:
+            continue
+        later_attempt = not other.flags & VOID and one.generation == other.generation
+        if one.generation == other.generation + 2 or (later_attempt and one.committed_end > other.committed_end):
+            return older
+    return None
 
 
 def mirrors_agree(one: SimpleNamespace, other: SimpleNamespace) -> bool:
@@ -142,6 +158,11 @@ def read_toc(data: bytes, slot, findings: Findings, degraded: list[str]) -> byte
         findings.add("F11", "the TOC copies overlap", places[1])
     if findings:
         return None
+    return good_copy(data, slot, findings, degraded)
+
+
+def good_copy(data: bytes, slot, findings: Findings, degraded: list[str]) -> bytes | None:
+    places = (slot.toc_offset0, slot.toc_offset1)
     for number, place in enumerate(places):
         toc = data[place:place + slot.toc_size]
         if hash_of(toc) == slot.toc_hash:
@@ -150,3 +171,21 @@ def read_toc(data: bytes, slot, findings: Findings, degraded: list[str]) -> byte
             return toc
     findings.add("F13", "neither copy of the TOC matches its hash", places[0], code="checksum_mismatch")
     return None
+
+
+def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, number: int,
+                   findings: Findings) -> SimpleNamespace:
+    """What the header said when generation `number` was the present one (section 13.5). Requires: the newest
+    generation, which lists it, breaks no rule."""
+    entry = next((entry for entry in generations if entry.number == number), None)
+    if entry is None:
+        raise Refused("not_found", None, None, f"generation {number} is not in the file")
+    slot = SimpleNamespace(**vars(newest.slot))
+    slot.generation, slot.committed_end = number, entry.committed_end
+    slot.toc_offset0, slot.toc_offset1 = entry.toc_offset, entry.committed_end - entry.toc_size
+    slot.toc_size, slot.toc_hash = entry.toc_size, entry.toc_hash
+    degraded = [what for what in newest.degraded if not what.startswith("TOC")]
+    toc = good_copy(data, slot, findings, degraded)
+    findings.stop_if_any()
+    return SimpleNamespace(prologue=newest.prologue, slot=slot, pair=newest.pair, toc=toc, degraded=degraded,
+                           sealed=newest.sealed, tail=0)

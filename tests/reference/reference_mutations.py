@@ -46,7 +46,7 @@ class Editable:
         slot = base.header.slot
         self.tocs, self.toc_size = (slot.toc_offset0, slot.toc_offset1), slot.toc_size
         self.uuid = base.header.prologue.uuid
-        self.live = LIVE if base.header.pair == "A" else OTHER
+        self.live, self.other = (LIVE, OTHER) if base.header.pair == "A" else (OTHER, LIVE)
 
     def rehash_prologues(self, *copies: int) -> None:
         for at in (PROLOGUES[copy] for copy in copies):
@@ -87,6 +87,7 @@ class Draft:
         base = read(base.data)  # tables of its own
         self.base, self.tables = base, base.tables
         self.generation, self.flags, self.previous = base.header.slot.generation, base.header.slot.flags, None
+        self.mirrors: dict[int, dict] = {}  # what single slots say otherwise, by index
         for number, fields in NAMES_OF.items():
             for entry in self.rows(number):
                 for field in fields:
@@ -120,17 +121,20 @@ class Draft:
             at += len(body)
         toc += b"".join(bodies)
         payload_end = max(segment.offset + segment.size for segment in self.rows(0))
-        second = align_up(payload_end, 16)
+        appended = head.slot.toc_offset0 != 0x10000  # then both copies lie behind the payload
+        first = align_up(payload_end, 16) if appended else 0x10000
+        second = align_up(first + size, 16) if appended else align_up(payload_end, 16)
         data = bytearray(self.base.data[:payload_end].ljust(second, b"\0")) + toc
-        data[0x10000:0x20000] = toc + bytes(0x10000 - len(toc))
+        data[first:first + (size if appended else 0x10000)] = toc + bytes(0 if appended else 0x10000 - size)
         live = Overlay(head.slot, {"generation": self.generation, "flags": self.flags, "committed_end": len(data),
-                                    "toc_offset0": 0x10000, "toc_offset1": second, "toc_size": size,
+                                    "toc_offset0": first, "toc_offset1": second, "toc_size": size,
                                     "toc_hash": hash_of(toc)})
+        live_slots = LIVE if head.pair == "A" else OTHER
         void = Overlay(SLOT.parse(bytes(4096)), {"magic": b"CTXS", "uuid": head.prologue.uuid, "flags": 2,
                                                   "generation": self.generation - 1})
         for index, at in enumerate(SLOTS):
-            values = live if index in LIVE else self.previous or void
-            page = packed(SLOT, Overlay(values, {"slot_index": index}))[:4080]
+            values = live if index in live_slots else self.previous or void
+            page = packed(SLOT, Overlay(values, {"slot_index": index, **self.mirrors.get(index, {})}))[:4080]
             data[at:at + 4096] = page + hash_of(page, slot_seed(head.prologue.uuid, index))
         return bytes(data)
 
@@ -248,7 +252,7 @@ def prologue_field(rng: random.Random, file: Editable) -> str:
 
 
 def slot_field(rng: random.Random, file: Editable) -> str:
-    slots = rng.choice([LIVE, LIVE, LIVE, OTHER, (0,), (1,), (2,), (3,)])
+    slots = rng.choice([file.live, file.live, file.live, file.other, (0,), (1,), (2,), (3,)])
     first = SLOTS[slots[0]]
     said = change_field(rng, file.data, first, SLOT, list(SLOTS))
     for index in slots[1:]:
@@ -425,10 +429,31 @@ def copies(rng: random.Random, file: Editable) -> str:
     return how
 
 
-# What is drawn, and how often. All but the last three renew every hash.
+def crashed_mirrors(rng: random.Random, file: Editable) -> str:
+    """A slot whose mirror is of another generation or attempt, as crashes leave it, or nearly so."""
+    pair = rng.choice([file.live, file.other])
+    index, mirror = rng.sample(pair, 2)
+    source = SLOTS[rng.choice([mirror, mirror, *file.live])]
+    page = bytearray(file.data[source:source + 4096])
+    slot = SLOT.parse(page)
+    generation = slot.generation + rng.choice([-2, -2, 2, 2, 0, 0, -1, 1, 4])
+    end = slot.committed_end + rng.choice([0, 0, 65_536, -65_536, -1, 1])
+    page[4] = index
+    page[5] = rng.choice([slot.flags] * 4 + [0, 1, 2])
+    if page[5] == 2 and rng.random() < 0.8:
+        page[32:4080] = bytes(4048)
+    else:
+        put(page, 32, end, 8)
+    put(page, 24, generation, 8)
+    file.data[SLOTS[index]:SLOTS[index] + 4096] = page
+    file.rehash_slots(index)
+    return f"slot {index}: generation {generation}, end {end:#x}, flags {page[5]}"
+
+
+# What is drawn, and how often. All but raw_byte, cut_or_longer and copies renew every hash.
 KINDS: dict[Callable[[random.Random, Editable], str], int] = {
     prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, program_field: 10,
-    raw_byte: 12, cut_or_longer: 6, copies: 6}
+    raw_byte: 12, cut_or_longer: 6, copies: 6, crashed_mirrors: 6}
 
 
 def mutations(bases: dict[str, bytes], count: int, seed: int) -> Iterator[Mutation]:

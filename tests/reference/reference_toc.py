@@ -10,6 +10,7 @@ from reference_fields import (DIRECTORY_ENTRY, GENERATION, HEADER_SIZE, KEY, NO_
 
 ENTRIES = (SEGMENT, RECORD, SLICE, KEY, REFERENCE, GENERATION, None)
 LIMITS = (8192, 4096, 65_536, 8192, 8192, 1024, 8_388_608)
+MAX_TOC_SIZE = 8_388_608
 MAX_FILE_SIZE = 140_737_488_355_328
 MAX_DESCRIPTION = 1_048_576
 PAYLOAD, PACKED, LEAVES, DEAD = 1, 2, 3, 4
@@ -37,6 +38,9 @@ def read_toc_tables(toc: bytes, header, findings: Findings) -> SimpleNamespace:
 
 
 def split(toc: bytes, header, findings: Findings) -> SimpleNamespace:
+    if len(toc) < 296:
+        findings.add("F12", "the TOC is smaller than its header and directory")
+        return SimpleNamespace()
     head = TOC_HEADER.parse(toc)
     if head.magic != b"CTXT":
         findings.add("F12", "the TOC has no magic")
@@ -135,7 +139,8 @@ def check_segments(segments: list, header, findings: Findings) -> None:
         SEGMENT.check_zeros(segment, findings, what)
         if segment.kind not in (PAYLOAD, PACKED, LEAVES, DEAD):
             findings.add("F19", f"{what}: unknown kind", code="unsupported")
-        if segment.alignment_log2 not in (16, 21) or segment.alignment_log2 < header.prologue.extent_log2:
+        least = 16 if segment.kind == DEAD else header.prologue.extent_log2
+        if segment.alignment_log2 not in (16, 21) or segment.alignment_log2 < least:
             findings.add("F21", f"{what}: its alignment is none of a segment of this file")
         if segment.alignment_log2 > 63 or segment.offset % (1 << segment.alignment_log2):
             findings.add("F21", f"{what}: not on its own alignment")
@@ -376,5 +381,5 @@ def check_generations(generations: list, header, findings: Findings) -> None:
         if not 1 <= entry.number < header.slot.generation:
             findings.add("F15", f"{what}: not from 1 to the one before the present one")
         if entry.committed_end > header.slot.committed_end or entry.toc_offset < HEADER_SIZE or (
-                entry.toc_size > entry.committed_end or entry.toc_offset > entry.committed_end - entry.toc_size):
+                entry.toc_size > min(MAX_TOC_SIZE, entry.committed_end) or entry.toc_offset > entry.committed_end - entry.toc_size):
             findings.add("F11", f"{what}: its TOC is not inside of it")

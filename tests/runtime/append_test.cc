@@ -9,6 +9,7 @@
 
 #include "fatctx/container.h"
 #include "fatctx/model.h"
+#include "fatctx/trace.h"
 #include "support/child_process.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -84,6 +85,56 @@ TEST_F(AppendToOpenFile, AnEarlierGenerationCanBeAskedFor) {
   EXPECT_TRUE(fails_with(Container::open(path_, {.generation = 4}), ErrorCode::kNotFound));
 }
 
+TEST_F(AppendToOpenFile, TheReportTellsWhatIsThereAndWhatIsDead) {
+  const OpenReport packed = Container::open(path_).value().report();
+  EXPECT_EQ(packed.newest_generation, 1U);
+  EXPECT_TRUE(packed.earlier_generations.empty());
+  EXPECT_EQ(packed.dead_bytes, 0U);
+  const AppendReport second = append("new").value();
+  const AppendReport third = append("x86-64-v3", {.replace = true}).value();
+
+  const OpenReport newest = Container::open(path_).value().report();
+  const std::vector<GenerationInfo> earlier = {{1, packed.committed_end}, {2, second.file_size}};
+  EXPECT_EQ(newest.earlier_generations, earlier);
+  EXPECT_EQ(newest.newest_generation, 3U);
+  EXPECT_EQ(newest.dead_bytes, third.dead_bytes);
+  EXPECT_GT(newest.dead_bytes, second.dead_bytes);
+  const OpenReport middle = Container::open(path_, {.generation = 2}).value().report();
+  EXPECT_EQ(middle.newest_generation, 3U);
+  EXPECT_EQ(middle.earlier_generations, std::vector<GenerationInfo>(earlier.begin(), earlier.begin() + 1));
+  EXPECT_EQ(middle.dead_bytes, second.dead_bytes);
+  EXPECT_EQ(middle.file_size, second.file_size);
+  EXPECT_EQ(middle.tail_bytes, 0U);
+  const auto missing = Container::open(path_, {.generation = 9});
+  ASSERT_TRUE(fails_with(missing, ErrorCode::kNotFound));
+  EXPECT_NE(missing.error().message.find("generation 9 is not in the file; there are 1, 2 and 3"), std::string::npos);
+}
+
+TEST_F(AppendToOpenFile, AnEarlierGenerationIsVerifiedForItself) {
+  ASSERT_TRUE(is_ok(append("x86-64-v3", {.replace = true})));
+  Bytes bytes = support::read_file(path_);
+  const std::uint64_t replaced =
+      Container::open(path_, {.generation = 1}).value().find("cpu-x86-64-v3").value().file_offset;
+  bytes[static_cast<std::size_t>(replaced)] ^= std::byte{1};  // dead in the newest one
+  support::write_file(path_, bytes);
+  EXPECT_TRUE(Container::open(path_).value().verify().value().findings.empty());
+  const VerifyReport earlier = Container::open(path_, {.generation = 1}).value().verify().value();
+  ASSERT_EQ(earlier.findings.size(), 1U);
+  EXPECT_EQ(earlier.findings[0].error.where.file_offset, replaced);
+}
+
+TEST_F(AppendToOpenFile, AReplayOpensTheGenerationThatWasOpened) {
+  ASSERT_TRUE(is_ok(append("new")));
+  std::string trace;
+  set_trace([&](std::string_view line) { trace.append(line).append("\n"); });
+  ASSERT_TRUE(is_ok(Container::open(path_, {.generation = 1})));
+  set_trace({});
+  const auto report = replay_trace(trace);
+  ASSERT_TRUE(is_ok(report));
+  EXPECT_EQ(report.value().calls, 1U);
+  EXPECT_TRUE(report.value().differences.empty());
+}
+
 TEST_F(AppendToOpenFile, AnAppendedModelIsChosenByItsTarget) {
   ASSERT_TRUE(is_ok(append("riscv64")));
   Device device;
@@ -116,6 +167,7 @@ TEST_F(AppendToOpenFile, AnAppenderIsSpentAfterItsCommit) {
   Appender appender = Appender::open(path_).value();
   EXPECT_TRUE(fails_with(appender.commit(), ErrorCode::kInvalidArgument));
   EXPECT_TRUE(fails_with(appender.commit(), ErrorCode::kOperationNotPermitted));
+  EXPECT_TRUE(fails_with(appender.add(support::binary_record("a", "a", {})), ErrorCode::kOperationNotPermitted));
 }
 
 TEST_F(AppendToOpenFile, ASealedFileSaysHowToGetOneThatIsNot) {

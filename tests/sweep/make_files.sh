@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes nine containers of different kinds with the built `fatctx pack`, for the sweep over their metadata.
+# Makes twelve containers of different kinds with the built `fatctx`, for the sweep over their metadata.
 #
 #   tests/sweep/make_files.sh FATCTX FOLDER
 set -euo pipefail
@@ -105,3 +105,14 @@ cat > evidence.json <<'JSON'
 ]}
 JSON
 fatctx pack evidence.json -o evidence.fatctx > /dev/null
+
+# Two generations; and four, the last of which supersedes a record, behind what a crashed append has left.
+echo 'another program' > two.bin
+cp one-record.fatctx appended.fatctx
+fatctx append appended.fatctx --binary two.bin@cpu:aarch64 > /dev/null
+cp several-socs.fatctx appended-often.fatctx
+fatctx append appended-often.fatctx --binary two.bin@htp:v81 > /dev/null
+fatctx append appended-often.fatctx --binary one.bin@cpu:x86-64-v2 > /dev/null
+head -c 70000 same.weights >> appended-often.fatctx
+cp one.bin two.bin
+fatctx append appended-often.fatctx --replace --binary two.bin@htp:v81 > /dev/null

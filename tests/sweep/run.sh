@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Sweeps over ten files made for it, after showing that the sweep can fail.
+# Sweeps over twelve files made for it, after showing that the sweep can fail.
 #
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP STRIDE
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP every-value [FILE]
 #
 # The second form puts every value of every byte through a whole open: of the file named (one-record.fatctx), or of all
-# ten, with a process for each processor.
+# twelve, with a process for each processor.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -24,7 +24,7 @@ fi
 grep -q 'opens as something else' differs.log || { cat differs.log; exit 1; }
 
 files=(*.fatctx)
-[[ ${#files[@]} -eq 10 ]] || { echo "there are ${#files[@]} files, expected 10"; exit 1; }
+[[ ${#files[@]} -eq 12 ]] || { echo "there are ${#files[@]} files, expected 12"; exit 1; }
 if [[ $stride != every-value ]]; then
   "$sweep_program" --stride "$stride" "${files[@]}"
   exit

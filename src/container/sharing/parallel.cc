@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -16,6 +18,7 @@ namespace fatctx::container::sharing {
 namespace {
 
 constexpr unsigned kMostByItself = 8;
+constexpr std::chrono::milliseconds kWaitingStep{20};
 
 class Crew {
  public:
@@ -29,10 +32,36 @@ class Crew {
         Status done = work_(index);
         if (!done.ok()) failed(index, std::move(done).error());
       } catch (...) {  // a thread that lets it out ends the process
-        const std::scoped_lock lock(mutex_);
-        stop_.store(true, std::memory_order_relaxed);
-        thrown_ = std::current_exception();
+        threw();
       }
+    }
+  }
+
+  // On a thread that was started for it.
+  void run_aside() noexcept {
+    run();
+    const std::scoped_lock lock(mutex_);
+    --aside_;
+    one_ended_.notify_all();
+  }
+  void expect_one_aside() {
+    const std::scoped_lock lock(mutex_);
+    ++aside_;
+  }
+  void one_did_not_start() {
+    const std::scoped_lock lock(mutex_);
+    --aside_;
+  }
+  void wait(const std::function<void()>& while_waiting) noexcept {
+    std::unique_lock lock(mutex_);
+    while (!one_ended_.wait_for(lock, kWaitingStep, [this] { return aside_ == 0; })) {
+      lock.unlock();
+      try {
+        while_waiting();
+      } catch (...) {
+        threw();
+      }
+      lock.lock();
     }
   }
 
@@ -43,6 +72,11 @@ class Crew {
   }
 
  private:
+  void threw() noexcept {
+    const std::scoped_lock lock(mutex_);
+    stop_.store(true, std::memory_order_relaxed);
+    if (!thrown_) thrown_ = std::current_exception();
+  }
   void failed(std::size_t index, Error error) {
     const std::scoped_lock lock(mutex_);
     stop_.store(true, std::memory_order_relaxed);
@@ -59,22 +93,30 @@ class Crew {
   std::optional<Error> error_;
   std::size_t failed_at_ = 0;
   std::exception_ptr thrown_;
+  std::condition_variable one_ended_;
+  std::size_t aside_ = 0;  // threads that were started and have not ended
 };
 
 }  // namespace
 
-Status for_each_index(unsigned threads, std::size_t count, const std::function<Status(std::size_t)>& work) {
+Status for_each_index(unsigned threads, std::size_t count, const std::function<Status(std::size_t)>& work,
+                      const std::function<void()>& while_waiting) {
   Crew crew(count, work);
   {
     std::vector<std::unique_ptr<mapping::BackgroundThread>> others;
     const std::size_t most = std::min<std::size_t>(threads, count);
     if (most > 1) others.reserve(most - 1);
     while (others.size() + 1 < most) {
-      auto started = mapping::BackgroundThread::start([&] { crew.run(); });
-      if (!started.ok()) break;  // those that are there do the work
+      crew.expect_one_aside();
+      auto started = mapping::BackgroundThread::start([&] { crew.run_aside(); });
+      if (!started.ok()) {  // those that are there do the work
+        crew.one_did_not_start();
+        break;
+      }
       others.push_back(std::move(started).value());
     }
     crew.run();
+    if (while_waiting) crew.wait(while_waiting);
   }
   return crew.result();
 }

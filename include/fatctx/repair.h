@@ -1,0 +1,56 @@
+// Repairing a container in place: copies of metadata that are damaged get back what their good copies say.
+//
+// A container holds twice what it cannot do without: its identity, the slots that name a generation, the table of
+// contents. Repair writes over the bad one of two copies, sets padding of the header back to zero, and restores leaf
+// hashes where the payload gives exactly those that the table of contents confirms. It writes nothing that it cannot
+// prove: payload is never changed, and where both copies are bad it says so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+
+namespace fatctx {
+
+struct RepairOptions {
+  bool dry_run = false;       // say what would be done; opens the file for reading and takes no lock
+  std::uint32_t threads = 0;  // as VerifyOptions::threads
+  Progress progress = {};     // of the check at the end, which reads the whole file
+};
+
+// A range of the file that was damaged and is whole again.
+struct RestoredRange {
+  std::string
+      what;         // "prologue copy 0", "slot A1", "header padding", "toc copy 1", "leaf hashes of record 5 "weights""
+  ByteRange range;  // in the file
+};
+
+struct RepairReport {
+  std::string path;
+  std::string uuid;  // hexadecimal with dashes
+  std::uint64_t generation = 0;
+  bool dry_run = false;
+  std::vector<RestoredRange> restored;   // of a dry run: that would be; in the order in which they were written
+  std::vector<VerifyFinding> remaining;  // damage that nothing in the file can undo; empty: the file is whole
+  std::uint64_t checked_bytes = 0;       // of payload and leaf hashes, after the repair
+};
+
+// Repairs the file at `path`, sealed or not. One range at a time is written and synced before the next, so that a crash
+// or an error in between leaves a file that opens as before or better. Afterwards everything is read again and the
+// whole file is checked. A file without damage is not written to, not even its times change.
+//
+// Takes the file's write lock for as long as it runs; `path` must not be a link. Where the file may not be written to,
+// that is an error only if there is something to restore. Readers that have the file mapped go on: bytes that they use
+// do not change.
+//
+// Errors: not_found, not_regular_file, locked (somebody is writing to it), operation_not_permitted (it may not be
+//         written, and there is something to restore), remote_filesystem, unsupported (no locks here, or made by a
+//         newer version in a way that only it can change), io, no_space; those of Container::open for a file that does
+//         not open: nothing of it is changed.
+[[nodiscard]] Result<RepairReport> repair(const std::string& path, const RepairOptions& options = {});
+
+}  // namespace fatctx

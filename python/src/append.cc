@@ -1,0 +1,153 @@
+#include "append.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "errors.h"
+#include "fatctx/appender.h"
+#include "progress.h"
+#include "records.h"
+
+namespace fatctx::python {
+namespace {
+
+// An Appender, and whom it tells how far it is: the caller of commit().
+class BoundAppender {
+ public:
+  BoundAppender(std::string path, bool replace, std::uint32_t threads) : path_(std::move(path)) {
+    AppendOptions options{.replace = replace, .threads = threads};
+    options.progress = [calls = &calls_](std::uint64_t done, std::uint64_t total) {
+      if (calls->callback) calls->callback(done, total);
+    };
+    appender_.emplace(take(without_gil([&] { return Appender::open(path_, options); })));
+  }
+  BoundAppender(const BoundAppender&) = delete;
+  BoundAppender& operator=(const BoundAppender&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] bool closed() const noexcept { return !appender_.has_value(); }
+  void add(const PackRecord& record) { take_status(usable().add(record)); }
+  [[nodiscard]] AppendReport commit(nb::object progress) {
+    Appender& appender = usable();
+    ProgressCall call(std::move(progress));
+    calls_.callback = call.callback();
+    auto report = without_gil([&] { return appender.commit(); });
+    calls_.callback = {};
+    call.finish();
+    return take(std::move(report));
+  }
+  void close() noexcept { appender_.reset(); }
+
+ private:
+  struct Calls {
+    Progress callback;
+  };
+  [[nodiscard]] Appender& usable() {
+    if (appender_) return *appender_;
+    raise_error(Error{ErrorCode::kOperationNotPermitted, path_ + ": this appender is closed; open it again"});
+  }
+
+  std::string path_;
+  Calls calls_;
+  std::optional<Appender> appender_;
+};
+
+void bind_append_report(nb::module_& module) {
+  nb::class_<AppendReport>(module, "AppendReport", "What an append wrote.")
+      .def_prop_ro(
+          "path", [](const AppendReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"))
+      .def_ro("uuid", &AppendReport::uuid, "That of the container, as before.")
+      .def_ro("generation", &AppendReport::generation, "That was made.")
+      .def_ro("file_size_before", &AppendReport::file_size_before, "Bytes.")
+      .def_ro("file_size", &AppendReport::file_size, "Bytes.")
+      .def_ro("input_bytes", &AppendReport::input_bytes, "Sum of the logical sizes of what was added.")
+      .def_ro("stored_bytes", &AppendReport::stored_bytes, "Payload bytes that were written.")
+      .def_ro("shared_bytes", &AppendReport::shared_bytes, "Found in the file, or in another added record.")
+      .def_ro("dead_bytes", &AppendReport::dead_bytes, "Of the whole file: that no record uses any more.")
+      .def_ro("records", &AppendReport::records, "What each added record came to, by ascending id.")
+      .def_ro("superseded", &AppendReport::superseded, "Names of records that were replaced.")
+      .def_ro("restored", &AppendReport::restored, "Copies of metadata that were damaged and are whole again.")
+      .def_ro("warnings", &AppendReport::warnings)
+      .def("__repr__", [](const AppendReport& self) {
+        return fmt::format("<fatctx.AppendReport generation {}: {} records, {} bytes in, {} bytes stored, {} shared>",
+                           self.generation, self.records.size(), self.input_bytes, self.stored_bytes,
+                           self.shared_bytes);
+      });
+}
+
+void bind_appender(nb::module_& module) {
+  nb::class_<BoundAppender>(
+      module, "Appender",
+      "Adds records to a container in place; append() is this in one call.\n\n"
+      "Holds the file's write lock until it is closed, so that nobody else appends between a look at the file and\n"
+      "commit(). A context manager: leaving it without commit() leaves the file as it was. One thread at a time, and\n"
+      "not in a process that was forked off meanwhile.")
+      .def(
+          "__init__",
+          [](BoundAppender* self, nb::handle path, bool replace, std::uint32_t threads) {
+            new (self) BoundAppender(path_from(path), replace, threads);
+          },
+          nb::arg("path"), nb::kw_only(), nb::arg("replace") = false, nb::arg("threads") = 0,
+          nb::sig("def __init__(self, path: str | os.PathLike, *, replace: bool = False, threads: int = 0) -> None"),
+          "replace=True: a record with the full key of one that is there supersedes it; otherwise Exists. The old one\n"
+          "stays in its own generation.\n\n"
+          "Raises FileNotFound, Locked (somebody else is appending), OperationNotPermitted (the container is sealed, "
+          "or\n"
+          "the file may not be written), NotRegularFile (a link), RemoteFilesystem, Unsupported, and what open() "
+          "raises.")
+      .def_prop_ro(
+          "path", [](const BoundAppender& self) { return path_to_str(self.path()); }, nb::sig("def path(self) -> str"))
+      .def_prop_ro("closed", &BoundAppender::closed)
+      .def("add", &BoundAppender::add, nb::arg("record"), nb::sig("def add(self, record: PackRecord) -> None"),
+           "`weights` of the record may also name weight blobs that the file has. Writes nothing.\n\n"
+           "Raises InvalidArgument, Exists, OperationNotPermitted (committed or closed).")
+      .def(
+          "commit", &BoundAppender::commit, nb::kw_only(), nb::arg("progress") = nb::none(),
+          nb::sig("def commit(self, *, progress: typing.Callable[[int, int], object] | None = None) -> AppendReport"),
+          "Writes what was added behind the end of the file and makes it the newest generation. Once only.\n\n"
+          "Readers of the old generation go on; Container.reopen() gives them the new one. Releases the GIL. What\n"
+          "`progress(done_bytes, total_bytes)` raises is raised after the file was written.\n"
+          "Raises BadReference, Changed, LimitExceeded, NoSpace, Io: the file opens as before. CommitUnknown: opening\n"
+          "it tells which generation it has.")
+      .def("close", &BoundAppender::close, "Gives the lock up; what was not committed is forgotten.")
+      .def(
+          "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Appender"))
+      .def(
+          "__exit__", [](BoundAppender& self, nb::handle, nb::handle, nb::handle) { self.close(); },
+          nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, type: object, value: object, traceback: object) -> None"))
+      .def("__repr__", [](const BoundAppender& self) {
+        return fmt::format("<fatctx.Appender of {}{}>", quoted(self.path()), self.closed() ? ", closed" : "");
+      });
+}
+
+}  // namespace
+
+void bind_append(nb::module_& module) {
+  bind_append_report(module);
+  bind_appender(module);
+  module.def(
+      "append",
+      [](nb::handle path, nb::iterable records, bool replace, nb::object progress, std::uint32_t threads) {
+        BoundAppender appender(path_from(path), replace, threads);
+        for (const nb::handle record : records) appender.add(nb::cast<PackRecord>(record));
+        return appender.commit(std::move(progress));
+      },
+      nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("replace") = false, nb::arg("progress") = nb::none(),
+      nb::arg("threads") = 0,
+      nb::sig("def append(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, replace: bool = False, "
+              "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0) -> AppendReport"),
+      "Adds records to a container in place, without writing the rest again.\n\n"
+      "The file is the old generation or the new one, whatever happens in between. Bytes that it has already are\n"
+      "not stored again: whole records, and runs on multiples of 64 KiB. Raises what Appender and its methods raise;\n"
+      "the file is unchanged then, but for CommitUnknown.");
+}
+
+}  // namespace fatctx::python

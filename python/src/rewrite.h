@@ -1,0 +1,10 @@
+// Writing containers anew from Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace fatctx::python {
+
+void bind_rewrite(nanobind::module_& module);
+
+}  // namespace fatctx::python

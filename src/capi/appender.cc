@@ -1,0 +1,106 @@
+// Appending through C.
+#include "capi/objects.h"
+
+namespace fatctx::capi {
+namespace {
+
+Result<AppendOptions> append_options_in(const fatctx_append_options* options) {
+  fatctx_append_options given = {};
+  if (options != nullptr) FATCTX_TRY(read_sized(options, given));
+  AppendOptions result;
+  result.replace = given.replace != 0;
+  result.threads = given.threads;
+  result.progress = progress_in(given.progress, given.progress_user);
+  return result;
+}
+
+fatctx_append_report report_out(const AppendReport& report) noexcept {
+  fatctx_append_report out = {};
+  out.record_count = static_cast<std::uint32_t>(report.records.size());
+  out.generation = report.generation;
+  out.file_size_before = report.file_size_before;
+  out.file_size = report.file_size;
+  out.input_bytes = report.input_bytes;
+  out.stored_bytes = report.stored_bytes;
+  out.shared_bytes = report.shared_bytes;
+  out.dead_bytes = report.dead_bytes;
+  out.superseded_count = static_cast<std::uint32_t>(report.superseded.size());
+  out.restored_count = static_cast<std::uint32_t>(report.restored.size());
+  out.warning_count = static_cast<std::uint32_t>(report.warnings.size());
+  report.uuid.copy(out.uuid, sizeof out.uuid - 1);
+  return out;
+}
+
+// A text of the report; `what` names the list.
+std::int32_t text_of_report(fatctx_appender appender, std::vector<std::string> AppendReport::*list,
+                            std::string_view what, std::uint64_t index, fatctx_text* text,
+                            fatctx_error* error) noexcept {
+  return with_appender(appender, error, [&](AppenderObject& object) -> Status {
+    FATCTX_TRY(not_null(text, "text"));
+    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.*list, index, what));
+    *text = text_out(*found);
+    return Done{};
+  });
+}
+
+}  // namespace
+}  // namespace fatctx::capi
+
+using namespace fatctx::capi;
+
+extern "C" {
+
+void fatctx_append_options_init(fatctx_append_options* options, size_t struct_size) {
+  init_sized(fatctx_append_options{}, options, struct_size);
+}
+
+int32_t fatctx_appender_open(const char* path, const fatctx_append_options* options, fatctx_appender* appender,
+                             fatctx_error* error) {
+  return make_handle(appender, "appender", error, [&]() -> fatctx::Result<fatctx::Appender> {
+    FATCTX_TRY(not_null(path, "path"));
+    FATCTX_ASSIGN(const fatctx::AppendOptions wanted, append_options_in(options));
+    return fatctx::Appender::open(path, wanted);
+  });
+}
+
+int32_t fatctx_appender_add(fatctx_appender appender, const fatctx_pack_record* record, fatctx_error* error) {
+  return with_appender(appender, error, [&](AppenderObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(fatctx::PackRecord owned, pack_record_in(record));
+    return object.appender.add(std::move(owned));
+  });
+}
+
+int32_t fatctx_appender_commit(fatctx_appender appender, fatctx_append_report* report, fatctx_error* error) {
+  return with_appender(appender, error, [&](AppenderObject& object) -> fatctx::Status {
+    if (report != nullptr) FATCTX_TRY(check_struct_size(report->struct_size));  // before the file is written
+    // Kept if a second commit is refused: what the first one gave is still borrowed.
+    FATCTX_ASSIGN(object.report, object.appender.commit());
+    if (report != nullptr) FATCTX_TRY(write_sized(report_out(object.report), report, "report"));
+    return fatctx::Done{};
+  });
+}
+
+int32_t fatctx_appender_record(fatctx_appender appender, uint64_t index, fatctx_packed_record* record,
+                               fatctx_error* error) {
+  return with_appender(appender, error, [&](AppenderObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(record, "record"));
+    FATCTX_ASSIGN(const fatctx::PackedRecordReport* const found, item_at(object.report.records, index, "added record"));
+    return write_sized(packed_record_out(*found), record, "record");
+  });
+}
+
+int32_t fatctx_appender_superseded(fatctx_appender appender, uint64_t index, fatctx_text* name, fatctx_error* error) {
+  return text_of_report(appender, &fatctx::AppendReport::superseded, "superseded record", index, name, error);
+}
+
+int32_t fatctx_appender_restored(fatctx_appender appender, uint64_t index, fatctx_text* text, fatctx_error* error) {
+  return text_of_report(appender, &fatctx::AppendReport::restored, "restored copy", index, text, error);
+}
+
+int32_t fatctx_appender_warning(fatctx_appender appender, uint64_t index, fatctx_text* text, fatctx_error* error) {
+  return text_of_report(appender, &fatctx::AppendReport::warnings, "warning", index, text, error);
+}
+
+int32_t fatctx_appender_close(fatctx_appender appender, fatctx_error* error) { return close_handle(appender, error); }
+
+}  // extern "C"

@@ -1,0 +1,415 @@
+// Rewriting and merging through C: the files and reports of C++, and what is left when it fails.
+#include "fatctx/rewrite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "capi/c_model.h"
+#include "support/chip_corpus.h"
+
+namespace fatctx::capi::testing {
+namespace {
+
+using support::read_file;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+fatctx_rewrite_options rewrite_options() {
+  auto options = sized<fatctx_rewrite_options>();
+  fatctx_rewrite_options_init(&options, sizeof options);
+  return options;
+}
+
+// All texts of a list of the report.
+std::vector<std::string> texts(fatctx_rewrite rewrite, std::uint32_t count,
+                               std::int32_t (*at)(fatctx_rewrite, std::uint64_t, fatctx_text*, fatctx_error*)) {
+  auto error = fresh_error();
+  std::vector<std::string> found;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    fatctx_text text = {};
+    EXPECT_EQ(at(rewrite, i, &text, &error), FATCTX_OK) << text_of(error);
+    found.emplace_back(view_of(text));
+  }
+  fatctx_text text = {};
+  EXPECT_EQ(at(rewrite, count, &text, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_THAT(error.message, HasSubstr("there are " + std::to_string(count)));
+  return found;
+}
+
+class CRewrite : public CModel {
+ protected:
+  // Rewrites or merges with a report, which `look` is shown.
+  template <typename Look>
+  void report_of(std::int32_t code, const Look& look) {
+    ASSERT_EQ(code, FATCTX_OK) << text_of(error);
+    auto info = sized<fatctx_rewrite_info>();
+    ASSERT_EQ(fatctx_rewrite_describe(rewrite, &info, &error), FATCTX_OK) << text_of(error);
+    look(info);
+    EXPECT_EQ(fatctx_rewrite_close(rewrite, &error), FATCTX_OK);
+    EXPECT_EQ(fatctx_rewrite_describe(rewrite, &info, &error), FATCTX_ERROR_STALE_HANDLE);
+  }
+  // By the protocol of two calls.
+  std::vector<std::uint32_t> ids_from(
+      const std::function<std::int32_t(std::uint32_t*, std::uint64_t, std::uint64_t*)>& call) {
+    std::uint64_t count = 0;
+    EXPECT_EQ(call(nullptr, 0, &count), FATCTX_OK) << text_of(error);
+    std::vector<std::uint32_t> ids(static_cast<std::size_t>(count) + 1, 0xABABABAB);
+    std::uint64_t again = 0;
+    EXPECT_EQ(call(ids.data(), count, &again), FATCTX_OK) << text_of(error);
+    EXPECT_EQ(again, count);
+    EXPECT_EQ(ids.back(), 0xABABABABU) << "written behind the capacity";
+    ids.pop_back();
+    return ids;
+  }
+  std::vector<std::string> names_in(const std::string& file) {
+    std::vector<std::string> names;
+    const Container opened = Container::open(file).value();
+    for (const RecordInfo& record : opened.records()) names.emplace_back(record.name);
+    return names;
+  }
+
+  std::string out = folder.file("out.fatctx");
+  fatctx_rewrite rewrite = {};
+};
+
+TEST_F(CRewrite, TheFileAndTheReportAreThoseOfCxx) {
+  const std::string expected_file = folder.file("expected.fatctx");
+  const std::vector<std::uint32_t> keep = {2, 5};  // one of the binaries, and the weights
+  RewriteOptions wanted;
+  wanted.keep = keep;
+  wanted.seal = true;
+  const RewriteReport expected = rewrite_container(path, expected_file, wanted).value();
+
+  auto options = rewrite_options();
+  options.keep = keep.data();
+  options.keep_count = keep.size();
+  options.seal = FATCTX_SEAL_YES;
+  const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
+  report_of(code, [&](const fatctx_rewrite_info& info) {
+    EXPECT_EQ(info.generation, expected.generation);
+    EXPECT_EQ(info.generation, 2U);
+    EXPECT_EQ(info.sealed, 1U);
+    EXPECT_EQ(info.file_size, expected.pack.file_size);
+    EXPECT_EQ(info.input_bytes, expected.pack.input_bytes);
+    EXPECT_EQ(info.stored_bytes, expected.pack.stored_bytes);
+    EXPECT_EQ(info.shared_bytes, expected.pack.shared_bytes);
+    EXPECT_EQ(info.record_count, expected.pack.record_count);
+    EXPECT_EQ(info.shared_records, expected.pack.shared_records);
+    EXPECT_EQ(std::string(info.uuid), expected.pack.uuid);
+    EXPECT_EQ(info.source_count, 1U);
+    EXPECT_THAT(texts(rewrite, info.removed_count, &fatctx_rewrite_removed),
+                ElementsAre("cpu-aarch64", "cpu-x86-64-v3", "cpu-x86-64-v4"));
+    EXPECT_THAT(texts(rewrite, info.unused_count, &fatctx_rewrite_unused), ElementsAre());
+    EXPECT_THAT(texts(rewrite, info.warning_count, &fatctx_rewrite_warning), ElementsAre());
+    auto source = sized<fatctx_rewrite_source>();
+    ASSERT_EQ(fatctx_rewrite_source_at(rewrite, 0, &source, &error), FATCTX_OK) << text_of(error);
+    EXPECT_EQ(view_of(source.path), path);
+    EXPECT_EQ(source.generation, 1U);
+    EXPECT_EQ(source.file_size, read_file(path).size());
+    EXPECT_EQ(source.dead_bytes, expected.sources[0].dead_bytes);
+    EXPECT_EQ(source.record_count, 7U);
+    EXPECT_EQ(fatctx_rewrite_source_at(rewrite, 1, &source, &error), FATCTX_ERROR_NOT_FOUND);
+    std::uint64_t stored = 0;
+    for (std::uint32_t i = 0; i < info.record_count; ++i) {
+      auto record = sized<fatctx_packed_record>();
+      ASSERT_EQ(fatctx_rewrite_record(rewrite, i, &record, &error), FATCTX_OK) << text_of(error);
+      EXPECT_EQ(view_of(record.name), expected.pack.records[i].name);
+      EXPECT_EQ(record.id, i + 1);
+      stored += record.stored_bytes;
+    }
+    EXPECT_EQ(stored, info.stored_bytes);
+    auto record = sized<fatctx_packed_record>();
+    EXPECT_EQ(fatctx_rewrite_record(rewrite, info.record_count, &record, &error), FATCTX_ERROR_NOT_FOUND);
+  });
+  EXPECT_TRUE(read_file(out) == read_file(expected_file));
+}
+
+TEST_F(CRewrite, WeightsThatNoBinaryUsesAnyMoreAreTold) {
+  const std::uint32_t weights = 5;
+  auto options = rewrite_options();
+  options.keep = &weights;
+  options.keep_count = 1;
+  const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
+  report_of(code, [&](const fatctx_rewrite_info& info) {
+    EXPECT_EQ(info.removed_count, 4U);
+    EXPECT_THAT(texts(rewrite, info.unused_count, &fatctx_rewrite_unused), ElementsAre("weights"));
+  });
+}
+
+TEST_F(CRewrite, InPlaceTheFileIsReplacedAndDefaultsKeepWhatItIs) {
+  const Bytes before = read_file(path);
+  ASSERT_EQ(fatctx_rewrite_container(path.c_str(), path.c_str(), nullptr, nullptr, &error), FATCTX_OK)
+      << text_of(error);  // no report is wanted
+  const Container opened = Container::open(path).value();
+  EXPECT_EQ(opened.report().generation, 2U);
+  EXPECT_FALSE(opened.report().sealed);
+  EXPECT_EQ(opened.describe().value().name, "sample");
+  EXPECT_EQ(read_file(path).size(), before.size());
+  EXPECT_THAT(folder.names(), ElementsAre("model.fatctx"));
+}
+
+TEST_F(CRewrite, EmptyKeepIsNoneAndNullIsAll) {
+  static constexpr std::uint32_t kNone[] = {1};
+  auto options = rewrite_options();
+  options.overwrite = 1;
+  options.keep = kNone;
+  ASSERT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_OK)
+      << text_of(error);
+  EXPECT_THAT(names_in(out), ElementsAre("description"));
+  options.keep = nullptr;
+  ASSERT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_OK)
+      << text_of(error);
+  EXPECT_EQ(names_in(out).size(), 7U);
+}
+
+TEST_F(CRewrite, EveryOptionReachesTheFile) {
+  const auto corpus = support::make_chip_corpus(3, {.tensors = 8, .rows = 64});
+  std::vector<PackRecord> records;
+  for (std::size_t i = 0; i < 2; ++i) {
+    records.push_back(
+        support::binary_record("chip" + std::to_string(i), "x86-64-v" + std::to_string(2 + i), corpus.chips[i]));
+  }
+  PackOptions pack;
+  pack.seal = true;
+  support::write_file(path, support::packed_bytes(std::move(records), pack));
+  auto options = rewrite_options();
+  options.overwrite = 1;
+  const auto stored = [&](std::uint32_t sharing, std::uint32_t max_pieces, std::uint32_t seal) {
+    options.sharing = sharing;
+    options.max_pieces = max_pieces;
+    options.seal = seal;
+    std::uint64_t bytes = 0;
+    const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
+    report_of(code, [&](const fatctx_rewrite_info& info) {
+      EXPECT_EQ(info.sealed, seal == FATCTX_SEAL_NO ? 0U : 1U);
+      bytes = info.stored_bytes;
+    });
+    return bytes;
+  };
+  const std::uint64_t as_source = stored(FATCTX_SHARING_AS_SOURCE, 4096, FATCTX_SEAL_AS_SOURCE);
+  const std::uint64_t off = stored(FATCTX_SHARING_OFF, 4096, FATCTX_SEAL_NO);
+  const std::uint64_t bytes = stored(FATCTX_SHARING_BYTES, 4096, FATCTX_SEAL_YES);
+  EXPECT_EQ(stored(FATCTX_SHARING_PAGES, 4096, FATCTX_SEAL_NO), as_source);
+  EXPECT_EQ(stored(FATCTX_SHARING_PAGES, 1, FATCTX_SEAL_NO), off) << "one piece each: nothing is shared";
+  EXPECT_LT(bytes, as_source);
+  EXPECT_LT(as_source, off);
+
+  options.generation = 9;
+  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(rewrite.id, 0U);
+}
+
+TEST_F(CRewrite, OptionsThatCannotBeAreRefusedBeforeAnythingIsWritten) {
+  const char* const sources[] = {path.c_str(), path.c_str()};
+  const std::uint32_t id = 1;
+  struct Case {
+    const char* what;
+    void (*set)(fatctx_rewrite_options& options, const std::uint32_t* id);
+    std::int32_t rewrite;
+    std::int32_t merge;
+    const char* says;
+  };
+  constexpr std::int32_t kInvalid = FATCTX_ERROR_INVALID_ARGUMENT;
+  const Case cases[] = {
+      {"seal", [](auto& o, auto*) { o.seal = 3; }, kInvalid, kInvalid, "FATCTX_SEAL_AS_SOURCE"},
+      {"sharing", [](auto& o, auto*) { o.sharing = 4; }, kInvalid, kInvalid, "FATCTX_SHARING_OFF"},
+      {"pieces", [](auto& o, auto*) { o.max_pieces = 0; }, kInvalid, kInvalid, "max_pieces"},
+      {"size", [](auto& o, auto*) { o.struct_size = 4; }, kInvalid, kInvalid, "struct_size is 4"},
+      {"no ids", [](auto& o, auto*) { o.keep_count = 1; }, kInvalid, kInvalid, "keep"},
+      {"keep", [](auto& o, auto* k) { o.keep = k, o.keep_count = 1; }, kInvalid, kInvalid, ""},  // of a binary alone
+      {"generation", [](auto& o, auto*) { o.generation = 1; }, FATCTX_OK, kInvalid, ""},
+      {"name", [](auto& o, auto*) { o.model_name = "x"; }, kInvalid, FATCTX_OK, ""},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    auto options = rewrite_options();
+    one.set(options, &id);
+    EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), one.rewrite)
+        << error.message;
+    if (one.rewrite != FATCTX_OK) {
+      EXPECT_THAT(error.message, HasSubstr(one.says));
+    }
+    const std::string merged = folder.file("merged.fatctx");
+    EXPECT_EQ(fatctx_merge_containers(sources, 2, merged.c_str(), &options, nullptr, &error), one.merge)
+        << error.message;
+    if (one.merge != FATCTX_OK) {
+      EXPECT_THAT(error.message, HasSubstr(one.says));
+    }
+    EXPECT_EQ(std::filesystem::remove(out), one.rewrite == FATCTX_OK);
+    EXPECT_EQ(std::filesystem::remove(merged), one.merge == FATCTX_OK);
+  }
+}
+
+TEST_F(CRewrite, AnOlderProgramsOptionsHaveTheDefaultsForTheRest) {
+  auto options = rewrite_options();
+  options.sharing = FATCTX_SHARING_OFF;
+  options.max_pieces = 0;  // behind what it knows
+  options.struct_size = offsetof(fatctx_rewrite_options, max_pieces);
+  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_OK)
+      << text_of(error);
+}
+
+TEST_F(CRewrite, AnExistingFileIsKeptUnlessAsked) {
+  support::write_file(out, support::pattern(100, 3));
+  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), nullptr, &rewrite, &error), FATCTX_ERROR_EXISTS);
+  EXPECT_EQ(rewrite.id, 0U);
+  EXPECT_TRUE(read_file(out) == support::pattern(100, 3));
+  auto options = rewrite_options();
+  options.overwrite = 1;
+  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_OK)
+      << text_of(error);
+  const std::string missing = folder.file("missing");
+  EXPECT_EQ(fatctx_rewrite_container(missing.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_ERROR_NOT_FOUND);
+}
+
+TEST_F(CRewrite, ProgressIsToldAndWhenItStopsTheFolderIsAsItWas) {
+  struct Seen {
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+    bool stops_at_the_end = false;
+    bool stops = false;
+  } seen;
+  auto options = rewrite_options();
+  options.progress_user = &seen;
+  options.progress = [](void* user, std::uint64_t done, std::uint64_t total) -> std::int32_t {
+    auto* self = static_cast<Seen*>(user);
+    EXPECT_GE(done, self->done);
+    self->done = done;
+    self->total = total;
+    return self->stops || (self->stops_at_the_end && done == total) ? 1 : 0;
+  };
+  ASSERT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_OK)
+      << text_of(error);
+  EXPECT_GT(seen.done, 0U);
+  EXPECT_EQ(seen.done, seen.total);
+
+  const Bytes before = read_file(path);
+  const char* const sources[] = {path.c_str(), out.c_str()};
+  const std::string merged = folder.file("merged.fatctx");
+  for (const bool at_the_end : {false, true}) {
+    seen = {.stops_at_the_end = at_the_end, .stops = !at_the_end};
+    EXPECT_EQ(fatctx_rewrite_container(path.c_str(), path.c_str(), &options, &rewrite, &error), FATCTX_ERROR_CANCELLED);
+    EXPECT_EQ(rewrite.id, 0U);
+    seen = {.stops_at_the_end = at_the_end, .stops = !at_the_end};
+    EXPECT_EQ(fatctx_merge_containers(sources, 2, merged.c_str(), &options, &rewrite, &error), FATCTX_ERROR_CANCELLED);
+    EXPECT_EQ(rewrite.id, 0U);
+  }
+  EXPECT_TRUE(read_file(path) == before);
+  EXPECT_THAT(folder.names(), ElementsAre("model.fatctx", "out.fatctx"));
+}
+
+TEST_F(CRewrite, MergedFilesAreOne) {
+  std::vector<PackRecord> records = support::cpu_records();
+  const std::string first = folder.file("first");
+  const std::string second = folder.file("second");
+  PackOptions named;
+  named.model_name = "first model";
+  support::write_file(first, support::packed_bytes({records[0], records[4]}, named));
+  named.model_name = "second model";
+  support::write_file(second, support::packed_bytes({records[1], records[4]}, named));
+  const char* const sources[] = {first.c_str(), second.c_str()};
+  auto options = rewrite_options();
+  std::int32_t code = fatctx_merge_containers(sources, 2, out.c_str(), &options, &rewrite, &error);
+  report_of(code, [&](const fatctx_rewrite_info& info) {
+    EXPECT_EQ(info.generation, 1U);
+    EXPECT_EQ(info.sealed, 0U);
+    EXPECT_EQ(info.record_count, 5U) << "the weights once, with their table";
+    EXPECT_EQ(info.source_count, 2U);
+    EXPECT_EQ(info.removed_count, 0U);
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto source = sized<fatctx_rewrite_source>();
+      ASSERT_EQ(fatctx_rewrite_source_at(rewrite, i, &source, &error), FATCTX_OK);
+      EXPECT_EQ(view_of(source.path), sources[i]);
+    }
+    const auto warnings = texts(rewrite, info.warning_count, &fatctx_rewrite_warning);
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_THAT(warnings[0], HasSubstr("second model"));
+  });
+  EXPECT_EQ(Container::open(out).value().describe().value().name, "first model");
+
+  options.model_name = "both";
+  options.seal = FATCTX_SEAL_YES;
+  options.overwrite = 1;
+  code = fatctx_merge_containers(sources, 2, out.c_str(), &options, &rewrite, &error);
+  report_of(code, [&](const fatctx_rewrite_info& info) {
+    EXPECT_EQ(info.sealed, 1U);
+    EXPECT_EQ(info.warning_count, 0U);
+  });
+  EXPECT_EQ(Container::open(out).value().describe().value().name, "both");
+  EXPECT_EQ(fatctx_merge_containers(sources, 1, out.c_str(), &options, &rewrite, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  const char* const one_missing[] = {first.c_str(), nullptr};
+  EXPECT_EQ(fatctx_merge_containers(one_missing, 2, out.c_str(), &options, &rewrite, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("the path of a source is null"));
+  EXPECT_EQ(rewrite.id, 0U);
+}
+
+TEST_F(CRewrite, FiltersSayWhatStays) {
+  const fatctx_container container = open();
+  fatctx_target_filter filters[2] = {};
+  filters[0].arch = "x86-64-v3";
+  filters[1].backend = "cpu";
+  filters[1].group = "model";
+  filters[1].unit = "main";
+  filters[1].features = "i8mm,dotprod";
+  const auto left = [&](std::uint64_t from, std::uint64_t count) {
+    return ids_from([&](std::uint32_t* ids, std::uint64_t capacity, std::uint64_t* found) {
+      return fatctx_container_records_left(container, filters + from, count, ids, capacity, found, &error);
+    });
+  };
+  EXPECT_THAT(left(0, 1), ElementsAre(3, 5, 6, 7));
+  EXPECT_THAT(left(1, 1), ElementsAre(1, 5, 6, 7));
+  EXPECT_THAT(left(0, 2), ElementsAre(1, 3, 5, 6, 7));
+
+  std::uint32_t first = 0;
+  std::uint64_t count = 0;
+  ASSERT_EQ(fatctx_container_records_left(container, filters, 2, &first, 1, &count, &error), FATCTX_OK);
+  EXPECT_EQ(first, 1U);
+  EXPECT_EQ(count, 5U);
+
+  // Each of the other fields is looked at.
+  const std::function<void(fatctx_target_filter&)> none[] = {
+      [](auto& f) { f.group = "other"; },   [](auto& f) { f.unit = "other"; }, [](auto& f) { f.backend = "htp"; },
+      [](auto& f) { f.part = "SM8650"; },   [](auto& f) { f.arch = "v75"; },   [](auto& f) { f.features = "sve"; },
+      [](auto& f) { f.variant = "other"; }, [](auto& f) { f.qnn_soc = 57; },   [](auto& f) { f.vtcm_mb = 8; },
+      [](auto& f) { f.sdk.major = 2; },     [](auto& f) { f.generic = 1; },
+  };
+  for (const auto& set : none) {
+    fatctx_target_filter filter = {};
+    set(filter);
+    EXPECT_EQ(fatctx_container_records_left(container, &filter, 1, nullptr, 0, &count, &error), FATCTX_ERROR_NO_MATCH);
+    EXPECT_THAT(error.message, HasSubstr("there are some for cpu aarch64+dotprod+i8mm"));
+  }
+  filters[1].reserved = 1;
+  EXPECT_EQ(fatctx_container_records_left(container, filters, 2, nullptr, 0, &count, &error), FATCTX_ERROR_UNSUPPORTED);
+  EXPECT_EQ(fatctx_container_records_left(container, filters, 0, nullptr, 0, &count, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_container_records_left(container, filters, 1, nullptr, 1, &count, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
+TEST_F(CRewrite, RecordsThatGoLeaveTheOthers) {
+  const fatctx_container container = open();
+  const auto left = [&](std::vector<std::uint32_t> gone) {
+    return ids_from([&](std::uint32_t* ids, std::uint64_t capacity, std::uint64_t* found) {
+      return fatctx_container_records_without(container, gone.data(), gone.size(), ids, capacity, found, &error);
+    });
+  };
+  EXPECT_THAT(left({}), ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(left({4, 2}), ElementsAre(1, 3, 5, 6, 7));
+  std::uint64_t count = 0;
+  const std::uint32_t table = 6;
+  EXPECT_EQ(fatctx_container_records_without(container, &table, 1, nullptr, 0, &count, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("weights.tensors"));
+  const std::uint32_t none = 99;
+  EXPECT_EQ(fatctx_container_records_without(container, &none, 1, nullptr, 0, &count, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
+}  // namespace
+}  // namespace fatctx::capi::testing

@@ -1,0 +1,133 @@
+// What an append asks of its file, call by call: the order of docs/format.md, section 13, and what it does when a call
+// fails.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "container/append.h"
+#include "crash/oracle.h"
+#include "fatctx/base/checked.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+
+namespace fatctx::crash {
+namespace {
+
+using container::kPageSize;
+using container::kSlotOffsets;
+using support::fails_with;
+using support::is_ok;
+
+struct Attempt {
+  Bytes file;
+  std::vector<Call> log;
+  Result<AppendReport> report = Error{ErrorCode::kInternal, "it never began"};
+
+  explicit Attempt(Bytes start, std::uint64_t failing_sync = 0) : file(std::move(start)) {
+    auto appender = AppenderAccess::over(std::make_unique<RecordingFile>(file, log, failing_sync), "file", {});
+    if (!appender.ok()) {
+      report = std::move(appender).error();
+      return;
+    }
+    PackRecord record = support::binary_record("new", "arch", support::pattern(100'000, 5));
+    EXPECT_TRUE(is_ok(appender.value().add(std::move(record))));
+    report = appender.value().commit();
+  }
+
+  // "slot 1", "new" (behind the old end), "sync", in order, with repetitions left out.
+  [[nodiscard]] std::vector<std::string> calls(std::uint64_t old_size) const {
+    std::vector<std::string> names;
+    for (const Call& call : log) {
+      std::string name = call.kind == Call::Kind::kWrite ? place_of(call.offset, old_size) : "sync";
+      if (names.empty() || names.back() != name || name == "sync") names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+ private:
+  static std::string place_of(std::uint64_t offset, std::uint64_t old_size) {
+    const auto slot = std::find(kSlotOffsets.begin(), kSlotOffsets.end(), offset);
+    if (slot != kSlotOffsets.end()) return "slot " + std::to_string(slot - kSlotOffsets.begin());
+    return offset >= old_size ? "new" : "old byte " + std::to_string(offset);
+  }
+};
+
+using Calls = std::vector<std::string>;
+
+TEST(AppendProtocol, NewBytesThenABarrierThenTheInactivePairThenABarrier) {
+  const Bytes& first = support::unsealed_sample();
+  const Attempt one(first);
+  ASSERT_TRUE(is_ok(one.report));
+  EXPECT_EQ(one.calls(first.size()), (Calls{"new", "sync", "slot 1", "slot 3", "sync"}));
+}
+
+TEST(AppendProtocol, ADamagedMirrorIsWholeOnTheDiskBeforeAnythingElseIsWritten) {
+  for (const std::size_t mirror : {0U, 2U}) {
+    Bytes first = support::unsealed_sample();
+    std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[mirror]), kPageSize, std::byte{0});
+    const Attempt run(first);
+    ASSERT_TRUE(is_ok(run.report));
+    const std::string name = "slot " + std::to_string(mirror);
+    EXPECT_EQ(run.calls(first.size()), (Calls{name, "sync", "new", "sync", "slot 1", "slot 3", "sync"}));
+    EXPECT_EQ(run.report.value().restored.size(), 1U);
+    EXPECT_EQ(opened(run.file, run.file.size()).value().header.degraded, 0U);
+    Oracle oracle;
+    EXPECT_EQ(oracle.remember(run.file), "");
+  }
+}
+
+// From the next extent on, that is: up to there it becomes padding, which is zero.
+TEST(AppendProtocol, WhatLiesBehindTheEndIsLeftAsItIs) {
+  const Bytes& whole = support::unsealed_sample();
+  Bytes first = whole;
+  const Bytes tail = support::pattern(150'000, 3);
+  first.insert(first.end(), tail.begin(), tail.end());
+  const Attempt run(first);
+  ASSERT_TRUE(is_ok(run.report));
+  const auto end = static_cast<std::ptrdiff_t>(whole.size());
+  const auto extent = static_cast<std::ptrdiff_t>(*checked_align_up(whole.size(), container::kExtentLog2));
+  ASSERT_GT(extent, end);
+  EXPECT_TRUE(std::equal(first.begin() + extent, first.end(), run.file.begin() + extent));
+  EXPECT_TRUE(
+      std::all_of(run.file.begin() + end, run.file.begin() + extent, [](std::byte b) { return b == std::byte{0}; }));
+  Oracle oracle;
+  EXPECT_EQ(oracle.remember(run.file), "");
+}
+
+TEST(AppendProtocol, AFirstBarrierThatFailsIsNotAskedAgainAndLeavesTheOldGeneration) {
+  const Bytes& first = support::unsealed_sample();
+  const Attempt run(first, 1);
+  EXPECT_TRUE(fails_with(run.report, ErrorCode::kIo));
+  EXPECT_EQ(run.calls(first.size()), (Calls{"new", "sync"}));
+  EXPECT_EQ(generation_of(first), 1U);
+}
+
+// Whether the slots are on the disk is not known then, and both is possible.
+TEST(AppendProtocol, ASecondBarrierThatFailsIsNotAskedAgainAndLeavesItToTheNextOpen) {
+  const Bytes& first = support::unsealed_sample();
+  const Attempt run(first, 2);
+  EXPECT_TRUE(fails_with(run.report, ErrorCode::kCommitUnknown));
+  EXPECT_EQ(run.calls(first.size()), (Calls{"new", "sync", "slot 1", "slot 3", "sync"}));
+  EXPECT_EQ(generation_of(run.file), 2U);
+  Bytes without = run.file;
+  std::copy_n(first.begin(), container::kHeaderSize, without.begin());
+  EXPECT_EQ(generation_of(without), 1U);
+  EXPECT_TRUE(is_ok(Attempt(without).report));
+}
+
+TEST(AppendProtocol, AFailedSyncOfARestoredMirrorEndsTheAppend) {
+  Bytes first = support::unsealed_sample();
+  std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[2]), kPageSize, std::byte{0});
+  const Attempt run(first, 1);
+  EXPECT_TRUE(fails_with(run.report, ErrorCode::kIo));
+  EXPECT_EQ(run.calls(first.size()), (Calls{"slot 2", "sync"}));
+}
+
+TEST(AppendProtocol, NothingIsEverAskedOfASealedFile) {
+  const Attempt run(support::sealed_sample());
+  EXPECT_TRUE(fails_with(run.report, ErrorCode::kOperationNotPermitted));
+  EXPECT_TRUE(run.log.empty());
+}
+
+}  // namespace
+}  // namespace fatctx::crash

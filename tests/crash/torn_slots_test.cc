@@ -1,0 +1,92 @@
+// Two appends in a row crash while they write the same slot: every mixture of the bytes of both, and of what was there
+// before. What a torn slot may come to name was written before it, and is there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "container/append.h"
+#include "crash/oracle.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+
+namespace fatctx::crash {
+namespace {
+
+using container::kPageSize;
+using container::kSlotOffsets;
+
+struct OneAppend {
+  Bytes before_slots;  // at the first barrier
+  Bytes after;
+};
+
+OneAppend append_to(const Bytes& start, std::size_t size, std::uint32_t seed) {
+  Bytes file = start;
+  std::vector<Call> log;
+  Appender appender = AppenderAccess::over(std::make_unique<RecordingFile>(file, log), "file", {}).value();
+  EXPECT_TRUE(support::is_ok(appender.add(support::binary_record("new", "arch", support::pattern(size, seed)))));
+  EXPECT_TRUE(support::is_ok(appender.commit()));
+  OneAppend result{file, file};
+  for (const std::uint64_t slot : kSlotOffsets) {
+    const auto at = static_cast<std::ptrdiff_t>(slot);
+    std::copy_n(start.begin() + at, kPageSize, result.before_slots.begin() + at);
+  }
+  return result;
+}
+
+// Of the slot at `at`: where bytes change.
+std::vector<std::size_t> changing(const Bytes& from, const Bytes& to, std::uint64_t at) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = static_cast<std::size_t>(at); i < at + kPageSize; ++i) {
+    if (from[i] != to[i]) places.push_back(i);
+  }
+  return places;
+}
+
+// `onto` with the bytes of the slot from `from` on, or up to there, as they are in `other`.
+Bytes torn(Bytes onto, const Bytes& other, std::uint64_t slot, std::size_t cut, bool end_first) {
+  const auto first = static_cast<std::ptrdiff_t>(end_first ? cut : slot);
+  const auto last = static_cast<std::ptrdiff_t>(end_first ? slot + kPageSize : cut);
+  std::copy(other.begin() + first, other.begin() + last, onto.begin() + first);
+  return onto;
+}
+
+// The second append adds less than the first, so that what the first one's slot names might be overwritten in part: the
+// beginning of it by the second one, while its table of contents is still whole.
+TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
+  const Bytes first = support::unsealed_sample();
+  Oracle oracle;
+  ASSERT_EQ(oracle.remember(first), "");
+  const OneAppend one = append_to(first, 200'000, 7);
+  ASSERT_EQ(oracle.remember(one.after), "");
+  const Hash128 meant_first = opened(one.after, one.after.size()).value().header.toc_hash;
+  const std::uint64_t slot = kSlotOffsets[1];
+  std::uint64_t states = 0;
+  std::uint64_t completed = 0;  // the slot of the first append, by the second one
+  for (const bool end_first : {false, true}) {
+    for (const std::size_t cut : changing(one.before_slots, one.after, slot)) {
+      const Bytes crashed = torn(one.before_slots, one.after, slot, cut, end_first);
+      ASSERT_EQ(oracle.look(crashed, crashed.size(), 1).violation, "");
+      if (generation_of(crashed) != 1) continue;  // all that changes is there
+      const OneAppend two = append_to(crashed, 3'000, 8);
+      ASSERT_EQ(oracle.remember(two.after), "");
+      for (const bool second_end_first : {false, true}) {
+        for (const std::size_t second_cut : changing(two.before_slots, two.after, slot)) {
+          const Bytes state = torn(two.before_slots, two.after, slot, second_cut, second_end_first);
+          const Found found = oracle.look(state, state.size(), 1);
+          ASSERT_EQ(found.violation, "") << "cuts at " << cut << " and " << second_cut;
+          ++states;
+          if (opened(state, state.size()).value().header.toc_hash == meant_first) ++completed;
+        }
+      }
+      oracle.forget(two.after);
+    }
+  }
+  EXPECT_GT(states, 5'000U);
+  EXPECT_GT(completed, 0U) << "what the test is about";
+  std::printf("%llu mixtures; in %llu of them the slot of the first append is whole\n",
+              static_cast<unsigned long long>(states), static_cast<unsigned long long>(completed));
+}
+
+}  // namespace
+}  // namespace fatctx::crash

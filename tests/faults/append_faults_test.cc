@@ -1,0 +1,274 @@
+// Every call to the operating system that an append makes fails in turn, with every errno that it may meet, once and
+// for ever: a typed error, the generation before as it was or the new one whole, nothing kept open or locked, and the
+// next append works. Shows promise 4 of docs/testing.md.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "container/disk_format.h"
+#include "fatctx/appender.h"
+#include "fatctx/container.h"
+#include "faults/os_faults.h"
+#include "support/process_files.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+
+namespace fatctx {
+namespace {
+
+using faults::Fault;
+using faults::Injected;
+using faults::Kind;
+using support::Bytes;
+using support::fails_with;
+using support::is_ok;
+
+struct Number {
+  const char* name;
+  int value;
+  ErrorCode means;  // unless it says something particular of the call
+};
+
+constexpr Number kNumbers[] = {
+    {"EIO", EIO, ErrorCode::kIo},
+    {"ENOSPC", ENOSPC, ErrorCode::kNoSpace},
+    {"EDQUOT", EDQUOT, ErrorCode::kNoSpace},
+    {"EFBIG", EFBIG, ErrorCode::kNoSpace},
+    {"EROFS", EROFS, ErrorCode::kIo},
+    {"EACCES", EACCES, ErrorCode::kIo},
+    {"ENOMEM", ENOMEM, ErrorCode::kNoResource},
+    {"EAGAIN", EAGAIN, ErrorCode::kNoResource},
+    {"ESTALE", ESTALE, ErrorCode::kIo},
+    {"EMFILE", EMFILE, ErrorCode::kNoResource},
+};
+
+class AppendFaults : public ::testing::Test {
+ protected:
+  static Result<AppendReport> append(const std::string& path, const std::string& name = "new") {
+    FATCTX_ASSIGN(Appender appender, Appender::open(path, {.threads = 1}));
+    FATCTX_TRY(appender.add(support::plain_record(RecordType::kOpaque, name, new_bytes())));
+    return appender.commit();
+  }
+  static Bytes new_bytes() { return support::pattern(70'000, 91); }
+
+  // Second generation, so that what is overwritten is a slot that was live once.
+  static const Bytes& whole() {
+    static const Bytes bytes = [] {
+      const support::TempDir folder;
+      const std::string path = folder.file("m.fatctx");
+      support::write_file(path, support::unsealed_sample());
+      EXPECT_TRUE(is_ok(append(path, "second")));
+      return support::read_file(path);
+    }();
+    return bytes;
+  }
+  // The same without one of its mirrors, which the append restores.
+  static Bytes without_a_mirror() {
+    Bytes bytes = whole();
+    std::fill_n(bytes.begin() + kLostPage, container::kPageSize, std::byte{0x77});
+    return bytes;
+  }
+  static constexpr std::ptrdiff_t kLostPage = container::kSlotOffsets[3];
+
+  void start_with(const Bytes& bytes) {
+    std::filesystem::remove(path_);
+    support::write_file(path_, bytes);
+  }
+
+  // One append that meets the fault. Returns false once there is no such call any more.
+  bool met_by_append(const Fault& fault, const Bytes& start) {
+    start_with(start);
+    const std::size_t descriptors = support::open_descriptors();
+    bool met = false;
+    std::string call;
+    const auto result = [&] {
+      const Injected injected(fault);
+      auto done = append(path_);
+      met = injected.met();
+      call = injected.call();
+      return done;
+    }();
+    SCOPED_TRACE(call + ", the call number " + std::to_string(fault.call) +
+                 (fault.for_ever ? " and all after it" : ""));
+    EXPECT_EQ(support::open_descriptors(), descriptors);
+    if (!result.ok()) expect_typed(result.error(), fault, call);
+    expect_old_or_new(result, start);
+    expect_next_append_works();
+    return met;
+  }
+
+  void expect_typed(const Error& error, const Fault& fault, const std::string& call) {
+    using enum ErrorCode;
+    EXPECT_FALSE(error.message.empty());
+    EXPECT_EQ(error.message.find('\n'), std::string::npos);
+    if (error.where.rule == "F13" || error.where.rule == "F14") return;  // two copies that cannot be read
+    std::set<ErrorCode> allowed = {kCommitUnknown};
+    const auto* number = std::find_if(std::begin(kNumbers), std::end(kNumbers),
+                                      [&](const Number& n) { return n.value == fault.error_number; });
+    if (number != std::end(kNumbers)) allowed.insert(number->means);
+    if (fault.error_number == EINTR) allowed.insert(kIo);  // from calls that have none
+    if (fault.kind == Kind::kShort && fault.at_most == 0) allowed = {kIo, kTruncated, kCommitUnknown};
+    if (call == "open" && (fault.error_number == EACCES || fault.error_number == EROFS)) {
+      allowed.insert(kOperationNotPermitted);
+    }
+    if (call == "fcntl" && (fault.error_number == EACCES || fault.error_number == EAGAIN)) allowed.insert(kLocked);
+    if (call == "fstatfs") allowed.insert(kRemoteFilesystem);  // what cannot be asked may be one
+    EXPECT_TRUE(allowed.contains(error.code)) << to_text(error);
+    if (fault.kind == Kind::kError && error.code != kRemoteFilesystem) {
+      EXPECT_EQ(error.where.os_error, fault.error_number) << to_text(error);
+    }
+  }
+
+  void expect_old_or_new(const Result<AppendReport>& result, const Bytes& start) {
+    const Bytes bytes = support::read_file(path_);
+    const auto container = Container::open(path_);
+    ASSERT_TRUE(is_ok(container));
+    const std::uint64_t generation = container.value().report().generation;
+    if (result.ok()) {
+      EXPECT_EQ(generation, 3U);
+    } else if (result.error().code == ErrorCode::kCommitUnknown) {
+      EXPECT_TRUE(generation == 2 || generation == 3);
+    } else {
+      EXPECT_EQ(generation, 2U) << to_text(result.error());
+      expect_equal_but_for_the_lost_page(bytes, start, 0);
+    }
+    // Behind the header no byte that was there changes, whatever happens.
+    expect_equal_but_for_the_lost_page(bytes, start, container::kHeaderSize);
+    if (generation == 3) {
+      const auto view = container.value().acquire("new");
+      ASSERT_TRUE(is_ok(view));
+      EXPECT_TRUE(std::ranges::equal(view.value().bytes(), new_bytes()));
+    }
+    for (const RecordInfo& record : container.value().records()) {
+      EXPECT_TRUE(is_ok(container.value().acquire(record.id))) << record.name;
+    }
+  }
+
+  static void expect_equal_but_for_the_lost_page(const Bytes& bytes, const Bytes& start, std::size_t from) {
+    ASSERT_GE(bytes.size(), start.size()) << "it was cut";
+    const auto first = static_cast<std::ptrdiff_t>(from);
+    const auto page = static_cast<std::ptrdiff_t>(container::kPageSize);
+    const auto end = static_cast<std::ptrdiff_t>(start.size());
+    const auto equal = [&](std::ptrdiff_t a, std::ptrdiff_t b) {
+      return a >= b || std::equal(start.begin() + a, start.begin() + b, bytes.begin() + a);
+    };
+    EXPECT_TRUE(equal(first, kLostPage) && equal(std::max(first, kLostPage + page), end));
+  }
+
+  void expect_next_append_works() {
+    const auto next = append(path_, "next");
+    ASSERT_TRUE(is_ok(next));
+    const auto report = verify_file(path_);
+    ASSERT_TRUE(is_ok(report));
+    for (const VerifyFinding& finding : report.value().findings) ADD_FAILURE() << to_text(finding.error);
+  }
+
+  // From the first call to the one that is not there.
+  void every_call(Fault fault, const Bytes& start, long least_calls) {
+    for (fault.call = 0; met_by_append(fault, start); ++fault.call) {
+      if (HasFailure()) return;
+      ASSERT_LT(fault.call, 500) << "it never got through";
+    }
+    EXPECT_GE(fault.call, least_calls) << "are the calls led through the faults at all?";
+    std::printf("%ld faults\n", fault.call);
+  }
+
+  const support::TempDir folder_;
+  const std::string path_ = folder_.file("m.fatctx");
+};
+
+class AppendFaultsOfNumber : public AppendFaults, public ::testing::WithParamInterface<Number> {};
+
+TEST_P(AppendFaultsOfNumber, AreTypedErrorsAndLeaveTheOldOrTheNewGeneration) {
+  for (const bool for_ever : {false, true}) {
+    every_call({.error_number = GetParam().value, .for_ever = for_ever}, whole(), 20);
+  }
+}
+
+TEST_P(AppendFaultsOfNumber, AlsoWhileAMirrorIsRestored) {
+  every_call({.error_number = GetParam().value}, without_a_mirror(), 22);
+}
+
+TEST_P(AppendFaultsOfNumber, OfCloseComeTooLateToMatter) {
+  every_call({.error_number = GetParam().value, .for_ever = true, .closes_only = true}, whole(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, AppendFaultsOfNumber, ::testing::ValuesIn(kNumbers),
+                         [](const auto& number) { return std::string(number.param.name); });
+
+TEST_F(AppendFaults, InterruptionsAreNoErrors) {
+  for (const bool for_ever : {false, true}) {
+    for (Fault fault{.kind = Kind::kInterrupt, .error_number = EINTR, .for_ever = for_ever};; ++fault.call) {
+      start_with(whole());
+      const Injected injected(fault);
+      const auto done = append(path_);
+      ASSERT_TRUE(is_ok(done)) << injected.call();
+      if (!injected.met()) break;
+    }
+  }
+  // Of calls that have done their work, or do none.
+  every_call({.error_number = EINTR, .call = 0}, whole(), 0);
+}
+
+TEST_F(AppendFaults, ShortTransfersAreGoneOnWithAndEmptyOnesEnd) {
+  for (const long at_most : {0L, 1L, 511L, 4095L}) {
+    every_call({.kind = Kind::kShort, .at_most = at_most}, whole(), 10);
+    if (HasFailure()) return;
+  }
+  for (const long at_most : {511L, 4095L}) {
+    start_with(whole());
+    const Injected injected({.kind = Kind::kShort, .for_ever = true, .at_most = at_most});
+    EXPECT_TRUE(is_ok(append(path_)));
+  }
+}
+
+TEST_F(AppendFaults, AFileThatCannotBeLockedIsRefusedWithARemedy) {
+  for (const int number : {ENOLCK, EINVAL, ENOSYS, EOPNOTSUPP}) {
+    bool locking = false;
+    for (Fault fault{.error_number = number}; !locking; ++fault.call) {
+      start_with(whole());
+      const Injected injected(fault);
+      const auto done = append(path_);
+      ASSERT_TRUE(injected.met());
+      locking = injected.call() == "fcntl";
+      if (!locking) continue;
+      ASSERT_TRUE(fails_with(done, ErrorCode::kUnsupported));
+      EXPECT_NE(done.error().message.find("append to a copy"), std::string::npos);
+    }
+    EXPECT_EQ(support::read_file(path_), whole());
+  }
+}
+
+// Somebody writes the file anew, by rename, between our open and our lock: what went into the old one would be lost.
+TEST_F(AppendFaults, AFileThatWasReplacedBeforeItWasLockedIsNotAppendedTo) {
+  start_with(whole());
+  const std::string kept = folder_.file("kept");
+  const std::string newer = folder_.file("newer");
+  support::write_file(newer, support::unsealed_sample());
+  std::filesystem::create_hard_link(path_, kept);
+  {
+    const faults::Before lock("fcntl", [&] {
+      std::error_code ignored;  // the second time there is nothing to rename
+      std::filesystem::rename(newer, path_, ignored);
+    });
+    EXPECT_TRUE(fails_with(append(path_), ErrorCode::kChanged));
+  }
+  EXPECT_EQ(support::read_file(kept), whole());
+  EXPECT_EQ(support::read_file(path_), support::unsealed_sample());
+  EXPECT_TRUE(is_ok(append(path_)));
+
+  start_with(whole());
+  {
+    const faults::Before lock("fcntl", [&] { std::filesystem::remove(path_); });
+    EXPECT_TRUE(fails_with(append(path_), ErrorCode::kNotFound));
+  }
+}
+
+}  // namespace
+}  // namespace fatctx

@@ -1,0 +1,94 @@
+// An append that finds no room, for real: the size of files is limited, or the file system is small. The generation
+// before stays, and the error says so. Shows promise 4 of docs/testing.md.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "fatctx/appender.h"
+#include "fatctx/container.h"
+#include "support/child_process.h"
+#include "support/sample_container.h"
+
+namespace fatctx {
+namespace {
+
+using support::Bytes;
+
+// What the children answer.
+enum Answer : int { kNoRoom = 0, kAppended = 1, kWrongError = 2, kOtherBytes = 3, kDoesNotOpen = 4, kSetUp = 5 };
+
+Result<AppendReport> append(const std::string& path) {
+  FATCTX_ASSIGN(Appender appender, Appender::open(path, {.threads = 1}));
+  FATCTX_TRY(appender.add(support::plain_record(RecordType::kOpaque, "new", support::pattern(100'000, 17))));
+  return appender.commit();
+}
+
+Answer append_where_room_is_short(const std::string& path, const Bytes& start) {
+  const auto done = append(path);
+  const auto container = Container::open(path);
+  if (!container.ok()) return kDoesNotOpen;
+  if (done.ok()) return container.value().acquire("new").ok() ? kAppended : kDoesNotOpen;
+  if (done.error().code != ErrorCode::kNoSpace) return kWrongError;
+  const Bytes now = support::read_file(path);
+  if (now.size() < start.size() || !std::equal(start.begin(), start.end(), now.begin())) return kOtherBytes;
+  return container.value().report().generation == 1 ? kNoRoom : kDoesNotOpen;
+}
+
+constexpr std::uint64_t kStep = 4096;
+constexpr std::uint64_t kEnough = 170 * kStep;  // for the append
+
+TEST(FullDisk, ALimitOfFileSizeIsNoSpaceAtEveryStep) {
+  const Bytes& start = support::unsealed_sample();
+  const support::TempDir folder;
+  const std::string path = folder.file("m.fatctx");
+  int refused = 0;
+  int appended = 0;
+  for (std::uint64_t more = 0; more <= kEnough; more += 4 * kStep) {
+    support::write_file(path, start);
+    const int answer = support::in_child([&]() -> int {
+      const rlimit limit = {start.size() + more, start.size() + more};
+      if (::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) return kSetUp;
+      return append_where_room_is_short(path, start);
+    });
+    ASSERT_TRUE(answer == kNoRoom || answer == kAppended) << answer << " with " << more << " bytes more";
+    (answer == kNoRoom ? refused : appended)++;
+    ASSERT_TRUE(answer == kAppended || append(path).ok()) << "with the limit gone it works";
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_GT(appended, 0);
+}
+
+TEST(FullDisk, ASmallFileSystemIsNoSpaceAtEveryStep) {
+  const Bytes& start = support::unsealed_sample();
+  const support::TempDir folder;
+  const std::uint64_t whole_steps = (start.size() + kStep - 1) / kStep;
+  int refused = 0;
+  int appended = 0;
+  for (std::uint64_t more = 0; more <= kEnough; more += 3 * kStep) {
+    const int answer = support::in_child([&]() -> int {
+      const int wanted = CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER);
+      if (::unshare(wanted) != 0) return support::kChildSkipped;
+      const std::string options = "size=" + std::to_string(whole_steps * kStep + more);
+      if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+          ::mount("none", folder.path().c_str(), "tmpfs", 0, options.c_str()) != 0) {
+        return support::kChildSkipped;
+      }
+      support::write_file(folder.file("m.fatctx"), start);
+      return append_where_room_is_short(folder.file("m.fatctx"), start);
+    });
+    if (answer == support::kChildSkipped) GTEST_SKIP() << "nothing may be mounted here";
+    ASSERT_TRUE(answer == kNoRoom || answer == kAppended) << answer << " with " << more << " bytes more";
+    (answer == kNoRoom ? refused : appended)++;
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_GT(appended, 0);
+}
+
+}  // namespace
+}  // namespace fatctx

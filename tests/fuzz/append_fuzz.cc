@@ -1,0 +1,137 @@
+// An append onto any bytes, and what opens afterwards: the new record with its bytes, and everything that was there.
+//
+// Input: 1 byte what is added (below) and whether the rest is the file itself (128); 1 byte which good file; then edits
+// of it until the bytes are used up, after which every checksum is made right. fuzz/edited_container.h says what an
+// edit is.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "container/append.h"
+#include "container/disk_format.h"
+#include "fuzz/edited_container.h"
+#include "fuzz/rehash_file.h"
+#include "fuzz/whole_container.h"
+#include "support/memory_file.h"
+
+namespace {
+
+using namespace fatctx;
+using fuzz::require;
+using support::Bytes;
+
+Bytes appended_to(Bytes bytes, const std::string& name) {
+  auto file = std::make_unique<support::MemoryFile>(std::move(bytes));
+  support::MemoryFile& kept = *file;
+  Appender appender = AppenderAccess::over(std::move(file), "good", {.threads = 1}).value();
+  PackRecord record = support::binary_record(name, name, support::pattern(900, 31));
+  record.weights = {"weights"};
+  require(appender.add(std::move(record)).ok() && appender.commit().ok(), "a good file can be appended to");
+  return std::move(kept.bytes());
+}
+
+// The third has three generations, and slot A names the last one.
+const std::array<Bytes, 3>& good_files() {
+  static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(),
+                                             appended_to(appended_to(fuzz::rich_file(), "one"), "two")};
+  return files;
+}
+
+PackRecord new_record(unsigned what) {
+  if ((what & 1) != 0) return support::plain_record(RecordType::kOpaque, "new", support::pattern(40 + what, 77));
+  // What is there already, as it is or in part.
+  Bytes bytes = (what & 2) != 0 ? support::pattern(66'000, 11) : support::pattern(70'000, 78);
+  PackRecord record = support::binary_record("new", (what & 4) != 0 ? "aarch64" : "v81", std::move(bytes));
+  if ((what & 8) != 0) record.weights = {"weights"};
+  return record;
+}
+
+// What an open file says of one record: its bytes, or that it cannot be had.
+struct Kept {
+  Hash128 hash;
+  std::optional<Bytes> bytes;
+};
+
+std::map<std::string, Kept> records_of(ByteView file) {
+  std::map<std::string, Kept> all;
+  const auto opened = Container::open_memory(file);
+  if (!fuzz::answered(opened)) return all;
+  for (const RecordInfo& record : opened.value().records()) {
+    if (record.type == RecordType::kDescription) continue;  // each generation has its own
+    Kept kept{record.hash, Bytes()};
+    const auto streamed = stream_record(opened.value(), record.id, [&](ByteView more) -> Status {
+      kept.bytes->insert(kept.bytes->end(), more.begin(), more.end());
+      return Done{};
+    });
+    if (!fuzz::answered(streamed)) kept.bytes.reset();
+    all.emplace(record.name, std::move(kept));
+  }
+  return all;
+}
+
+void require_kept(const std::map<std::string, Kept>& before, const std::map<std::string, Kept>& after,
+                  const std::vector<std::string>& superseded) {
+  for (const auto& [name, kept] : before) {
+    if (std::find(superseded.begin(), superseded.end(), name) != superseded.end()) continue;
+    const auto found = after.find(name);
+    if (found == after.end() && name.ends_with(".tensors")) continue;  // the table goes with its blob
+    require(found != after.end(), "a record is still there", name);
+    require(found->second.hash == kept.hash && found->second.bytes == kept.bytes, "a record is as it was", name);
+  }
+}
+
+void append(const Bytes& before, unsigned what) {
+  const auto old_records = records_of(before);
+  auto owned = std::make_unique<support::MemoryFile>(before);
+  support::MemoryFile& file = *owned;
+  auto appender = AppenderAccess::over(std::move(owned), "file", {.replace = (what & 16) != 0, .threads = 1});
+  if (!fuzz::answered(appender)) return;
+  require(Container::open_memory(before).ok(), "what can be appended to can be opened");
+  PackRecord record = new_record(what);
+  const Bytes wanted = record.source.bytes;
+  const auto added = appender.value().add(std::move(record));
+  if (!fuzz::answered(added)) {
+    require(file.bytes() == before, "who only adds changes nothing");
+    return;
+  }
+  const auto report = appender.value().commit();
+  const Bytes& after = file.bytes();
+  require(after.size() >= before.size() &&
+              std::equal(before.begin() + container::kHeaderSize, before.end(), after.begin() + container::kHeaderSize),
+          "no byte behind the header changes");
+  const auto new_records = records_of(after);
+  if (!fuzz::answered(report)) {
+    require(!new_records.contains("new") || old_records.contains("new"), "an append that failed added nothing");
+    require_kept(old_records, new_records, {});
+    return;
+  }
+  const auto opened = Container::open_memory(after);
+  require(opened.ok(), "what was appended to opens", opened.ok() ? "" : to_text(opened.error()));
+  require(opened.value().report().generation == report.value().generation, "it opens with the new generation");
+  require(new_records.contains("new") && new_records.at("new").bytes == wanted, "the new record has its bytes");
+  require_kept(old_records, new_records, report.value().superseded);
+  fuzz::use_container(after);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Input input(data, size);
+  const unsigned what = input.byte();
+  if ((what & 128) != 0) {
+    const ByteView rest = input.rest();
+    append(Bytes(rest.begin(), rest.end()), what);
+    return 0;
+  }
+  const Bytes& good = good_files()[input.byte() % good_files().size()];
+  Bytes file = good;
+  fuzz::Edits edits(file, good);
+  while (!input.empty()) edits.apply(input);
+  fuzz::FileRehash(file).run();
+  edits.apply_last();
+  append(file, what);
+  return 0;
+}

@@ -1,0 +1,78 @@
+// Appenders, on a file of the program's own.
+#include <filesystem>
+
+#include "fuzz/c_calls_program.h"
+
+namespace fatctx::fuzz {
+
+// The program's own file is a copy of a container, unless the program has written it itself; it grows, and goes with
+// the program. Files that other programs use are not opened for appending.
+void Program::open_appender() {
+  const std::uint8_t choice = input_.byte();
+  std::error_code missing;
+  if (!std::filesystem::exists(files().out, missing)) {
+    support::write_file(files().out, files().memory[choice / 16 % files().memory.size()]);
+  }
+  fatctx_append_options options = {};
+  fatctx_append_options_init(&options, sizeof options);
+  options.replace = choice & 1U;
+  options.threads = 1;
+  options.reserved = choice == 255 ? 1 : 0;
+  options.progress = null() ? nullptr : &progress;
+  options.progress_user = work(choice);
+  Sized<fatctx_append_options> sized((choice & 2) != 0 ? input_.byte() : 255, options);
+  const char* const file = (choice & 4) != 0 && choice % 3 == 0 ? files().safetensors.c_str() : out_path();
+  fatctx_appender appender = {kNotWritten};
+  made(fatctx_appender_open(file, out(*sized.get()), out(appender), &error_), kAppender, appender);
+}
+
+void Program::use_appenders(std::uint8_t which) {
+  fatctx_text text = {};
+  switch (which % 8) {
+    case 0:
+      return open_appender();
+    case 1: {
+      if (!affordable()) return;
+      const fatctx_appender appender = {handle(kAppender)};
+      Sized<fatctx_append_report> report(input_.byte());
+      (void)checked(fatctx_appender_commit(appender, out(*report.get()), &error_));
+      return;
+    }
+    case 2: {
+      const fatctx_appender appender = {handle(kAppender)};
+      Sized<fatctx_packed_record> record(input_.byte());
+      fatctx_packed_record* const into = out(*record.get());
+      if (ok(fatctx_appender_record(appender, input_.byte() % 9, into, &error_)) && record.whole()) {
+        borrowed(into->name);
+      }
+      return;
+    }
+    case 3: {
+      const fatctx_appender appender = {handle(kAppender)};
+      const std::uint8_t choice = input_.byte();
+      const std::uint64_t index = choice / 4 % 8;
+      fatctx_text* const into = out(text);
+      const std::int32_t code = choice % 3 == 0   ? fatctx_appender_superseded(appender, index, into, &error_)
+                                : choice % 3 == 1 ? fatctx_appender_restored(appender, index, into, &error_)
+                                                  : fatctx_appender_warning(appender, index, into, &error_);
+      if (ok(code)) borrowed(text);
+      return;
+    }
+    case 4: {
+      const fatctx_appender appender = {handle(kAppender)};
+      const char* const file = path();
+      (void)checked(fatctx_appender_add_dlc(appender, file, nullptr, &error_));
+      return;
+    }
+    default: {
+      const std::uint8_t size = input_.byte();
+      const fatctx_pack_record whole = record_of_words();
+      Sized<fatctx_pack_record> record(size, whole);
+      const fatctx_appender appender = {handle(kAppender)};
+      (void)checked(fatctx_appender_add(appender, out(*record.get()), &error_));
+      return;
+    }
+  }
+}
+
+}  // namespace fatctx::fuzz

@@ -1,0 +1,63 @@
+"""A published container is changed in place by one piece of code, the appender, and by what gives back damaged copies from
+good ones. Crash states and mutants of the commit protocol say nothing of another one."""
+
+import re
+
+import pytest
+
+from checkout import code_only, cxx_files, line_of, text_of
+
+# What only the named files may say, beside the one that declares it.
+ONLY = {
+    "makes pages of the header": (re.compile(r"(?<![\w:])(slot_page|mirrored_slot|void_slot_page|prologue_page)\s*\("),
+                                  {"src/container/header_build.h", "src/container/header_build.cc",
+                                   "src/container/appender.cc", "src/container/restore.cc"}),
+    "makes a header": (re.compile(r"(?<![\w:])first_header\s*\("),
+                       {"src/container/header_build.h", "src/container/header_build.cc",
+                        "src/container/publish_records.cc"}),
+    "opens a published file for writing": (re.compile(r"\bopen_for_appending\s*\("),
+                                           {"src/mapping/append_file.h", "src/mapping/append_file_posix.cc",
+                                            "src/mapping/append_file_win32.cc", "src/container/appender.cc",
+                                            "src/container/rewrite.cc", "src/container/repair.cc"}),
+    "writes to what is open as a file": (re.compile(r"(?:\.|->)write_at\s*\("),
+                                         {"src/container/appender.cc", "src/container/restore.cc",
+                                          "src/container/publish_records.cc",
+                                          "src/container/copy_payload.cc",
+                                          # Files that are new and have no name yet:
+                                          "src/container/dlc/cut.cc", "src/runtime/extract.cc",
+                                          "src/runtime/stored_dlc.cc", "src/runtime/view_cache.cc"}),
+    "cuts a file": (re.compile(r"\b(ftruncate|truncate|resize_file|SetEndOfFile)\s*\("),
+                    {"src/mapping/sealed_memory_darwin.cc"}),  # memory that has no name
+}
+
+
+def violations(name: str, text: str) -> list[str]:
+    code = code_only(text)
+    return [f"{name}:{line_of(code, found.start())}: {what}" for what, (pattern, allowed) in ONLY.items()
+            if name not in allowed for found in pattern.finditer(code)]
+
+
+def test_only_the_appender_writes_into_a_published_file():
+    names = cxx_files("include/", "src/", "tools/", "python/src/")
+    assert len(names) >= 20, "the search found too few files to mean anything"
+    assert [bad for name in names for bad in violations(name, text_of(name))] == []
+
+
+def test_the_named_files_are_there_and_do_it():
+    for what, (pattern, allowed) in ONLY.items():
+        missing = [name for name in allowed if name in cxx_files("src/") and not pattern.search(code_only(text_of(name)))]
+        assert missing == [], f"nothing there {what} any more"
+
+
+@pytest.mark.parametrize("line", [
+    "FATCTX_TRY(file->write_at(kSlotOffsets[0], page));", "const auto page = slot_page(1, uuid, facts);",
+    "auto header = first_header(uuid, 16, 12, facts);", "auto file = mapping::open_for_appending(path);",
+    "if (::ftruncate(fd, 0) != 0) return;", "std::filesystem::resize_file(path, 3);",
+    "const auto page = mirrored_slot(good, 2, uuid);",
+])
+def test_a_planted_second_writer_is_found(line):
+    assert violations("src/container/second.cc", f"{line}\n")
+
+
+def test_words_about_it_are_none():
+    assert violations("src/container/x.cc", '// write_at(0) is for others\nconst char* t = "slot_page(";\n') == []
