@@ -79,6 +79,10 @@ std::string generations_text(const std::vector<Generation>& earlier, std::uint64
   return fmt::format("there are {} and {}", list, newest);
 }
 
+bool name_the_same(const Header& a, const Header& b) {
+  return a.toc_hash == b.toc_hash && a.toc_size == b.toc_size && a.committed_end == b.committed_end;
+}
+
 }  // namespace
 
 Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust) {
@@ -106,8 +110,11 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   FATCTX_TRY(bytes.read(file, file_size));
   FATCTX_ASSIGN(const Header newest_header, parse_header(bytes.view(), file_size));
   if (generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
-  FATCTX_ASSIGN(const std::optional<Header> previous, parse_previous_header(bytes.view(), file_size, generation));
-  if (previous) return read_named_toc(file, *previous, trust);
+  auto previous = parse_previous_header(bytes.view(), file_size, generation);
+  if (trust.wants_signature()) {  // its own slot names it, so that nothing of a newer table need be believed
+    if (!previous.ok()) return std::move(previous).error();
+    if (previous.value()) return read_named_toc(file, *previous.value(), trust);
+  }
   FATCTX_ASSIGN(const OpenedToc newest, read_named_toc(file, newest_header, {}));
   const std::vector<Generation>& there = newest.toc.generations;
   const auto found =
@@ -123,6 +130,9 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   header.toc_size = found->toc_size;
   header.toc_hash = found->toc_hash;
   header.signature.reset();
+  if (previous.ok() && previous.value() && name_the_same(*previous.value(), header)) {
+    header.signature = previous.value()->signature;
+  }
   header.tail_bytes = 0;  // later generations lie there
   header.degraded &= ~static_cast<std::uint32_t>(kDegradedToc0 | kDegradedToc1);
   return read_named_toc(file, header, trust);

@@ -18,9 +18,10 @@ struct OpenedToc {
 // Errors: those of parse_header and parse_toc; checksum_mismatch (F13: both copies are damaged), those of check_trust,
 // truncated, io.
 [[nodiscard]] Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust = {});
-// The same of an earlier generation; 0 is the newest. The one before the newest has a slot of its own; older ones are
-// found by way of the newest, which lists them, and have lost their signature. The header that comes back says what
-// that generation's slot said. Errors: also not_found (it never was, or its bytes are gone).
+// The same of an earlier generation, by way of the newest, which lists it; 0 is the newest. The one before the newest
+// has a slot of its own, with its signature: where one is asked for, that is the way. Older ones have lost theirs. The
+// header that comes back says what that generation's slot said. Errors: also not_found (it never was, or its bytes are
+// gone).
 [[nodiscard]] Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size,
                                                 std::uint64_t generation, const Trust& trust = {});
 // What a whole look finds degraded: also copy 1 of the table, which an open reads only when copy 0 is damaged. `header`

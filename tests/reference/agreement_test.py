@@ -20,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, 
 
 import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
+from reference_fields import SHA256, XXH3  # noqa: E402
 from reference_frame import frame  # noqa: E402
 from reference_mutations import grown, mutations  # noqa: E402
 from reference_recipe import program  # noqa: E402
-from reference_toc import DEAD, RECIPE  # noqa: E402
+from reference_toc import DEAD, LEAVES, RECIPE  # noqa: E402
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v0"
 COUNT = int(os.environ.get("FATCTX_MUTATED_FILES", "2000"))
@@ -78,7 +79,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
         ("program", text), ("program frame", frame(b"", text)))]
     fatctx.pack(folder / "large", records(*names) + small, model_name="grown")
     made["grown"] = grown(reference.read((folder / "large").read_bytes()), *names[:6])
-    return made | appended(folder)
+    return made | appended(folder) | signed(folder)
 
 
 def appended(folder: Path) -> dict[str, bytes]:
@@ -110,6 +111,19 @@ def appended(folder: Path) -> dict[str, bytes]:
     return {"appended once": two, "appended": path.read_bytes(), "large extents": large.read_bytes()}
 
 
+def signed(folder: Path) -> dict[str, bytes]:
+    """What somebody has signed, and what was appended to it then: the earlier generation stays signed."""
+    key = fatctx.make_keys(folder / "key")
+    path, sealed = folder / "signed", folder / "signed and sealed"
+    fatctx.pack(path, records("license"), model_name="signed", sharing="bytes")
+    fatctx.sign(path, key.secret_path)
+    once = path.read_bytes()
+    fatctx.append(path, [fatctx.PackRecord("opaque", "added", pattern(70_000, 35))])
+    (folder / "once").write_bytes(once)
+    fatctx.sign(folder / "once", key.secret_path, sealed, seal=True)
+    return {"signed": once, "signed, then appended to": path.read_bytes(), "signed and sealed": sealed.read_bytes()}
+
+
 def library_says(path: Path, generation: int = 0) -> dict:
     """The answer of the library: a refusal, or everything that it hands out."""
     try:
@@ -119,7 +133,7 @@ def library_says(path: Path, generation: int = 0) -> dict:
     report = container.report
     said = {"uuid": report.uuid, "generation": report.generation, "slot": report.slot, "sealed": report.sealed,
             "file_size": report.file_size, "committed_end": report.committed_end, "tail_bytes": report.tail_bytes,
-            "toc_hash": report.toc_hash, "degraded": len(report.degraded), "dead_bytes": report.dead_bytes,
+            "toc_hash": report.toc_hash, "signed": report.signed_file, "key_id": report.key_id, "degraded": len(report.degraded), "dead_bytes": report.dead_bytes,
             "earlier_generations": [[one.number, one.committed_end] for one in report.earlier_generations],
             "records": [library_record(container, record) for record in container.records]}
     said["description"] = answer(lambda: library_description(container.describe()))
@@ -238,6 +252,17 @@ def test_files_that_were_appended_to_are_among_them(bases):
     large = reference.read(bases["large extents"])
     assert large.header.prologue.extent_log2 == 21
     assert any(segment.kind == DEAD and segment.offset % (1 << 21) for segment in large.tables.segments)
+
+
+def test_signed_files_are_among_them(bases):
+    once, later, sealed = (reference.read(bases[name]) for name in (
+        "signed", "signed, then appended to", "signed and sealed"))
+    assert once.header.signed and sealed.header.signed and sealed.header.sealed
+    assert any(sealed.header.slot.previous_toc_sha256) and not any(once.header.slot.previous_toc_sha256)
+    assert not later.header.signed and reference.read(later.data, 2).header.signed
+    assert {segment.hash_algorithm for segment in later.tables.segments if segment.kind == LEAVES} == {XXH3, SHA256}
+    without = [record.text for record in later.tables.records if not any(record.logical_sha256)]
+    assert b"added" in without and b"weights" not in without
 
 
 def test_a_generation_that_is_not_there_is_not_found(bases, tmp_path):

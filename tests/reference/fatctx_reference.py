@@ -68,6 +68,8 @@ def dump(container: Container) -> dict:
         "earlier_generations": [[entry.number, entry.committed_end] for entry in container.tables.generations],
         "dead_bytes": sum(segment.size for segment in container.tables.segments if segment.kind == DEAD),
         "toc_hash": header.slot.toc_hash.hex(),
+        "signed": header.signed,
+        "key_id": header.slot.key_id.hex() if header.signed else "",
         "degraded": header.degraded,
         "records": [dump_record(container, record) for record in container.tables.records],
     }

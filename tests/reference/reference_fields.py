@@ -72,21 +72,21 @@ def any_set(value: int | bytes) -> bool:
 PROLOGUE = Struct(4096, """magic:8 major_version:2 minor_version:2 extent_log2:1 granule_log2:1 reserved0:2!
     incompat_features:8 ro_compat_features:8 compat_features:8 uuid:16 reserved1:4024! page_hash:16""")
 SLOT = Struct(4096, """magic:4 slot_index:1 flags:1 reserved0:2! uuid:16 generation:8 committed_end:8 toc_offset0:8
-    toc_offset1:8 toc_size:8 toc_hash:16 toc_sha256:32! previous_toc_hash:16 previous_toc_sha256:32! key_id:32!
-    signature:64! reserved1:3824! page_hash:16""")
+    toc_offset1:8 toc_size:8 toc_hash:16 toc_sha256:32 previous_toc_hash:16 previous_toc_sha256:32 key_id:32
+    signature:64 reserved1:3824! page_hash:16""")
 TOC_HEADER = Struct(128, "magic:4 table_count:4 uuid:16 generation:8 toc_size:8 reserved:88!")
 DIRECTORY_ENTRY = Struct(24, "offset:8 count:8 entry_size:4 reserved:4!")
 SEGMENT = Struct(128, """kind:2 reserved0:2! alignment_log2:1 hash_algorithm:1 leaf_log2:1 reserved1:1! offset:8 size:8
-    generation:8 leaves_segment:4 sha_leaves_segment:4 first_leaf:8 sha_first_leaf:8! leaves_hash:16 leaves_sha256:32!
+    generation:8 leaves_segment:4 sha_leaves_segment:4 first_leaf:8 sha_first_leaf:8 leaves_hash:16 leaves_sha256:32
     reserved2:24!""")
 RECORD = Struct(128, """record_id:4 type:2 flags:2 codec:1 alignment_log2:1 reserved0:2! name:4 first_slice:4
-    slice_count:4 logical_size:8 stored_size:8 logical_hash:16 logical_sha256:32! reserved1:40!""")
+    slice_count:4 logical_size:8 stored_size:8 logical_hash:16 logical_sha256:32 reserved1:40!""")
 SLICE = Struct(24, "segment:4 reserved:4! offset_in_segment:8 size:8")
 VERSION = Struct(12, "major_version:2 minor_version:2 patch_version:4 build_version:4")
 KEY = Struct(96, """record_id:4 type:2 flags:2 group:4 unit:4 backend:4 qnn_soc:4 part:4 arch:4 features:4 vtcm_mb:4
     sdk:12 variant:4 api:12 blob:12 reserved:16!""")
-REFERENCE = Struct(64, "from_record:4 to_record:4 kind:2 role:2! reserved:4! bound_hash:16 bound_sha256:32!")
-GENERATION = Struct(80, "number:8 toc_offset:8 toc_size:8 committed_end:8 toc_hash:16 toc_sha256:32!")
+REFERENCE = Struct(64, "from_record:4 to_record:4 kind:2 role:2! reserved:4! bound_hash:16 bound_sha256:32")
+GENERATION = Struct(80, "number:8 toc_offset:8 toc_size:8 committed_end:8 toc_hash:16 toc_sha256:32")
 TENSOR_TABLE = Struct(64, "magic:4 version:2 entry_size:2 count:4 reserved0:4! blob_size:8 names_size:8 reserved1:32!")
 TENSOR = Struct(96, """name_offset:4 name_size:2 dtype:2 rank:1 flags:1 reserved0:2! reserved1:4! offset_in_blob:8
     size_bytes:8 dims:64""")
@@ -99,6 +99,8 @@ SLOTS = (0x1000, 0x4000, 0x9000, 0xC000)  # A0, B0, A1, B1
 SLOT_NAMES = ("A0", "B0", "A1", "B1")
 TABLES = ("segments", "records", "slices", "keys", "references", "generations", "names")
 NO_SEGMENT = 0xFFFFFFFF
+XXH3, SHA256 = 1, 2
+LEAF_SIZES = {XXH3: 16, SHA256: 32}  # what one leaf takes in its LEAVES segment
 RECORD_TYPES = {1: "context_binary", 2: "weight_blob", 3: "tensor_table", 4: "source_model", 5: "wrapper_model",
                 6: "description", 7: "opaque"}
 DTYPES = {1: ("float32", 32), 2: ("float64", 64), 3: ("float16", 16), 4: ("bfloat16", 16), 5: ("int8", 8),

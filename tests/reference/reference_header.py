@@ -17,15 +17,16 @@ def read_header(data: bytes, findings: Findings) -> SimpleNamespace:
     degraded: list[str] = []
     prologue = read_prologue(data, findings, degraded)
     findings.stop_if_any()
-    slot, pair = choose_slot(data, prologue, findings, degraded)
+    slot, pair, other = choose_slot(data, prologue, findings, degraded)
     report_other_bytes(data, degraded)
     if slot is None:
         raise findings[0]
     toc = read_toc(data, slot, findings, degraded)
     if toc is None:
         raise findings[0]
-    return SimpleNamespace(prologue=prologue, slot=slot, pair=pair, toc=toc, degraded=degraded,
-                           sealed=bool(slot.flags & SEALED), tail=len(data) - slot.committed_end)
+    return SimpleNamespace(prologue=prologue, slot=slot, pair=pair, other=other, toc=toc, degraded=degraded,
+                           sealed=bool(slot.flags & SEALED), signed=any(slot.toc_sha256),
+                           tail=len(data) - slot.committed_end)
 
 
 def read_prologue(data: bytes, findings: Findings, degraded: list[str]) -> SimpleNamespace:
@@ -73,7 +74,7 @@ def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
         check_slot(slot, index, at, prologue, findings)
     if not good:
         findings.add("F6", "no slot is good", SLOTS[0], code="checksum_mismatch")
-        return None, None
+        return None, None, None
     pairs = {}
     for name, first, second in (("A", 0, 2), ("B", 1, 3)):
         if first in good and second in good and not mirrors_agree(good[first], good[second]):
@@ -93,8 +94,8 @@ def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
             findings.add("F8", "the newer pair is VOID")
         else:  # The pair that was live is lost.
             findings.add("F6", "the live pair is damaged", code="checksum_mismatch")
-        return None, None
-    return pairs[newest], newest
+        return None, None, None
+    return pairs[newest], newest, pairs.get("B" if newest == "A" else "A")
 
 
 def older_mirror(good: dict[int, SimpleNamespace], first: int, second: int) -> int | None:
@@ -128,6 +129,10 @@ def check_slot(slot, index: int, at: int, prologue, findings: Findings) -> None:
             findings.add("F8", f"{what} is VOID and says {rest or 'sealed'}", at)
     elif slot.generation < 1:
         findings.add("F8", f"{what} is live with generation 0", at + 24)
+    if not slot.flags & VOID and (
+            any(slot.toc_sha256) != any(slot.key_id) or any(slot.key_id) != any(slot.signature) or (
+            any(slot.previous_toc_sha256) and not any(slot.toc_sha256))):
+        findings.add("F43", f"{what} is signed in part", at + 80)
     SLOT.check_zeros(slot, findings, what)
 
 
@@ -184,8 +189,12 @@ def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, numb
     slot.generation, slot.committed_end = number, entry.committed_end
     slot.toc_offset0, slot.toc_offset1 = entry.toc_offset, entry.committed_end - entry.toc_size
     slot.toc_size, slot.toc_hash = entry.toc_size, entry.toc_hash
+    signer = newest.other
+    signed = signer is not None and not signer.flags & VOID and all(
+        getattr(signer, name) == getattr(slot, name) for name in ("generation", "toc_hash", "toc_size", "committed_end"))
+    slot.toc_sha256, slot.key_id = (signer.toc_sha256, signer.key_id) if signed else (bytes(32), bytes(32))
     degraded = [what for what in newest.degraded if not what.startswith("TOC")]
     toc = good_copy(data, slot, findings, degraded)
     findings.stop_if_any()
     return SimpleNamespace(prologue=newest.prologue, slot=slot, pair=newest.pair, toc=toc, degraded=degraded,
-                           sealed=newest.sealed, tail=0)
+                           sealed=newest.sealed, signed=any(slot.toc_sha256), tail=0)

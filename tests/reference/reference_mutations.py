@@ -6,6 +6,7 @@ of bytes, fields, entries and copies. Both know the format from the reference re
 
 from __future__ import annotations
 
+import hashlib
 import random
 import struct
 from collections.abc import Callable, Iterator
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 import xxhash
 
 from fatctx_reference import Container, read
-from reference_fields import (DIRECTORY_ENTRY, PROLOGUE, PROLOGUES, RECORD, SLOT, SLOTS, TABLES, TENSOR,
-                              TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, slot_seed)
+from reference_fields import (DIRECTORY_ENTRY, NO_SEGMENT, PROLOGUE, PROLOGUES, RECORD, SEGMENT, SLOT, SLOTS, TABLES,
+                              TENSOR, TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, slot_seed)
 from reference_frame import frame_of_size
 from reference_payload import bytes_of_slice
 from reference_toc import DEAD, ENTRIES, LZ4, RECIPE
@@ -35,6 +36,10 @@ def packed(layout: Struct, values) -> bytes:
     for name, offset, size, _ in layout.fields:
         put(out, offset, getattr(values, name), size)
     return bytes(out)
+
+
+def sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 class Editable:
@@ -64,6 +69,8 @@ class Editable:
         self.data[second:second + self.toc_size] = toc
         for index in self.live:
             self.data[SLOTS[index] + 64:SLOTS[index] + 80] = hash_of(toc)
+            if self.base.header.signed:  # nobody has signed that, which a reader without keys does not mind
+                put(self.data, SLOTS[index] + SLOT.place("toc_sha256")[0], sha256(toc), 32)
         self.rehash_slots(*self.live)
 
     def rehash_segment(self, number: int) -> None:
@@ -71,13 +78,24 @@ class Editable:
         segment = segments[number]
         holder = segments[segment.leaves_segment]
         begin = holder.offset + 16 * segment.first_leaf
-        leaves = b"".join(hash_of(self.data[at:min(at + 65_536, segment.offset + segment.size)])
-                          for at in range(segment.offset, segment.offset + segment.size, 65_536))
+        pieces = [self.data[at:min(at + 65_536, segment.offset + segment.size)]
+                  for at in range(segment.offset, segment.offset + segment.size, 65_536)]
+        leaves = b"".join(map(hash_of, pieces))
         self.data[begin:begin + len(leaves)] = leaves
         put(self.data, self.tocs[0] + segment.at + 56, hash_of(leaves), 16)
+        self.rehash_holder(holder)
+        if segment.sha_leaves_segment != NO_SEGMENT:
+            holder = segments[segment.sha_leaves_segment]
+            begin = holder.offset + 32 * segment.sha_first_leaf
+            leaves = b"".join(map(sha256, pieces))
+            self.data[begin:begin + len(leaves)] = leaves
+            put(self.data, self.tocs[0] + segment.at + SEGMENT.place("leaves_sha256")[0], sha256(leaves), 32)
+            self.rehash_holder(holder)
+        self.rehash_toc()
+
+    def rehash_holder(self, holder) -> None:
         of_holder = hash_of(self.data[holder.offset:holder.offset + holder.size])
         put(self.data, self.tocs[0] + holder.at + 56, of_holder, 16)
-        self.rehash_toc()
 
 
 class Draft:
@@ -128,7 +146,8 @@ class Draft:
         data[first:first + (size if appended else 0x10000)] = toc + bytes(0 if appended else 0x10000 - size)
         live = Overlay(head.slot, {"generation": self.generation, "flags": self.flags, "committed_end": len(data),
                                     "toc_offset0": first, "toc_offset1": second, "toc_size": size,
-                                    "toc_hash": hash_of(toc)})
+                                    "toc_hash": hash_of(toc),
+                                    "toc_sha256": sha256(toc) if head.signed else bytes(32)})
         live_slots = LIVE if head.pair == "A" else OTHER
         void = Overlay(SLOT.parse(bytes(4096)), {"magic": b"CTXS", "uuid": head.prologue.uuid, "flags": 2,
                                                   "generation": self.generation - 1})

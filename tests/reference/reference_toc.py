@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from types import SimpleNamespace
 
-from reference_fields import (DIRECTORY_ENTRY, GENERATION, HEADER_SIZE, KEY, NO_SEGMENT, RECORD, REFERENCE, SEGMENT,
-                              SLICE, TABLES, TOC_HEADER, VERSION, Findings, align_up)
+from reference_fields import (DIRECTORY_ENTRY, GENERATION, HEADER_SIZE, KEY, LEAF_SIZES, NO_SEGMENT, RECORD, REFERENCE,
+                              SEGMENT, SHA256, SLICE, TABLES, TOC_HEADER, VERSION, XXH3, Findings, align_up)
 
 ENTRIES = (SEGMENT, RECORD, SLICE, KEY, REFERENCE, GENERATION, None)
 LIMITS = (8192, 4096, 65_536, 8192, 8192, 1024, 8_388_608)
@@ -27,10 +27,11 @@ def read_toc_tables(toc: bytes, header, findings: Findings) -> SimpleNamespace:
     names = Names(tables.names, findings)
     check_segments(tables.segments, header, findings)
     check_extents(tables.segments, header, findings)
-    check_leaves(tables.segments, findings)
+    for algorithm in LEAF_SIZES:
+        check_leaves(tables.segments, algorithm, findings)
     check_records(tables, header, names, findings)
     check_keys(tables, names, findings)
-    check_references(tables, findings)
+    check_references(tables, header, findings)
     check_generations(tables.generations, header, findings)
     names.check_all_used(findings)
     tables.texts = names.texts
@@ -144,14 +145,18 @@ def check_segments(segments: list, header, findings: Findings) -> None:
             findings.add("F21", f"{what}: its alignment is none of a segment of this file")
         if segment.alignment_log2 > 63 or segment.offset % (1 << segment.alignment_log2):
             findings.add("F21", f"{what}: not on its own alignment")
-        if segment.hash_algorithm != 1 or segment.leaf_log2 != 16:
+        known = (XXH3, SHA256) if segment.kind == LEAVES else (XXH3,)
+        if segment.hash_algorithm not in known or segment.leaf_log2 != 16:
             findings.add("F25", f"{what}: unknown hash or leaf size", code="unsupported")
         if not 1 <= segment.size <= 1 << 40:
             findings.add("F22", f"{what}: empty or too large", code="limit_exceeded")
         if not 1 <= segment.generation <= header.slot.generation:
             findings.add("F37", f"{what}: written by generation {segment.generation}")
-        if segment.sha_leaves_segment != NO_SEGMENT:
-            findings.add("F20", f"{what}: it has SHA-256 leaves")
+        has_sha256 = segment.sha_leaves_segment != NO_SEGMENT
+        if has_sha256 != any(segment.leaves_sha256) or (segment.sha_first_leaf and not has_sha256):
+            findings.add("F44", f"{what}: half of what SHA-256 leaves need")
+        if header.signed and segment.kind in (PAYLOAD, PACKED) and not has_sha256:
+            findings.add("F44", f"{what}: without SHA-256 leaves, and the TOC is signed")
         if segment.kind == DEAD and header.sealed:
             findings.add("F36", f"{what}: DEAD in a sealed file")
 
@@ -178,30 +183,35 @@ def leaf_count(size: int) -> int:
     return (size + 65_535) // 65_536
 
 
-def check_leaves(segments: list, findings: Findings) -> None:
-    ends: dict[int, int] = {number: 0 for number, segment in enumerate(segments) if segment.kind == LEAVES}
+def check_leaves(segments: list, algorithm: int, findings: Findings) -> None:
+    ends: dict[int, int] = {number: 0 for number, segment in enumerate(segments)
+                            if segment.kind == LEAVES and segment.hash_algorithm == algorithm}
     some_dead = any(segment.kind == DEAD for segment in segments)
+    size = LEAF_SIZES[algorithm]
     for segment in segments:
         what = f"segment at {segment.offset:#x}"
+        number, first = ((segment.leaves_segment, segment.first_leaf) if algorithm == XXH3
+                         else (segment.sha_leaves_segment, segment.sha_first_leaf))
         if segment.kind in (LEAVES, DEAD):
-            if segment.leaves_segment != NO_SEGMENT or segment.first_leaf:
+            if number != NO_SEGMENT or first:
                 findings.add("F26", f"{what}: it has no leaves, but says where they are")
             if segment.kind == DEAD and any(segment.leaves_hash):
                 findings.add("F20", f"{what}: DEAD with a hash")
-            if segment.kind == LEAVES and segment.size % 16:
-                findings.add("F26", f"{what}: half a leaf")
+            if segment.kind == LEAVES and segment.hash_algorithm == algorithm and segment.size % size:
+                findings.add("F26", f"{what}: a part of a leaf")
         elif segment.kind in (PAYLOAD, PACKED):
-            if segment.leaves_segment not in ends:
-                findings.add("F26", f"{what}: its leaves are in no LEAVES segment")
+            if algorithm == SHA256 and number == NO_SEGMENT:
+                continue  # F44, if it is one
+            if number not in ends:
+                findings.add("F26", f"{what}: its leaves are in no LEAVES segment for them")
                 continue
-            leaves = segments[segment.leaves_segment]
-            before, count = ends[segment.leaves_segment], leaf_count(segment.size)
-            if segment.first_leaf < before or (segment.first_leaf > before and not some_dead):
+            before, count = ends[number], leaf_count(segment.size)
+            if first < before or (first > before and not some_dead):
                 findings.add("F26", f"{what}: its leaves do not follow those before")
-            if (segment.first_leaf + count) * 16 > leaves.size:
+            if (first + count) * size > segments[number].size:
                 findings.add("F26", f"{what}: its leaves end behind their segment")
-            ends[segment.leaves_segment] = segment.first_leaf + count
-    if not some_dead and any(end * 16 != segments[number].size for number, end in ends.items()):
+            ends[number] = first + count
+    if not some_dead and any(end * size != segments[number].size for number, end in ends.items()):
         findings.add("F26", "leaves do not fill their segment")
 
 
@@ -218,6 +228,8 @@ def check_records(tables, header, names: Names, findings: Findings) -> None:
         record.text = names.of(record.name, findings, what)
         record.first_byte = None
         check_record(record, what, findings)
+        if header.signed and not any(record.logical_sha256):
+            findings.add("F44", f"{what}: without SHA-256, and the TOC is signed")
         if not record.text:
             findings.add("F29", f"{what} has no name")
         if record.text in seen:
@@ -349,7 +361,7 @@ def version_numbers(version: SimpleNamespace) -> tuple[int, ...]:
     return version.major_version, version.minor_version, version.patch_version, version.build_version
 
 
-def check_references(tables, findings: Findings) -> None:
+def check_references(tables, header, findings: Findings) -> None:
     by_id = {record.record_id: record for record in tables.records}
     described = dict.fromkeys((record.record_id for record in tables.records if record.type == TENSOR_TABLE), 0)
     check_order(findings, "references", [(reference.from_record, reference.kind, reference.role, reference.to_record)
@@ -367,6 +379,11 @@ def check_references(tables, findings: Findings) -> None:
             findings.add("F27", f"{what}: to something else than a weight blob", code="bad_reference")
         if target is not None and target.logical_hash != reference.bound_hash:
             findings.add("F27", f"{what}: bound to other weights", code="bad_reference")
+        if not any(reference.bound_sha256):
+            if header.signed:
+                findings.add("F44", f"{what}: without SHA-256, and the TOC is signed")
+        elif target is not None and target.logical_sha256 != reference.bound_sha256:
+            findings.add("F27", f"{what}: its SHA-256 is bound to other weights", code="bad_reference")
         if reference.kind == 2 and reference.from_record in described:
             described[reference.from_record] += 1
     if any(count != 1 for count in described.values()):
