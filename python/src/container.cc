@@ -17,6 +17,7 @@
 #include "model.h"
 #include "progress.h"
 #include "records.h"
+#include "signature.h"
 #include "views.h"
 
 namespace fatctx::python {
@@ -94,7 +95,10 @@ void bind_report(nb::module_& module) {
       .def_ro("degraded", &OpenReport::degraded, "Copies that are damaged; empty for a whole file.")
       .def_ro("tail_bytes", &OpenReport::tail_bytes, "Bytes behind the committed end; never read.")
       .def_ro("sealed", &OpenReport::sealed)
-      .def_ro("signed_file", &OpenReport::signed_file)
+      .def_ro("signed_file", &OpenReport::signed_file, "There is a signature.")
+      .def_ro("key_id", &OpenReport::key_id,
+              "SHA-256 of the public key that it names, hexadecimal; empty without one.")
+      .def_ro("signature_verified", &OpenReport::signature_verified, "It was checked, with one of trusted_keys.")
       .def_ro("filesystem", &OpenReport::filesystem)
       .def_ro("remote_filesystem", &OpenReport::remote_filesystem)
       .def_ro("file_size", &OpenReport::file_size, "Bytes.")
@@ -121,6 +125,8 @@ void bind_report(nb::module_& module) {
       });
   nb::class_<VerifyReport>(module, "VerifyReport", "The outcome of a check. True in a condition if the file is whole.")
       .def_ro("checked_bytes", &VerifyReport::checked_bytes)
+      .def_ro("key_id", &VerifyReport::key_id, "As in OpenReport.")
+      .def_ro("signature_verified", &VerifyReport::signature_verified)
       .def_prop_ro(
           "findings", [](const VerifyReport& self) { return findings_list(self.findings); },
           nb::sig("def findings(self) -> list[fatctx.errors.Error]"),
@@ -432,6 +438,13 @@ OpenOptions take_open_options(nb::dict& keywords) {
   options.cache_limit_bytes =
       take_keyword(keywords, "cache_limit_bytes", options.cache_limit_bytes, "an int from 0 on");
   options.generation = take_keyword(keywords, "generation", options.generation, "an int from 0 on");
+  if (keywords.contains("trusted_keys")) {
+    const nb::object keys = keywords["trusted_keys"];
+    nb::del(keywords["trusted_keys"]);
+    options.trusted_keys = trusted_keys_from(keys);
+  }
+  options.minimum_generation =
+      take_keyword(keywords, "minimum_generation", options.minimum_generation, "an int from 0 on");
   options.follow_symlinks = take_keyword(keywords, "follow_symlinks", options.follow_symlinks, "a bool");
   return options;
 }
@@ -500,10 +513,14 @@ void bind_container(nb::module_& module) {
       "goes.\n"
       "    generation: an earlier state of a container that was appended to; 0 is the newest. FileNotFound names "
       "those\n"
-      "        that are there.\n\n"
+      "        that are there.\n"
+      "    trusted_keys: one of these must have signed the container; payload is then compared with the SHA-256 that\n"
+      "        was signed. None asks for no signature.\n"
+      "    minimum_generation: an older one is refused: an old file that was put back.\n\n"
       "Reads the 64 KiB header and the table of contents, never payload. Releases the GIL while reading.\n"
       "Raises FileNotFound, Io, NotRegularFile, Truncated, TrailingData, BadMagic, Unsupported, Malformed,\n"
-      "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory.");
+      "ChecksumMismatch, LimitExceeded, BadReference, Changed, RemoteFilesystem, NoResource, OutOfMemory,\n"
+      "SignatureMissing, SignatureBad, Rollback.");
   module.def(
       "open_memory",
       [](nb::handle buffer, const nb::kwargs& open_keywords) {
@@ -522,19 +539,28 @@ void bind_container(nb::module_& module) {
       "meanwhile. Raises what open() raises, and BufferError for a buffer that is not one run of bytes.");
   module.def(
       "verify_file",
-      [](nb::handle file, nb::object range, bool strict, std::uint32_t threads, nb::object progress) {
+      [](nb::handle file, nb::object range, bool strict, std::uint32_t threads, nb::object progress,
+         std::uint64_t generation, nb::object trusted_keys, std::uint64_t minimum_generation) {
         const std::string path = path_from(file);
         ProgressCall call(std::move(progress));
         const VerifyOptions options = verify_options(call, range, strict, threads);
-        return call.run([&] { return verify_file(path, options); });
+        OpenOptions open;
+        open.generation = generation;
+        open.trusted_keys = trusted_keys_from(trusted_keys);
+        open.minimum_generation = minimum_generation;
+        return call.run([&] { return verify_file(path, options, open); });
       },
       nb::arg("file"), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false, nb::arg("threads") = 0,
-      nb::arg("progress") = nb::none(),
+      nb::arg("progress") = nb::none(), nb::arg("generation") = 0, nb::arg("trusted_keys") = nb::none(),
+      nb::arg("minimum_generation") = 0,
       nb::sig("def verify_file(file: str | bytes | os.PathLike, *, range: tuple[int, int] | None = None, "
               "strict: bool = False, threads: int = 0, "
-              "progress: typing.Callable[[int, int], object] | None = None) -> VerifyReport"),
-      "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding.\n\n"
-      "The options are those of Container.verify. Raises FileNotFound, Io, NotRegularFile, InvalidArgument.");
+              "progress: typing.Callable[[int, int], object] | None = None, generation: int = 0, " FATCTX_TRUST_KEYWORDS
+              ") -> VerifyReport"),
+      "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding, and so is a\n"
+      "signature that trusted_keys or a generation that minimum_generation refuse.\n\n"
+      "The options are those of Container.verify and open(). Raises FileNotFound (also for a generation that is not\n"
+      "there), Io, NotRegularFile, InvalidArgument.");
 }
 
 }  // namespace fatctx::python

@@ -19,6 +19,7 @@
 #include "rewrite.h"
 #include "select.h"
 #include "sharing.h"
+#include "signature.h"
 #include "views.h"
 
 NB_MODULE(_core, module) {
@@ -29,6 +30,7 @@ NB_MODULE(_core, module) {
   module.attr("__format_version__") = nb::str(format.data(), format.size());
   fatctx::python::bind_errors(module);
   fatctx::python::bind_records(module);
+  fatctx::python::bind_signature(module);
   fatctx::python::bind_views(module);
   fatctx::python::bind_select(module);
   fatctx::python::bind_memory(module);
