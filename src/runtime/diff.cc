@@ -173,7 +173,7 @@ class Side {
         const std::uint64_t size =
             std::min(container::kLeafSize, segment.size - (std::uint64_t{i} << container::kLeafLog2));
         leaves_.emplace_back(hashes.value().xxh3[i], size);
-        leaf_hashes_.push_back(hashes.value()[i]);
+        leaf_hashes_.push_back(hashes.value().xxh3[i]);
       }
     }
     std::sort(leaf_hashes_.begin(), leaf_hashes_.end());
