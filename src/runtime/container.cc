@@ -40,7 +40,8 @@ constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
 
 Result<VerifyReport> ended(observe::Span& span, const std::string& path, Result<VerifyReport> report) {
   if (report.ok()) span.succeeded(report.value().checked_bytes);
-  if (!report.ok() && report.error().code == ErrorCode::kInvalidArgument) {
+  if (!report.ok() && (report.error().code == ErrorCode::kInvalidArgument ||
+                       report.error().code == ErrorCode::kNotFound)) {  // about what was asked for
     return in_context(std::move(report).error(), path);
   }
   return report;

@@ -13,7 +13,9 @@
 #include "fatctx/appender.h"
 #include "fatctx/extract.h"
 #include "fatctx/model.h"
+#include "fatctx/diff.h"
 #include "fatctx/range_access.h"
+#include "fatctx/repair.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 #include "runtime/registry.h"
@@ -73,6 +75,13 @@ class Signed : public ::testing::Test {
     return {.max_copied_bytes = 2 * kBlobSize, .trusted_keys = {release_.public_key}};
   }
   [[nodiscard]] SigningKey key() const { return container::read_signing_key(release_.secret_path).value(); }
+  void append_note(const std::string& name) const {
+    Appender appender = Appender::open(path_).value();
+    PackRecord record = support::binary_record(name, name, support::pattern(9'000, 5));
+    record.weights = {"weights"};
+    ASSERT_TRUE(is_ok(appender.add(std::move(record))));
+    ASSERT_TRUE(is_ok(appender.commit()));
+  }
   // Names the file anew, so that nothing that is open is what is read next.
   void replace(const Bytes& bytes) const {
     support::write_file(path_ + ".new", bytes);
@@ -460,6 +469,22 @@ TEST_F(Forged, NoWayToTheBytesLeadsAroundSha256) {
   EXPECT_FALSE(verify_file(path_).value().findings.empty()) << "SHA-256 is there, so it is compared";
 }
 
+TEST_F(Forged, VerifyComparesSha256OnAnyNumberOfThreadsAndInARange) {
+  std::vector<std::string> texts;
+  for (const std::uint32_t threads : {1U, 4U}) {
+    std::string text;
+    for (const VerifyFinding& finding : verify_file(path_, {.threads = threads}).value().findings) {
+      text += to_text(finding.error) + "
+";
+    }
+    texts.push_back(text);
+  }
+  EXPECT_NE(texts[0].find("F26"), std::string::npos) << texts[0];
+  EXPECT_EQ(texts[0], texts[1]);
+  const std::uint64_t at = Container::open(path_).value().find("weights").value().file_offset;
+  EXPECT_FALSE(verify_file(path_, {.range = ByteRange{at, 1}}).value().findings.empty());
+}
+
 TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
   const std::string cache = folder_.file("cache");
   std::filesystem::create_directory(cache);
@@ -521,6 +546,69 @@ TEST_F(Signed, VerifyWithAKeySaysWhoHasSignedAndThatSomebodyElseHas) {
   ASSERT_EQ(bad.findings.size(), 1U);
   EXPECT_EQ(bad.findings[0].error.code, ErrorCode::kSignatureBad);
   EXPECT_GT(bad.checked_bytes, kBlobSize) << "the rest is looked at all the same";
+}
+
+TEST_F(Signed, VerifyOfAnEarlierGenerationFindsItsOwnSignature) {
+  append_note("riscv64");
+  OpenOptions two = trusting();
+  two.generation = 2;
+  const auto good = verify_file(path_, {}, two).value();
+  EXPECT_TRUE(good.findings.empty());
+  EXPECT_TRUE(good.signature_verified);
+  const auto unasked = verify_file(path_, {}, {.generation = 2}).value();
+  EXPECT_TRUE(unasked.findings.empty());
+  EXPECT_FALSE(unasked.signature_verified);
+  EXPECT_EQ(unasked.key_id, good.key_id) << "by way of the newest, and with the signature of its slot";
+  EXPECT_TRUE(Container::open(path_, {.generation = 2}).value().report().signed_file);
+
+  const auto newest = verify_file(path_, {}, trusting()).value();
+  ASSERT_EQ(newest.findings.size(), 1U);
+  EXPECT_EQ(newest.findings[0].error.code, ErrorCode::kSignatureMissing);
+  two.minimum_generation = 3;
+  const auto old = verify_file(path_, {}, two).value();
+  ASSERT_EQ(old.findings.size(), 1U);
+  EXPECT_EQ(old.findings[0].error.code, ErrorCode::kRollback);
+  EXPECT_TRUE(fails_with(verify_file(path_, {}, {.generation = 9}), ErrorCode::kNotFound));
+}
+
+// Mirrors and copies carry the fields of the signature; leaves are of two kinds.
+TEST_F(Signed, ARepairGivesBackBitForBitWhatWasSigned) {
+  const Bytes whole = support::read_file(path_);
+  const auto slot = support::struct_at<container::Slot>(whole, container::kSlotOffsets[0]);
+  std::vector<std::uint64_t> places = {container::kPrologueOffsets[0] + 16, container::kPrologueOffsets[1] + 16,
+                                       slot.toc_offset[0] + 300, slot.toc_offset[1] + 300};
+  for (const std::uint64_t page : container::kSlotOffsets) {
+    places.push_back(page + offsetof(container::Slot, signature));
+    places.push_back(page + offsetof(container::Slot, key_id));
+  }
+  std::size_t kinds = 0;
+  for (const container::SegmentEntry& segment : taken_apart().segments) {
+    if (segment.kind != static_cast<std::uint16_t>(SegmentKind::kLeaves)) continue;
+    places.push_back(segment.offset);
+    ++kinds;
+  }
+  ASSERT_EQ(kinds, 2U);
+  for (const std::uint64_t place : places) {
+    Bytes damaged = whole;
+    damaged[static_cast<std::size_t>(place)] ^= std::byte{1};
+    replace(damaged);
+    const RepairReport report = repair(path_).value();
+    EXPECT_EQ(report.restored.size(), 1U) << place;
+    EXPECT_TRUE(report.remaining.empty()) << place;
+    EXPECT_EQ(support::read_file(path_), whole) << place;
+  }
+  EXPECT_TRUE(Container::open(path_, trusting()).value().verify().value().findings.empty());
+}
+
+TEST_F(Signed, DiffTellsNoDifferenceBetweenAContainerAndItsSignedCopy) {
+  const std::string plain = folder_.file("plain.fatctx");
+  PackOptions options;
+  options.sharing = Sharing::kBytes;
+  ASSERT_TRUE(is_ok(support::pack(records_to_sign(), plain, options)));
+  const auto report = diff(Container::open(plain).value(), Container::open(path_, trusting()).value());
+  ASSERT_TRUE(is_ok(report));
+  EXPECT_TRUE(report.value().same());
+  EXPECT_GE(report.value().same_records, 5U);
 }
 
 TEST_F(Signed, NothingIsSignedThatIsDamaged) {
