@@ -95,10 +95,9 @@ std::string report_text(const VerifyFlags& flags, const VerifyReport& report) {
   if (!flags.range.empty()) subject += fmt::format(": range {}", flags.range);
   const std::string verdict = report.findings.empty() ? (flags.strict ? "whole and strict" : "whole")
                                                       : count_text(report.findings.size(), "finding");
-  const std::string signer =
-      report.key_id.empty()
-          ? ""
-          : ", " + signature_text(report.key_id, report.signature_verified, !flags.trust.keys.empty());
+  const std::string signer = report.key_id.empty() ? ""
+                                                   : ", " + signature_text(report.key_id, report.signature_verified,
+                                                                           !flags.trust.keys.empty());
   return out +
          fmt::format("{}: {}, {} checked{}\n", escaped(subject), verdict, size_text(report.checked_bytes), signer);
 }

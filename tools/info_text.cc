@@ -146,7 +146,8 @@ std::string header_text(const Container& container, const ContainerDescription& 
   const std::string where = report.generation == report.newest_generation
                                 ? fmt::format("slot pair {}", report.slot)
                                 : fmt::format("the newest is {}", report.newest_generation);
-  block.add("generation", fmt::format("{} ({}){}", report.generation, where, report.sealed ? ", sealed" : ", unsealed"));
+  block.add("generation",
+            fmt::format("{} ({}){}", report.generation, where, report.sealed ? ", sealed" : ", unsealed"));
   if (report.signed_file) block.add("signature", signature_text(report.key_id, report.signature_verified));
   if (!report.earlier_generations.empty()) block.add("earlier", earlier_text(report));
   block.add("size", size_text(report.file_size));

@@ -96,8 +96,7 @@ void bind_report(nb::module_& module) {
       .def_ro("tail_bytes", &OpenReport::tail_bytes, "Bytes behind the committed end; never read.")
       .def_ro("sealed", &OpenReport::sealed)
       .def_ro("signed_file", &OpenReport::signed_file, "There is a signature.")
-      .def_ro("key_id", &OpenReport::key_id,
-              "SHA-256 of the public key that it names, hexadecimal; empty without one.")
+      .def_ro("key_id", &OpenReport::key_id, "SHA-256 of the public key that it names, hexadecimal; empty without one.")
       .def_ro("signature_verified", &OpenReport::signature_verified, "It was checked, with one of trusted_keys.")
       .def_ro("filesystem", &OpenReport::filesystem)
       .def_ro("remote_filesystem", &OpenReport::remote_filesystem)
@@ -559,8 +558,8 @@ void bind_container(nb::module_& module) {
               ") -> VerifyReport"),
       "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding, and so is a\n"
       "signature that trusted_keys or a generation that minimum_generation refuse.\n\n"
-      "The options are those of Container.verify and open(). Raises FileNotFound (also for a generation that is not\n"
-      "there), Io, NotRegularFile, InvalidArgument.");
+      "The options are those of Container.verify and open(). Raises FileNotFound, NotFound (there is no such\n"
+      "generation), Io, NotRegularFile, InvalidArgument.");
 }
 
 }  // namespace fatctx::python

@@ -12,13 +12,12 @@ namespace fatctx::python {
 namespace nb = nanobind;
 
 // The keywords as they stand in a signature.
-#define FATCTX_TRUST_KEYWORDS \
-  "trusted_keys: typing.Iterable[PublicKey] | None = None, minimum_generation: int = 0"
+#define FATCTX_TRUST_KEYWORDS "trusted_keys: typing.Iterable[PublicKey] | None = None, minimum_generation: int = 0"
 #define FATCTX_OPEN_KEYWORDS                                                                         \
   "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
   "file_mapping: str = 'auto', max_copied_bytes: int = 0, "                                          \
-  "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0, generation: int = 0, " \
-  FATCTX_TRUST_KEYWORDS
+  "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0, generation: int = "    \
+  "0, " FATCTX_TRUST_KEYWORDS
 // The same as a list, for the error about an unknown one.
 #define FATCTX_OPEN_KEYWORD_LIST                                                                              \
   "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes, " \

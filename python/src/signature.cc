@@ -108,7 +108,8 @@ void bind_sign(nb::module_& module) {
       nb::sig("def sign(path: str | bytes | os.PathLike, key: str | bytes | os.PathLike, "
               "out: str | bytes | os.PathLike | None = None, *, seal: bool = False, overwrite: bool = False, "
               "progress: typing.Callable[[int, int], object] | None = None) -> SignReport"),
-      "Writes a copy of the newest generation that is signed with the secret key in the file `key`, to `out` or in the\n"
+      "Writes a copy of the newest generation that is signed with the secret key in the file `key`, to `out` or in "
+      "the\n"
       "place of `path`. The copy has the uuid of the container, one generation and no dead bytes. Everything is\n"
       "compared with its hash on the way; nothing damaged is signed.\n\n"
       "seal: seal it as well; a sealed container stays sealed in any case.\n"
@@ -126,8 +127,8 @@ std::vector<PublicKey> trusted_keys_from(nb::handle keys) {
   if (keys.is_none()) return trusted;
   for (const nb::handle key : nb::iter(keys)) {
     if (!nb::isinstance<PublicKey>(key)) {
-      const std::string text = "trusted_keys: expected fatctx.PublicKey, found " + nb::cast<std::string>(nb::repr(key)) +
-                               "; read_public_key() makes one";
+      const std::string text = "trusted_keys: expected fatctx.PublicKey, found " +
+                               nb::cast<std::string>(nb::repr(key)) + "; read_public_key() makes one";
       throw nb::type_error(text.c_str());
     }
     trusted.push_back(nb::cast<const PublicKey&>(key));

@@ -69,12 +69,12 @@ int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* option
                            fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
-    return run_check(
-        options, report,
-        [&](const fatctx::VerifyOptions& how, const fatctx_open_options* given) -> fatctx::Result<fatctx::VerifyReport> {
-          FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given));
-          return fatctx::verify_file(path, how, open);
-        });
+    return run_check(options, report,
+                     [&](const fatctx::VerifyOptions& how,
+                         const fatctx_open_options* given) -> fatctx::Result<fatctx::VerifyReport> {
+                       FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given));
+                       return fatctx::verify_file(path, how, open);
+                     });
   });
 }
 

@@ -82,8 +82,8 @@ Result<std::vector<std::byte>> leaves_from_payload(const mapping::OsFile& file, 
   return leaves;
 }
 
-// Those of one algorithm; nothing if they are whole, or if the payload does not give what the table confirms: then it is
-// damaged as well, or is what is damaged.
+// Those of one algorithm; nothing if they are whole, or if the payload does not give what the table confirms: then it
+// is damaged as well, or is what is damaged.
 Result<std::optional<Restoration>> restoration_of_leaves(const mapping::OsFile& file, const Toc& toc,
                                                          std::uint32_t index, LeafHash which) {
   const Segment& segment = toc.segments[index];
@@ -93,7 +93,8 @@ Result<std::optional<Restoration>> restoration_of_leaves(const mapping::OsFile& 
   Restoration restoration;
   bool confirmed = false;
   if (which == LeafHash::kXxh3) {
-    FATCTX_ASSIGN(restoration.bytes, leaves_from_payload<Hash128>(file, segment, [](ByteView b) { return hash128(b); }));
+    FATCTX_ASSIGN(restoration.bytes,
+                  leaves_from_payload<Hash128>(file, segment, [](ByteView b) { return hash128(b); }));
     confirmed = hash128(restoration.bytes) == segment.leaves_hash;
     restoration.range.offset = offset_of_leaves(toc, segment);
   } else {

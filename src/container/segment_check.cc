@@ -150,8 +150,8 @@ class Checker {
 }  // namespace
 
 Result<std::vector<SegmentOutcome>> check_segments(const mapping::OsFile& file, const Toc& toc,
-                                                   std::span<const SegmentWork> work, LeafHash which,
-                                                   unsigned threads, CheckProgress& progress) {
+                                                   std::span<const SegmentWork> work, LeafHash which, unsigned threads,
+                                                   CheckProgress& progress) {
   return Checker(file, toc, work, which, progress).run(threads);
 }
 

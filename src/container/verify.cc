@@ -368,7 +368,8 @@ class Verifier {
     std::vector<SegmentWork> work;
     work.reserve(leaves.size());
     for (const SegmentLeaves& run : leaves) work.push_back({run.segment, run.range, false});
-    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes, check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
+    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes,
+                  check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
     for (std::size_t i = 0; i < work.size(); ++i)
       FATCTX_TRY(judge_segment(toc, work[i].segment, outcomes[i], {}, false));
     return Done{};
@@ -382,7 +383,8 @@ class Verifier {
       const bool payload = segment.kind != SegmentKind::kLeaves;
       work.push_back({i, {0, payload ? segment.leaf_count() : 0}, payload && !whole_records_of(toc, i).empty()});
     }
-    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes, check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
+    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes,
+                  check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
     for (std::size_t i = 0; i < work.size(); ++i) {
       const std::uint32_t segment = work[i].segment;
       FATCTX_TRY(judge_segment(toc, segment, outcomes[i], whole_records_of(toc, segment), false));

@@ -251,9 +251,9 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(span, origin_.path,
-               container::verify_container(mapped_->file(), options, origin_.options.generation,
-                                           trust_of(origin_.options)));
+  return ended(
+      span, origin_.path,
+      container::verify_container(mapped_->file(), options, origin_.options.generation, trust_of(origin_.options)));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {

@@ -97,7 +97,7 @@ def test_verify_finds_who_has_signed_also_of_an_earlier_generation(signed, keys,
     assert fatctx.verify_file(signed, trusted_keys=trusted, generation=2).signature_verified
     [finding] = fatctx.verify_file(signed, trusted_keys=trusted, generation=2, minimum_generation=3).findings
     assert isinstance(finding, fatctx.Rollback)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(fatctx.NotFound, match="generation 9 is not in the file"):
         fatctx.verify_file(signed, generation=9)
     assert fatctx.open(signed, generation=2, trusted_keys=trusted).report.signature_verified
 

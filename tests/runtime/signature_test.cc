@@ -11,9 +11,9 @@
 #include "container/crypto.h"
 #include "container/stored_rows.h"
 #include "fatctx/appender.h"
+#include "fatctx/diff.h"
 #include "fatctx/extract.h"
 #include "fatctx/model.h"
-#include "fatctx/diff.h"
 #include "fatctx/range_access.h"
 #include "fatctx/repair.h"
 #include "runtime/mapped_container.h"
@@ -474,8 +474,7 @@ TEST_F(Forged, VerifyComparesSha256OnAnyNumberOfThreadsAndInARange) {
   for (const std::uint32_t threads : {1U, 4U}) {
     std::string text;
     for (const VerifyFinding& finding : verify_file(path_, {.threads = threads}).value().findings) {
-      text += to_text(finding.error) + "
-";
+      text += to_text(finding.error) + "\n";
     }
     texts.push_back(text);
   }
