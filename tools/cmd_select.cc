@@ -83,7 +83,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
   command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
   command
       ->add_option("--on-damage", options->on_damage,
-                   "fail (default): read no payload; next: check what is chosen, pass over what is damaged")
+                   "fail (the default): read no payload; next: pass over what is damaged")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"fail", "next"}));
   add_generation(*command, options->generation);

@@ -111,10 +111,7 @@ void add_strip(CLI::App& app, Outcome& outcome) {
                                              "fatctx strip model.fatctx --device aarch64+dotprod -o phone.fatctx"},
                                 .more = "docs/cli.md; weights that no binary refers to any more go too"});
   add_rewrite_flags(*command, flags->rewrite, false);
-  command
-      ->add_option("--keep", flags->keep,
-                   "A target that stays: BACKEND, BACKEND:ARCH[+FEATURE...], and words such as ,soc=57,vtcm_mb=8; may "
-                   "be repeated")
+  command->add_option("--keep", flags->keep, "A target that stays: htp, cpu:aarch64+i8mm, htp:v75,soc=57; repeatable")
       ->type_name("TARGET");
   add_device_flags(*command, flags->device);
   command->add_flag("--no-source-models", flags->no_source_models, "Source models go too");

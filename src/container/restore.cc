@@ -120,9 +120,10 @@ Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, co
   FATCTX_TRY(file.read_at(0, bytes));
   restore_prologues(bytes, degraded, found);
   restore_slots(bytes, header.uuid, degraded, found);
-  for (std::size_t copy = 0; copy < header.toc_offset.size(); ++copy) {
-    const std::uint32_t bit = kDegradedToc0 << copy;
-    if ((degraded & bit) == 0 || (degraded & (kDegradedToc0 << (1 - copy))) != 0) continue;
+  for (const std::size_t copy : {0U, 1U}) {
+    const std::uint32_t bit = copy == 0 ? kDegradedToc0 : kDegradedToc1;
+    const std::uint32_t both = kDegradedToc0 | kDegradedToc1;
+    if ((degraded & bit) == 0 || (degraded & both) == both) continue;
     found.push_back({.what = degraded_texts(bit).front(),
                      .range = {header.toc_offset[copy], header.toc_size},
                      .bytes = {},

@@ -50,7 +50,7 @@ class Checker {
     for (std::size_t i = 0; i < work_.size(); ++i) {
       const SegmentWork& work = work_[i];
       const std::uint64_t size = bytes_of(toc_.segments[work.segment], work.leaves);
-      if (threads < 2 || size < kLeastSplit || size <= total / (2 * threads)) {
+      if (threads < 2 || size < kLeastSplit || size <= total / (std::uint64_t{2} * threads)) {
         parts_.push_back({i, work.leaves, work.whole_hash});
         continue;
       }

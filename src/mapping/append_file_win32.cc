@@ -44,6 +44,12 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   if (is_link(handle.get())) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: a link; name the file that it leads to", path)};
   }
+  // Windows has refused a read-only file by now; Wine lets the superuser have it.
+  const DWORD attributes = ::GetFileAttributesW(wide.c_str());
+  if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_READONLY) != 0 &&
+      (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
+    return cannot_open(ERROR_ACCESS_DENIED, path, wide);
+  }
   auto file = std::make_unique<Win32File>(std::move(handle), path);
   FATCTX_ASSIGN(const FileIdentity identity, file->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};

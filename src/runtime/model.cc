@@ -158,7 +158,7 @@ Result<Session> Model::begin_session() const {
 }
 
 Status Session::end() {
-  const Status ended = Model::check_bytes(container_, record_ids_, file_looked_);
+  Status ended = Model::check_bytes(container_, record_ids_, file_looked_);
   binaries_.clear();
   units_.clear();
   weights_.clear();

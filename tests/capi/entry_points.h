@@ -151,7 +151,7 @@ struct RewrittenFiles {
     without_code.keep = &kept;
     without_code.keep_count = 1;
   }
-  TempDir folder;
+  TempDir folder{support::parent_in_memory()};
   std::string source = folder.file("source.fatctx");
   std::string other = folder.file("other.fatctx");
   std::string target = folder.file("target.fatctx");

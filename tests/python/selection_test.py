@@ -108,7 +108,7 @@ def test_a_damaged_target_is_passed_over_and_told_about(small):
         assert json.loads(model.explain_json())["decision"]["damaged"][0]["record"] == "net.x86-64-v4"
         assert json.loads(model.selection.explain_json()) == json.loads(model.explain_json())
         assert model.session().binary().nbytes
-    with pytest.raises(fatctx.InvalidArgument, match="on_damage is \"other\""):
+    with pytest.raises(fatctx.InvalidArgument, match="on_damage is 'other'"):
         fatctx.open_model(small, device="x86-64-v4", on_damage="other")
     with pytest.raises(fatctx.InvalidArgument, match="verify is none"):
         fatctx.open_model(small, device="x86-64-v4", on_damage="next", verify="none")

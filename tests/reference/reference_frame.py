@@ -98,10 +98,11 @@ def sequences(block: bytes, out: bytearray, first: int, most: int) -> None:
             distance = source.number(2)
             length = source.run(token & 15) + 4
             begin = len(out) - distance
-            if not distance or begin < first or len(out) + length > most:
+            if begin < first or len(out) + length > most:
                 raise Broken("a match reaches out of the data")
-            piece = bytes(out[begin:begin + length])
-            out += (piece * (length // distance + 1))[:length] if distance < length else piece
+            # Distance 0 is none; decoders go on with zeros, and the checksum of the content judges them.
+            piece = bytes(out[begin:begin + length]) or bytes(length)
+            out += (piece * (length // distance + 1))[:length] if 0 < distance < length else piece
     except RanOut as error:
         raise Broken("a block ends inside a sequence") from error
 

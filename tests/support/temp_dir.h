@@ -16,12 +16,19 @@ namespace fatctx::support {
 
 using Bytes = std::vector<std::byte>;
 
+// Where syncing costs nothing, if there is such a place: for tests that write thousands of files.
+[[nodiscard]] inline std::filesystem::path parent_in_memory() {
+  std::error_code missing;
+  const std::filesystem::path memory = "/dev/shm";
+  return std::filesystem::is_directory(memory, missing) ? memory : std::filesystem::temp_directory_path();
+}
+
 class TempDir {
  public:
-  TempDir() {
+  explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
     std::random_device random;
     do {
-      path_ = (std::filesystem::temp_directory_path() / ("fatctx_test_" + std::to_string(random()))).string();
+      path_ = (parent / ("fatctx_test_" + std::to_string(random()))).string();
     } while (!std::filesystem::create_directory(path_));  // false: there is one of this name
     std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }

@@ -57,7 +57,7 @@ bool is_writing(pid_t child, const std::string& folder) {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(child) + "/fd", gone)) {
     const std::string to = std::filesystem::read_symlink(entry.path(), gone).string();
-    if (to.starts_with(folder + "/") && !to.ends_with("big.fatctx")) return true;
+    if (to.starts_with(folder + "/") && !to.ends_with("/big.fatctx") && !to.ends_with("/said")) return true;
   }
   return false;
 }
