@@ -1,6 +1,7 @@
 #include "mapping/read_through.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 
 #include <fmt/format.h>
@@ -19,6 +20,14 @@ Error bad_page_error(const OsFile& file, std::uint64_t offset, int error_number)
   auto read = file.read_at(offset, {&probe, 1});
   if (read.ok()) {
     Error error = os_error(error_number, fmt::format("cannot bring the page at byte {:#x} into memory", offset));
+    if (error_number == 0 || error_number == EFAULT) {
+      error.code = ErrorCode::kChanged;
+      error.message = fmt::format(
+          "the page at byte {:#x} was out of reach and can be read again: the file was cut and grown, or its disk "
+          "failed "
+          "for a moment; open it again",
+          offset);
+    }
     error.where.file_offset = offset;
     return error;
   }

@@ -643,17 +643,19 @@ TEST(HazardOfACut, OpensAndVerifiesThatRaceItGetNoSignal) {
   const std::uint64_t lost = lost_mappings();
 
   std::atomic<bool> stop{false};
-  std::thread writer([&] {
-    for (std::uint64_t cut = 1; !stop; cut = cut * 7 % made.file.size()) {
-      ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(cut)), 0);
-      std::this_thread::yield();
-      write_at(path, 0, made.file);
-      std::this_thread::sleep_for(std::chrono::microseconds(cut % 800));
-    }
-  });
   std::atomic<int> left{rounds};
   std::atomic<int> whole{0};
   std::atomic<int> refused{0};
+  std::thread writer([&] {
+    for (std::uint64_t cut = 1, cuts = 0; !stop; cut = cut * 7 % made.file.size(), ++cuts) {
+      ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(cut)), 0);
+      std::this_thread::yield();
+      write_at(path, 0, made.file);
+      // A pause grows as long as no reader got through, so that a slow build sees whole files too.
+      const std::uint64_t longest = whole == 0 ? 800 + 100 * cuts : 800;
+      std::this_thread::sleep_for(std::chrono::microseconds(cut % longest));
+    }
+  });
   // A busy machine may give the writer no turn for a while.
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto go_on = [&] {
