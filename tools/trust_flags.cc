@@ -8,7 +8,7 @@
 namespace fatctx::tools {
 
 void add_trust_flags(CLI::App& command, TrustFlags& flags) {
-  command.add_option("--key", flags.keys, "A public key; the container must be signed with it, or with another --key")
+  command.add_option("--key", flags.keys, "A public key; the container must be signed with one of those given")
       ->type_name("NAME.pub");
   command.add_option("--min-generation", flags.minimum_generation, "Refuse an older generation")->type_name("N");
 }

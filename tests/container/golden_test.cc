@@ -3,16 +3,21 @@
 #include <gtest/gtest.h>
 #include <lz4.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/extract.h"
+#include "fatctx/keys.h"
+#include "fatctx/signature.h"
 #include "runtime/registry.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -23,6 +28,7 @@ namespace {
 using support::Bytes;
 using support::is_ok;
 
+constexpr std::uint64_t kMuch = std::uint64_t{1} << 30;
 const std::string kFolder = FATCTX_SOURCE_DIR "/tests/golden/v0/";
 
 // Everything that a container says through the public interface, as text.
@@ -81,6 +87,8 @@ struct Golden {
   std::string name;
   std::vector<PackRecord> records;
   PackOptions options;
+  // What is done to the file after these were packed.
+  std::function<Status(const std::string& path)> then = [](const std::string&) { return Status(Done{}); };
   std::string lz4 = {};  // the version of liblz4 that compressed it: another one may find other matches
 };
 
@@ -159,6 +167,80 @@ Golden compressed() {
   return golden;
 }
 
+// Four binaries of which two share whole pages, a third has the same bytes a little further on, and the fourth is the
+// second under another name.
+Golden shared() {
+  Golden golden;
+  golden.name = "shared";
+  golden.options.model_name = "shared";
+  golden.options.sharing = Sharing::kBytes;
+  const Bytes common = support::pattern(90'000, 31);
+  const auto with = [&](std::size_t front) {
+    Bytes bytes = support::pattern(front, static_cast<std::uint32_t>(front));
+    bytes.insert(bytes.end(), common.begin(), common.end());
+    return bytes;
+  };
+  golden.records = {support::binary_record("first", "x86-64-v2", with(8'192)),
+                    support::binary_record("second", "x86-64-v3", with(4'096)),
+                    support::binary_record("third", "x86-64-v4", with(5'000)),
+                    support::binary_record("fourth", "aarch64", with(4'096))};
+  return golden;
+}
+
+// Two generations: one binary took the place of another, and one came. The bytes of an append that did not end lie
+// between them.
+Golden appended() {
+  Golden golden;
+  golden.name = "appended";
+  golden.options.model_name = "appended";
+  const PackRecord weights = [] {
+    PackRecord record = support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(1'000, 41));
+    record.key.group = "model";
+    return record;
+  }();
+  const auto binary = [](const char* name, const char* arch, std::uint32_t seed) {
+    PackRecord record = support::binary_record(name, arch, support::pattern(700, seed));
+    record.weights = {"weights"};
+    return record;
+  };
+  golden.records = {binary("old", "x86-64-v2", 42), weights};
+  golden.then = [=](const std::string& path) -> Status {
+    Bytes bytes = support::read_file(path);
+    const Bytes unfinished = support::pattern(3'000, 44);
+    bytes.insert(bytes.end(), unfinished.begin(), unfinished.end());
+    support::write_file(path, bytes);
+    FATCTX_ASSIGN(Appender appender, Appender::open(path, {.replace = true}));
+    FATCTX_TRY(appender.add(binary("other", "aarch64", 43)));
+    FATCTX_TRY(appender.add(binary("new", "x86-64-v2", 45)));
+    FATCTX_TRY(appender.commit());
+    return Done{};
+  };
+  return golden;
+}
+
+// Signed with a key that is no secret.
+constexpr const char* kSecretKey =
+    "fatctx-secret-key-v1 6b6579206f6620676f6c64656e2066696c65732c20666f722074657374732021\n";
+
+Golden with_signature() {
+  Golden golden = plain();
+  golden.name = "signed";
+  golden.then = [](const std::string& path) -> Status {
+    const support::TempDir folder;
+    const std::string key = folder.file("golden.key");
+    support::write_file(key, std::as_bytes(std::span(std::string_view(kSecretKey))));
+    std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+    FATCTX_TRY(sign_container(path, key, path));
+    return Done{};
+  };
+  return golden;
+}
+
+Status write(const Golden& golden, const std::string& path) {
+  FATCTX_TRY(support::pack(golden.records, path, golden.options));
+  return golden.then(path);
+}
+
 std::string text_of(const std::string& path) {
   const Bytes bytes = support::read_file(path);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -180,17 +262,19 @@ class GoldenFile : public testing::TestWithParam<Written> {
 
 INSTANTIATE_TEST_SUITE_P(V0, GoldenFile,
                          testing::Values(Written{"plain", plain}, Written{"sealed", sealed},
-                                         Written{"compressed", compressed}),
+                                         Written{"compressed", compressed}, Written{"shared", shared},
+                                         Written{"appended", appended}, Written{"signed", with_signature}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(GoldenFile, OpensAsItDidWhenItWasWritten) {
   Registry registry;
-  const auto container = Container::open(registry, path_);
+  const auto container = Container::open(registry, path_, {.max_copied_bytes = kMuch});
 
   ASSERT_TRUE(is_ok(container));
   EXPECT_TRUE(container.value().report().degraded.empty());
   EXPECT_EQ(dump(container.value()), text_of(kFolder + golden_.name + ".txt"));
   for (const PackRecord& record : golden_.records) {
+    if (golden_.name == "appended" && record.name == "old") continue;  // of generation 1
     const auto found = container.value().find(record.name);
     ASSERT_TRUE(is_ok(found)) << record.name;
     EXPECT_EQ(found.value().codec, record.codec) << record.name;
@@ -216,7 +300,7 @@ TEST_P(GoldenFile, IsStillWhatThisVersionWrites) {
   }
   const support::TempDir folder;
   const std::string fresh = folder.file("fresh");
-  ASSERT_TRUE(is_ok(support::pack(golden_.records, fresh, golden_.options)));
+  ASSERT_TRUE(is_ok(write(golden_, fresh)));
   Registry registry;
   const auto writer = [&](const std::string& path) {
     return Container::open(registry, path).value().describe().value().writer;
@@ -226,12 +310,39 @@ TEST_P(GoldenFile, IsStillWhatThisVersionWrites) {
   EXPECT_TRUE(support::read_file(fresh) == support::read_file(path_)) << "the format changed without a new version";
 }
 
+TEST(GoldenAppended, OpensAtItsFirstGenerationToo) {
+  Registry registry;
+  const auto container = Container::open(registry, kFolder + "appended.fatctx", {.generation = 1});
+  ASSERT_TRUE(is_ok(container));
+  const auto old = container.value().acquire("old");
+  ASSERT_TRUE(is_ok(old));
+  EXPECT_TRUE(std::ranges::equal(old.value().bytes(), support::pattern(700, 42)));
+  EXPECT_TRUE(is_ok(container.value().acquire("weights")));
+  EXPECT_FALSE(container.value().find("new").ok());
+}
+
+TEST(GoldenSigned, OpensWithItsKeyAndNoOther) {
+  const std::string path = kFolder + "signed.fatctx";
+  const PublicKey key = read_public_key(kFolder + "signed.pub").value();
+  Registry registry;
+  const auto container = Container::open(registry, path, {.trusted_keys = {key}, .minimum_generation = 2});
+  ASSERT_TRUE(is_ok(container));
+  EXPECT_TRUE(container.value().report().signature_verified);
+  for (const RecordInfo& record : container.value().records()) EXPECT_TRUE(is_ok(container.value().acquire(record.id)));
+  PublicKey other = key;
+  other.bytes[0] ^= std::byte{1};
+  EXPECT_TRUE(
+      support::fails_with(Container::open(registry, path, {.trusted_keys = {other}}), ErrorCode::kSignatureBad));
+  EXPECT_TRUE(support::fails_with(Container::open(registry, path, {.trusted_keys = {key}, .minimum_generation = 3}),
+                                  ErrorCode::kRollback));
+}
+
 // Not a test but the way the files are made; it refuses to replace one. What the command made gets its text.
 TEST_P(GoldenFile, DISABLED_IsWritten) {
   const std::string said = kFolder + golden_.name + ".txt";
   ASSERT_FALSE(std::filesystem::exists(said)) << "a golden file stays as it is";
   if (!std::filesystem::exists(path_)) {
-    ASSERT_TRUE(is_ok(support::pack(golden_.records, path_, golden_.options)));
+    ASSERT_TRUE(is_ok(write(golden_, path_)));
   }
   Registry registry;
   const std::string text = dump(Container::open(registry, path_).value());

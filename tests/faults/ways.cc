@@ -436,7 +436,9 @@ std::vector<Way> ways() {
        },
        30},
   };
-  for (Way& way : import_ways()) all.push_back(std::move(way));
+  for (auto more : {import_ways, keeping_ways}) {
+    for (Way& way : more()) all.push_back(std::move(way));
+  }
   return all;
 }
 

@@ -23,6 +23,8 @@ struct Way {
 [[nodiscard]] std::vector<Way> ways();
 // Those of ways() that do not use the file at `path`, but files of other formats.
 [[nodiscard]] std::vector<Way> import_ways();
+// Signing, keys, repair, comparing: with files of their own too.
+[[nodiscard]] std::vector<Way> keeping_ways();
 // A test of each way, on a file of its own.
 class EveryWay : public ::testing::TestWithParam<Way> {
  protected:

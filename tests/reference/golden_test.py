@@ -71,4 +71,4 @@ def test_a_golden_file_says_what_its_text_says(path):
 
 
 def test_there_are_golden_files():
-    assert len(list(GOLDEN.glob("*.fatctx"))) >= 3
+    assert len(list(GOLDEN.glob("*.fatctx"))) >= 6

@@ -16,6 +16,7 @@
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
 #include "fatctx/repair.h"
+#include "fatctx/view_cache.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 #include "runtime/registry.h"
@@ -486,16 +487,46 @@ TEST_F(Forged, VerifyComparesSha256OnAnyNumberOfThreadsAndInARange) {
   EXPECT_FALSE(verify_file(path_, {.range = ByteRange{at, 1}}).value().findings.empty());
 }
 
+// Built bytes that somebody with access to the folder has exchanged, in a way that XXH3 cannot tell.
 TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
+  PackRecord weights = records_to_sign().front();
+  PackRecord moved =
+      support::plain_record(RecordType::kOpaque, "moved", support::pattern(1'024, 9));  // so all is built
+  moved.source.bytes.insert(moved.source.bytes.end(), weights.source.bytes.begin(), weights.source.bytes.end());
+  const std::string path = folder_.file("moved.fatctx");
+  PackOptions pack_options;
+  pack_options.sharing = Sharing::kBytes;
+  ASSERT_TRUE(is_ok(support::pack({weights, moved}, path, pack_options)));
+  ASSERT_TRUE(is_ok(sign_container(path, release_.secret_path, path)));
   const std::string cache = folder_.file("cache");
   std::filesystem::create_directory(cache);
   ASSERT_EQ(::chmod(cache.c_str(), 0700), 0);
-  OpenOptions options = trusting();
-  options.cache_folder = cache;
-  const Container container = Container::open(path_, options).value();
-  const auto view = container.acquire("built");
-  ASSERT_TRUE(is_ok(view));
-  EXPECT_EQ(view.value().access_path(), AccessPath::kComposed);
+  const auto acquired = [&](OpenOptions options) -> Result<RecordView> {
+    Registry registry;
+    options.cache_folder = cache;
+    FATCTX_ASSIGN(const Container container, Container::open(registry, path, options));
+    FATCTX_ASSIGN(RecordView view, container.acquire("moved"));
+    EXPECT_EQ(view.access_path(), AccessPath::kComposed);
+    return view;
+  };
+  ASSERT_TRUE(is_ok(acquired(trusting())));
+  ASSERT_TRUE(is_ok(acquired(trusting()))) << "out of the folder";
+
+  const auto files = list_view_cache(cache).value();
+  ASSERT_EQ(files.size(), 1U);
+  const std::string file = cache + "/" + files.front().name;
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  Bytes bytes = support::read_file(file);
+  support::forge(bytes, 1'024);
+  support::write_file(file, bytes);
+
+  const auto anybody = acquired({});
+  ASSERT_TRUE(is_ok(anybody)) << "what no signature protects";
+  EXPECT_EQ(anybody.value().bytes()[1'024 + 4], std::byte{20});
+  const auto trusted = acquired(trusting());
+  ASSERT_TRUE(is_ok(trusted)) << "made anew";
+  EXPECT_TRUE(std::ranges::equal(trusted.value().bytes(), moved.source.bytes));
+  EXPECT_NE(support::read_file(file), bytes);
 }
 
 // Somebody with the key who signs a hash that is not the record's: nobody looks at XXH3.

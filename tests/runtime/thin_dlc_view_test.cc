@@ -1,12 +1,16 @@
 #include "runtime/thin_dlc_view.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
 #include "fatctx/range_access.h"
+#include "fatctx/signature.h"
 #include "runtime/dlc_model.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
+#include "support/sample_container.h"
+#include "support/signed_file.h"
 
 namespace fatctx {
 namespace {
@@ -177,6 +181,42 @@ TEST_F(ThinView, SaysWhichSocsThereAre) {
   ASSERT_TRUE(fails_with(none, ErrorCode::kNoMatch));
   EXPECT_NE(none.error().message.find("69 (htp.cache.69.0)"), std::string::npos);
   EXPECT_NE(none.error().message.find("m.fatctx"), std::string::npos);
+}
+
+// Weights that XXH3 cannot tell from what was signed: mapped, built, and copied.
+TEST_F(ThinView, ForgedPayloadIsRefusedByWhoeverTrustsAKey) {
+  Bytes weights = support::pattern(64 * 4096, 5);
+  support::make_forgeable(weights);
+  const auto keys = make_keys(folder_.file("release")).value();
+  for (const bool aligned : {true, false}) {
+    support::DlcWriter writer(aligned);
+    writer.entry("htp.shared.weights.0", std::string(reinterpret_cast<const char*>(weights.data()), weights.size()));
+    writer.entry("htp.metadata.shared_weights.0_metadata", 5'000, 'm');
+    writer.entry("htp.cache.57.0", 2 * 4096, 'a');
+    writer.entry("htp.cache.69.0", 4 * 4096, 'b');
+    writer.entry("dlc.metadata2.3.0", support::kTwoSocMetadata);
+    const std::string path = pack(writer);
+    ASSERT_TRUE(is_ok(sign_container(path, keys.secret_path, path)));
+    OpenOptions options{.max_copied_bytes = std::uint64_t{1} << 30, .trusted_keys = {keys.public_key}};
+    ASSERT_TRUE(shows(thin_dlc_view(Container::open(path, options).value(), kSoc57), kSoc57));
+
+    Bytes bytes = support::read_file(path);
+    const auto found = std::search(bytes.begin(), bytes.end(), weights.begin(), weights.begin() + 4'096);
+    ASSERT_NE(found, bytes.end());
+    support::forge(bytes, static_cast<std::size_t>(found - bytes.begin()));
+    support::write_file(path + ".new", bytes);
+    std::filesystem::rename(path + ".new", path);
+
+    EXPECT_TRUE(
+        is_ok(thin_dlc_view(Container::open(path, {.max_copied_bytes = options.max_copied_bytes}).value(), kSoc57)))
+        << "what no signature protects";
+    for (const VerifyPolicy policy : {VerifyPolicy::kRecordOnAcquire, VerifyPolicy::kPrivateCopy}) {
+      options.verify = policy;
+      EXPECT_TRUE(fails_with(thin_dlc_view(Container::open(path, options).value(), kSoc57),
+                             ErrorCode::kChecksumMismatch, "F26"))
+          << aligned;
+    }
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ for file in "${made[@]}"; do
   fatctx compact "$file" -o "compact-$name.fatctx" --sharing bytes > /dev/null
   fatctx compact "$file" -o "unshared-$name.fatctx" --sharing off --seal > /dev/null
   fatctx sign "$file" --key release.key -o "signed-$name.fatctx" > /dev/null
-  fatctx merge "$file" other.fatctx -o "merged-$name.fatctx" > /dev/null
+  fatctx merge "$file" other.fatctx -o "merged-$name.fatctx" > /dev/null 2>&1
   fatctx compact "$file" -o "later-$name.fatctx" > /dev/null
   fatctx append "later-$name.fatctx" --binary later.bin@gpu:adreno > /dev/null
 done

@@ -1,0 +1,125 @@
+// The ways that keep a container trustworthy: keys, signing, opening with keys, repair, comparing.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "container/disk_format.h"
+#include "container/hash.h"
+#include "fatctx/appender.h"
+#include "fatctx/diff.h"
+#include "fatctx/repair.h"
+#include "fatctx/signature.h"
+#include "faults/process_folder.h"
+#include "faults/ways.h"
+#include "support/sample_container.h"
+
+namespace fatctx::faults {
+namespace {
+
+// Made before anything fails.
+class Files {
+ public:
+  static const Files& get() {
+    static const Files files;
+    return files;
+  }
+
+  const ProcessFolder folder;
+  const std::string ordinary = folder.file("ordinary.fatctx");
+  const std::string signed_file = folder.file("signed.fatctx");
+  const std::string appended = folder.file("appended.fatctx");
+  const std::string damaged = folder.file("damaged.fatctx");
+  KeyFiles keys;
+
+ private:
+  Files() {
+    support::Bytes bytes = support::unsealed_sample();
+    for (const std::string* path : {&ordinary, &appended}) support::write_file(*path, bytes);
+    for (const std::uint64_t offset : {container::kPrologueOffsets[1], container::kSlotOffsets[2]}) {
+      bytes[static_cast<std::size_t>(offset) + 20] ^= std::byte{1};
+    }
+    support::write_file(damaged, bytes);
+    keys = make_keys(folder.file("release")).value();
+    (void)sign_container(ordinary, keys.secret_path, signed_file).value();
+    Appender appender = Appender::open(appended).value();
+    const Status added = appender.add(support::binary_record("later", "riscv64", support::pattern(9'000, 4)));
+    if (!added.ok() || !appender.commit().ok()) throw std::runtime_error("the test could not append to its file");
+  }
+};
+
+Result<std::string> digest_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return std::to_string(text.size()) + ":" + to_hex(container::hash128(std::as_bytes(std::span(text))).bytes);
+}
+
+Result<std::string> all_views(const Container& container) {
+  std::string text;
+  for (const RecordInfo& record : container.records()) {
+    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
+    text += to_hex(container::hash128(view.bytes()).bytes) + " ";
+  }
+  return text;
+}
+
+Result<std::string> repaired(const std::string& damaged, const std::string& path) {
+  std::filesystem::copy_file(damaged, path, std::filesystem::copy_options::overwrite_existing);
+  FATCTX_ASSIGN(const RepairReport report, repair(path));
+  if (!report.remaining.empty()) return report.remaining.front().error;
+  return digest_of(path);  // a copy that could not be read may have been restored as well
+}
+
+}  // namespace
+
+std::vector<Way> keeping_ways() {
+  const Files& files = Files::get();
+  return {
+      {"sign",
+       [&files](const std::string& path) -> Result<std::string> {
+         const std::string out = path + ".signed";
+         FATCTX_ASSIGN(const SignReport report,
+                       sign_container(files.ordinary, files.keys.secret_path, out, {.overwrite = true}));
+         FATCTX_ASSIGN(const std::string digest, digest_of(out));
+         return std::to_string(report.generation) + " " + digest;
+       },
+       20},
+      {"sign in place",
+       [&files](const std::string& path) -> Result<std::string> {
+         const std::string copy = path + ".to_sign";
+         std::filesystem::copy_file(files.ordinary, copy, std::filesystem::copy_options::overwrite_existing);
+         FATCTX_ASSIGN(const SignReport report, sign_container(copy, files.keys.secret_path, copy));
+         FATCTX_ASSIGN(const std::string digest, digest_of(copy));
+         return std::to_string(report.generation) + " " + digest;
+       },
+       25},
+      {"open with a key",
+       [&files](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const PublicKey key, read_public_key(files.keys.public_path));
+         FATCTX_ASSIGN(const Container container, Container::open(files.signed_file, {.trusted_keys = {key}}));
+         return all_views(container);
+       },
+       12},
+      {"verify a file with a key",
+       [&files](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const VerifyReport report,
+                       verify_file(files.signed_file, {}, {.trusted_keys = {files.keys.public_key}}));
+         if (!report.findings.empty()) return report.findings.front().error;
+         return std::to_string(report.checked_bytes);
+       },
+       8},
+      {"repair", [&files](const std::string& path) { return repaired(files.damaged, path + ".damaged"); }, 15},
+      {"repair of a whole file",
+       [&files](const std::string& path) { return repaired(files.ordinary, path + ".whole"); }, 8},
+      {"compare two containers",
+       [&files](const std::string&) -> Result<std::string> {
+         FATCTX_ASSIGN(const Container before, Container::open(files.ordinary));
+         FATCTX_ASSIGN(const Container after, Container::open(files.appended));
+         FATCTX_ASSIGN(const DiffReport report, diff(before, after));
+         return to_json(report);
+       },
+       16},
+  };
+}
+
+}  // namespace fatctx::faults
