@@ -159,7 +159,7 @@ CASES = [
     ("grown", segments(DEAD, generation=4), "F37"), ("grown", segments(DEAD, leaves_hash=b"1" * 16), "F20"),
     ("grown", segments(DEAD, leaves_segment=5), "F26"), ("grown", segments(DEAD, first_leaf=5), "F26"),
     ("plain", segments(LEAVES, first_leaf=5), "F26"), ("plain", segments(LEAVES, leaves_segment=3), "F26"),
-    ("plain", segments(1, sha_leaves_segment=3), "F20"), ("plain", segments(1, sha_first_leaf=3), "F20"),
+    ("plain", segments(1, sha_leaves_segment=3), "F44"), ("plain", segments(1, sha_first_leaf=3), "F44"),
     ("plain", row("segments", 0, alignment_log2=17), "F21"), ("plain", row("segments", 0, alignment_log2=255), "F21"),
     ("plain", row("segments", 0, kind=1), OPENS),
     ("plain", features(b"a"), OPENS), ("plain", features(b"a,,b"), "F15"), ("plain", features(b",a"), "F15"),
