@@ -88,8 +88,8 @@ struct DiffReport {
 // Compares names, keys, sizes and hashes of records, descriptions, tensor tables, and the hashes of stored leaves.
 // Reads payload only of weight blobs that changed and have a tensor table in both containers: tensors of equal type and
 // size, checked against their leaves. `progress` counts these bytes. Equal leaves are found by hash, on multiples of 64
-// KiB of each segment: bytes that moved by less are not seen. Errors: checksum_mismatch, malformed, codec,
-// limit_exceeded, unsupported, truncated, changed, mapping_lost, io; each
+// KiB of each segment: bytes that moved by less are not seen.
+// Errors: checksum_mismatch, malformed, codec, limit_exceeded, unsupported, truncated, changed, mapping_lost, io; each
 //         names the container.
 [[nodiscard]] Result<DiffReport> diff(const Container& before, const Container& after, const Progress& progress = {});
 

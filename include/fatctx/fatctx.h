@@ -667,8 +667,8 @@ typedef struct fatctx_verify_report {
 } fatctx_verify_report;
 // Checks a whole file, or one record. Damage is a finding, no error: look at `report`, which is needed. The last one
 // takes a path, and reports also what keeps the file from being opened. `progress` is called on the calling thread
-// only. Errors: io, not_found, not_regular_file, cancelled; invalid_argument (a range outside, or that no leaf covers;
-// strict
+// only.
+// Errors: io, not_found, not_regular_file, cancelled; invalid_argument (a range outside, or that no leaf covers; strict
 //         together with a range or of one record).
 FATCTX_API int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
                                            fatctx_verify_report* report, fatctx_error* error);
@@ -734,9 +734,8 @@ typedef struct fatctx_repair_report {
 // Restores what has a good copy, or leaf hashes that the payload proves; never payload. One range at a time is written
 // and synced, then everything is read again. Takes the file's write lock; `path` must not be a link. A file without
 // damage is not written to. `report` is needed.
-// Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and there is something
-// to
-//         restore), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a file
+// Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and something is to be
+//         restored), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a file
 //         that does not open.
 FATCTX_API int32_t fatctx_repair(const char* path, const fatctx_repair_options* options, fatctx_repair_report* report,
                                  fatctx_error* error);
