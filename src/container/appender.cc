@@ -265,12 +265,7 @@ struct Appender::Impl {
     report.generation = opened.header.generation + 1;
     report.file_size_before = file_size;
     report.file_size = plan.committed_end;
-    report.records = record_reports(plan);
-    for (const PackedRecordReport& record : report.records) {
-      report.input_bytes += record.size_bytes;
-      report.stored_bytes += record.stored_bytes;
-      report.shared_bytes += record.shared_bytes;
-    }
+    put_records(plan, report);
     report.dead_bytes = dead_bytes_of(rows);
     report.superseded = records.superseded();
     report.warnings = records.warnings();

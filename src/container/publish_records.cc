@@ -48,12 +48,7 @@ PackReport report_of(const Plan& plan, const std::string& path, const DiskUuid& 
   report.uuid = uuid_text(uuid);
   report.file_size = plan.committed_end;
   report.record_count = static_cast<std::uint32_t>(plan.records.size());
-  report.records = record_reports(plan);
-  for (const PackedRecordReport& record : report.records) {
-    report.input_bytes += record.size_bytes;
-    report.stored_bytes += record.stored_bytes;
-    report.shared_bytes += record.shared_bytes;
-  }
+  put_records(plan, report);
   report.shared_records = stored_elsewhere(plan);
   report.sealed = options.seal;
   return report;
