@@ -24,8 +24,7 @@ Error bad_page_error(const OsFile& file, std::uint64_t offset, int error_number)
       error.code = ErrorCode::kChanged;
       error.message = fmt::format(
           "the page at byte {:#x} was out of reach and can be read again: the file was cut and grown, or its disk "
-          "failed "
-          "for a moment; open it again",
+          "failed for a moment; open it again",
           offset);
     }
     error.where.file_offset = offset;
