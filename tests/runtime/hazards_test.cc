@@ -31,6 +31,7 @@
 #include "mapping/unique_fd.h"
 #include "runtime/composed_view.h"
 #include "runtime/record_reader.h"
+#include "support/amount.h"
 #include "support/appended.h"
 #include "support/chip_corpus.h"
 #include "support/result_matchers.h"
@@ -40,16 +41,12 @@
 namespace fatctx {
 namespace {
 
+using support::amount;
 using support::Bytes;
 using support::is_ok;
 using Seen = std::set<std::string>;
 
 constexpr int kReaders = 8;
-
-int amount(const char* variable, int ordinary) {
-  const char* asked = std::getenv(variable);
-  return asked == nullptr ? ordinary : std::atoi(asked);
-}
 
 // "right"; "zeros" if other bytes than the right ones are all zeros; "other".
 std::string look(ByteView bytes, ByteView right) {

@@ -473,7 +473,8 @@ TEST_F(Forged, VerifyComparesSha256OnAnyNumberOfThreadsAndInARange) {
   std::vector<std::string> texts;
   for (const std::uint32_t threads : {1U, 4U}) {
     std::string text;
-    for (const VerifyFinding& finding : verify_file(path_, {.threads = threads}).value().findings) {
+    const VerifyReport report = verify_file(path_, {.threads = threads}).value();
+    for (const VerifyFinding& finding : report.findings) {
       text += to_text(finding.error) + "\n";
     }
     texts.push_back(text);
