@@ -127,7 +127,7 @@ bool cycle(Registry& registry, CycledFile& file) {
 TEST(RegistryThreads, CyclesOnSixtyFourThreadsShareOneMappingAFileAndLeaveNothing) {
   const int cycles = support::amount("FATCTX_REGISTRY_CYCLES", 20'000);
   const testing::Folder folder;
-  std::array<CycledFile, 8> files;
+  std::array<CycledFile, 32> files;
   for (std::uint32_t i = 0; i < files.size(); ++i) {
     files[i].path = folder / ("m" + std::to_string(i) + ".fatctx");
     testing::pack_small_model(files[i].path, false, i + 1);
@@ -151,7 +151,7 @@ TEST(RegistryThreads, CyclesOnSixtyFourThreadsShareOneMappingAFileAndLeaveNothin
   }
   EXPECT_EQ(registry.live_count(), 0U);
   EXPECT_EQ(testing::open_descriptors(), descriptors);
-  EXPECT_GT(made, cycles / 100) << "mappings were hardly ever dropped";
+  EXPECT_GT(made, cycles / 1'000) << "mappings were hardly ever dropped";
   EXPECT_LT(made, cycles) << "no mapping was ever shared";
   std::printf("%d cycles, %d mappings made\n", cycles, made.load());
 }
