@@ -19,6 +19,7 @@
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/record_flags.h"
+#include "tools/threads_flag.h"
 
 namespace fatctx::tools {
 
@@ -213,9 +214,7 @@ void add_append(CLI::App& app, Outcome& outcome) {
   command->add_option("--group", flags->records.group, "Without MANIFEST: group of what does not say it")
       ->type_name("GROUP");
   command->add_flag("--replace", flags->replace, "Supersede records that are for the same target");
-  command->add_option("-j,--threads", flags->threads, "Threads that compare and hash (as many as processors, up to 8)")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
+  add_threads(*command, flags->threads, "compare and hash");
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.append/1)");
   command->callback([flags, &outcome] { outcome.finish(run_append(*flags)); });
 }

@@ -9,6 +9,7 @@
 #include "tools/interrupt.h"
 #include "tools/progress.h"
 #include "tools/rewrite_run.h"
+#include "tools/threads_flag.h"
 
 namespace fatctx::tools {
 
@@ -58,11 +59,7 @@ void add_merge(CLI::App& app, Outcome& outcome) {
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_flag("--force", flags->rewrite.force, "Replace OUT if it is there");
   add_sharing_flags(*command, flags->rewrite);
-  command
-      ->add_option("-j,--threads", flags->rewrite.threads,
-                   "Threads that look for what is shared (as many as processors, up to 8)")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
+  add_threads(*command, flags->rewrite.threads, "look for what is shared");
   command->add_flag("--json", flags->rewrite.json, "Print the report as JSON");
   command->callback([flags, &outcome] { outcome.finish(run_merge(*flags)); });
 }

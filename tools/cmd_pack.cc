@@ -19,6 +19,7 @@
 #include "tools/pack_run.h"
 #include "tools/print.h"
 #include "tools/record_flags.h"
+#include "tools/threads_flag.h"
 
 namespace fatctx::tools {
 
@@ -118,11 +119,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_option("--granule", flags->granule, "Pages that are shared: 4, 16 or 64 KiB, no less than a host's")
       ->check(CLI::IsMember({4, 16, 64}))
       ->type_name("KIB");
-  command
-      ->add_option("-j,--threads", flags->threads,
-                   "Threads that look for what is shared (as many as processors, up to 8)")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
+  add_threads(*command, flags->threads, "look for what is shared");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {
     print_result(manifest_schema());

@@ -1,5 +1,4 @@
 // fatctx remove: a container without some of its records.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,16 +26,9 @@ Result<ExitCode> run_remove(const RemoveFlags& flags) {
     std::vector<std::uint32_t> gone;
     for (const std::string& name : flags.records) {
       FATCTX_ASSIGN(const RecordInfo record, find_record(container, name));
-      if (record.type == RecordType::kDescription || record.type == RecordType::kTensorTable) {
-        return Error{ErrorCode::kInvalidArgument,
-                     "record " + name + ": a " + std::string(record_type_name(record.type)) +
-                         " record goes with what it describes and cannot be removed by itself"};
-      }
       gone.push_back(record.id);
     }
-    for (const RecordInfo& record : container.records()) {
-      if (std::find(gone.begin(), gone.end(), record.id) == gone.end()) left.push_back(record.id);
-    }
+    FATCTX_ASSIGN(left, records_without(container.records(), gone));
   }
   return run_rewrite("remove", flags.rewrite, {.keep = std::move(left)});
 }

@@ -11,6 +11,7 @@
 #include "tools/findings.h"
 #include "tools/print.h"
 #include "tools/progress.h"
+#include "tools/threads_flag.h"
 
 namespace fatctx::tools {
 
@@ -85,7 +86,7 @@ void add_repair(CLI::App& app, Outcome& outcome) {
                                 .more = "docs/cli.md"});
   command->add_option("FILE", flags->path, "The container, sealed or not")->required();
   command->add_flag("--dry-run", flags->dry_run, "Only say what would be restored");
-  add_threads(*command, flags->threads);
+  add_threads(*command, flags->threads, "read and hash");
   command->add_flag("--json", flags->json, "Print JSON (schema fatctx.repair/1)");
   command->callback([flags, &outcome] { outcome.finish(run_repair(*flags)); });
 }

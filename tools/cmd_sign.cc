@@ -9,6 +9,7 @@
 #include "fatctx/record.h"
 #include "fatctx/signature.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 
@@ -28,8 +29,10 @@ struct SignFlags {
 Result<ExitCode> run_sign(const SignFlags& flags) {
   const bool in_place = flags.output.empty();
   ProgressLine line("sign");
-  auto signed_file = sign_container(flags.path, flags.key, in_place ? flags.path : flags.output,
-                                    {.seal = flags.seal, .overwrite = flags.force, .progress = line.callback()});
+  const Interrupt interrupt;
+  auto signed_file = sign_container(
+      flags.path, flags.key, in_place ? flags.path : flags.output,
+      {.seal = flags.seal, .overwrite = flags.force, .progress = line.callback(), .cancel = interrupt.flag()});
   if (!signed_file.ok() && signed_file.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
   }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
@@ -51,25 +50,20 @@ Result<Ids> chosen_for(const Container& container, const std::string& path, cons
   return chosen;
 }
 
-Result<Ids> fitting(const Container& container, const std::string& path, const std::vector<std::string>& texts) {
-  Ids fit;
-  for (const std::string& text : texts) {
-    FATCTX_ASSIGN(const TargetFilter filter, parse_target_filter("--keep", text));
-    bool one = false;
-    for (const RecordInfo& record : container.records()) {
-      if (!fits_target(filter, record.key)) continue;
-      fit.insert(record.id);
-      one = one || record.type == RecordType::kContextBinary;
-    }
-    if (one) continue;
-    std::set<std::string> there;
-    for (const RecordInfo& record : container.records()) {
-      if (record.type == RecordType::kContextBinary) there.insert(target_text(record.key));
-    }
-    return none(path, fmt::format("--keep {}: no context binary is for that; there are some for {}", text,
-                                  fmt::join(there, ", ")));
+Result<std::vector<std::uint32_t>> left_for_device(const Container& container, const StripFlags& flags) {
+  FATCTX_ASSIGN(const Device device, asked_device(flags.device));
+  FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device));
+  return records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
+}
+
+Result<std::vector<std::uint32_t>> left_for_targets(const Container& container, const StripFlags& flags) {
+  std::vector<TargetFilter> filters;
+  for (const std::string& text : flags.keep) {
+    FATCTX_ASSIGN(TargetFilter filter, parse_target_filter("--keep", text));
+    filters.push_back(std::move(filter));
   }
-  return fit;
+  auto left = records_left(container.records(), filters);
+  return left.ok() ? left : none(flags.rewrite.path, left.error().message);
 }
 
 Result<ExitCode> run_strip(const StripFlags& flags) {
@@ -78,18 +72,10 @@ Result<ExitCode> run_strip(const StripFlags& flags) {
                  flags.keep.empty() ? "nothing says what stays: give --keep TARGET, --device or --device-file"
                                     : "--keep and a device both say what stays; leave one of them out"};
   }
-  const std::string& path = flags.rewrite.path;
   std::vector<std::uint32_t> left;
   {
-    FATCTX_ASSIGN(const Container container, Container::open(path));
-    Ids stays;
-    if (flags.keep.empty()) {
-      FATCTX_ASSIGN(const Device device, asked_device(flags.device));
-      FATCTX_ASSIGN(stays, chosen_for(container, path, device));
-    } else {
-      FATCTX_ASSIGN(stays, fitting(container, path, flags.keep));
-    }
-    left = records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
+    FATCTX_ASSIGN(const Container container, Container::open(flags.rewrite.path));
+    FATCTX_ASSIGN(left, flags.keep.empty() ? left_for_device(container, flags) : left_for_targets(container, flags));
     if (flags.no_source_models) {
       std::erase_if(left, [&](std::uint32_t id) {
         const auto record = container.record(id);

@@ -17,6 +17,7 @@
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
+#include "tools/threads_flag.h"
 #include "tools/trust_flags.h"
 
 namespace fatctx::tools {
@@ -126,7 +127,7 @@ void add_verify(CLI::App& app, Outcome& outcome) {
       ->type_name("OFFSET:SIZE");
   add_generation(*command, flags->generation);
   add_trust_flags(*command, flags->trust);
-  add_threads(*command, flags->threads);
+  add_threads(*command, flags->threads, "read and hash");
   command->add_flag("--json", flags->json, "Print JSON (schema fatctx.verify/1)");
   const auto recording = add_recording(*command);
   command->callback(

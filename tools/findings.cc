@@ -1,6 +1,5 @@
 #include "tools/findings.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 namespace fatctx::tools {
@@ -21,12 +20,6 @@ nlohmann::ordered_json findings_json(const std::vector<VerifyFinding>& findings)
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const VerifyFinding& finding : findings) list.push_back(finding_json(finding.error));
   return list;
-}
-
-void add_threads(CLI::App& command, std::uint32_t& threads) {
-  command.add_option("-j,--threads", threads, "Threads that read and hash (as many as processors, up to 8)")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
 }
 
 }  // namespace fatctx::tools

@@ -11,6 +11,7 @@
 #include "tools/pack_run.h"
 #include "tools/print.h"
 #include "tools/progress.h"
+#include "tools/threads_flag.h"
 
 namespace fatctx::tools {
 
@@ -78,11 +79,7 @@ void add_rewrite_flags(CLI::App& command, RewriteFlags& flags, bool sharing) {
       ->type_name("OUT");
   command.add_flag("--force", flags.force, "Replace OUT if it is there");
   if (sharing) add_sharing_flags(command, flags);
-  command
-      .add_option("-j,--threads", flags.threads,
-                  "Threads that look for what is shared (as many as processors, up to 8)")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
+  add_threads(command, flags.threads, "look for what is shared");
   command.add_flag("--json", flags.json, "Print the report as JSON");
 }
 

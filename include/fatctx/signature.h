@@ -5,6 +5,7 @@
 // OpenOptions::trusted_keys hands out is what the owner of one of these keys has signed, or an error.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -18,6 +19,7 @@ struct SignOptions {
   bool seal = false;       // a sealed container stays sealed in any case
   bool overwrite = false;  // replace `out` if it is there and another file; otherwise `exists`
   Progress progress = {};
+  const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel
 };
 
 struct SignReport {
@@ -37,7 +39,7 @@ struct SignReport {
 // Errors: checksum_mismatch (naming record and offset), those of Container::open, exists, unsupported (a record that
 //         this version cannot read; a container that only a newer version can change), limit_exceeded, changed (`path`
 //         was written to meanwhile), locked (somebody is appending to it), not_regular_file (a link that is to be
-//         replaced), no_space, io, commit_unknown (as Packer::publish); of the key: not_found,
+//         replaced), cancelled, no_space, io, commit_unknown (as Packer::publish); of the key: not_found,
 //         operation_not_permitted (its mode lets others read it), invalid_argument.
 [[nodiscard]] Result<SignReport> sign_container(const std::string& path, const std::string& key_path,
                                                 const std::string& out, const SignOptions& options = {});

@@ -38,10 +38,7 @@ class BoundAppender {
     Appender& appender = usable();
     ProgressCall call(std::move(progress));
     calls_.callback = call.callback();
-    auto report = without_gil([&] { return appender.commit(); });
-    calls_.callback = {};
-    call.finish();
-    return take(std::move(report));
+    return call.run([&] { return appender.commit(); });  // after which nobody calls back
   }
   void close() noexcept { appender_.reset(); }
 
@@ -113,7 +110,7 @@ void bind_appender(nb::module_& module) {
           nb::sig("def commit(self, *, progress: typing.Callable[[int, int], object] | None = None) -> AppendReport"),
           "Writes what was added behind the end of the file and makes it the newest generation. Once only.\n\n"
           "Readers of the old generation go on; Container.reopen() gives them the new one. Releases the GIL. What\n"
-          "`progress(done_bytes, total_bytes)` raises is raised after the file was written.\n"
+          "`progress(done_bytes, total_bytes)` raises ends the work, as Ctrl-C does, and the file opens as before.\n"
           "Raises BadReference, Changed, LimitExceeded, NoSpace, Io: the file opens as before. CommitUnknown: opening\n"
           "it tells which generation it has.")
       .def("close", &BoundAppender::close, "Gives the lock up; what was not committed is forgotten.")

@@ -39,7 +39,7 @@ FileMapping file_mapping_from(const std::string& word) {
 }
 
 VerifyOptions verify_options(ProgressCall& call, const nb::object& range, bool strict, std::uint32_t threads) {
-  VerifyOptions options{.strict = strict, .threads = threads, .progress = call.stopping_callback()};
+  VerifyOptions options{.strict = strict, .threads = threads, .progress = call.callback()};
   if (!range.is_none()) {
     const auto [offset, size] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(range);
     options.range = ByteRange{offset, size};
@@ -295,10 +295,10 @@ void bind_container_class(nb::module_& module) {
           nb::arg("record"), nb::arg("sink"), nb::kw_only(), nb::arg("progress") = nb::none(),
           nb::sig("def stream(self, record: int | str, sink: typing.Callable[[bytes], object], *, "
                   "progress: typing.Callable[[int, int], object] | None = None) -> None"),
-          "The same in pieces of at most 1 MiB: `sink(piece)` on this thread, in order. What it raises ends the "
-          "stream\n"
-          "and is raised here; what `progress` raises is raised at the end. The last error may come after the last\n"
-          "piece. Raises what read() raises.")
+          "The same in pieces of at most 1 MiB: `sink(piece)` on this thread, in order. What it or `progress`\n"
+          "raises ends the stream and is raised here. The last error may come after the last piece. Raises what "
+          "read()\n"
+          "raises.")
       .def(
           "extract",
           [](const Container& self, nb::handle record, nb::handle path, bool overwrite, nb::object progress) {

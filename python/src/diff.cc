@@ -98,7 +98,7 @@ void bind_diff(nb::module_& module) {
         const Container first = opened(before);
         const Container second = opened(after);
         ProgressCall call(std::move(progress));
-        const Progress callback = call.stopping_callback();
+        const Progress callback = call.callback();
         return call.run([&] { return diff(first, second, callback); });
       },
       nb::arg("before"), nb::arg("after"), nb::kw_only(), nb::arg("progress") = nb::none(),

@@ -252,16 +252,14 @@ void bind_stored(nb::module_& module) {
       [](const Container& container, nb::handle out, const std::string& layout, bool overwrite, nb::object progress) {
         const std::string target = path_from(out);
         ProgressCall call(std::move(progress));
-        auto done = without_gil([&] { return export_dlc(container, layout, target, overwrite, call.callback()); });
-        call.finish();
-        return take(std::move(done));
+        return call.run([&] { return export_dlc(container, layout, target, overwrite, call.callback()); });
       },
       nb::arg("container"), nb::arg("out"), nb::kw_only(), nb::arg("layout") = "", nb::arg("overwrite") = false,
       nb::arg("progress") = nb::none(),
       nb::sig("def export_dlc(container: Container, out: str | os.PathLike, *, layout: str = '', "
               "overwrite: bool = False, progress: typing.Callable[[int, int], object] | None = None) -> StoredDlc"),
       "Writes the archive as it was, byte for byte, checked against the hash of the original. Releases the GIL.\n"
-      "What `progress(done_bytes, total_bytes)` raises is raised after the file was written.\n\n"
+      "What `progress(done_bytes, total_bytes)` raises ends the work, and there is no file.\n\n"
       "Raises what list_stored_dlc() raises; Exists, NoSpace, Io, CommitUnknown.");
   module.def(
       "extract_stored_thin_dlc",

@@ -26,49 +26,14 @@ PrefetchOptions budget_from(nb::handle max_bytes) {
   return options;
 }
 
-// `work` takes the options. What `progress` raises cancels the work and is raised when it has ended.
+// `work` takes the options. What `progress` raises ends the work.
 template <typename Work>
 PrefetchReport prefetched(nb::handle max_bytes, nb::object progress, const Work& work) {
   PrefetchOptions options = budget_from(max_bytes);
   ProgressCall call(std::move(progress));
   options.progress = call.callback();
-  options.cancel = call.cancel();
-  Result<PrefetchReport> report = without_gil([&] { return work(options); });
-  call.finish();
-  return take(std::move(report));
+  return call.run([&] { return work(options); });
 }
-
-Error stopped_by_callback() { return {ErrorCode::kCancelled, "a function of the caller raised an exception", {}}; }
-
-// `sink(bytes)` as the library's sink; an exception of it ends the stream.
-class SinkCall {
- public:
-  explicit SinkCall(nb::object function) : function_(std::move(function)) {}
-  SinkCall(const SinkCall&) = delete;
-  SinkCall& operator=(const SinkCall&) = delete;
-
-  // Lifetime: the result borrows from this object. It takes the GIL for each call.
-  [[nodiscard]] ByteSink callback() {
-    return [this](ByteView bytes) -> Status {
-      const nb::gil_scoped_acquire acquired;
-      try {
-        function_(nb::bytes(bytes.data(), bytes.size()));
-      } catch (nb::python_error& error) {
-        raised_.emplace(std::move(error));
-        return stopped_by_callback();
-      }
-      return Done{};
-    };
-  }
-  // Requires: the GIL.
-  void finish() {
-    if (raised_) throw std::move(*raised_);
-  }
-
- private:
-  nb::object function_;
-  std::optional<nb::python_error> raised_;
-};
 
 void bind_prefetch(nb::module_& module) {
   nb::class_<PrefetchReport>(module, "PrefetchReport", "What a prefetch did. Immutable; usable from any thread.")
@@ -229,14 +194,13 @@ nb::bytes read_record(const Container& container, const RecordInfo& info) {
 }
 
 void stream_to(const Container& container, std::uint32_t record_id, const nb::object& sink, nb::object progress) {
-  SinkCall sink_call(sink);
-  ProgressCall progress_call(std::move(progress));
-  const ByteSink pass_on = sink_call.callback();
-  const Progress callback = progress_call.callback();
-  const Status status = without_gil([&] { return stream_record(container, record_id, pass_on, callback); });
-  sink_call.finish();
-  progress_call.finish();
-  take_status(status);
+  ProgressCall call(std::move(progress));
+  const ByteSink pass_on = [&](ByteView bytes) -> Status {
+    call.call_python([&] { sink(nb::bytes(bytes.data(), bytes.size())); });
+    return Done{};
+  };
+  const Progress callback = call.callback();
+  call.run([&] { return stream_record(container, record_id, pass_on, callback); });
 }
 
 void extract_to(const Container& container, std::uint32_t record_id, nb::handle path, bool overwrite,
@@ -244,9 +208,7 @@ void extract_to(const Container& container, std::uint32_t record_id, nb::handle 
   const std::string target = path_from(path);
   ProgressCall call(std::move(progress));
   const Progress callback = call.callback();
-  const Status status = without_gil([&] { return extract_record(container, record_id, target, overwrite, callback); });
-  call.finish();
-  take_status(status);
+  call.run([&] { return extract_record(container, record_id, target, overwrite, callback); });
 }
 
 void bind_memory(nb::module_& module) {

@@ -242,13 +242,10 @@ void bind_pack(nb::module_& module) {
                        .granule_log2 = granule_log2,
                        .model_name = std::move(model_name),
                        .options = options_from(options),
-                       .progress = call.ending_callback(),
-                       .threads = threads,
-                       .cancel = call.cancel()});
+                       .progress = call.callback(),
+                       .threads = threads});
         for (const nb::handle record : records) take_status(packer.add(nb::cast<PackRecord>(record)));
-        auto report = without_gil([&] { return packer.publish(target); });
-        call.finish();
-        return take(std::move(report));
+        return call.run([&] { return packer.publish(target); });
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
       nb::arg("sharing") = "pages", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,

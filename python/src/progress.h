@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -15,77 +14,50 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// Exceptions do not cross the library: the first one is kept, later calls are left out, and `finish` raises it. Work
-// that can be ended is given `cancel()` too, and then ends with it.
+// What the function raises ends the work, and so does Ctrl-C, with or without a function. On the way through the
+// library it is an exception that holds nothing of Python, as that lets go of its objects without the GIL.
 class ProgressCall {
  public:
   explicit ProgressCall(nb::object function) : function_(std::move(function)) {}
   ProgressCall(const ProgressCall&) = delete;
   ProgressCall& operator=(const ProgressCall&) = delete;
 
-  // Lifetime: the result borrows from this object. It takes the GIL for each call.
+  // For work inside run(). Lifetime: the result borrows from this object. It takes the GIL for each call.
   [[nodiscard]] Progress callback() {
-    if (function_.is_none()) return {};
     return [this](std::uint64_t done_bytes, std::uint64_t total_bytes) {
-      const nb::gil_scoped_acquire acquired;
-      if (raised_) return;
-      try {
-        function_(done_bytes, total_bytes);
-      } catch (nb::python_error& error) {
-        keep(std::move(error));
-      }
+      call_python([&] {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!function_.is_none()) function_(done_bytes, total_bytes);
+      });
     };
   }
-
-  // The same, but what the function raises stops the work; only for work that lets exceptions through.
-  struct Stopped {};
-  [[nodiscard]] Progress stopping_callback() {
-    if (function_.is_none()) return {};
-    return [this, plain = callback()](std::uint64_t done_bytes, std::uint64_t total_bytes) {
-      plain(done_bytes, total_bytes);
-      if (raised_) throw Stopped{};
-    };
-  }
-  // Runs `work` with the GIL released and gives its value, or raises its error or what stopped it. Requires: the GIL.
-  template <typename Work>
-  [[nodiscard]] auto run(Work work) {
+  // For other callbacks of the same work: calls `body` with the GIL, and what it raises ends the work.
+  template <typename Body>
+  void call_python(const Body& body) {
+    const nb::gil_scoped_acquire acquired;
     try {
-      auto result = without_gil(std::move(work));
-      finish();
-      return take(std::move(result));
-    } catch (const Stopped&) {
-      finish();
-      throw;  // not reached: whoever threw it has raised something
+      body();
+    } catch (nb::python_error& error) {
+      raised_.emplace(std::move(error));
+      throw Stopped{};
     }
   }
 
-  // Whether a call raised something. Only from the thread that calls back, or after the work.
-  [[nodiscard]] bool raised() const noexcept { return raised_.has_value(); }
-  // The same for work that may be ended: also Ctrl-C ends it, with or without a function.
-  [[nodiscard]] Progress ending_callback() {
-    return [this, told = callback()](std::uint64_t done_bytes, std::uint64_t total_bytes) {
-      const nb::gil_scoped_acquire acquired;
-      if (!raised_ && PyErr_CheckSignals() != 0) keep(nb::python_error());
-      if (told) told(done_bytes, total_bytes);
-    };
-  }
-  // Set when something was raised. Lifetime: that of this object.
-  [[nodiscard]] const std::atomic<bool>* cancel() const noexcept { return &cancel_; }
-
-  // Requires: the GIL.
-  void finish() {
-    if (raised_) throw std::move(*raised_);
+  // Runs `work` with the GIL released and gives its value, or raises its error or what stopped it. Requires: the GIL.
+  template <typename Work>
+  auto run(Work work) {
+    try {
+      return take(without_gil(std::move(work)));
+    } catch (const Stopped&) {
+      throw std::move(*raised_);
+    }
   }
 
  private:
-  void keep(nb::python_error error) {
-    raised_.emplace(std::move(error));
-    cancel_ = true;
-  }
+  struct Stopped {};
 
   nb::object function_;
   std::optional<nb::python_error> raised_;
-  std::atomic<bool> cancel_ = false;
 };
 
 }  // namespace fatctx::python

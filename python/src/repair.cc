@@ -47,7 +47,7 @@ void bind_repair(nb::module_& module) {
       [](nb::handle file, bool dry_run, std::uint32_t threads, nb::object progress) {
         const std::string path = path_from(file);
         ProgressCall call(std::move(progress));
-        const RepairOptions options{.dry_run = dry_run, .threads = threads, .progress = call.stopping_callback()};
+        const RepairOptions options{.dry_run = dry_run, .threads = threads, .progress = call.callback()};
         return call.run([&] { return repair(path, options); });
       },
       nb::arg("file"), nb::kw_only(), nb::arg("dry_run") = false, nb::arg("threads") = 0,

@@ -48,11 +48,8 @@ template <typename Options, typename Work>
 RewriteReport run(const How& how, Options options, const Work& work) {
   how.put_into(options);
   ProgressCall call(how.progress);
-  options.progress = call.ending_callback();
-  options.cancel = call.cancel();
-  auto report = without_gil([&] { return work(options); });
-  call.finish();
-  return take(std::move(report));
+  options.progress = call.callback();
+  return call.run([&] { return work(options); });
 }
 
 RewriteReport rewritten(nb::handle path, nb::handle out, const How& how, RewriteOptions options) {

@@ -103,10 +103,7 @@ void bind_sharing(nb::module_& module) {
       "measure_sharing",
       [](const Container& container, nb::object progress) {
         ProgressCall call(std::move(progress));
-        const Progress callback = call.callback();
-        auto report = without_gil([&] { return measure_sharing(container, callback); });
-        call.finish();
-        return take(std::move(report));
+        return call.run([&] { return measure_sharing(container, call.callback()); });
       },
       nb::arg("container"), nb::kw_only(), nb::arg("progress") = nb::none(),
       nb::sig("def measure_sharing(container: Container, *, "
@@ -114,7 +111,7 @@ void bind_sharing(nb::module_& module) {
       "What the records have in common, found by reading and verifying those that pages could be shared of:\n"
       "uncompressed, in a segment of their own. The others count as they are stored.\n\n"
       "Takes about 30 bytes of memory for each 4 KiB. `progress(done_bytes, total_bytes)` is called on this thread;\n"
-      "what it raises is raised when the work is over. Releases the GIL.\n"
+      "what it raises ends the work. Releases the GIL.\n"
       "Raises ChecksumMismatch, Malformed, Changed, Truncated, Io, and LimitExceeded for records that together are\n"
       "more than 64 times as large as their file.");
 }

@@ -100,7 +100,7 @@ void bind_sign(nb::module_& module) {
         const std::string secret = path_from(key);
         const std::string target = out.is_none() ? source : path_from(out);
         ProgressCall call(std::move(progress));
-        const SignOptions options{.seal = seal, .overwrite = overwrite, .progress = call.stopping_callback()};
+        const SignOptions options{.seal = seal, .overwrite = overwrite, .progress = call.callback()};
         return call.run([&] { return sign_container(source, secret, target, options); });
       },
       nb::arg("path"), nb::arg("key"), nb::arg("out") = nb::none(), nb::kw_only(), nb::arg("seal") = false,

@@ -38,7 +38,8 @@ Error refused(std::string message) { return Error{ErrorCode::kOperationNotPermit
 
 Error sealed_error() {
   return refused(
-      "the container is sealed and never changes; make an unsealed copy with `fatctx compact` and append to that");
+      "the container is sealed and never changes; make an unsealed copy with `fatctx compact FILE -o NEW` and append "
+      "to that");
 }
 
 std::uint64_t dead_bytes_of(const TocRows& rows) {
@@ -85,14 +86,7 @@ struct Appender::Impl {
     FATCTX_ASSIGN(opened, read_toc(*file, file_size));
     const Header& header = opened.header;
     if (header.sealed) return sealed_error();
-    if (header.unknown_ro_compat != 0) {
-      return Error{
-          ErrorCode::kUnsupported,
-          fmt::format("it was written by a newer version in a way that only it can add to (bits {:#x}): update "
-                      "the library",
-                      header.unknown_ro_compat),
-          {.rule = "F3"}};
-    }
+    FATCTX_TRY(check_changeable(header));
     for (const RecordInfo& record : opened.toc.records) records.take(record);
     if (options.replace) records.replace_taken();
     return Done{};
@@ -238,6 +232,7 @@ struct Appender::Impl {
     header.toc_offset = facts.toc_offset;
     header.toc_size = facts.toc_size;
     header.toc_hash = facts.toc_hash;
+    header.signature = facts.signature;
     const auto parsed = parse_toc(toc, header, 0);
     if (!parsed.ok()) return in_context(parsed.error(), "with what is added the file would not open");
     return Done{};

@@ -335,4 +335,14 @@ Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64
   return std::optional<Header>(previous);
 }
 
+Status check_changeable(const Header& header) {
+  if (header.unknown_ro_compat == 0) return Done{};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
+                  "library",
+                  header.unknown_ro_compat),
+      {.rule = "F3"}};
+}
+
 }  // namespace fatctx::container

@@ -65,6 +65,10 @@ struct Header {
 [[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
                                                                   std::uint64_t generation);
 
+// For whoever changes a file, or writes it anew.
+// Errors: unsupported (a newer version wrote it in a way that only it can change, F3).
+[[nodiscard]] Status check_changeable(const Header& header);
+
 struct Segment {
   SegmentKind kind = SegmentKind::kPayload;
   std::uint8_t alignment_log2 = 0;
@@ -125,6 +129,8 @@ struct Toc {
 
   // Null if there is no such record.
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;
+  // Of DEAD segments: nobody refers to them any more.
+  [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
   [[nodiscard]] std::size_t index_of(const RecordInfo& record) const noexcept {
     return static_cast<std::size_t>(&record - records.data());
   }

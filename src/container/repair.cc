@@ -61,16 +61,6 @@ Result<OpenedToc> open_damaged(const mapping::OsFile& file) {
   return error;
 }
 
-Status check_changeable(const Header& header) {
-  if (header.unknown_ro_compat == 0) return Done{};
-  return Error{
-      ErrorCode::kUnsupported,
-      fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
-                  "library",
-                  header.unknown_ro_compat),
-      {.rule = "F3"}};
-}
-
 Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& file, const OpenedToc& opened) {
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, opened.header));
   FATCTX_ASSIGN(std::vector<Restoration> found, restorations_of(file, opened.header, degraded));

@@ -15,6 +15,7 @@
 #include "container/crypto.h"
 #include "container/hash.h"
 #include "container/header_build.h"
+#include "container/input.h"
 #include "container/key_files.h"
 #include "container/leaves.h"
 #include "container/open.h"
@@ -47,6 +48,7 @@ class Signer {
         key_(key),
         file_(file),
         progress_(options.progress),
+        cancel_(options.cancel),
         rows_(rows_of(opened.toc)) {
     header_.uuid = from_.uuid;
     header_.extent_log2 = from_.extent_log2;
@@ -206,7 +208,7 @@ class Signer {
       }
       hashes.push_back(sha256(bytes));
       buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-      advance(bytes.size());
+      FATCTX_TRY(advance(bytes.size()));
       return buffer_.size() < kCopyUnit ? Status(Done{}) : flush();
     };
     FATCTX_TRY(walk_leaves(source_, segment, leaves, {0, segment.leaf_count()}, visit));
@@ -240,8 +242,7 @@ class Signer {
       Sha256 hasher;
       auto streamed = stream_logical(file_, copy, record, [&](ByteView piece) -> Status {
         hasher.update(piece);
-        advance(piece.size());
-        return Done{};
+        return advance(piece.size());
       });
       if (!streamed.ok()) {
         return streamed.error().code == ErrorCode::kUnsupported
@@ -267,9 +268,10 @@ class Signer {
     return rows;
   }
 
-  void advance(std::uint64_t bytes) {
+  Status advance(std::uint64_t bytes) {
     done_ += bytes;
     if (progress_) progress_(done_, total_);
+    return go_on(cancel_);
   }
 
   const mapping::OsFile& source_;
@@ -278,6 +280,7 @@ class Signer {
   const SigningKey& key_;
   mapping::OsFile& file_;
   const Progress& progress_;
+  const std::atomic<bool>* cancel_;
   TocRows rows_;
   Header header_;                     // of the copy
   std::vector<std::size_t> copied_;   // segments of the source
@@ -299,13 +302,8 @@ Result<Source> open_source(const std::string& path) {
   FATCTX_ASSIGN(source.identity, source.file->identity());
   if (!source.identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
   FATCTX_ASSIGN(source.opened, read_toc(*source.file, source.identity.size));
-  if (source.opened.header.unknown_ro_compat == 0) return source;
-  return Error{
-      ErrorCode::kUnsupported,
-      fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
-                  "library",
-                  source.opened.header.unknown_ro_compat),
-      {.rule = "F3"}};
+  FATCTX_TRY(check_changeable(source.opened.header));
+  return source;
 }
 
 // `replacing` is null unless `out` is the file at `path`.

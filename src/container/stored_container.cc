@@ -82,6 +82,7 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
     FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
     if (!identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
     FATCTX_ASSIGN(OpenedToc toc, read_generation(*file, identity.size, generation));
+    FATCTX_TRY(check_changeable(toc.header));
     FATCTX_ASSIGN(ContainerDescription description, read_whole_description(*file, toc.toc));
     return std::make_shared<const StoredContainer>(path, std::move(file), identity, std::move(toc),
                                                    std::move(description));
@@ -101,11 +102,7 @@ Sharing StoredContainer::sharing() const noexcept {
 }
 
 std::uint64_t StoredContainer::dead_bytes() const noexcept {
-  std::uint64_t bytes = opened_.header.tail_bytes;
-  for (const Segment& segment : opened_.toc.segments) {
-    if (segment.kind == SegmentKind::kDead) bytes += segment.size;
-  }
-  return bytes;
+  return opened_.header.tail_bytes + opened_.toc.dead_bytes();
 }
 
 Result<std::vector<PackTensor>> StoredContainer::tensors_of(const RecordInfo& blob) const {

@@ -765,6 +765,14 @@ const RecordInfo* Toc::find(std::uint32_t id) const noexcept {
   return found != records.end() && found->id == id ? &*found : nullptr;
 }
 
+std::uint64_t Toc::dead_bytes() const noexcept {
+  std::uint64_t dead = 0;
+  for (const Segment& segment : segments) {
+    if (segment.kind == SegmentKind::kDead) dead += segment.size;
+  }
+  return dead;
+}
+
 bool toc_hash_matches(ByteView bytes, const Header& header) noexcept { return hash128(bytes) == header.toc_hash; }
 
 Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy) {

@@ -142,9 +142,7 @@ OpenReport Container::report() const {
   report.remote_filesystem = mapped_->filesystem().remote;
   report.file_size = header.committed_end + header.tail_bytes;
   report.committed_end = header.committed_end;
-  for (const container::Segment& segment : mapped_->toc().segments) {
-    if (segment.kind == container::SegmentKind::kDead) report.dead_bytes += segment.size;
-  }
+  report.dead_bytes = mapped_->toc().dead_bytes();
   report.uuid = container::uuid_text(header.uuid);
   report.toc_hash = header.toc_hash;
   report.already_live = already_live_;

@@ -308,24 +308,6 @@ TEST(Repair, AFileThatDoesNotOpenIsAnErrorThatSaysWhatIsLost) {
   EXPECT_TRUE(fails_with(repaired(support::pattern(70'000, 3)).report, ErrorCode::kBadMagic, "F1"));
 }
 
-TEST(Repair, AFileOfANewerVersionThatOnlyItCanChangeIsRefused) {
-  Bytes bytes = support::unsealed_sample();
-  for (const std::uint64_t offset : kPrologueOffsets) {
-    Prologue prologue;
-    std::memcpy(&prologue, bytes.data() + offset, sizeof prologue);
-    prologue.ro_compat_features = 4;
-    const ByteView page(reinterpret_cast<const std::byte*>(&prologue), offsetof(Prologue, page_hash));
-    prologue.page_hash = hash128(page).bytes;
-    std::memcpy(bytes.data() + offset, &prologue, sizeof prologue);
-  }
-  damage(bytes, kSlotOffsets[0]);
-
-  const Repaired done = repaired(bytes);
-
-  EXPECT_TRUE(fails_with(done.report, ErrorCode::kUnsupported, "F3"));
-  EXPECT_EQ(done.writes, 0U);
-}
-
 // Six things to restore, so that there are six writes and six syncs.
 Bytes much_damaged() {
   Bytes damaged = appended_sample();

@@ -473,8 +473,9 @@ TEST_F(Forged, VerifyComparesSha256OnAnyNumberOfThreadsAndInARange) {
   std::vector<std::string> texts;
   for (const std::uint32_t threads : {1U, 4U}) {
     std::string text;
-    const VerifyReport report = verify_file(path_, {.threads = threads}).value();
-    for (const VerifyFinding& finding : report.findings) {
+    const auto report = verify_file(path_, {.threads = threads});
+    ASSERT_TRUE(is_ok(report));
+    for (const VerifyFinding& finding : report.value().findings) {
       text += to_text(finding.error) + "\n";
     }
     texts.push_back(text);

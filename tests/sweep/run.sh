@@ -2,10 +2,11 @@
 # Sweeps over twelve files made for it, after showing that the sweep can fail.
 #
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP STRIDE
+#   tests/sweep/run.sh FATCTX METADATA_SWEEP every-command
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP every-value [FILE]
 #
-# The second form puts every value of every byte through a whole open: of the file named (one-record.fatctx), or of all
-# twelve, with a process for each processor.
+# The second form takes all that the commands make out of the twelve too, with a process for each processor. The third
+# puts every value of every byte through a whole open: of the file named (one-record.fatctx), or of all twelve.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -25,6 +26,13 @@ grep -q 'opens as something else' differs.log || { cat differs.log; exit 1; }
 
 files=(*.fatctx)
 [[ ${#files[@]} -eq 12 ]] || { echo "there are ${#files[@]} files, expected 12"; exit 1; }
+if [[ $stride == every-command ]]; then
+  "$here/derive_files.sh" "$fatctx_program" "$folder"
+  files=(*.fatctx)
+  ((${#files[@]} >= 64)) || { echo "there are ${#files[@]} files, expected 64"; exit 1; }
+  printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 1 "$sweep_program"
+  exit
+fi
 if [[ $stride != every-value ]]; then
   "$sweep_program" --stride "$stride" "${files[@]}"
   exit

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "fatctx/keys.h"
 #include "support/chip_corpus.h"
 #include "support/sample_container.h"
 #include "tools/command.h"
@@ -62,8 +63,11 @@ bool is_writing(pid_t child, const std::string& folder) {
   return false;
 }
 
-TEST(Interrupt, AContainerThatIsBeingWrittenAnewIsAsItWas) {
+class InterruptOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(InterruptOf, AContainerThatIsBeingWrittenAnewIsAsItWas) {
   const support::TempDir folder;
+  const support::TempDir keys;
   const std::string path = folder.file("big.fatctx");
   std::mt19937_64 random(5);
   std::vector<PackRecord> records;
@@ -71,13 +75,19 @@ TEST(Interrupt, AContainerThatIsBeingWrittenAnewIsAsItWas) {
     records.push_back(support::binary_record(arch, arch, support::random_bytes(random, 48'000'000)));
   }
   ASSERT_TRUE(support::pack(std::move(records), path).ok());
+  const std::string key = make_keys(keys.file("release")).value().secret_path;
   const Bytes before = support::read_file(path);
+  std::vector<std::string> command = {GetParam(), path};
+  const std::vector<std::string> compact = {"--sharing", "bytes", "-j", "1"};
+  const std::vector<std::string> sign = {"--key", key};
+  const auto& more = command[0] == "sign" ? sign : compact;
+  command.insert(command.end(), more.begin(), more.end());
 
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
     if (std::freopen(folder.file("said").c_str(), "w", stderr) == nullptr) ::_exit(98);
-    const ExitCode code = run_command({"compact", path, "--sharing", "bytes", "-j", "1"});
+    const ExitCode code = run_command(command);
     std::fflush(nullptr);
     ::_exit(static_cast<int>(code));
   }
@@ -95,6 +105,9 @@ TEST(Interrupt, AContainerThatIsBeingWrittenAnewIsAsItWas) {
   EXPECT_TRUE(support::read_file(path) == before);
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"big.fatctx", "said"}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Commands, InterruptOf, ::testing::Values("compact", "sign"),
+                         [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
 }  // namespace fatctx::tools

@@ -1,0 +1,14 @@
+#include "tools/threads_flag.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+namespace fatctx::tools {
+
+void add_threads(CLI::App& command, std::uint32_t& threads, const std::string& that) {
+  command.add_option("-j,--threads", threads, fmt::format("Threads that {} (as many as processors, up to 8)", that))
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+}
+
+}  // namespace fatctx::tools
