@@ -175,7 +175,7 @@ class Soak : public ::testing::Test {
     }
   }
 
-  // --- What goes on at once, each on a thread of its own ---
+  // What goes on at once, each on a thread of its own.
 
   void read(Random& random) {
     struct Held {
@@ -322,26 +322,33 @@ class Soak : public ::testing::Test {
 
   void fork_and_read(Random& random) {
     while (going_on()) {
-      const std::string& path = random() % 2 == 0 ? signed_ : any_file(random);
-      const int code = support::in_child([&] {
-        ::alarm(60);
-        const auto container = Container::open(path, options_for(path));
-        if (!container.ok()) return 1;
-        for (const RecordInfo& record : container.value().records()) {
-          if (has_label(record) && !record_complaint(container.value(), record).empty()) return 2;
-        }
-        return 0;
-      });
-      EXPECT_EQ(code, 0);
-      did("forks");
+      fork_one_that_reads(random);
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
     }
   }
 
+  void fork_one_that_reads(Random& random) {
+    const std::string& path = random() % 2 == 0 ? signed_ : any_file(random);
+    const int code = support::in_child([&] {
+      ::alarm(60);
+      const auto container = Container::open(path, options_for(path));
+      if (!container.ok()) return 1;
+      for (const RecordInfo& record : container.value().records()) {
+        if (has_label(record) && !record_complaint(container.value(), record).empty()) return 2;
+      }
+      return 0;
+    });
+    EXPECT_EQ(code, 0);
+    did("forks");
+  }
+
   void round(std::chrono::milliseconds length, std::uint64_t seed) {
     using Role = void (Soak::*)(Random&);
-    const Role roles[] = {&Soak::read, &Soak::read, &Soak::read,          &Soak::append,          &Soak::change,
-                          &Soak::cut,  &Soak::sign, &Soak::fork_and_read, &Soak::read_the_cut_one};
+    std::vector<Role> roles = {
+        &Soak::read, &Soak::read, &Soak::read, &Soak::append, &Soak::change, &Soak::cut, &Soak::read_the_cut_one,
+        &Soak::sign};
+    // In a child of many threads the allocator of a sanitizer may wait for a lock that nobody holds any more.
+    if (!support::kSanitized) roles.push_back(&Soak::fork_and_read);
     end_of_round_ = Clock::now() + length;
     std::vector<std::thread> threads;
     for (const Role role : roles) {
@@ -351,6 +358,10 @@ class Soak : public ::testing::Test {
       });
     }
     for (std::thread& thread : threads) thread.join();
+    if (support::kSanitized) {
+      Random random(seed);
+      fork_one_that_reads(random);
+    }
     oracle_.forget();
   }
 
