@@ -123,11 +123,11 @@ bool cycle(Registry& registry, CycledFile& file) {
   return made;
 }
 
-// Shows S5.5. Many threads on few files hold mappings together; one of them alone makes and drops one all the time.
+// Shows S5.5. Several threads on one file hold its mapping together; one of them alone makes and drops one all the time.
 TEST(RegistryThreads, CyclesOnSixtyFourThreadsShareOneMappingAFileAndLeaveNothing) {
   const int cycles = support::amount("FATCTX_REGISTRY_CYCLES", 20'000);
   const testing::Folder folder;
-  std::array<CycledFile, 32> files;
+  std::array<CycledFile, 64> files;
   for (std::uint32_t i = 0; i < files.size(); ++i) {
     files[i].path = folder / ("m" + std::to_string(i) + ".fatctx");
     testing::pack_small_model(files[i].path, false, i + 1);
