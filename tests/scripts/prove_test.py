@@ -128,7 +128,7 @@ def test_each_preset_is_built_once_and_nothing_for_what_is_skipped(monkeypatch):
 
 
 def test_every_part_names_what_is_there():
-    cmake = (ROOT / "tests/CMakeLists.txt").read_text() + (ROOT / "tests/sweep/CMakeLists.txt").read_text()
+    cmake = "".join((ROOT / "tests" / folder / "CMakeLists.txt").read_text() for folder in ("", "sweep", "fuzz"))
     presets = {preset["name"] for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
     names = [part.name for part in prove.PARTS]
     assert len(names) == len(set(names)) >= 10
@@ -139,6 +139,8 @@ def test_every_part_names_what_is_there():
                 f"fatctx_test_program({target.removesuffix('_tests')})" in cmake, part.name
         for word in part.command:
             assert not word.startswith(("scripts/", "tests/")) or (ROOT / word).is_file(), word
+        for option, target in zip(part.command, part.command[1:]):
+            assert option != "--target" or (ROOT / f"tests/fuzz/{target}_fuzz.cc").is_file(), target
         sources = "".join(file.read_text() for pattern in ("*/*.cc", "*/*.py") for file in (ROOT / "tests").glob(pattern))
         for scale in (part.quick, part.release):
             for variable in filter(str.isupper, scale):
