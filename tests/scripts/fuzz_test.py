@@ -40,7 +40,7 @@ def test_targets_run_at_once_and_each_says_what_it_did(checkout):
     done = fuzz("--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     for name, number in (("one", 11), ("two", 22)):
-        assert f"== {name}, 60 s\nstat::number_of_executed_units: {number}\n" in done.stdout
+        assert f"== {name}, 60 s at most\nstat::number_of_executed_units: {number}\n" in done.stdout
     assert not list((folder / "tests/fuzz/crashes").iterdir())
 
 
@@ -63,7 +63,14 @@ def test_what_was_found_is_named_and_the_others_go_on(checkout):
     assert (folder / "ended").exists()
 
 
-@pytest.mark.parametrize("arguments", [("--jobs", "0"), ("--seconds", "x"), ("--target", "none"), ("--nonsense",)])
+def test_the_fuzzer_is_told_when_to_end(checkout):
+    folder, target, fuzz = checkout
+    target("one", f'echo "$@" > {folder}/told')
+    assert fuzz("--seconds", "7", "--runs", "1000").returncode == 0
+    assert {"-max_total_time=7", "-runs=1000", "build/fuzz-corpus/one"} <= set((folder / "told").read_text().split())
+
+
+@pytest.mark.parametrize("arguments", [("--jobs", "0"), ("--runs", "many"), ("--seconds", "x"), ("--target", "none"), ("--nonsense",)])
 def test_usage(checkout, arguments):
     _, target, fuzz = checkout
     target("one", "exit 0")

@@ -46,6 +46,8 @@ def test_too_little_is_a_failure(tmp_path, monkeypatch):
     result, amount = result_of(tmp_path, monkeypatch, "echo 50 kills", least=51)
     assert result.startswith("FAILED: only 50 kills, 51 at least")
     assert amount == 50
+    result, _ = result_of(tmp_path, monkeypatch, "echo 50 kills", quick={"least": "60"})
+    assert result.startswith("FAILED: only 50 kills, 60 at least")
 
 
 def test_a_skipped_test_is_named_with_its_reason(tmp_path, monkeypatch):
