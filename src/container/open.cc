@@ -138,6 +138,17 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   return read_named_toc(file, header, trust);
 }
 
+Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity, std::uint64_t generation,
+                               const Trust& trust) {
+  for (;;) {
+    auto opened = read_generation(file, identity.size, generation, trust);
+    if (opened.ok()) return opened;
+    FATCTX_ASSIGN(const mapping::FileIdentity now, file.identity());
+    if (opened.error().code != ErrorCode::kTruncated || now.size <= identity.size) return opened;
+    identity = now;
+  }
+}
+
 Status check_supported(const RecordInfo& record, const RecordForm& form) {
   FATCTX_TRY(check_readable(record, form));
   if (record.codec == Codec::kNone) return Done{};

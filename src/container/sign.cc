@@ -301,7 +301,7 @@ Result<Source> open_source(const std::string& path) {
   FATCTX_ASSIGN(source.file, mapping::open_for_reading(path));
   FATCTX_ASSIGN(source.identity, source.file->identity());
   if (!source.identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
-  FATCTX_ASSIGN(source.opened, read_toc(*source.file, source.identity.size));
+  FATCTX_ASSIGN(source.opened, read_growing(*source.file, source.identity, 0));
   FATCTX_TRY(check_changeable(source.opened.header));
   return source;
 }

@@ -79,9 +79,9 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
                                                                      std::uint64_t generation) {
   const auto opened = [&]() -> Result<std::shared_ptr<const StoredContainer>> {
     FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_reading(path));
-    FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
+    FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
     if (!identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
-    FATCTX_ASSIGN(OpenedToc toc, read_generation(*file, identity.size, generation));
+    FATCTX_ASSIGN(OpenedToc toc, read_growing(*file, identity, generation));
     FATCTX_TRY(check_changeable(toc.header));
     FATCTX_ASSIGN(ContainerDescription description, read_whole_description(*file, toc.toc));
     return std::make_shared<const StoredContainer>(path, std::move(file), identity, std::move(toc),

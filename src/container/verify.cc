@@ -83,8 +83,8 @@ class Verifier {
     if (options_.strict && options_.range) {
       return invalid("strict looks at the whole file: leave out either that or the range");
     }
-    FATCTX_ASSIGN(const mapping::FileIdentity identity, file_.identity());
-    auto opened = read_generation(file_, identity.size, generation, trust);
+    FATCTX_ASSIGN(mapping::FileIdentity identity, file_.identity());
+    auto opened = read_growing(file_, identity, generation, trust);
     if (!opened.ok() && refused(opened.error().code)) {  // the rest of it may be whole
       findings_.add(std::move(opened).error());
       opened = read_generation(file_, identity.size, generation);

@@ -58,21 +58,6 @@ std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::O
                                                  filesystem, options.mapping_provider);
 }
 
-// Reads the table, of a file that somebody may be appending to: it can have grown since its size was asked for, and its
-// header can name bytes behind that size. Brings `identity` up to date.
-Result<container::OpenedToc> read_growing(const mapping::OsFile& file, const std::string& name,
-                                          const OpenOptions& options, mapping::FileIdentity& identity) {
-  for (;;) {
-    auto opened = container::read_generation(file, identity.size, options.generation, trust_of(options));
-    if (opened.ok()) return opened;
-    FATCTX_ASSIGN(const mapping::FileIdentity now, file.identity());
-    if (opened.error().code != ErrorCode::kTruncated || now.size <= identity.size) {
-      return in_context(std::move(opened).error(), name);
-    }
-    identity = now;
-  }
-}
-
 // Maps if the caller wants that and it can be; else the reason why views are copies, empty if they are not.
 Result<std::string> settle_mapping(const MappedContainer& container, const std::string& name,
                                    const OpenOptions& options) {
@@ -215,7 +200,9 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
     const bool newest = options.generation != 0 || !live->superseded();
     if (newest && live->identity() == identity && !live->filesystem().remote) return join(live, name, options, true);
   }
-  FATCTX_ASSIGN(container::OpenedToc opened, read_growing(*file, name, options, identity));
+  auto read = container::read_growing(*file, identity, options.generation, trust_of(options));
+  if (!read.ok()) return in_context(std::move(read).error(), name);
+  container::OpenedToc opened = std::move(read).value();
   if (live && live->same_container(opened.header)) {
     FATCTX_ASSIGN(Opened joined, join(live, name, options, true));
     live->renew(identity);

@@ -154,6 +154,22 @@ TEST(Append, NewRecordsShareLeavesWithEachOther) {
   expect_clean(done.bytes);
 }
 
+// Its size was asked for before the append, its header is read after it.
+TEST(Append, AFileThatGrowsBetweenTwoLooksOpensAndOneThatWasCutDoesNot) {
+  const Bytes before = support::unsealed_sample();
+  support::MemoryFile file(append(before, {new_binary()}).bytes);
+  mapping::FileIdentity identity = file.identity().value();
+  identity.size = before.size();
+  const auto grown = read_growing(file, identity, 0);
+  ASSERT_TRUE(is_ok(grown));
+  EXPECT_EQ(grown.value().header.generation, 2U);
+  EXPECT_EQ(identity.size, file.bytes().size());
+
+  file.show_only(before.size());
+  identity.size = before.size();
+  EXPECT_TRUE(fails_with(read_growing(file, identity, 0), ErrorCode::kTruncated, "F10"));
+}
+
 TEST(Append, TheSameKeyIsThereAndNothingIsWritten) {
   const Bytes before = support::unsealed_sample();
   const Appended done = append(before, {support::binary_record("other name", "x86-64-v3", support::pattern(10, 1))});

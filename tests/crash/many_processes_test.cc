@@ -14,19 +14,16 @@
 #include <vector>
 
 #include "crash/append_loop.h"
+#include "support/amount.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::crash {
 namespace {
 
+using support::amount;
 using support::is_ok;
 
 constexpr int kProcesses = 8;
-
-int number_from_environment(const char* name, int otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 // Children that report through a pipe; what one writes at once is read at once.
 template <typename Message>
@@ -110,7 +107,7 @@ int append_many(const std::string& path, int process, int many, const Children<A
 }
 
 TEST(ManyProcesses, AppendersTakeTurnsAndEveryAcknowledgedRecordIsThere) {
-  const int many = number_from_environment("FATCTX_APPENDS_EACH", 10);
+  const int many = amount("FATCTX_APPENDS_EACH", 10);
   const support::TempDir folder;
   const std::string path = folder.file("m.fatctx");
   write_first_generation(path);
@@ -166,7 +163,7 @@ int read_all_the_while(const std::string& path, std::uint64_t last, const Childr
 }
 
 TEST(ManyProcesses, ReadersNeverMeetAnErrorAndNeverAnOlderGeneration) {
-  const auto wanted = static_cast<std::uint64_t>(number_from_environment("FATCTX_READER_OPENS", 1'000));
+  const auto wanted = static_cast<std::uint64_t>(amount("FATCTX_READER_OPENS", 1'000));
   constexpr std::uint64_t kLast = 40;
   Read all;
   int rounds = 0;

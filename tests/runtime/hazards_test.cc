@@ -17,7 +17,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -31,8 +30,10 @@
 #include "mapping/unique_fd.h"
 #include "runtime/composed_view.h"
 #include "runtime/record_reader.h"
+#include "support/amount.h"
 #include "support/appended.h"
 #include "support/chip_corpus.h"
+#include "support/look.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
 #include "support/sliced_container.h"
@@ -40,31 +41,13 @@
 namespace fatctx {
 namespace {
 
+using support::amount;
 using support::Bytes;
 using support::is_ok;
+using support::look;
 using Seen = std::set<std::string>;
 
 constexpr int kReaders = 8;
-
-int amount(const char* variable, int ordinary) {
-  const char* asked = std::getenv(variable);
-  return asked == nullptr ? ordinary : std::atoi(asked);
-}
-
-// "right"; "zeros" if other bytes than the right ones are all zeros; "other".
-std::string look(ByteView bytes, ByteView right) {
-  if (bytes.size() != right.size()) return "other";
-  if (bytes.empty() || std::memcmp(bytes.data(), right.data(), bytes.size()) == 0) return "right";
-  bool zeros = false;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    // A reader does not ask before it reads.
-    const auto byte = *reinterpret_cast<const volatile std::byte*>(bytes.data() + i);
-    if (byte == right[i]) continue;
-    if (byte != std::byte{0}) return "other";
-    zeros = true;
-  }
-  return zeros ? "zeros" : "right";
-}
 
 template <typename T>
 std::string word(const Result<T>& result) {

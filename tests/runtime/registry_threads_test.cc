@@ -1,7 +1,14 @@
 // Run under ThreadSanitizer as well (preset tsan).
+//
+// FATCTX_REGISTRY_CYCLES is how many cycles there are in all (20,000); scripts/prove takes a million under each
+// sanitizer.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
@@ -9,6 +16,7 @@
 #include "fatctx/model.h"
 #include "runtime/registry.h"
 #include "runtime/small_model.h"
+#include "support/amount.h"
 
 namespace fatctx {
 namespace {
@@ -80,6 +88,74 @@ TEST(RegistryThreads, LastReleasesRaceWithNewOpens) {
   });
 
   EXPECT_EQ(registry.live_count(), 0U);
+}
+
+// A file, and who holds a mapping of it at this moment.
+struct CycledFile {
+  std::string path;
+  std::vector<std::byte> expected;  // of the record "small.aarch64"
+  std::mutex mutex = {};
+  int holders = 0;
+  const std::byte* address = nullptr;  // of the record, for all of them
+  int strangers = 0;                   // who were given another mapping while somebody held one
+};
+
+// Opens, acquires, looks and lets go. Returns whether it was this open that made the mapping.
+bool cycle(Registry& registry, CycledFile& file, bool lets_others_run) {
+  const auto opened = Container::open(registry, file.path, {.verify = VerifyPolicy::kNone});
+  EXPECT_TRUE(opened.ok()) << to_text(opened.error());
+  if (!opened.ok()) return false;
+  const auto view = opened.value().acquire("small.aarch64");
+  EXPECT_TRUE(view.ok()) << to_text(view.error());
+  if (!view.ok()) return false;
+  const bool made = !opened.value().report().already_live;
+  {
+    // Both this mapping and those of the holders are alive here, so they are one.
+    const std::lock_guard lock(file.mutex);
+    if (file.holders > 0 && file.address != view.value().data()) ++file.strangers;
+    file.address = view.value().data();
+    ++file.holders;
+  }
+  if (lets_others_run) std::this_thread::yield();
+  EXPECT_EQ(view.value().size_bytes(), file.expected.size());
+  EXPECT_EQ(std::memcmp(view.value().data(), file.expected.data(), file.expected.size()), 0);
+  const std::lock_guard lock(file.mutex);
+  --file.holders;
+  return made;
+}
+
+// Shows S5.5. Every second cycle is on one file, which many hold together; on the others mappings come and go.
+TEST(RegistryThreads, CyclesOnSixtyFourThreadsShareOneMappingAFileAndLeaveNothing) {
+  const int cycles = support::amount("FATCTX_REGISTRY_CYCLES", 20'000);
+  const testing::Folder folder;
+  std::array<CycledFile, 32> files;
+  for (std::uint32_t i = 0; i < files.size(); ++i) {
+    files[i].path = folder / ("m" + std::to_string(i) + ".fatctx");
+    testing::pack_small_model(files[i].path, false, i + 1);
+    files[i].expected = testing::pattern(testing::kBinarySize, 10 * (i + 1) + 4);
+  }
+  const int descriptors = testing::open_descriptors();
+  Registry registry;
+  std::atomic<int> left = cycles;
+  std::atomic<int> made = 0;
+
+  in_threads(kThreads, [&](int thread) {
+    std::mt19937 random(static_cast<unsigned>(thread));
+    while (left.fetch_sub(1) > 0 && !HasFailure()) {
+      CycledFile& file = files[random() % 2 == 0 ? 0 : random() % files.size()];
+      if (cycle(registry, file, random() % 4 == 0)) ++made;
+    }
+  });
+
+  for (const CycledFile& file : files) {
+    EXPECT_EQ(file.strangers, 0) << "of a file that was mapped, another mapping was handed out";
+    EXPECT_EQ(testing::mappings_of(file.path), 0);
+  }
+  EXPECT_EQ(registry.live_count(), 0U);
+  EXPECT_EQ(testing::open_descriptors(), descriptors);
+  EXPECT_GT(made, cycles / 1'000) << "mappings were hardly ever dropped";
+  EXPECT_LT(made, cycles) << "no mapping was ever shared";
+  std::printf("%d cycles, %d mappings made\n", cycles, made.load());
 }
 
 TEST(RegistryThreads, FailingOpensDoNotKeepOthersWaiting) {

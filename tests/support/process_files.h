@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 namespace fatctx::support {
@@ -14,7 +16,7 @@ namespace fatctx::support {
   return count;
 }
 
-// Maps of files whose path contains `text`.
+// Maps of files whose path contains `text`; all maps if it is empty.
 [[nodiscard]] inline std::size_t maps_of(const std::string& text) {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -22,6 +24,15 @@ namespace fatctx::support {
     if (line.find(text) != std::string::npos) ++count;
   }
   return count;
+}
+
+// Resident memory that no file stands behind: the heap and the stacks.
+[[nodiscard]] inline std::uint64_t anonymous_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoull(line.substr(8)) * 1024;
+  }
+  throw std::runtime_error("the system does not say how much memory this process has");
 }
 
 }  // namespace fatctx::support
