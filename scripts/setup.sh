@@ -60,6 +60,8 @@ make_environment() {
   fi
   [[ $INSTALL == yes ]] || fail "$EXIT_ENVIRONMENT" "--no-install, but .venv does not hold what scripts/requirements.txt asks for" \
     "make it: scripts/setup.sh"
+  # Clearing it would empty the folder of whoever it belongs to.
+  [[ ! -L .venv ]] || fail "$EXIT_ENVIRONMENT" ".venv is a link, to $(readlink .venv)" "remove the link: rm .venv"
   require_python
   say "Python packages: installing into .venv with $PYTHON ($("$PYTHON" --version))"
   mkdir -p build/setup
