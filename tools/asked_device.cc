@@ -1,5 +1,6 @@
 #include "tools/asked_device.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -20,8 +21,8 @@ Result<std::string> read_device_file(const std::string& path) {
   return text;
 }
 
-// `fatctx device --json` wraps the device together with how it was found; the bare description is taken as well.
-std::string bare_description(const std::string& text) {
+// `fatctx device --json` wraps the devices together with how they were found; a bare description is taken as well.
+Result<Detection> described_in(const std::string& text) {
   // Writing JSON is recursive: what is nested deeper than any device description is dropped while reading.
   constexpr int kMaxDepth = 16;
   const auto shallow = [](int depth, nlohmann::ordered_json::parse_event_t, const nlohmann::ordered_json&) {
@@ -29,22 +30,35 @@ std::string bare_description(const std::string& text) {
   };
   const auto json = nlohmann::ordered_json::parse(text, shallow, false);
   const bool wrapped = json.is_object() && json.value("schema", nlohmann::ordered_json()) == "fatctx.detection/1";
-  return wrapped && json.contains("device") ? json["device"].dump() : text;
+  Detection detection;
+  FATCTX_ASSIGN(detection.device, device_from_json(wrapped && json.contains("device") ? json["device"].dump() : text));
+  if (wrapped && json.contains("npu")) {
+    FATCTX_ASSIGN(detection.npu, device_from_json(json["npu"].dump()));
+  }
+  return detection;
 }
 
-Result<Device> described(const DeviceFlags& flags) {
-  if (!flags.device.empty()) return device_from_text(flags.device);
-  if (flags.device_file.empty()) return detect_device().device;
+Result<Detection> described(const DeviceFlags& flags) {
+  Detection detection;
+  if (!flags.device.empty()) {
+    FATCTX_ASSIGN(detection.device, device_in_words(flags.device));
+    return detection;
+  }
+  if (flags.device_file.empty()) {
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    return detect_device({.soc_table = table, .environment = true});
+  }
   FATCTX_ASSIGN(const std::string text, read_device_file(flags.device_file));
-  auto device = device_from_json(bare_description(text));
-  if (!device.ok()) return in_context(std::move(device).error(), flags.device_file);
-  return device;
+  auto found = described_in(text);
+  if (!found.ok()) return in_context(std::move(found).error(), flags.device_file);
+  return found;
 }
 
 }  // namespace
 
 void add_device_flags(CLI::App& command, DeviceFlags& flags) {
-  auto* device = command.add_option("--device", flags.device, "A device in words; default: this machine");
+  auto* device = command.add_option("--device", flags.device,
+                                    "A device in words, such as x86-64-v3 or SM8650; default: this machine");
   device->type_name("TEXT");
   command.add_option("--device-file", flags.device_file, "A device as JSON, from `fatctx device --json`")
       ->type_name("JSON")
@@ -52,13 +66,28 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags) {
   command.add_option("--sdk", flags.sdk, "SDK version on the device")->type_name("VERSION");
 }
 
-Result<Device> asked_device(const DeviceFlags& flags) {
-  FATCTX_ASSIGN(Device device, described(flags));
+Result<Detection> asked_device(const DeviceFlags& flags) {
+  FATCTX_ASSIGN(Detection detection, described(flags));
   if (!flags.sdk.empty()) {
     FATCTX_ASSIGN(const Version sdk, parse_version(flags.sdk));
-    device.sdk = sdk;
+    detection.device.sdk = sdk;
+    if (detection.npu) detection.npu->sdk = sdk;
   }
-  return device;
+  return detection;
+}
+
+Result<Device> device_in_words(const std::string& text) {
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+  return device_from_text(text, table);
+}
+
+Result<SocTable> asked_soc_table(const std::string& file) {
+  if (!file.empty()) return SocTable::read(file);
+  const char* const named = std::getenv("FATCTX_SOC_TABLE");
+  if (named == nullptr || *named == '\0') return SocTable::built_in();
+  auto table = SocTable::read(named);
+  if (!table.ok()) return in_context(std::move(table).error(), "FATCTX_SOC_TABLE");
+  return table;
 }
 
 }  // namespace fatctx::tools

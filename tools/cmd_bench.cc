@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fatctx/select.h"
+#include "tools/asked_device.h"
 #include "tools/command.h"
 #include "tools/load_bench.h"
 #include "tools/print.h"
@@ -118,7 +119,7 @@ Result<ExitCode> run_bench(BenchOptions options) {
   FATCTX_ASSIGN(options.load.sessions, session_counts(options.sessions));
   options.load.model.open.verify = options.verify == "none" ? VerifyPolicy::kNone : VerifyPolicy::kRecordOnAcquire;
   if (!options.device.empty()) {
-    FATCTX_ASSIGN(options.load.model.device, device_from_text(options.device));
+    FATCTX_ASSIGN(options.load.model.device, device_in_words(options.device));
   }
   FATCTX_ASSIGN(const LoadBench bench, bench_load(options.path, options.load));
   print_result(options.json ? json_text(bench_json(bench, options)) : bench_text(bench, options));

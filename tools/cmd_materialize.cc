@@ -13,6 +13,7 @@
 #include "fatctx/device.h"
 #include "fatctx/metrics.h"
 #include "fatctx/view_cache.h"
+#include "tools/asked_device.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/print.h"
@@ -50,7 +51,7 @@ Result<std::vector<RecordInfo>> asked_records(const Container& container, const 
     return asked;
   }
   if (!options.device.empty()) {
-    FATCTX_ASSIGN(const Device device, device_from_text(options.device));
+    FATCTX_ASSIGN(const Device device, device_in_words(options.device));
     FATCTX_ASSIGN(const Selection selection, container.select(device));
     std::set<std::uint32_t> ids;
     for (const std::uint32_t id : selection.chosen) {

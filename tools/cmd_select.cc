@@ -33,11 +33,13 @@ struct SelectOptions {
 };
 
 Result<ExitCode> run_select(const SelectOptions& options) {
-  FATCTX_ASSIGN(const Device device, asked_device(options.device));
+  FATCTX_ASSIGN(const Detection detection, asked_device(options.device));
   const bool next = options.on_damage == "next";
   // What is checked is built in memory where it cannot be mapped, and goes when the command ends.
   FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
                                                                           .generation = options.generation}));
+  const std::vector<Candidate> candidates = container.candidates();
+  const Device& device = device_for(detection, candidates);
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
   if (!options.record.empty()) {
@@ -54,7 +56,6 @@ Result<ExitCode> run_select(const SelectOptions& options) {
       return ExitCode::kOk;
     }
   }
-  const std::vector<Candidate> candidates = container.candidates();
   FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
   if (options.json) {
     print_result(json_text(nlohmann::ordered_json::parse(explain_json(selection, candidates, device, policy))));

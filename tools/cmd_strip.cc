@@ -51,7 +51,8 @@ Result<Ids> chosen_for(const Container& container, const std::string& path, cons
 }
 
 Result<std::vector<std::uint32_t>> left_for_device(const Container& container, const StripFlags& flags) {
-  FATCTX_ASSIGN(const Device device, asked_device(flags.device));
+  FATCTX_ASSIGN(const Detection detection, asked_device(flags.device));
+  const Device& device = device_for(detection, container.candidates());
   FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device));
   return records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
 }

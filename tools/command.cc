@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fatctx/base/nearest.h"
 #include "fatctx/version.h"
-#include "tools/nearest.h"
 #include "tools/print.h"
 
 namespace fatctx::tools {

@@ -83,6 +83,7 @@ void add_compile(CLI::App& app, Outcome& outcome);
 void add_info(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
+void add_socs(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_repair(CLI::App& app, Outcome& outcome);
 void add_diff(CLI::App& app, Outcome& outcome);

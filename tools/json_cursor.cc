@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/nearest.h"
+#include "fatctx/base/nearest.h"
 
 namespace fatctx::tools {
 

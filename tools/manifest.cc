@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "fatctx/base/nearest.h"
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
 #include "tools/json_cursor.h"
 #include "tools/manifest_ranges.h"
-#include "tools/nearest.h"
 #include "tools/onnx_weights.h"
 
 namespace fatctx::tools {

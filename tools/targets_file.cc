@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "fatctx/base/nearest.h"
 #include "tools/json_cursor.h"
-#include "tools/nearest.h"
 
 namespace fatctx::tools {
 

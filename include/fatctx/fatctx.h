@@ -282,12 +282,73 @@ FATCTX_API int32_t fatctx_content_hash_of_file(const char* path, uint8_t* hash, 
 // The field tables of the format as JSON, schema "fatctx.layout/1".
 FATCTX_API int32_t fatctx_layout_json(char* buffer, size_t capacity, size_t* size, fatctx_error* error);
 
+// The table of SoCs: part names, numbers and what is known of each chip.
+
+typedef struct fatctx_soc_table {
+  uint64_t id;
+} fatctx_soc_table;
+// How a part name was understood.
+enum {
+  FATCTX_PART_EXACT = 0,
+  FATCTX_PART_ALIAS = 1,
+  FATCTX_PART_STRIP_SUFFIX = 2,
+  FATCTX_PART_STRIP_P = 3,
+  FATCTX_PART_UNKNOWN = 4
+};
+typedef struct fatctx_soc {
+  uint32_t struct_size;
+  uint32_t rule;  // FATCTX_PART_...
+  fatctx_text part;
+  fatctx_text vendor;   // empty, like all that follows, where it is not known
+  fatctx_text name;     // as sold
+  fatctx_text arch;     // "v79"
+  fatctx_text runtime;  // "HTP", "DSP", ...
+  uint32_t qnn_soc;     // 0: not known
+  uint32_t vtcm_mb;     // MB; 0: not known
+} fatctx_soc;
+
+// A table of the form of docs/selection.md, section 10: `path` adds to the built-in one or stands alone. Null: the
+// built-in one. Errors: invalid_argument with file, line and column; not_found, io, not_regular_file, limit_exceeded.
+FATCTX_API int32_t fatctx_soc_table_read(const char* path, fatctx_soc_table* table, fatctx_error* error);
+// The row of a part, by any of its names. Lifetime: texts borrow from `table`. Errors: not_found.
+FATCTX_API int32_t fatctx_soc_table_find(fatctx_soc_table table, const char* name, fatctx_soc* soc,
+                                         fatctx_error* error);
+// Rows with `search` in a name, the arch or a number, schema "fatctx.socs/1"; null or empty: all.
+FATCTX_API int32_t fatctx_soc_table_json(fatctx_soc_table table, const char* search, char* buffer, size_t capacity,
+                                         size_t* size, fatctx_error* error);
+FATCTX_API int32_t fatctx_soc_table_close(fatctx_soc_table table, fatctx_error* error);
+
 // Devices: what a machine is.
 
 // Asks this machine. An unknown machine is a device whose facts are empty, no error. Detection is advice; the load is
 // the proof.
 FATCTX_API int32_t fatctx_device_detect(fatctx_device* device, fatctx_error* error);
-// A device given by hand: "x86-64-v3", "aarch64+dotprod+i8mm", "v75", or JSON of schema "fatctx.device/1" (a text whose
+
+typedef struct fatctx_detect_options {
+  uint32_t struct_size;
+  uint32_t environment;  // ask FATCTX_SOC, FATCTX_ARCH, FATCTX_VTCM_MB and FATCTX_SOC_TABLE where options are silent; 0
+  const char* soc;       // in the machine's place: "SM8750", "69", "kernel:639", "v79"; null
+  const char* arch;      // the same where only that is known: "v79"; null
+  const char* root;      // a folder with the files of another machine; null
+  fatctx_soc_table table;    // {0}: the built-in one
+  uint32_t vtcm_mb;          // in place of the detected one; 0: none
+  uint32_t backend_soc;      // what a backend says of the device it runs on: its QNN number; 0: it does not say
+  const char* backend_arch;  // its arch; null: it does not say
+  uint32_t backend_vtcm_mb;  // its VTCM; 0: it does not say
+  uint32_t reserved;
+} fatctx_detect_options;
+FATCTX_API void fatctx_detect_options_init(fatctx_detect_options* options, size_t struct_size);
+// The same with options; null for the defaults. Errors: invalid_config; of the table that the environment names, those
+// of fatctx_soc_table_read().
+FATCTX_API int32_t fatctx_device_detect_with(const fatctx_detect_options* options, fatctx_device* device,
+                                             fatctx_error* error);
+// The NPU of a detected device, which is its processor elsewhere: a new handle. Errors: not_found.
+FATCTX_API int32_t fatctx_device_npu(fatctx_device device, fatctx_device* npu, fatctx_error* error);
+// How it was found, schema "fatctx.detection/1".
+FATCTX_API int32_t fatctx_device_detection_json(fatctx_device device, char* buffer, size_t capacity, size_t* size,
+                                                fatctx_error* error);
+// A device given by hand: "x86-64-v3", "aarch64+dotprod+i8mm", "v75", a SoC of the built-in table ("SM8750", "69",
+// "kernel:639"), or JSON of schema "fatctx.device/1" (a text whose
 // first character is `{`). Errors: invalid_argument, naming what is understood.
 FATCTX_API int32_t fatctx_device_parse(const char* text, fatctx_device* device, fatctx_error* error);
 FATCTX_API int32_t fatctx_device_json(fatctx_device device, char* buffer, size_t capacity, size_t* size,
@@ -297,9 +358,10 @@ FATCTX_API int32_t fatctx_device_close(fatctx_device device, fatctx_error* error
 typedef struct fatctx_device_source {  // one place that detection looked at
   uint32_t struct_size;
   uint32_t reserved;
-  fatctx_text name;   // "cpuid", "hwcap", ...
+  fatctx_text name;   // "cpuid", "soc0.soc_id", ...
   fatctx_text raw;    // the value as read
-  fatctx_text state;  // "used", "absent", "unreadable"
+  fatctx_text state;  // "used", "agrees", "disagrees", "absent", "unreadable", "unparsable"
+  fatctx_text note;   // why, where that needs words
 } fatctx_device_source;
 // A device that was not detected has no sources.
 FATCTX_API int32_t fatctx_device_source_count(fatctx_device device, uint64_t* count, fatctx_error* error);

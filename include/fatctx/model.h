@@ -28,7 +28,7 @@ enum class OnDamage : std::uint8_t {
 struct ModelOptions {
   OpenOptions open = {};
   SelectPolicy policy = {};
-  std::optional<Device> device = {};  // empty: detect_device()
+  std::optional<Device> device = {};  // empty: what device_for() says of this machine
   // Asked once, by open() and choose(), before any view is handed out. A consumer that cannot take mapped memory gets
   // copies that all its sessions share, and the open report of container() says so; with FileMapping::kRequire it gets
   // the error copy_not_allowed instead. Not set: it takes mapped memory.

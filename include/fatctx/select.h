@@ -16,6 +16,8 @@
 
 namespace fatctx {
 
+class SocTable;  // fatctx/soc_table.h
+
 // What the caller's machine is. An empty optional means "unknown", which is never the same as zero.
 struct Device {
   std::string backend = "cpu";
@@ -125,7 +127,10 @@ struct Selection {
 [[nodiscard]] std::string device_to_json(const Device& device);
 [[nodiscard]] Result<Device> device_from_json(std::string_view json);
 // Reads a device given by hand: a path to a JSON file is not read here; accepted are "x86-64-v3",
-// "aarch64+dotprod+i8mm", "cpu:aarch64", "v75". Errors: invalid_argument, listing what is understood.
+// "aarch64+dotprod+i8mm", "cpu:aarch64", "v75", and a SoC: its part ("SM8750"), QNN number ("69") or kernel number
+// ("kernel:639"), of which `table` tells the rest; without one, the built-in table. Of a QNN number that several parts
+// share the part stays unknown. Errors: invalid_argument, listing what is understood and what is near.
 [[nodiscard]] Result<Device> device_from_text(std::string_view text);
+[[nodiscard]] Result<Device> device_from_text(std::string_view text, const SocTable& table);
 
 }  // namespace fatctx

@@ -74,6 +74,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "comparison";
     case Kind::kRewrite:
       return "report of a rewrite";
+    case Kind::kSocTable:
+      return "table of SoCs";
   }
   return "unknown";
 }

@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   kAppender,
   kDiff,
   kRewrite,
+  kSocTable,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

@@ -56,7 +56,7 @@ int32_t fatctx_model_container(fatctx_model model, fatctx_container* container, 
 int32_t fatctx_model_device(fatctx_model model, fatctx_device* device, fatctx_error* error) {
   return make_handle(device, "device", error, [&]() -> fatctx::Result<fatctx::Detection> {
     FATCTX_ASSIGN(const auto object, find(model));
-    return fatctx::Detection{object->device(), {}};
+    return detection_of(object->device());
   });
 }
 
@@ -122,8 +122,9 @@ int32_t fatctx_container_explain(fatctx_container container, const fatctx_model_
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const bool json, wants_json(format));
     FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
-    const fatctx::Device device = chosen.device ? *chosen.device : fatctx::detect_device().device;
     const auto candidates = object.container.candidates();
+    const fatctx::Device device =
+        chosen.device ? *chosen.device : fatctx::device_for(fatctx::detect_device(), candidates);
     FATCTX_ASSIGN(const fatctx::Selection selection, object.container.select(device, chosen.policy));
     return put_text(json ? fatctx::explain_json(selection, candidates, device, chosen.policy)
                          : fatctx::explain_text(selection, candidates, device, chosen.policy),

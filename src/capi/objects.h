@@ -26,6 +26,7 @@
 #include "fatctx/range_access.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/sharing.h"
+#include "fatctx/soc_table.h"
 #include "fatctx/stored_dlc.h"
 
 namespace fatctx::capi {
@@ -144,6 +145,8 @@ struct Behind<fatctx_diff> : BehindOf<const DiffReport, Kind::kDiff> {};
 template <>
 struct Behind<fatctx_rewrite> : BehindOf<const RewriteObject, Kind::kRewrite> {};
 template <>
+struct Behind<fatctx_soc_table> : BehindOf<const SocTable, Kind::kSocTable> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
@@ -232,6 +235,9 @@ template <typename Body>
 std::int32_t with_appender(fatctx_appender appender, fatctx_error* error, const Body& body) noexcept {
   return with_writer(appender, "appender", error, body);
 }
+
+// A device that was not detected.
+[[nodiscard]] Detection detection_of(Device device);
 
 // An index of the caller, checked; `what` names the things that are counted. Errors: not_found.
 [[nodiscard]] Result<std::size_t> index_in(std::uint64_t index, std::size_t count, std::string_view what);

@@ -14,6 +14,7 @@
 #include "fatctx/select.h"
 #include "runtime/arch.h"
 #include "runtime/device_text.h"
+#include "runtime/soc_identity.h"
 
 namespace fatctx {
 namespace {
@@ -186,8 +187,9 @@ void add_device_fields(Json& object, const Device& device) {
 Error not_a_device(std::string_view text, std::string_view why) {
   return {ErrorCode::kInvalidArgument,
           fmt::format("device \"{}\": {}; understood are x86-64, x86-64-v1 to x86-64-v4 and aarch64, with feature "
-                      "words behind \"+\" (aarch64+dotprod+i8mm), and Hexagon archs (v75), each also with its backend "
-                      "in front (cpu:aarch64, htp:v75)",
+                      "words behind \"+\" (aarch64+dotprod+i8mm), Hexagon archs (v75), each also with its backend in "
+                      "front (cpu:aarch64, htp:v75), and SoCs: parts (SM8750), QNN numbers (69) and kernel numbers "
+                      "(kernel:639)",
                       text, why)};
 }
 
@@ -246,10 +248,13 @@ Result<Device> device_from_json(std::string_view json) {
   return device;
 }
 
-Result<Device> device_from_text(std::string_view text) {
+Result<Device> device_from_text(std::string_view text) { return device_from_text(text, SocTable::built_in()); }
+
+Result<Device> device_from_text(std::string_view text, const SocTable& table) {
   std::string_view rest = text;
   std::string_view backend;
-  if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
+  const auto colon = rest.find(':');
+  if (colon != std::string_view::npos && !rest.starts_with("kernel:")) {
     backend = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
     if (backend != runtime::kCpuBackend && backend != runtime::kHtpBackend) {
@@ -268,7 +273,14 @@ Result<Device> device_from_text(std::string_view text) {
     if (backend == runtime::kHtpBackend) return not_a_device(text, "a CPU arch does not belong to backend htp");
     device.backend = runtime::kCpuBackend;
   } else {
-    return not_a_device(text, fmt::format("\"{}\" is not an arch known here", arch));
+    auto soc = runtime::identity_from_text(table, arch);
+    if (!soc.ok()) return not_a_device(text, fmt::format("\"{}\": {}", arch, soc.error().message));
+    device = runtime::device_of(soc.value());
+    if (!backend.empty() && backend != device.backend) {
+      return not_a_device(text, fmt::format("{} belongs to backend {}", arch, device.backend));
+    }
+    if (!rest.empty()) return not_a_device(text, "a SoC has no feature words");
+    return device;
   }
   device.arch = arch == "x86-64" ? "x86-64-v1" : std::string(arch);
   while (!rest.empty()) {

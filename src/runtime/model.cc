@@ -75,10 +75,11 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
 
 Result<Model> Model::choose(const Container& given, const ModelOptions& options) {
   FATCTX_ASSIGN(const Container container, settle_consumer(given, options.consumer));
+  std::vector<Candidate> candidates = container.candidates();
   Impl impl{.container = container,
-            .device = options.device ? *options.device : detect_device().device,
+            .device = options.device ? *options.device : device_for(detect_device(), candidates),
             .policy = options.policy,
-            .candidates = container.candidates(),
+            .candidates = std::move(candidates),
             .selection = {},
             .acquired = nullptr};
   if (options.on_damage == OnDamage::kNext) {

@@ -1,6 +1,9 @@
 // Asking the machine. One probe_*.cc is compiled in for each kind of machine; the others are empty there.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "fatctx/device.h"
 #include "runtime/cpu_facts.h"
 
@@ -13,5 +16,8 @@ struct CpuProbe {
 
 // Never fails and never blocks. Threads: any.
 [[nodiscard]] CpuProbe probe_cpu();
+
+// A variable of the environment; nothing if it is not set or empty. Only for callers that asked for the environment.
+[[nodiscard]] std::optional<std::string> environment_variable(const char* name);
 
 }  // namespace fatctx::runtime

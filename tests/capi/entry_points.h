@@ -42,6 +42,8 @@ struct Handles {
   fatctx_appender appender = {};
   fatctx_diff diff = {};
   fatctx_rewrite rewrite = {};
+  fatctx_soc_table socs = {};
+  fatctx_device detected = {};
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -99,6 +101,8 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_appender_close(handles.appender, nullptr);
   (void)fatctx_diff_close(handles.diff, nullptr);
   (void)fatctx_rewrite_close(handles.rewrite, nullptr);
+  (void)fatctx_soc_table_close(handles.socs, nullptr);
+  (void)fatctx_device_close(handles.detected, nullptr);
 }
 
 // A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
@@ -170,6 +174,11 @@ inline Handles open_all(const std::string& path) {
   auto error = fresh_error();
   const auto ok = [&](std::int32_t code) { ASSERT_EQ(code, FATCTX_OK) << text_of(error); };
   ok(fatctx_device_parse("x86-64-v3", &handles.device, &error));
+  ok(fatctx_soc_table_read(nullptr, &handles.socs, &error));
+  fatctx_detect_options phone = {};
+  fatctx_detect_options_init(&phone, sizeof phone);
+  phone.soc = "SM8650";
+  ok(fatctx_device_detect_with(&phone, &handles.detected, &error));
   ok(fatctx_container_open(path.c_str(), nullptr, &handles.container, &error));
   auto options = sized<fatctx_model_options>();
   options.device = handles.device;
@@ -270,6 +279,7 @@ class Call {
   [[nodiscard]] char* buffer() const { return given ? buffer_ : nullptr; }
 
   [[nodiscard]] fatctx_device* device() { return out(made_.device); }
+  [[nodiscard]] fatctx_soc_table* socs() { return out(made_.socs); }
   [[nodiscard]] fatctx_container* container() { return out(made_.container); }
   [[nodiscard]] fatctx_container* reopened() { return out(reopened_); }
   [[nodiscard]] fatctx_model* model() { return out(made_.model); }
@@ -422,6 +432,23 @@ inline const std::vector<EntryPoint>& entry_points() {
        },
        false},
       {"fatctx_device_detect", [](Call& c) { return fatctx_device_detect(c.device(), &c.error); }, false},
+      {"fatctx_device_detect_with", [](Call& c) { return fatctx_device_detect_with(nullptr, c.device(), &c.error); },
+       false},
+      {"fatctx_device_npu", [](Call& c) { return fatctx_device_npu(c.h.detected, c.device(), &c.error); }},
+      {"fatctx_device_detection_json",
+       [](Call& c) {
+         return fatctx_device_detection_json(c.h.detected, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
+      {"fatctx_soc_table_read", [](Call& c) { return fatctx_soc_table_read(nullptr, c.socs(), &c.error); }, false},
+      {"fatctx_soc_table_find",
+       [](Call& c) {
+         return fatctx_soc_table_find(c.h.socs, c.text("SM8750P"), c.structure<fatctx_soc>(), &c.error);
+       }},
+      {"fatctx_soc_table_json",
+       [](Call& c) {
+         return fatctx_soc_table_json(c.h.socs, c.text("SM8750"), c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
+      {"fatctx_soc_table_close", [](Call& c) { return fatctx_soc_table_close(c.h.socs, &c.error); }, true, FATCTX_OK},
       {"fatctx_device_parse",
        [](Call& c) {
          const char* const json = R"({"schema": "fatctx.device/1", "backend": "cpu", "features": ["dotprod", "i8mm"]})";

@@ -37,6 +37,7 @@ std::set<std::string> infallible() {
           "fatctx_file_mapping_from_name",
           "fatctx_profile_level_from_name",
           "fatctx_open_options_init",
+          "fatctx_detect_options_init",
           "fatctx_info_parts_init",
           "fatctx_model_options_init",
           "fatctx_verify_options_init",

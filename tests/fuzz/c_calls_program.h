@@ -239,6 +239,7 @@ class Program {
   void ids_came(std::int32_t code, const std::vector<std::uint32_t>& ids, std::uint64_t count);
   void use_words(std::uint8_t which);
   void use_devices(std::uint8_t which);
+  void use_soc_tables();
   void name_everything();
   void text_of_error();
   void use_memory(std::uint8_t which);

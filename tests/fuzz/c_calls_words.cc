@@ -23,6 +23,17 @@ void Program::use_devices(std::uint8_t which) {
     case 4:
       (void)checked(fatctx_device_source_count({handle(kDevice)}, out(number), &error_));
       return;
+    case 13:
+      return made(fatctx_device_npu({handle(kDevice)}, out(device), &error_), kDevice, device);
+    case 14: {
+      const fatctx_device of = {handle(kDevice)};
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_device_detection_json(of, buffer, capacity, size, &error_);
+      });
+    }
+    case 15:
+    case 16:
+      return use_soc_tables();
     default: {
       Sized<fatctx_device_source> source(input_.byte());
       const fatctx_device of = {handle(kDevice)};
@@ -30,6 +41,30 @@ void Program::use_devices(std::uint8_t which) {
       return;
     }
   }
+}
+
+// A table, what is in it, and a detection with it.
+void Program::use_soc_tables() {
+  fatctx_soc_table table = {kNotWritten};
+  const char* const file = input_.byte() < 200 ? nullptr : path();
+  if (!ok(fatctx_soc_table_read(file, out(table), &error_))) return;
+  Sized<fatctx_soc> soc(input_.byte());
+  const char* const name = input_.byte() < 128 ? "SM8750P" : word();
+  if (ok(fatctx_soc_table_find(table, name, out(*soc.get()), &error_)) && soc.whole()) borrowed(soc.get()->part);
+  const char* const search = word();
+  texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_soc_table_json(table, search, buffer, capacity, size, &error_);
+  });
+  fatctx_detect_options options = {};
+  fatctx_detect_options_init(&options, sizeof options);
+  options.soc = input_.byte() < 128 ? "kernel:639" : word();
+  options.root = word();
+  options.table = table;
+  options.vtcm_mb = input_.byte();
+  options.backend_soc = input_.byte();
+  fatctx_device device = {kNotWritten};
+  made(fatctx_device_detect_with(null() ? nullptr : &options, out(device), &error_), kDevice, device);
+  require(fatctx_soc_table_close(table, &error_) == FATCTX_OK, "what was made can be closed");
 }
 
 void Program::name_everything() {

@@ -161,13 +161,41 @@ TEST(DeviceText, RefusesEverythingElseAndListsWhatIsUnderstood) {
   for (const char* text :
        {"",         "x86",          "x86-64-v0",   "x86-64-v5",   "x86-64-v03", "X86-64-v3", " aarch64",
         "aarch64+", "aarch64++sve", "aarch64+Dot", "aarch64,sve", "v",          "v0",        "v075",
-        "v75+x",    "75",           "57",          "SM8650",      "cpu:",       "cpu:v75",   "htp:aarch64",
+        "v75+x",    "639",          "9999",        "SM8560",      "cpu:",       "cpu:v75",   "htp:aarch64",
+        "SM8650+x", "cpu:SM8650",   "kernel:",     "kernel:69",   "htp:SM8250", "SM87xx!",   "kernel:v79",
         "gpu:v75",  ":v75",         "+sve",        "v99999999999"}) {
     const auto device = device_from_text(text);
     ASSERT_FALSE(device.ok()) << text;
     EXPECT_EQ(device.error().code, ErrorCode::kInvalidArgument) << text;
     EXPECT_THAT(device.error().message, HasSubstr("device \"" + std::string(text) + "\": ")) << text;
     EXPECT_THAT(device.error().message, HasSubstr("understood are x86-64, x86-64-v1 to x86-64-v4 and aarch64")) << text;
+  }
+}
+
+struct NamedSoc {
+  const char* text;
+  const char* backend;
+  const char* part;
+  std::uint32_t qnn_soc;
+  const char* arch;
+  std::uint32_t vtcm_mb;
+};
+const NamedSoc kSocs[] = {
+    {"SM8650", "htp", "SM8650", 57, "v75", 8},     {"sm8750-ac", "htp", "SM8750", 69, "v79", 8},
+    {"69", "htp", "SM8750", 69, "v79", 8},         {"52", "htp", "", 52, "v73", 0},
+    {"kernel:639", "htp", "SM8750", 69, "v79", 8}, {"htp:43", "htp", "SM8550", 43, "v73", 8},
+    {"SM8250", "dsp", "SM8250", 21, "v66", 0},
+};
+
+TEST(DeviceText, UnderstandsSocsByPartQnnNumberAndKernelNumber) {
+  for (const NamedSoc& row : kSocs) {
+    const auto device = device_from_text(row.text);
+    ASSERT_TRUE(device.ok()) << row.text << ": " << device.error().message;
+    EXPECT_EQ(device.value().backend, row.backend) << row.text;
+    EXPECT_EQ(device.value().part.value_or(""), row.part) << row.text;
+    EXPECT_EQ(device.value().qnn_soc, row.qnn_soc) << row.text;
+    EXPECT_EQ(device.value().arch, row.arch) << row.text;
+    EXPECT_EQ(device.value().vtcm_mb.value_or(0), row.vtcm_mb) << row.text;
   }
 }
 

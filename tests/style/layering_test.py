@@ -34,6 +34,7 @@ PUBLIC_LAYER = {
     "stored_dlc.h": "runtime",
     "select.h": "runtime",
     "device.h": "runtime",
+    "soc_table.h": "runtime",
     "model.h": "runtime",
     "info.h": "runtime",
     "metrics.h": "runtime",

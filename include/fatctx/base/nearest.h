@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace fatctx::tools {
+namespace fatctx {
 
 // The word with the fewest single-character edits from `typed`; nothing if even that one is too far to be meant.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
 
-}  // namespace fatctx::tools
+}  // namespace fatctx

@@ -1,10 +1,10 @@
-#include "tools/nearest.h"
+#include "fatctx/base/nearest.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace fatctx::tools {
+namespace fatctx {
 namespace {
 
 const std::vector<std::string> kWords = {"--json", "--records", "--record", "--strict"};
@@ -22,4 +22,4 @@ TEST(Nearest, FindsNothingThatIsFarAway) { EXPECT_EQ(nearest("--banana", kWords)
 TEST(Nearest, FindsNothingAmongNoWords) { EXPECT_EQ(nearest("--json", {}), std::nullopt); }
 
 }  // namespace
-}  // namespace fatctx::tools
+}  // namespace fatctx

@@ -1,11 +1,11 @@
-#include "tools/nearest.h"
+#include "fatctx/base/nearest.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <vector>
 
-namespace fatctx::tools {
+namespace fatctx {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::optional<std::string> nearest(std::string_view typed, std::span<const std::
   return *best;
 }
 
-}  // namespace fatctx::tools
+}  // namespace fatctx
