@@ -54,7 +54,7 @@ void add_facts(Block& block, const Detection& detection, const Device& device) {
 std::string device_text(const Detection& detection) {
   const Device& device = detection.device;
   Block block;
-  if (device.backend == "cpu") {
+  if (device.backend == "cpu" && (device.arch || !detection.npu)) {
     block.add("backend", device.backend);
     block.add("arch", device.arch.value_or("unknown"));
     block.add("features", device.features.empty() ? "none known" : joined(device.features));
@@ -66,9 +66,9 @@ std::string device_text(const Detection& detection) {
   for (const std::string& warning : detection.warnings) block.add("warning", warning);
   block.add("soc table", detection.soc_table_version);
   block.add("mapping", mapping_text(file_mapping_capability()));
-  Table table({{"source"}, {"state"}, {"value as read"}, {"note"}});
+  Table table({{"source"}, {"state"}, {"note"}, {"value as read"}});
   for (const DetectionSource& source : detection.sources) {
-    table.add_row({source.id, source.state, source.raw, source.note});
+    table.add_row({source.id, source.state, source.note, source.raw});
   }
   return block.text() + "\n" + table.text();
 }

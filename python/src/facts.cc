@@ -59,13 +59,14 @@ void bind_machine(nb::module_& module) {
       .def_prop_ro(
           "raw", [](const DetectionSource& self) { return text_for_people(self.raw); }, nb::sig("def raw(self) -> str"),
           "The value as read.")
-      .def_ro("state", &DetectionSource::state, "\"used\", \"absent\" or \"unreadable\".")
+      .def_ro("state", &DetectionSource::state,
+              "\"used\", \"agrees\", \"disagrees\", \"absent\", \"unreadable\" or \"unparsable\".")
+      .def_prop_ro(
+          "note", [](const DetectionSource& self) { return text_for_people(self.note); },
+          nb::sig("def note(self) -> str"), "Why, where that needs words.")
       .def("__repr__", [](const DetectionSource& self) {
         return fmt::format("<fatctx.DetectionSource {} {}>", self.id, self.state);
       });
-  module.def(
-      "detection_sources", [] { return detect_device().sources; },
-      "The places that detect_device() looks at, and what it finds there now. Not cached.");
   module.def(
       "file_mapping_capability",
       [] {

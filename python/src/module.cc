@@ -3,6 +3,7 @@
 
 #include "append.h"
 #include "container.h"
+#include "detect.h"
 #include "diff.h"
 #include "dlc.h"
 #include "errors.h"
@@ -32,6 +33,7 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_records(module);
   fatctx::python::bind_signature(module);
   fatctx::python::bind_views(module);
+  fatctx::python::bind_soc_table(module);
   fatctx::python::bind_select(module);
   fatctx::python::bind_memory(module);
   fatctx::python::bind_model(module);
@@ -45,5 +47,6 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_repair(module);
   fatctx::python::bind_diff(module);
   fatctx::python::bind_facts(module);
+  fatctx::python::bind_detect(module);
   fatctx::python::bind_observe(module);
 }

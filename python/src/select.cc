@@ -99,8 +99,13 @@ void bind_device(nb::module_& module) {
   def_version<&Device::blob>(device, "blob", "Version as text.");
   device
       .def_static(
-          "from_text", [](const std::string& text) { return take(device_from_text(text)); }, nb::arg("text"),
-          "Reads \"x86-64-v3\", \"aarch64+dotprod+i8mm\", \"cpu:aarch64\", \"v75\". Raises InvalidArgument.")
+          "from_text",
+          [](const std::string& text, const std::optional<SocTable>& soc_table) {
+            return take(device_from_text(text, soc_table ? *soc_table : SocTable::built_in()));
+          },
+          nb::arg("text"), nb::arg("soc_table") = nb::none(),
+          "Reads \"x86-64-v3\", \"aarch64+dotprod+i8mm\", \"cpu:aarch64\", \"v75\", and a SoC of the table (None: the\n"
+          "built-in one): \"SM8750\", its QNN number \"69\", its kernel number \"kernel:639\". Raises InvalidArgument.")
       .def_static(
           "from_json", [](const std::string& json) { return take(device_from_json(json)); }, nb::arg("json"),
           "Reads schema fatctx.device/1. Raises InvalidArgument with the JSON pointer.")
@@ -218,17 +223,15 @@ void bind_select(nb::module_& module) {
   bind_device(module);
   bind_selection(module);
   module.def(
-      "detect_device", [] { return detect_device().device; },
-      "What this machine is, asked from the processor. Never fails: unknown fields are None. Not cached.");
-  module.def(
       "select",
       [](const Container& container, nb::handle device, const nb::kwargs& policy_keywords) {
         nb::dict keywords = nb::cast<nb::dict>(policy_keywords.attr("copy")());
         SelectPolicy policy = take_policy(keywords);
         refuse_unknown_keywords(keywords, kPolicyKeywords);
         std::optional<Device> given = device_from(device);
-        Device judged = given ? *std::move(given) : detect_device().device;
-        Selection selection = take(select(container.candidates(), judged, policy));
+        const std::vector<Candidate> candidates = container.candidates();
+        Device judged = given ? *std::move(given) : device_for(detect_device(), candidates);
+        Selection selection = take(select(candidates, judged, policy));
         return BoundSelection{container, std::move(judged), std::move(policy), std::move(selection)};
       },
       nb::arg("container"), nb::arg("device") = nb::none(), nb::arg("policy_keywords"),

@@ -62,7 +62,7 @@ Error unknown_part(const SocTable& table, std::string_view text) {
   }
   const auto near = nearest(part_key(text), known);
   return not_understood(fmt::format("no SoC of table {} has this name{}", table.version(),
-                                    near ? fmt::format(", did you mean {}?", table.name_part(*near).part) : ""));
+                                    near ? fmt::format(" (did you mean {}?)", table.name_part(*near).part) : ""));
 }
 
 // The fact if all rows state it and agree.
