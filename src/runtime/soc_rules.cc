@@ -227,13 +227,15 @@ Answer ask_windows_cpu(const SocFacts& facts, const SocTable& table) {
   return answer;
 }
 
-bool agree(const SocIdentity& decided, const Answer& answer) {
+bool agree(const Answer& decision, const Answer& answer) {
+  const SocIdentity& decided = *decision.soc;
   const SocIdentity& said = *answer.soc;
-  if (!answer.only_family && !decided.part.empty() && !said.part.empty()) {
+  const bool exact = !decision.only_family && !answer.only_family;
+  if (exact && !decided.part.empty() && !said.part.empty()) {
     return decided.part == said.part ||
            std::find(answer.also.begin(), answer.also.end(), decided.part) != answer.also.end();
   }
-  if (!answer.only_family && decided.qnn_soc && said.qnn_soc) return decided.qnn_soc == said.qnn_soc;
+  if (exact && decided.qnn_soc && said.qnn_soc) return decided.qnn_soc == said.qnn_soc;
   return decided.arch.empty() || said.arch.empty() || decided.arch == said.arch;
 }
 
@@ -320,7 +322,7 @@ void judge_answers(const std::vector<Answer>& answers, const AskedSoc& asked,
     if (answer == decided) {
       source.state = "used";
     } else if (answer->soc) {
-      const bool same = agree(*decided->soc, *answer);
+      const bool same = agree(*decided, *answer);
       source.state = same ? "agrees" : "disagrees";
       if (!same) source.note = fmt::format("says {}", said_in_short(*answer->soc));
       disagree = disagree || !same;

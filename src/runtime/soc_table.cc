@@ -317,7 +317,9 @@ Result<SocTable> SocTable::parse(std::string_view text, std::string_view name) {
 }
 
 Result<SocTable> SocTable::read(const std::string& path) {
-  FATCTX_ASSIGN(const auto file, mapping::open_for_reading(path));
+  auto opened = mapping::open_for_reading(path);
+  if (!opened.ok()) return in_context(std::move(opened).error(), path);
+  const auto file = std::move(opened).value();
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
   if (!identity.regular) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: the table of SoCs is not a regular file", path)};

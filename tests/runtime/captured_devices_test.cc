@@ -64,7 +64,8 @@ void expect_device(const Json& expect, const Detection& detection) {
   if (expect.contains("rule")) {
     EXPECT_EQ(part_rule_name(detection.rule.value()), expect["rule"]);
   }
-  for (const auto& [id, state] : expect.value("states", Json::object()).items()) {
+  const Json states = expect.value("states", Json::object());
+  for (const auto& [id, state] : states.items()) {
     EXPECT_EQ(state_of(detection, id), state) << id;
   }
 }
