@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -25,10 +26,12 @@ class ProgressCall {
   // For work inside run(). Lifetime: the result borrows from this object. It takes the GIL for each call.
   [[nodiscard]] Progress callback() {
     return [this](std::uint64_t done_bytes, std::uint64_t total_bytes) {
+      if (!wants_telling_ && std::chrono::steady_clock::now() < next_look_) return;
       call_python([&] {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!function_.is_none()) function_(done_bytes, total_bytes);
+        if (wants_telling_) function_(done_bytes, total_bytes);
       });
+      next_look_ = std::chrono::steady_clock::now() + kBetweenLooks;
     };
   }
   // For other callbacks of the same work: calls `body` with the GIL, and what it raises ends the work.
@@ -55,8 +58,12 @@ class ProgressCall {
 
  private:
   struct Stopped {};
+  // Whoever has the GIL may keep it for milliseconds, which is too long for every 64 KiB.
+  static constexpr std::chrono::milliseconds kBetweenLooks{25};
 
   nb::object function_;
+  const bool wants_telling_ = !function_.is_none();
+  std::chrono::steady_clock::time_point next_look_ = std::chrono::steady_clock::now() + kBetweenLooks;
   std::optional<nb::python_error> raised_;
 };
 

@@ -94,6 +94,21 @@ Status write_line(mapping::PendingFile& pending, const KeyLine& line) {
   return pending.publish(false);
 }
 
+// A public key without its secret one goes again, however the making of that ended.
+class HalfPair {
+ public:
+  explicit HalfPair(mapping::PendingFile& published) : published_(&published) {}
+  ~HalfPair() {
+    if (published_ != nullptr) published_->take_back();
+  }
+  HalfPair(const HalfPair&) = delete;
+  HalfPair& operator=(const HalfPair&) = delete;
+  void completed() noexcept { published_ = nullptr; }
+
+ private:
+  mapping::PendingFile* published_;
+};
+
 }  // namespace
 
 KeyId PublicKey::id() const noexcept { return sha256(bytes); }
@@ -127,11 +142,14 @@ Result<KeyFiles> make_keys(const std::string& name) {
   KeyLine line;
   line.put(kPublicWord, files.public_key.bytes);
   FATCTX_TRY(write_line(*public_file, line));
+  HalfPair half(*public_file);
   std::array<std::byte, kKeyBytes> seed;
   key.copy_seed(seed);
   line.put(kSecretWord, seed);
   wipe(seed);
-  FATCTX_TRY(write_line(*secret_file, line));
+  auto written = write_line(*secret_file, line);
+  if (written.ok() || written.error().code == ErrorCode::kCommitUnknown) half.completed();
+  FATCTX_TRY(std::move(written));
   return files;
 }
 

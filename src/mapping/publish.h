@@ -31,6 +31,9 @@ class PendingFile {
   // gives the file its name and syncs the folder. Errors: exists, no_space, io: the target is as it was.
   // commit_unknown: it has its name, but the folder was not synced; after a power loss the old file may be back.
   [[nodiscard]] virtual Status publish(bool read_only) = 0;
+  // Removes what publish() gave its name to: for files of which one is nothing without the other.
+  // Requires: it was published, and not over another file.
+  virtual void take_back() noexcept = 0;
 };
 
 }  // namespace fatctx::mapping

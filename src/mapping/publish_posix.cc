@@ -101,6 +101,8 @@ class PosixPendingFile final : public PendingFile {
     return closed.ok() ? closed : Status(commit_unknown(std::move(closed).error()));
   }
 
+  void take_back() noexcept override { (void)::unlinkat(folder_fd_.get(), base_.c_str(), 0); }
+
  private:
   static Error commit_unknown(Error error) {  // the name is given: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;

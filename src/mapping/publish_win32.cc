@@ -141,6 +141,8 @@ class Win32PendingFile final : public PendingFile {
     return closed.ok() ? closed : Status(commit_unknown(std::move(closed).error()));
   }
 
+  void take_back() noexcept override { (void)::DeleteFileW(wide_.c_str()); }
+
  private:
   static Error commit_unknown(Error error) {  // the name is given: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;

@@ -66,6 +66,7 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
     (void)first_line_of_a_trace();  // made once, and not while memory fails; so are the folder and the file
     (void)cache_folder();
     (void)appended_file();
+    (void)KeyFolder::get();
   }
 
   // Runs `entry` with its n-th allocation failing. Returns false if it made fewer.
@@ -112,6 +113,7 @@ TEST_P(CAllocation, ThatFailsIsOutOfMemoryInEveryFunctionAndLeavesNothingBehind)
       EXPECT_TRUE(name == "model.fatctx" || name == "other.fatctx" || name == "out") << entry.name << " left " << name;
     }
   }
+  EXPECT_TRUE(KeyFolder::get().has_whole_pairs());
   EXPECT_GT(failures, 500U);  // the failures do happen
 }
 

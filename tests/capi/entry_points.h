@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -374,7 +376,7 @@ inline const char* cache_folder() {
   return folder.path().c_str();
 }
 
-// Keys, and what is signed with them.
+// Keys, and what is signed with them. Takes no memory once it is made.
 class KeyFolder {
  public:
   static KeyFolder& get() {
@@ -383,13 +385,33 @@ class KeyFolder {
   }
   KeyFolder() {
     std::uint8_t key[32];
-    EXPECT_EQ(fatctx_make_keys(file("k").c_str(), key, nullptr), FATCTX_OK);
+    EXPECT_EQ(fatctx_make_keys(folder_.file("k").c_str(), key, nullptr), FATCTX_OK);
   }
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
-  [[nodiscard]] std::string fresh_name() { return file(std::to_string(++made_)); }
+  [[nodiscard]] const char* secret_key() const { return secret_key_.c_str(); }
+  [[nodiscard]] const char* public_key() const { return public_key_.c_str(); }
+  [[nodiscard]] const char* signed_file() const { return signed_file_.c_str(); }
+  // Of keys that nobody has made yet.
+  [[nodiscard]] const char* fresh_name() {
+    ++made_;
+    std::snprintf(fresh_name_.data() + fresh_name_.size() - kDigits, kDigits + 1, "%0*u", kDigits, made_);
+    return fresh_name_.c_str();
+  }
+  // No half of a pair lies there without the other.
+  [[nodiscard]] bool has_whole_pairs() const {
+    const std::vector<std::string> names = folder_.names();
+    return std::ranges::all_of(names, [&](const std::string& name) {
+      const std::string other = name.ends_with(".key") ? ".pub" : ".key";
+      return name == "signed" || std::ranges::count(names, name.substr(0, name.size() - 4) + other) == 1;
+    });
+  }
 
  private:
+  static constexpr int kDigits = 6;
   const support::TempDir folder_;
+  const std::string secret_key_ = folder_.file("k.key");
+  const std::string public_key_ = folder_.file("k.pub");
+  const std::string signed_file_ = folder_.file("signed");
+  std::string fresh_name_ = folder_.file(std::string(kDigits, '0'));
   unsigned made_ = 0;
 };
 
@@ -555,21 +577,21 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_make_keys",
        [](Call& c) {
          std::uint8_t key[32];
-         return fatctx_make_keys(c.text(KeyFolder::get().fresh_name().c_str()), c.given ? key : nullptr, &c.error);
+         return fatctx_make_keys(c.text(KeyFolder::get().fresh_name()), c.given ? key : nullptr, &c.error);
        },
        false},
       {"fatctx_read_public_key",
        [](Call& c) {
          std::uint8_t key[32];
-         return fatctx_read_public_key(c.text(KeyFolder::get().file("k.pub").c_str()), c.given ? key : nullptr, &c.error);
+         return fatctx_read_public_key(c.text(KeyFolder::get().public_key()), c.given ? key : nullptr, &c.error);
        },
        false},
       {"fatctx_sign_container",
        [](Call& c) {
          auto options = sized<fatctx_sign_options>();
          options.overwrite = 1;
-         return fatctx_sign_container(c.path(), c.text(KeyFolder::get().file("k.key").c_str()),
-                                      c.text(KeyFolder::get().file("signed").c_str()), &options,
+         return fatctx_sign_container(c.path(), c.text(KeyFolder::get().secret_key()),
+                                      c.text(KeyFolder::get().signed_file()), &options,
                                       c.structure<fatctx_sign_report>(), &c.error);
        },
        false},

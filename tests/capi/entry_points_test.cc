@@ -60,7 +60,8 @@ std::set<std::string> infallible() {
           "fatctx_profile_options_init",
           "fatctx_lost_mappings",
           "fatctx_mapping_guard_installed",
-          "fatctx_rewrite_options_init"};
+          "fatctx_rewrite_options_init",
+          "fatctx_sign_options_init"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {

@@ -152,8 +152,10 @@ class Soak : public ::testing::Test {
     switch (random() % 8) {
       case 0: {
         const auto report = container.verify({.threads = 1});
-        if (did("verifies", report, kNone)) {
-          EXPECT_TRUE(report.value().findings.empty()) << to_text(report.value().findings[0].error);
+        if (!did("verifies", report, kNone)) return;
+        for (const VerifyFinding& finding : report.value().findings) {
+          // Whoever is killed between the mirrors of a slot leaves one behind, which the next append restores.
+          EXPECT_EQ(finding.error.where.rule, "F6") << to_text(finding.error);
         }
         return;
       }

@@ -223,20 +223,24 @@ def test_other_threads_run_while_a_file_is_read(tmp_path):
         file.truncate(192 << 20)
     path = tmp_path / "big.fatctx"
     fatctx.pack(path, [fatctx.PackRecord("opaque", "zeros", tmp_path / "zeros")])
-    running = threading.Event()
-    done = threading.Event()
 
-    def check():
-        running.set()
-        assert fatctx.verify_file(path)
-        done.set()
+    def steps_beside_a_check():
+        running, done = threading.Event(), threading.Event()
 
-    thread = threading.Thread(target=check)
-    thread.start()
-    running.wait()
-    steps = 0
-    while not done.is_set():
-        time.sleep(0.001)
-        steps += 1
-    thread.join()
-    assert steps >= 5, "with the GIL held the loop could not have run"
+        def check():
+            running.set()
+            assert fatctx.verify_file(path)
+            done.set()
+
+        thread = threading.Thread(target=check)
+        thread.start()
+        running.wait()
+        steps = 0
+        while not done.is_set():
+            time.sleep(0.001)
+            steps += 1
+        thread.join()
+        return steps
+
+    # A busy machine may give this thread few turns; with the GIL held it has one at most, every time.
+    assert any(steps_beside_a_check() >= 5 for _ in range(10))

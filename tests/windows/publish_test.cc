@@ -61,6 +61,17 @@ TEST(Publish, AbandoningLeavesNothing) {
   EXPECT_EQ(support::read_file(folder.file("old")), kOld);
 }
 
+TEST(Publish, WhatIsTakenBackIsGone) {
+  const TempDir folder;
+  const auto pending = PendingFile::create(folder.file("new"), false).value();
+  ASSERT_TRUE(is_ok(pending->publish(false)));
+  ASSERT_EQ(folder.names(), Names{"new"});
+
+  pending->take_back();
+
+  EXPECT_EQ(folder.names(), Names{});
+}
+
 TEST(Publish, AnExistingTargetIsReplacedOnlyWhenAsked) {
   const TempDir folder;
   support::write_file(folder.file("there"), kOld);
