@@ -17,8 +17,8 @@
 namespace fatctx::python {
 namespace {
 
-#define FATCTX_DETECT_KEYWORDS                                                                                  \
-  "*, soc: str = \"\", arch: str = \"\", vtcm_mb: int | None = None, root: str = \"\", "                        \
+#define FATCTX_DETECT_KEYWORDS                                                           \
+  "*, soc: str = \"\", arch: str = \"\", vtcm_mb: int | None = None, root: str = \"\", " \
   "soc_table: SocTable | None = None, environment: bool = False"
 
 constexpr std::string_view kDetectKeywords = "soc, arch, vtcm_mb, root, soc_table, environment";
@@ -79,7 +79,8 @@ void bind_detect(nb::module_& module) {
       nb::sig("def detect_device(" FATCTX_DETECT_KEYWORDS ") -> Device"),
       "What this machine's processor is. Without keywords it never fails: unknown fields are None. Not cached.\n\n"
       "`soc` (\"SM8750\", \"69\", \"kernel:639\", \"v79\") and `arch` take the machine's place, `vtcm_mb` that of the\n"
-      "detected VTCM; `root` is a folder with the files of another machine. With `environment`, FATCTX_SOC, FATCTX_ARCH,\n"
+      "detected VTCM; `root` is a folder with the files of another machine. With `environment`, FATCTX_SOC, "
+      "FATCTX_ARCH,\n"
       "FATCTX_VTCM_MB and FATCTX_SOC_TABLE are asked where keywords are silent. Raises InvalidConfig.");
   module.def(
       "detect_npu", [](const nb::kwargs& keywords) { return detected(keywords).npu; }, nb::arg("keywords"),
