@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "container.h"
 #include "errors.h"
 #include "fatctx/device.h"
 #include "fatctx/soc_table.h"
@@ -21,7 +22,7 @@ namespace {
   "*, soc: str = \"\", arch: str = \"\", vtcm_mb: int | None = None, root: str = \"\", " \
   "soc_table: SocTable | None = None, environment: bool = False"
 
-constexpr std::string_view kDetectKeywords = "soc, arch, vtcm_mb, root, soc_table, environment";
+constexpr const char* kDetectKeywords = "soc, arch, vtcm_mb, root, soc_table, environment";
 
 Detection detected(const nb::kwargs& given) {
   nb::dict keywords = nb::cast<nb::dict>(given.attr("copy")());

@@ -165,6 +165,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.appender.id = good.diff.id;
   turned.diff.id = good.rewrite.id;
   turned.rewrite.id = good.packer.id;
+  turned.socs.id = good.device.id;
+  turned.detected.id = good.socs.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
