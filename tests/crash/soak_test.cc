@@ -43,7 +43,9 @@ const Codes kNone = {};
 const Codes kTaken = {ErrorCode::kLocked, ErrorCode::kChanged};
 // What is to be kept was said of a generation that had it; somebody replaced the record since.
 const Codes kTakenOrReplaced = {ErrorCode::kLocked, ErrorCode::kChanged, ErrorCode::kNotFound};
-const Codes kCut = {ErrorCode::kTruncated, ErrorCode::kChanged, ErrorCode::kMappingLost, ErrorCode::kChecksumMismatch};
+// As HazardOfACut says; of a file cut to a few bytes nobody can tell what it was.
+const Codes kCut = {ErrorCode::kTruncated,        ErrorCode::kChanged,  ErrorCode::kMappingLost,
+                    ErrorCode::kChecksumMismatch, ErrorCode::kBadMagic, ErrorCode::kMalformed};
 
 constexpr std::uint64_t kCutLine = 0;  // of the file that is cut; all others count from 1
 
