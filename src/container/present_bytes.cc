@@ -36,21 +36,32 @@ class Finder {
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
       if (!gone_[i]) by_size_[toc_.records[i].size_bytes].push_back(i);
     }
-    FATCTX_TRY(read_leaves_of_file());
+    std::vector<std::vector<Hash128>> leaves(plan_.records.size());
     for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      if (!may_be_present(i)) continue;
       PlannedRecord& planned = plan_.records[i];
-      if (planned.stored_as != i || planned.input.size() == 0) continue;
-      if (planned.record.type == RecordType::kDescription) continue;  // every generation has its own
-      FATCTX_TRY(find(i, planned));
+      FATCTX_ASSIGN(planned.hash, hash_of(planned.input, leaves[i]));
       planned.input.close();
+      wanted_.insert(wanted_.end(), leaves[i].begin(), leaves[i].end());
+    }
+    std::sort(wanted_.begin(), wanted_.end());
+    if (!wanted_.empty()) FATCTX_TRY(read_leaves_of_file());
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      if (!may_be_present(i)) continue;
+      FATCTX_TRY(find(i, plan_.records[i], leaves[i]));
+      plan_.records[i].input.close();
     }
     return Done{};
   }
 
  private:
-  Status find(std::size_t index, PlannedRecord& planned) {
-    std::vector<Hash128> leaves;
-    FATCTX_ASSIGN(planned.hash, hash_of(planned.input, leaves));
+  [[nodiscard]] bool may_be_present(std::size_t index) const {
+    const PlannedRecord& planned = plan_.records[index];
+    // Every generation has a description of its own.
+    return planned.stored_as == index && planned.input.size() != 0 && planned.record.type != RecordType::kDescription;
+  }
+
+  Status find(std::size_t index, PlannedRecord& planned, const std::vector<Hash128>& leaves) {
     FATCTX_TRY(find_record(planned));
     if (planned.present_row || small_record(planned) || planned.codec != Codec::kNone) return Done{};
     FATCTX_TRY(find_leaves(planned, leaves));
@@ -131,6 +142,8 @@ class Finder {
 
   void add_store(Store store) {
     for (std::size_t leaf = 0; leaf < store.leaves.size(); ++leaf) {
+      // A file has more of them than an append brings.
+      if (!std::binary_search(wanted_.begin(), wanted_.end(), store.leaves[leaf])) continue;
       places_.try_emplace(store.leaves[leaf], Place{stores_.size(), leaf});  // of equal ones the first
     }
     stores_.push_back(std::move(store));
@@ -242,6 +255,7 @@ class Finder {
   const Toc& toc_;
   const std::vector<bool>& gone_;
   std::map<std::uint64_t, std::vector<std::size_t>> by_size_;  // records of the file
+  std::vector<Hash128> wanted_;                                // leaves of all new records, sorted
   std::vector<Store> stores_;
   std::map<Hash128, Place> places_;
   std::vector<std::byte> given_;
