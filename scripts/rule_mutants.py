@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Removes every check of the reader in turn and expects a test to fail for it.
 
-Works on a copy of the checkout. There each place that refuses a file gets a number and a switch, the container tests are
-built once, and then run once per place with that place switched off. A place whose removal no test notices is a
-survivor: it needs a row in tests/container/lies_*.h, or a line in ACCEPTED below with the reason.
+Works on a copy of the checkout. There each place that refuses a file gets a number and a switch, the tests are built once,
+and then run once per place with that place switched off. A place whose removal no test notices is a survivor: it needs a
+row in tests/container/lies_*.h, another test of those in RUNS, or a line in ACCEPTED below with the reason.
 
     scripts/rule_mutants.py [--build FOLDER] [--only TEXT]
 
@@ -24,11 +24,13 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = ["src/container/header.cc", "src/container/toc.cc", "src/container/tensor_table.cc",
          "src/container/metadata_codec.cc", "src/container/verify.cc", "src/container/open.cc",
          "src/container/leaves.cc", "src/container/record_stream.cc", "src/container/codec.cc",
-         "src/container/recipe.cc", "src/container/recipe_record.cc", "src/container/checked_bytes.cc"]
+         "src/container/recipe.cc", "src/container/recipe_record.cc", "src/container/checked_bytes.cc",
+         "src/container/trust.cc"]
 COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
-# Those that take long come second: a place that the first notice does not wait for them.
-FILTERS = ["TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:RecordStream.*:Recipe*.*",
-           "Codec.*:Heap.*:ColdRecord.*:PackBytes.*"]
+# Programs and their tests. Those that take long come later: a place that the first notice does not wait for them.
+RUNS = [("container_tests", "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:RecordStream.*:Recipe*.*"),
+        ("container_tests", "Codec.*:Heap.*:ColdRecord.*:PackBytes.*:Verify.*"),
+        ("runtime_tests", "NewerVersion.*:Signed.*:AppendToOpenFile.AnEarlier*")]
 
 # Places that no test can tell from their absence, and why. Keys are parts of the line or of the ones below it.
 ACCEPTED: dict[str, str] = {
@@ -41,7 +43,7 @@ ACCEPTED: dict[str, str] = {
 }
 
 REFUSAL = re.compile(
-    r"return (complaint|malformed|malformed_toc|table_error|refuse|not_canonical|too_large|damaged_bytes|Error(?=\{)|in_record)\b")
+    r"return (complaint|malformed|malformed_toc|table_error|refuse|not_canonical|too_large|damaged_bytes|untrusted|Error(?=\{)|in_record)\b")
 FINDING = re.compile(r"^(\s*)(findings_\.add\(|hash_finding\()")
 DECLARATION = "namespace fatctx::container { bool mutant(int place) noexcept; }\n"
 SWITCH = """// Written by scripts/rule_mutants.py.
@@ -96,7 +98,7 @@ def mutate(text: str, first: int) -> tuple[str, list[str]]:
         finding = FINDING.search(line)
         if not refusal and not finding:
             continue
-        if any(re.search(r"\bError (complaint|malformed|malformed_toc|table_error|in_record)\(", above)
+        if any(re.search(r"\bError (complaint|malformed|malformed_toc|table_error|in_record|invalid|untrusted)\(", above)
                for above in lines[max(0, index - 3):index + 1]):
             continue  # the functions that make errors
         place = first + len(places)
@@ -116,16 +118,16 @@ def mutate(text: str, first: int) -> tuple[str, list[str]]:
     return body[:at + 1] + DECLARATION + body[at + 1:], places
 
 
-def run_tests(program: Path, place: int | None) -> bool:
+def run_tests(programs: Path, place: int | None) -> bool:
     """True if every test passed. A crash or a run without end is a failure like any other."""
     environment = dict(os.environ)
     environment.pop("FATCTX_MUTANT", None)
     if place is not None:
         environment["FATCTX_MUTANT"] = str(place)
     try:
-        return all(subprocess.run([str(program), f"--gtest_filter={tests}", "--gtest_brief=1", "--gtest_fail_fast"],
+        return all(subprocess.run([programs / program, f"--gtest_filter={tests}", "--gtest_brief=1", "--gtest_fail_fast"],
                                   env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  timeout=300).returncode == 0 for tests in FILTERS)
+                                  timeout=300).returncode == 0 for program, tests in RUNS)
     except subprocess.TimeoutExpired:
         return False
 
@@ -156,18 +158,18 @@ def main() -> int:
         for command in (["cmake", "-S", copy, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
                          "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g0", "-DFATCTX_WERROR=OFF", "-DFATCTX_BUILD_TOOLS=OFF",
                          "-DFATCTX_BUILD_BENCH=OFF", *launcher],
-                        ["ninja", "-C", build, "container_tests"]):
+                        ["ninja", "-C", build, *sorted({program for program, _ in RUNS})]):
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
                 print(done.stdout[-4000:], file=sys.stderr)
                 return 2
-        program = build / "tests/container_tests"
-        if not run_tests(program, None):
+        programs = build / "tests"
+        if not run_tests(programs, None):
             print("the tests fail although nothing is switched off", file=sys.stderr)
             return 2
         chosen = [i for i, (name, line) in enumerate(places) if arguments.only in name or arguments.only in line]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            survived = dict(zip(chosen, pool.map(lambda place: run_tests(program, place), chosen)))
+            survived = dict(zip(chosen, pool.map(lambda place: run_tests(programs, place), chosen)))
     survivors = 0
     for name in FILES:
         here = [i for i in chosen if places[i][0] == name]

@@ -18,6 +18,31 @@ Error untrusted(const Header& header, ErrorCode code, std::string message) {
   return Error{code, std::move(message), {.file_offset = kSlotOffsets[header.pair]}};
 }
 
+// The trusted key in whose name the generation is signed; null if none is asked for.
+Result<const PublicKey*> claimed_key(const Header& header, const Trust& trust) {
+  if (header.generation < trust.minimum_generation) {
+    return untrusted(header, ErrorCode::kRollback,
+                     fmt::format("this is generation {}, and at least {} is asked for: an older file has taken the "
+                                 "place of a newer one",
+                                 header.generation, trust.minimum_generation));
+  }
+  const PublicKey* key = nullptr;
+  if (!trust.wants_signature()) return key;
+  if (!header.signature) {
+    return untrusted(header, ErrorCode::kSignatureMissing,
+                     fmt::format("generation {} is not signed, and a signature by a trusted key is asked for; sign it "
+                                 "with `fatctx sign`, or ask for an earlier generation that is",
+                                 header.generation));
+  }
+  key = find_key(trust.keys, header.signature->key_id);
+  if (key == nullptr) {
+    return untrusted(header, ErrorCode::kSignatureBad,
+                     fmt::format("generation {} is signed in the name of key {}, which is none of the trusted keys",
+                                 header.generation, to_hex(header.signature->key_id)));
+  }
+  return key;
+}
+
 }  // namespace
 
 SignedMessage signed_message(const Header& header, const DiskSha256& toc_sha256,
@@ -46,35 +71,17 @@ SlotSignature sign_generation(const Header& header, ByteView toc, const DiskSha2
 }
 
 Status check_claims(const Header& header, const Trust& trust) {
-  if (header.generation < trust.minimum_generation) {
-    return untrusted(header, ErrorCode::kRollback,
-                     fmt::format("this is generation {}, and at least {} is asked for: an older file has taken the "
-                                 "place of a newer one",
-                                 header.generation, trust.minimum_generation));
-  }
-  if (!trust.wants_signature()) return Done{};
-  if (!header.signature) {
-    return untrusted(header, ErrorCode::kSignatureMissing,
-                     fmt::format("generation {} is not signed, and a signature by a trusted key is asked for; sign it "
-                                 "with `fatctx sign`, or ask for an earlier generation that is",
-                                 header.generation));
-  }
-  if (find_key(trust.keys, header.signature->key_id) == nullptr) {
-    return untrusted(header, ErrorCode::kSignatureBad,
-                     fmt::format("generation {} is signed in the name of key {}, which is none of the trusted keys",
-                                 header.generation, to_hex(header.signature->key_id)));
-  }
+  FATCTX_TRY(claimed_key(header, trust));
   return Done{};
 }
 
 Status check_trust(const Header& header, ByteView toc, const Trust& trust) {
-  FATCTX_TRY(check_claims(header, trust));
-  if (!trust.wants_signature()) return Done{};
+  FATCTX_ASSIGN(const PublicKey* const key, claimed_key(header, trust));
+  if (key == nullptr) return Done{};
   const SlotSignature& claimed = *header.signature;
   const SignedMessage message = signed_message(header, sha256(toc), claimed.previous_toc_sha256);
-  const PublicKey& key = *find_key(trust.keys, claimed.key_id);
   if (message.toc_sha256 == claimed.toc_sha256 &&
-      signature_holds(std::as_bytes(std::span(&message, 1)), claimed.signature, key)) {
+      signature_holds(std::as_bytes(std::span(&message, 1)), claimed.signature, *key)) {
     return Done{};
   }
   return untrusted(header, ErrorCode::kSignatureBad,

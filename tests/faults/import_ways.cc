@@ -1,7 +1,5 @@
 // The ways into files of other formats, and from them into a container.
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -81,12 +79,6 @@ std::string text_of(const ImportedTensors& imported) {
   return text;
 }
 
-Result<std::string> digest_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return std::to_string(text.size()) + ":" + to_hex(container::hash128(std::as_bytes(std::span(text))).bytes);
-}
-
 Result<std::string> packed(std::vector<PackRecord> records, Sharing sharing, const std::string& out) {
   PackOptions options;
   options.overwrite = true;
@@ -125,7 +117,7 @@ std::vector<Way> import_ways() {
          FATCTX_ASSIGN(const ThinDlc thin,
                        extract_thin_dlc(Files::get().dlc, {.qnn_socs = {57}, .entries = {}}, path + ".thin", true));
          FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".thin"));
-         return digest + " " + std::to_string(thin.pieces.size());
+         return digest + std::to_string(thin.pieces.size());
        },
        15},
       {"export a DLC",
@@ -133,7 +125,7 @@ std::vector<Way> import_ways() {
          FATCTX_ASSIGN(const Container container, Container::open(Files::get().packed_dlc));
          FATCTX_ASSIGN(const StoredDlc stored, export_dlc(container, {}, path + ".dlc", true));
          FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".dlc"));
-         return digest + " " + stored.layout + " " + std::to_string(stored.records.size());
+         return digest + stored.layout + " " + std::to_string(stored.records.size());
        },
        15},
       {"thin a DLC of a container",
@@ -142,7 +134,7 @@ std::vector<Way> import_ways() {
          FATCTX_ASSIGN(const ThinDlc thin,
                        extract_stored_thin_dlc(container, {}, {.qnn_socs = {57}, .entries = {}}, path + ".thin", true));
          FATCTX_ASSIGN(const std::string digest, digest_of_file(path + ".thin"));
-         return digest + " " + std::to_string(thin.pieces.size());
+         return digest + std::to_string(thin.pieces.size());
        },
        15},
       {"view a thin DLC",
@@ -151,7 +143,7 @@ std::vector<Way> import_ways() {
          FATCTX_ASSIGN(const ThinDlcView view, thin_dlc_view(container, {.qnn_socs = {57}, .entries = {}}));
          FATCTX_ASSIGN(const PrefetchReport brought, view.prefetch());
          return std::to_string(brought.done_bytes) + ":" + to_hex(container::hash128(view.bytes()).bytes) + " " +
-                std::to_string(view.mapped_pieces()) + " " + std::to_string(view.new_bytes());
+                std::to_string(view.mapped_pieces()) + std::to_string(view.new_bytes());
        },
        10},
       {"tensors of a safetensors file",

@@ -1,11 +1,8 @@
 // The ways that keep a container trustworthy: keys, signing, opening with keys, repair, comparing.
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "container/disk_format.h"
-#include "container/hash.h"
 #include "fatctx/appender.h"
 #include "fatctx/diff.h"
 #include "fatctx/repair.h"
@@ -48,26 +45,11 @@ class Files {
   }
 };
 
-Result<std::string> digest_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return std::to_string(text.size()) + ":" + to_hex(container::hash128(std::as_bytes(std::span(text))).bytes);
-}
-
-Result<std::string> all_views(const Container& container) {
-  std::string text;
-  for (const RecordInfo& record : container.records()) {
-    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
-    text += to_hex(container::hash128(view.bytes()).bytes) + " ";
-  }
-  return text;
-}
-
 Result<std::string> repaired(const std::string& damaged, const std::string& path) {
   std::filesystem::copy_file(damaged, path, std::filesystem::copy_options::overwrite_existing);
   FATCTX_ASSIGN(const RepairReport report, repair(path));
   if (!report.remaining.empty()) return report.remaining.front().error;
-  return digest_of(path);  // a copy that could not be read may have been restored as well
+  return digest_of_file(path);  // a copy that could not be read may have been restored as well
 }
 
 }  // namespace
@@ -80,7 +62,7 @@ std::vector<Way> keeping_ways() {
          const std::string out = path + ".signed";
          FATCTX_ASSIGN(const SignReport report,
                        sign_container(files.ordinary, files.keys.secret_path, out, {.overwrite = true}));
-         FATCTX_ASSIGN(const std::string digest, digest_of(out));
+         FATCTX_ASSIGN(const std::string digest, digest_of_file(out));
          return std::to_string(report.generation) + " " + digest;
        },
        20},
@@ -89,7 +71,7 @@ std::vector<Way> keeping_ways() {
          const std::string copy = path + ".to_sign";
          std::filesystem::copy_file(files.ordinary, copy, std::filesystem::copy_options::overwrite_existing);
          FATCTX_ASSIGN(const SignReport report, sign_container(copy, files.keys.secret_path, copy));
-         FATCTX_ASSIGN(const std::string digest, digest_of(copy));
+         FATCTX_ASSIGN(const std::string digest, digest_of_file(copy));
          return std::to_string(report.generation) + " " + digest;
        },
        25},

@@ -23,10 +23,14 @@
 #include "support/sliced_container.h"
 
 namespace fatctx::faults {
-namespace {
-
 std::string digest(ByteView bytes) {
   return std::to_string(bytes.size()) + ":" + to_hex(container::hash128(bytes).bytes) + " ";
+}
+
+Result<std::string> digest_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return digest(std::as_bytes(std::span(text)));
 }
 
 Result<std::string> all_views(const Container& container) {
@@ -37,6 +41,8 @@ Result<std::string> all_views(const Container& container) {
   }
   return text;
 }
+
+namespace {
 
 Result<std::string> report_text(const VerifyReport& report) {
   // A finding about the system is an error of the check.
@@ -276,9 +282,7 @@ std::vector<Way> ways() {
        [sliced](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(sliced));
          FATCTX_TRY(extract_record(container, weights_of(container), path + ".out", true));
-         std::ifstream file(path + ".out", std::ios::binary);
-         const std::string text((std::istreambuf_iterator<char>(file)), {});
-         return digest(std::as_bytes(std::span(text)));
+         return digest_of_file(path + ".out");
        },
        15},
       {"prefetch",
@@ -371,9 +375,7 @@ std::vector<Way> ways() {
        [=](const std::string& path) {
          return opened(path, [path](const Container& container) -> Result<std::string> {
            FATCTX_TRY(extract_record(container, weights_of(container), path + ".out", true));
-           std::ifstream file(path + ".out", std::ios::binary);
-           const std::string text((std::istreambuf_iterator<char>(file)), {});
-           return digest(std::as_bytes(std::span(text)));
+           return digest_of_file(path + ".out");
          });
        },
        15},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "fatctx/container.h"
 #include "runtime/small_model.h"
 
 namespace fatctx::faults {
@@ -25,6 +26,12 @@ struct Way {
 [[nodiscard]] std::vector<Way> import_ways();
 // Signing, keys, repair, comparing: with files of their own too.
 [[nodiscard]] std::vector<Way> keeping_ways();
+
+// What ways give: of bytes, of a file, of every record of a container.
+[[nodiscard]] std::string digest(ByteView bytes);
+[[nodiscard]] Result<std::string> digest_of_file(const std::string& path);
+[[nodiscard]] Result<std::string> all_views(const Container& container);
+
 // A test of each way, on a file of its own.
 class EveryWay : public ::testing::TestWithParam<Way> {
  protected:

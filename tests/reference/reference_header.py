@@ -143,9 +143,17 @@ def report_other_bytes(data: bytes, degraded: list[str]) -> None:
 
 
 def read_toc(data: bytes, slot, findings: Findings, degraded: list[str]) -> bytes | None:
-    if slot.committed_end > len(data):
-        findings.add("F10", "the file was cut", len(data), code="truncated")
-    elif slot.flags & SEALED and slot.committed_end < len(data):
+    check_bounds(slot, len(data), findings)
+    if findings:
+        return None
+    return good_copy(data, slot, findings, degraded)
+
+
+def check_bounds(slot, file_size: int, findings: Findings) -> None:
+    """Steps 5 and 6 of section 3.3, and the limits of what they look at."""
+    if slot.committed_end > file_size:
+        findings.add("F10", "the file was cut", file_size, code="truncated")
+    elif slot.flags & SEALED and slot.committed_end < file_size:
         findings.add("F10", "bytes behind a sealed file", slot.committed_end, code="trailing_data")
     if slot.committed_end > MAX_FILE_SIZE:
         findings.add("F22", "committed_end is above its limit", code="limit_exceeded")
@@ -161,9 +169,6 @@ def read_toc(data: bytes, slot, findings: Findings, degraded: list[str]) -> byte
             findings.add("F11", "a TOC copy ends behind committed_end", place)
     if abs(places[0] - places[1]) < slot.toc_size or places[0] == places[1]:
         findings.add("F11", "the TOC copies overlap", places[1])
-    if findings:
-        return None
-    return good_copy(data, slot, findings, degraded)
 
 
 def good_copy(data: bytes, slot, findings: Findings, degraded: list[str]) -> bytes | None:
@@ -192,6 +197,10 @@ def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, numb
     signer = newest.other
     signed = signer is not None and not signer.flags & VOID and all(
         getattr(signer, name) == getattr(slot, name) for name in ("generation", "toc_hash", "toc_size", "committed_end"))
+    if signed:  # by a slot that could be opened by itself
+        wrong = Findings()
+        check_bounds(signer, len(data), wrong)
+        signed = not wrong
     slot.toc_sha256, slot.key_id = (signer.toc_sha256, signer.key_id) if signed else (bytes(32), bytes(32))
     degraded = [what for what in newest.degraded if not what.startswith("TOC")]
     toc = good_copy(data, slot, findings, degraded)

@@ -5,12 +5,8 @@
 #   tests/sweep/derive_files.sh FATCTX FOLDER
 set -euo pipefail
 
-fatctx_program=$(realpath "$1")
-SETUP=$(realpath "$(dirname "$0")/../cli/setup")
-export SETUP
-cd "$2"
-
-fatctx() { "$fatctx_program" "$@"; }
+# shellcheck source=tests/sweep/in_folder.sh
+. "$(dirname "$0")/in_folder.sh"
 
 made=(*.fatctx)
 echo 'a program that comes later' > later.bin

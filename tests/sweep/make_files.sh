@@ -4,12 +4,8 @@
 #   tests/sweep/make_files.sh FATCTX FOLDER
 set -euo pipefail
 
-fatctx_program=$(realpath "$1")
-SETUP=$(realpath "$(dirname "$0")/../cli/setup")
-export SETUP
-cd "$2"
-
-fatctx() { "$fatctx_program" "$@"; }
+# shellcheck source=tests/sweep/in_folder.sh
+. "$(dirname "$0")/in_folder.sh"
 
 # One record and nothing else.
 echo 'program' > one.bin
