@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,11 +42,11 @@ Result<Detection> described_in(const std::string& text) {
 Result<Detection> described(const DeviceFlags& flags) {
   Detection detection;
   if (!flags.device.empty()) {
-    FATCTX_ASSIGN(detection.device, device_in_words(flags.device));
+    FATCTX_ASSIGN(detection.device, device_in_words(flags.device, flags.soc_table));
     return detection;
   }
   if (flags.device_file.empty()) {
-    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
     return detect_device({.soc_table = table, .environment = true});
   }
   FATCTX_ASSIGN(const std::string text, read_device_file(flags.device_file));
@@ -64,20 +65,41 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags) {
       ->type_name("JSON")
       ->excludes(device);
   command.add_option("--sdk", flags.sdk, "SDK version on the device")->type_name("VERSION");
+  command.add_option("--api", flags.api, "Version of the backend's API on the device")->type_name("VERSION");
+  command.add_option("--blob", flags.blob, "Newest version of a context blob that it reads")->type_name("VERSION");
+  command.add_option("--vtcm-mb,--vtcm", flags.vtcm_mb, "VTCM of the device, in MB, in place of the known one")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
+      ->type_name("FILE");
 }
 
 Result<Detection> asked_device(const DeviceFlags& flags) {
   FATCTX_ASSIGN(Detection detection, described(flags));
-  if (!flags.sdk.empty()) {
-    FATCTX_ASSIGN(const Version sdk, parse_version(flags.sdk));
-    detection.device.sdk = sdk;
-    if (detection.npu) detection.npu->sdk = sdk;
-  }
+  FATCTX_TRY(add_stated_facts(flags, detection.device));
+  if (detection.npu) FATCTX_TRY(add_stated_facts(flags, *detection.npu));
   return detection;
 }
 
-Result<Device> device_in_words(const std::string& text) {
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+Status add_stated_facts(const DeviceFlags& flags, Device& device) {
+  struct Row {
+    const char* option;
+    const std::string& text;
+    std::optional<Version>& version;
+  };
+  for (const Row& row : {Row{"--sdk", flags.sdk, device.sdk}, Row{"--api", flags.api, device.api},
+                         Row{"--blob", flags.blob, device.blob}}) {
+    if (row.text.empty()) continue;
+    auto version = parse_version(row.text);
+    if (!version.ok()) return in_context(std::move(version).error(), row.option);
+    row.version = version.value();
+  }
+  if (flags.vtcm_mb != 0) device.vtcm_mb = flags.vtcm_mb;
+  return Done{};
+}
+
+Result<Device> device_in_words(const std::string& text, const std::string& soc_table) {
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table(soc_table));
   return device_from_text(text, table);
 }
 

@@ -111,7 +111,7 @@ void add_device(CLI::App& app, Outcome& outcome) {
                 .more = "docs/cli.md; fatctx select --device-file reads the JSON"});
   command->add_option("--soc", options->detect.soc, "A SoC in this machine's place: SM8750, 69, kernel:639, v79")
       ->type_name("TEXT");
-  command->add_option("--vtcm-mb", options->vtcm_mb, "VTCM in place of the detected one, in MB")
+  command->add_option("--vtcm-mb,--vtcm", options->vtcm_mb, "VTCM in place of the detected one, in MB")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   command->add_option("--root", options->detect.root, "A folder with the files of another machine")

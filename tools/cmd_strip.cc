@@ -32,7 +32,8 @@ Error none(const std::string& path, std::string why) {
 }
 
 // What the device gets of every group.
-Result<Ids> chosen_for(const Container& container, const std::string& path, const Device& device) {
+Result<Ids> chosen_for(const Container& container, const std::string& path, const Device& device,
+                       const SocTable& table) {
   std::set<std::string> groups;
   for (const RecordInfo& record : container.records()) {
     if (record.type == RecordType::kContextBinary) groups.emplace(record.key.group);
@@ -41,6 +42,7 @@ Result<Ids> chosen_for(const Container& container, const std::string& path, cons
   for (const std::string& group : groups) {
     SelectPolicy policy;
     policy.group = group;
+    policy.soc_table = table;
     FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
     if (selection.chosen.empty()) {
       return none(path, fmt::format("no record of group \"{}\" fits the device; `fatctx select` says why", group));
@@ -53,7 +55,8 @@ Result<Ids> chosen_for(const Container& container, const std::string& path, cons
 Result<std::vector<std::uint32_t>> left_for_device(const Container& container, const StripFlags& flags) {
   FATCTX_ASSIGN(const Detection detection, asked_device(flags.device));
   const Device& device = device_for(detection, container.candidates());
-  FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device));
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.device.soc_table));
+  FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device, table));
   return records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
 }
 
@@ -72,6 +75,11 @@ Result<ExitCode> run_strip(const StripFlags& flags) {
     return Error{ErrorCode::kInvalidArgument,
                  flags.keep.empty() ? "nothing says what stays: give --keep TARGET, --device or --device-file"
                                     : "--keep and a device both say what stays; leave one of them out"};
+  }
+  if (!flags.keep.empty() && flags.device.stated()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--sdk, --api, --blob, --vtcm-mb and --soc-table say something of a device, and --keep of targets; leave "
+                 "them out, or give --device"};
   }
   std::vector<std::uint32_t> left;
   {

@@ -866,6 +866,21 @@ typedef uint32_t (*fatctx_mapping_probe)(void* user, char* reason, size_t capaci
 // every record is whole is taken. Then open and choose read and check what a session would hold.
 enum { FATCTX_ON_DAMAGE_FAIL = 0, FATCTX_ON_DAMAGE_NEXT = 1 };
 
+// A stored source model, and what it is to be compiled for. All of it is valid during the call only.
+typedef struct fatctx_prepare_request {
+  uint32_t struct_size;
+  uint32_t record_id;  // of the source model
+  fatctx_text name;
+  fatctx_text unit;
+  fatctx_text device;     // as JSON, schema "fatctx.device/1"
+  const uint8_t* source;  // its bytes, decompressed and verified
+  uint64_t source_size;
+} fatctx_prepare_request;
+// Compiles it: 1, with the context binary, which is copied as soon as the call returns; or 0 and why not, ended by NUL,
+// in the `capacity` bytes at `reason`, which come as an empty text.
+typedef uint32_t (*fatctx_prepare_hook)(void* user, const fatctx_prepare_request* request, const void** binary,
+                                        uint64_t* binary_size, char* reason, size_t capacity);
+
 typedef struct fatctx_model_options {
   uint32_t struct_size;
   uint32_t strict;                  // only records that fully use the device; 0
@@ -877,14 +892,20 @@ typedef struct fatctx_model_options {
   uint32_t allow_lower_arch;        // 0
   uint32_t refuse_generic;          // no generic record as a fallback; 0
   uint32_t mix_targets;             // units of different targets when no target has them all; 0
-  const uint32_t* boundaries;       // Hexagon generation boundaries; null: {73}
+  const uint32_t* boundaries;       // Hexagon generation boundaries; null: those of the table of SoCs
   uint64_t boundary_count;
   // A consumer that says 0 gets copies that all its sessions share, and the report of the model's container says why;
   // with FATCTX_FILE_MAPPING_REQUIRE it gets copy_not_allowed instead. Null: it takes mapped memory.
   fatctx_mapping_probe consumer;
   void* consumer_user;
   uint32_t on_damage;  // FATCTX_ON_DAMAGE_...; FATCTX_ON_DAMAGE_FAIL; fatctx_container_explain() does not use it
-  uint32_t reserved;
+  uint32_t prepare_hook;       // judge as if somebody compiled source models, also without `prepare`; 0
+  fatctx_soc_table soc_table;  // tells spellings of one part and quirks; {0}: the built-in one
+  // Asked when no context binary of the group fits and the group has a source model, by open and choose, on the calling
+  // thread; what it gives is the binary of all sessions. fatctx_container_explain() does not call it. Null: source
+  // models are not used.
+  fatctx_prepare_hook prepare;
+  void* prepare_user;
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 

@@ -1,6 +1,8 @@
 // Open once, choose, hand out: what an application uses.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +27,16 @@ enum class OnDamage : std::uint8_t {
 [[nodiscard]] std::string_view on_damage_name(OnDamage on_damage) noexcept;  // "fail", "next"
 [[nodiscard]] std::optional<OnDamage> on_damage_from_name(std::string_view name) noexcept;
 
+// A stored source model, and what it is to be compiled for. Lifetime: all of it is valid during the call only.
+struct PrepareRequest {
+  const Container& container;  // its description and options may tell how
+  const RecordInfo& record;    // the source model: name, unit, format
+  ByteView source;             // its bytes, decompressed and verified
+  const Device& device;
+};
+// Compiles it, and gives the context binary. What it returns as an error, or throws, ends the choosing.
+using PrepareHook = std::function<Result<std::vector<std::byte>>(const PrepareRequest&)>;
+
 struct ModelOptions {
   OpenOptions open = {};
   SelectPolicy policy = {};
@@ -33,6 +45,11 @@ struct ModelOptions {
   // copies that all its sessions share, and the open report of container() says so; with FileMapping::kRequire it gets
   // the error copy_not_allowed instead. Not set: it takes mapped memory.
   MappingProbe consumer = {};
+  // Asked by open() and choose(), on the calling thread, when no context binary of the group fits the device and the
+  // group has a source model (tier T7): once for each source model that was chosen. What it gives is held in memory by
+  // the model and is the binary of all its sessions; nothing is stored. Not set: source models are not used. Where it
+  // is set, policy.prepare_hook needs not be.
+  PrepareHook prepare = {};
   // With kNext the time that the first session takes for reading and checking is open()'s; what was made for it
   // (copies, composed views) stays with the model until its first session has it.
   OnDamage on_damage = OnDamage::kFail;
@@ -45,7 +62,9 @@ class Session;
 // Ownership: copyable; copies share everything. Threads: every member function from any number of threads.
 class Model {
  public:
-  // Errors: those of Container::open, no_match with the reason for every record in the message, copy_not_allowed.
+  // Errors: those of Container::open, no_match with the reason for every record in the message, copy_not_allowed; those
+  //         of ModelOptions::prepare, and of stream_record() for what it is given; invalid_argument with
+  //         policy.prepare_hook and no hook, if a source model is all that is left.
   //         With OnDamage::kNext also those of Container::acquire: of the first damaged record, with all others that
   //         were tried in the message, if no target is whole; invalid_argument with VerifyPolicy::kNone, which finds no
   //         damage.
@@ -80,7 +99,9 @@ class Model {
 // Ownership: copyable, may outlive Model and Container. Threads: const members from any number of threads.
 class Session {
  public:
-  // The context binary of `unit`; empty: of the only unit. Errors: not_found, listing the units.
+  // The context binary of `unit`; empty: of the only unit. One that a prepare hook compiled has the record id of its
+  // source model, lies in memory of this process (AccessPath::kCopied), and serves every unit if the source model has
+  // none. Errors: not_found, listing the units.
   [[nodiscard]] Result<RecordView> binary(std::string_view unit = {}) const;
   // The weight blobs that the chosen binaries refer to, in record order.
   [[nodiscard]] const std::vector<RecordView>& weights() const& noexcept { return weights_; }

@@ -13,10 +13,9 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/record.h"
+#include "fatctx/soc_table.h"
 
 namespace fatctx {
-
-class SocTable;  // fatctx/soc_table.h
 
 // What the caller's machine is. An empty optional means "unknown", which is never the same as zero.
 struct Device {
@@ -48,7 +47,9 @@ struct SelectPolicy {
   bool allow_lower_arch = false;  // lower Hexagon arch of the same generation; CPU levels need no opt-in
   bool allow_generic = true;      // a generic record as FALLBACK, with a warning
   bool mix_targets = false;       // take units from different targets when no target has them all
-  std::vector<std::uint32_t> boundaries = {73};     // Hexagon generation boundaries
+  bool prepare_hook = false;      // somebody can compile a stored source model here: it is taken if nothing else fits
+  std::optional<std::vector<std::uint32_t>> boundaries = {};  // Hexagon generation boundaries; nothing: the table's
+  std::optional<SocTable> soc_table = {};           // tells spellings of one part and quirks; nothing: the built-in one
   std::optional<std::string> record_override = {};  // name of the context binary to take (tier T0)
   bool force = false;                               // with record_override: skip the axes
 };
@@ -63,12 +64,14 @@ enum class Axis : std::uint8_t {
   kArchNewer,    // A4
   kBoundary,     // A5: another generation
   kVtcm,         // A6
+  kQuirk,        // A8: the table of SoCs says that this part's binaries do not work on the device's part
   kWeights,      // A7: weight blob missing or bound to another hash
   kIsa,          // C1: another instruction set
   kFeature,      // C2: a required CPU level or feature is missing
   kNoTier,       // compatible as far as known, but nothing says that it fits
   kStrict,       // would run, but does not fully use the device
   kStrictLower,  // would run on a lower arch or as a fallback
+  kNoHook,       // a source model, and nobody to compile it
   kOverride,     // another record was named
   kGroup,        // belongs to another group
   kIncomplete,   // its target lacks a unit of the group
@@ -80,7 +83,7 @@ enum class Axis : std::uint8_t {
 struct Verdict {
   std::uint32_t record_id = 0;
   Level level = Level::kUnsupported;
-  int tier = -1;            // 0..7 for a record that fits; -1 for a rejected one
+  int tier = -1;            // 0..7 for a record that fits (7: a source model to compile); -1 for a rejected one
   Axis axis = Axis::kNone;  // why it was not chosen; kNone for chosen records
   bool chosen = false;
 };
@@ -93,8 +96,9 @@ struct DamagedRecord {
 };
 
 struct Selection {
-  std::vector<Verdict> verdicts;      // one per context binary, in the order of the candidates
-  std::vector<std::uint32_t> chosen;  // record ids, one per unit, in unit order; empty: nothing matches
+  std::vector<Verdict> verdicts;      // one per context binary and source model, in the order of the candidates
+  std::vector<std::uint32_t> chosen;  // record ids, one per unit, in unit order; empty: nothing matches; at T7 of
+                                      // source models, each once
   Level level = Level::kUnsupported;  // the lowest level among the chosen
   int tier = -1;
   int vendor_code = 0;                // documented vendor code when nothing matches (1008, 5004, 5005, 5008, 5011)
@@ -105,7 +109,8 @@ struct Selection {
   std::vector<DamagedRecord> damaged;
 };
 
-// Judges every context binary among `candidates` and picks the best target that has every unit of the group.
+// Judges every context binary and source model among `candidates` and picks the best target that has every unit of the
+// group; if there is none and policy.prepare_hook is set, the source models of the group.
 // Deterministic: permuting the candidates permutes the verdicts and changes nothing else.
 //
 // Errors: invalid_argument (the group is not there, or several groups and none named; override names no record).
@@ -114,7 +119,8 @@ struct Selection {
                                        const SelectPolicy& policy = {});
 
 // One sentence for one verdict, with both values: "needs x86-64-v4, device has x86-64-v3 [C2]".
-[[nodiscard]] std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device);
+[[nodiscard]] std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device,
+                                          const SelectPolicy& policy = {});
 
 // The whole story as text (several lines) or JSON (schema "fatctx.selection/1"); the same structure feeds both.
 [[nodiscard]] std::string explain_text(const Selection& selection, std::span<const Candidate> candidates,

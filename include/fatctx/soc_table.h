@@ -50,6 +50,15 @@ struct SocSource {
   std::string meaning;
 };
 
+// A pair of parts of which a source says that a binary built for the one does not work on the other, although nothing
+// else keeps them apart.
+struct SocQuirk {
+  std::string record;  // normalised part that the binary was built for
+  std::string device;  // normalised part that it was tried on
+  std::string source;  // tag
+  std::string reason;  // as a sentence goes on: "the context is created and every result is zero"
+};
+
 // How a part name was understood. In the order in which the rules are tried.
 enum class PartRule : std::uint8_t {
   kExact,        // it is in the table
@@ -86,9 +95,15 @@ class SocTable {
   // In the order of the file; rows that were added come last.
   [[nodiscard]] const std::vector<Soc>& socs() const noexcept;
   [[nodiscard]] const std::vector<SocSource>& sources() const noexcept;
+  // Hexagon archs with which a generation begins: a binary for an arch below one of them does not run on an arch from
+  // it on. Ascending.
+  [[nodiscard]] const std::vector<std::uint32_t>& boundaries() const noexcept;
+  [[nodiscard]] const std::vector<SocQuirk>& quirks() const noexcept;
 
   // Lifetime: rows that these give live as long as a copy of the table.
   [[nodiscard]] NamedPart name_part(std::string_view name) const;
+  // Whether it takes the two names, normalised or not, for one part.
+  [[nodiscard]] bool same_part(std::string_view a, std::string_view b) const;
   // The row that a kernel number leads to; null if the table does not know it.
   [[nodiscard]] const Soc* with_kernel_id(std::uint32_t kernel_id) const noexcept;
   // The parts that share a QNN number, without other spellings.

@@ -387,16 +387,16 @@ void bind_container_class(nb::module_& module) {
           [](const Container& self, nb::object device, const nb::kwargs& policy) {
             nb::dict keywords = nb::cast<nb::dict>(policy.attr("copy")());
             const SelectPolicy select_policy = take_policy(keywords);
-            const OnDamage on_damage = take_on_damage(keywords);
-            const std::string allowed = fmt::format("{}, on_damage", kPolicyKeywords);
+            ModelKeywords model_keywords = take_model_keywords(keywords);
+            const std::string allowed = fmt::format("{}, {}", kPolicyKeywords, kModelKeywords);
             refuse_unknown_keywords(keywords, allowed.c_str());
-            return choose_model(self, device, select_policy, on_damage);
+            return choose_model(self, device, select_policy, std::move(model_keywords));
           },
           nb::arg("device") = nb::none(), nb::arg("policy"),
           nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS
-                  ", " FATCTX_ON_DAMAGE_KEYWORD ") -> Model"),
-          "Chooses the best target for `device` (None: this machine) and returns the model. `on_damage` as of\n"
-          "open_model().\n\n"
+                  ", " FATCTX_MODEL_KEYWORDS ") -> Model"),
+          "Chooses the best target for `device` (None: this machine) and returns the model. `on_damage` and\n"
+          "`prepare` as of open_model().\n\n"
           "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
       .def("__len__", [](const Container& self) { return self.records().size(); })
       .def("__repr__", [](const Container& self) {

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "keywords.h"
 #include "memory.h"
+#include "progress.h"
 #include "records.h"
 #include "views.h"
 
@@ -137,8 +138,6 @@ void bind_model_class(nb::module_& module) {
       });
 }
 
-}  // namespace
-
 OnDamage take_on_damage(nb::dict& keywords) {
   const auto given = take_keyword<std::string>(keywords, "on_damage", std::string("fail"), "a str");
   const auto known = on_damage_from_name(given);
@@ -149,12 +148,49 @@ OnDamage take_on_damage(nb::dict& keywords) {
   return *known;
 }
 
-BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy, OnDamage on_damage) {
+// What the function gives as bytes. Calls it with the GIL, inside call.run().
+PrepareHook prepare_hook(ProgressCall& call, const nb::object& function) {
+  return [&call, &function](const PrepareRequest& request) -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> binary;
+    call.call_python([&] {
+      const std::string name(request.record.name);
+      const std::string unit(request.record.key.unit);
+      const nb::object made =
+          function(to_str(name), to_str(unit), nb::bytes(request.source.data(), request.source.size()), request.device);
+      nb::bytes bytes;
+      if (!nb::try_cast(made, bytes, false)) {
+        PyErr_SetString(PyExc_TypeError, "prepare: expected to get bytes from the function");
+        throw nb::python_error();
+      }
+      const auto* const data = static_cast<const std::byte*>(bytes.data());
+      binary.assign(data, data + bytes.size());
+    });
+    return binary;
+  };
+}
+
+}  // namespace
+
+ModelKeywords take_model_keywords(nb::dict& keywords) {
+  ModelKeywords taken;
+  taken.on_damage = take_on_damage(keywords);
+  taken.prepare = take_keyword(keywords, "prepare", taken.prepare, "a function or None");
+  if (!taken.prepare.is_none() && PyCallable_Check(taken.prepare.ptr()) == 0) {
+    throw nb::type_error("keyword prepare: expected a function or None");
+  }
+  return taken;
+}
+
+BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
+                        ModelKeywords keywords) {
   ModelOptions options;
-  options.on_damage = on_damage;
+  options.on_damage = keywords.on_damage;
   options.policy = policy;
   options.device = device_from(device);
-  return {take(without_gil([&] { return Model::choose(container, options); })), policy};
+  ProgressCall call(nb::none());
+  if (!keywords.prepare.is_none()) options.prepare = prepare_hook(call, keywords.prepare);
+  options.policy.prepare_hook = policy.prepare_hook || options.prepare;
+  return {call.run([&] { return Model::choose(container, options); }), options.policy};
 }
 
 void bind_model(nb::module_& module) {
@@ -166,15 +202,16 @@ void bind_model(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
         const OpenOptions open_options = take_open_options(keywords);
         const SelectPolicy policy = take_policy(keywords);
-        const OnDamage on_damage = take_on_damage(keywords);
-        const std::string allowed = fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}, on_damage", kPolicyKeywords);
+        ModelKeywords model_keywords = take_model_keywords(keywords);
+        const std::string allowed =
+            fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}, {}", kPolicyKeywords, kModelKeywords);
         refuse_unknown_keywords(keywords, allowed.c_str());
         const Container container = open_container(file, open_options);
-        return choose_model(container, device, policy, on_damage);
+        return choose_model(container, device, policy, std::move(model_keywords));
       },
       nb::arg("file"), nb::arg("device") = nb::none(), nb::arg("given_keywords"),
       nb::sig("def open_model(file: str | bytes | os.PathLike | int, device: Device | str | None = None, "
-              "*, " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS ", " FATCTX_ON_DAMAGE_KEYWORD ") -> Model"),
+              "*, " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS ", " FATCTX_MODEL_KEYWORDS ") -> Model"),
       "Opens a container and chooses the best target for `device` (None: this machine).\n\n"
       "Args:\n"
       "    group: group of graphs; empty: the only one.\n"
@@ -182,7 +219,12 @@ void bind_model(nb::module_& module) {
       "    allow_lower_arch: a lower Hexagon arch of the same generation may do.\n"
       "    allow_generic: a generic record may do, with a warning.\n"
       "    mix_targets: take units from different targets when no target has them all.\n"
-      "    boundaries: Hexagon generation boundaries.\n"
+      "    boundaries: Hexagon generation boundaries; None: those of the table of SoCs.\n"
+      "    prepare_hook: a stored source model may do, as with `prepare`; for fatctx.select().\n"
+      "    soc_table: tells spellings of one part and quirks; None: the built-in one.\n"
+      "    prepare: prepare(name, unit, source, device) compiles a stored source model and gives the context binary as\n"
+      "        bytes. Called once for each source model that is chosen, when no context binary of the group fits; what\n"
+      "        it raises is raised.\n"
       "    record_override: name of the context binary to take; with force, whatever the axes say.\n"
       "    on_damage: \"next\" reads and checks what was chosen at once, and takes the best target of which every "
       "record\n"

@@ -13,13 +13,20 @@ struct BoundModel {
   SelectPolicy policy;  // for the explanation of its selection
 };
 
-#define FATCTX_ON_DAMAGE_KEYWORD "on_damage: str = \"fail\""
+// How a model comes to be, beside the policy.
+#define FATCTX_MODEL_KEYWORDS \
+  "on_damage: str = \"fail\", prepare: typing.Callable[[str, str, bytes, Device], bytes] | None = None"
+inline constexpr const char* kModelKeywords = "on_damage, prepare";
+struct ModelKeywords {
+  OnDamage on_damage = OnDamage::kFail;
+  nb::object prepare = nb::none();
+};
 
-// Takes its keyword out of `keywords`. Raises TypeError, InvalidArgument.
-[[nodiscard]] OnDamage take_on_damage(nb::dict& keywords);
-// `device` as for device_from(). Raises NoMatch, InvalidArgument, and what a damaged file raises.
+// Takes its keywords out of `keywords`. Raises TypeError, InvalidArgument.
+[[nodiscard]] ModelKeywords take_model_keywords(nb::dict& keywords);
+// `device` as for device_from(). Raises NoMatch, InvalidArgument, what a damaged file raises and what `prepare` raises.
 [[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
-                                      OnDamage on_damage);
+                                      ModelKeywords keywords);
 
 void bind_model(nb::module_& module);
 

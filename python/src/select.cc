@@ -147,11 +147,11 @@ void bind_selection(nb::module_& module) {
               const auto found = std::ranges::find(candidates, verdict.record_id, &Candidate::record_id);
               if (found == candidates.end()) continue;
               verdicts.append(
-                  BoundVerdict{self.container, found->name, verdict, explain_verdict(verdict, *found, self.device)});
+                  BoundVerdict{self.container, found->name, verdict, explain_verdict(verdict, *found, self.device, self.policy)});
             }
             return verdicts;
           },
-          nb::sig("def verdicts(self) -> list[Verdict]"), "One per context binary.")
+          nb::sig("def verdicts(self) -> list[Verdict]"), "One per context binary and source model.")
       .def_prop_ro(
           "chosen", [](const BoundSelection& self) { return self.selection.chosen; },
           "Record ids, one per unit; empty if nothing matches.")
@@ -206,9 +206,11 @@ SelectPolicy take_policy(nb::dict& keywords) {
   policy.allow_lower_arch = take_keyword(keywords, "allow_lower_arch", policy.allow_lower_arch, "a bool");
   policy.allow_generic = take_keyword(keywords, "allow_generic", policy.allow_generic, "a bool");
   policy.mix_targets = take_keyword(keywords, "mix_targets", policy.mix_targets, "a bool");
-  policy.boundaries = take_keyword(keywords, "boundaries", policy.boundaries, "a sequence of ints");
+  policy.boundaries = take_keyword(keywords, "boundaries", policy.boundaries, "a sequence of ints or None");
   policy.record_override = take_keyword(keywords, "record_override", policy.record_override, "a str or None");
   policy.force = take_keyword(keywords, "force", policy.force, "a bool");
+  policy.prepare_hook = take_keyword(keywords, "prepare_hook", policy.prepare_hook, "a bool");
+  policy.soc_table = take_keyword(keywords, "soc_table", policy.soc_table, "a fatctx.SocTable or None");
   return policy;
 }
 

@@ -85,6 +85,33 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   return result;
 }
 
+namespace {
+
+PrepareHook prepare_hook_of(fatctx_prepare_hook prepare, void* user) {
+  return [prepare, user](const PrepareRequest& request) -> Result<std::vector<std::byte>> {
+    const std::string device = device_to_json(request.device);
+    const fatctx_prepare_request asked = {.struct_size = sizeof asked,
+                                          .record_id = request.record.id,
+                                          .name = text_out(request.record.name),
+                                          .unit = text_out(request.record.key.unit),
+                                          .device = text_out(device),
+                                          .source = reinterpret_cast<const std::uint8_t*>(request.source.data()),
+                                          .source_size = request.source.size()};
+    const void* binary = nullptr;
+    std::uint64_t size = 0;
+    char reason[256] = {};
+    if (prepare(user, &asked, &binary, &size, reason, sizeof reason) == 0) {
+      const std::string_view why = until_nul(reason);
+      return Error{ErrorCode::kSerialiseFailed, std::string(why.empty() ? "the prepare hook does not say why" : why)};
+    }
+    if (binary == nullptr) size = 0;
+    const auto* const bytes = static_cast<const std::byte*>(binary);
+    return std::vector<std::byte>(bytes, bytes + size);
+  };
+}
+
+}  // namespace
+
 Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
   fatctx_model_options given = {};
   if (options != nullptr) FATCTX_TRY(read_sized(options, given));
@@ -97,7 +124,7 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
   result.policy.mix_targets = given.mix_targets != 0;
   if (given.boundaries != nullptr || given.boundary_count != 0) {
     FATCTX_ASSIGN(const auto boundaries, array_in(given.boundaries, given.boundary_count, "boundaries"));
-    result.policy.boundaries.assign(boundaries.begin(), boundaries.end());
+    result.policy.boundaries.emplace(boundaries.begin(), boundaries.end());
   }
   if (given.record_override != nullptr) result.policy.record_override = given.record_override;
   result.policy.force = given.force != 0;
@@ -110,6 +137,12 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
                  fmt::format("on_damage is {}; allowed are FATCTX_ON_DAMAGE_FAIL (0) and _NEXT (1)", given.on_damage)};
   }
   result.on_damage = static_cast<OnDamage>(given.on_damage);
+  result.policy.prepare_hook = given.prepare_hook != 0 || given.prepare != nullptr;
+  if (given.soc_table.id != 0) {
+    FATCTX_ASSIGN(const auto table, find(given.soc_table));
+    result.policy.soc_table = *table;
+  }
+  if (given.prepare != nullptr) result.prepare = prepare_hook_of(given.prepare, given.prepare_user);
   if (given.consumer != nullptr) {
     result.consumer = [ask = given.consumer, user = given.consumer_user]() -> MappingSupport {
       char reason[256] = {};

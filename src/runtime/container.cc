@@ -207,7 +207,8 @@ std::vector<Candidate> Container::candidates() const& {
   std::vector<Candidate> candidates;
   candidates.reserve(records().size());
   for (const RecordInfo& record : records()) {
-    if (record.type != RecordType::kContextBinary || !record.supported) continue;
+    const bool judged = record.type == RecordType::kContextBinary || record.type == RecordType::kSourceModel;
+    if (!judged || !record.supported) continue;
     candidates.push_back({.record_id = record.id, .name = record.name, .key = record.key});
   }
   return candidates;

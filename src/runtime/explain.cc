@@ -109,14 +109,28 @@ std::string own_level_sentence(const SelectionKey& key, const Device& device) {
   return fmt::format("built for the device's own level: {}; device has {}", own, has);
 }
 
+// "SM8750", or "SM8750, which the record calls SM8750-AC".
+std::string part_text(const SelectionKey& key, const Device& device) {
+  if (!device.part || key.part == *device.part) return std::string(key.part);
+  return fmt::format("{}, which the record calls {}", *device.part, key.part);
+}
+
+std::string quirk_sentence(const SelectionKey& key, const Device& device, const SelectPolicy& policy) {
+  const SocTable table = runtime::table_of(policy);
+  const SocQuirk* const quirk = runtime::find_quirk(table, key, device);
+  if (quirk == nullptr) return built_for(key, device) + ": known not to work";  // another table than select() had
+  return fmt::format("{}: a binary for {} is known not to work on {}: {} ({})", built_for(key, device), quirk->record,
+                     quirk->device, quirk->reason, quirk->source);
+}
+
 // Why a record fits, by its tier.
 std::string fit_sentence(const Verdict& verdict, const SelectionKey& key, const Device& device) {
   switch (verdict.tier) {
     case 0:
       return named_sentence(verdict, key, device);
     case 1:
-      return fmt::format("built for this part, {}, with {}; device has {}", key.part, vtcm_text(key.vtcm_mb),
-                         device_vtcm_text(device));
+      return fmt::format("built for this part, {}, with {}; device has {}", part_text(key, device),
+                         vtcm_text(key.vtcm_mb), device_vtcm_text(device));
     case 2:
       return fmt::format("built for this vendor number, {}, with {}; device has {}", key.qnn_soc,
                          vtcm_text(key.vtcm_mb), device_vtcm_text(device));
@@ -130,12 +144,15 @@ std::string fit_sentence(const Verdict& verdict, const SelectionKey& key, const 
         return fmt::format("runs here, but uses {} where the device has {}", cpu_text(key), cpu_text(device));
       }
       return built_for(key, device) + ": a lower arch of the same generation";
+    case runtime::kSourceTier:
+      return "a source model, to be compiled on the device";
     default:
       return fmt::format("generic: fits every device of backend {}", key.backend);
   }
 }
 
-std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& key, const Device& device) {
+std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& key, const Device& device,
+                                  const SelectPolicy& policy) {
   switch (verdict.axis) {
     case Axis::kNone:
       return fit_sentence(verdict, key, device);
@@ -152,6 +169,8 @@ std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& ke
       return built_for(key, device) + ": another generation";
     case Axis::kVtcm:
       return fmt::format("needs {}, device has {}", vtcm_text(key.vtcm_mb), device_vtcm_text(device));
+    case Axis::kQuirk:
+      return quirk_sentence(key, device, policy);
     case Axis::kWeights:
       return "a weight blob it refers to is missing, damaged or has other contents";
     case Axis::kIsa:
@@ -163,8 +182,11 @@ std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& ke
     case Axis::kStrict:
       return strict_sentence(key, device);
     case Axis::kStrictLower:
+      if (key.type == RecordType::kSourceModel) return "could be compiled, but strict asks for a record of this device";
       return fmt::format("would run, but strict asks for full use: {}",
                          runtime::is_generic(key) ? "a generic record" : built_for(key, device));
+    case Axis::kNoHook:
+      return "a source model, and nobody here compiles it";
     case Axis::kOverride:
       return "the caller named another record";
     case Axis::kGroup:
@@ -229,7 +251,7 @@ std::string incomplete_sentence(const Row& row, const std::vector<Row>& rows) {
   std::set<std::string_view> served;
   for (const Row& other : rows) {
     const SelectionKey& key = other.candidate->key;
-    if (key.group != row.candidate->key.group) continue;
+    if (key.group != row.candidate->key.group || key.type != RecordType::kContextBinary) continue;
     missing.insert(key.unit);
     const bool serves = other.verdict->axis == Axis::kIncomplete || other.verdict->tier >= 0;
     if (serves && runtime::compare_targets(key, row.candidate->key) == 0) served.insert(key.unit);
@@ -239,11 +261,10 @@ std::string incomplete_sentence(const Row& row, const std::vector<Row>& rows) {
                      fmt::join(missing, "\", \""));
 }
 
-Story tell(const Selection& selection, std::span<const Candidate> candidates, const Device& device) {
+Story tell(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
+           const SelectPolicy& policy) {
   std::unordered_map<std::uint32_t, const Candidate*> by_id;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.key.type == RecordType::kContextBinary) by_id.emplace(candidate.record_id, &candidate);
-  }
+  for (const Candidate& candidate : candidates) by_id.emplace(candidate.record_id, &candidate);
   Story story;
   story.device = runtime::device_text(device);
   for (const Verdict& verdict : selection.verdicts) {
@@ -258,10 +279,11 @@ Story tell(const Selection& selection, std::span<const Candidate> candidates, co
   }
   for (Row& row : story.rows) {
     const Axis axis = row.verdict->axis;
-    std::string sentence = sentence_without_axis(*row.verdict, row.candidate->key, device);
+    std::string sentence = sentence_without_axis(*row.verdict, row.candidate->key, device, policy);
     if (axis == Axis::kIncomplete) sentence = incomplete_sentence(row, story.rows);
+    const bool source = row.candidate->key.type == RecordType::kSourceModel;
     for (const Row* winner : story.chosen) {
-      if (axis == Axis::kOutranked && winner->candidate->key.unit == row.candidate->key.unit) {
+      if (axis == Axis::kOutranked && (source || winner->candidate->key.unit == row.candidate->key.unit)) {
         sentence = outranked_sentence(row, *winner);
       }
     }
@@ -272,6 +294,7 @@ Story tell(const Selection& selection, std::span<const Candidate> candidates, co
 
 std::string_view warning_text(std::string_view warning) {
   if (warning == "generic_record") return "no record was built for this device; the generic one is used";
+  if (warning == "source_model") return "no record was built for this device; a source model is compiled for it";
   if (warning == "vtcm_unverified") return "the device's VTCM is not known; the record may want more";
   if (warning == "override_forced") return "the axes refuse the named record; it may not load";
   if (warning == "damaged_choice") return "what would have been chosen is damaged; the best whole target is used";
@@ -306,7 +329,9 @@ std::string headline(const Selection& selection, const Story& story, const Devic
   std::string lines;
   for (const Row* row : story.chosen) {
     const std::string_view unit = row->candidate->key.unit;
-    lines += fmt::format("chosen: {} ({}){}: T{} {}, {}\n", row->candidate->name, target_text(row->candidate->key),
+    const bool source = row->candidate->key.type == RecordType::kSourceModel;  // of no target
+    lines += fmt::format("chosen: {}{}{}: T{} {}, {}\n", row->candidate->name,
+                         source ? "" : fmt::format(" ({})", target_text(row->candidate->key)),
                          unit.empty() ? "" : fmt::format(" for unit {}", unit), row->verdict->tier,
                          level_name(row->verdict->level), row->reason);
   }
@@ -383,7 +408,8 @@ Json decision_json(const Selection& selection, const Story& story, const SelectP
            {{"allow_lower_arch", policy.allow_lower_arch},
             {"allow_generic", policy.allow_generic},
             {"mix_targets", policy.mix_targets},
-            {"boundaries", policy.boundaries},
+            {"prepare_hook", policy.prepare_hook},
+            {"boundaries", runtime::boundaries_of(policy)},
             {"record_override", policy.record_override},
             {"force", policy.force}}},
           {"warnings", selection.warnings},
@@ -392,13 +418,14 @@ Json decision_json(const Selection& selection, const Story& story, const SelectP
 
 }  // namespace
 
-std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device) {
-  return with_axis(sentence_without_axis(verdict, candidate.key, device), verdict.axis);
+std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device,
+                            const SelectPolicy& policy) {
+  return with_axis(sentence_without_axis(verdict, candidate.key, device, policy), verdict.axis);
 }
 
 std::string explain_text(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
                          const SelectPolicy& policy) {
-  const Story story = tell(selection, candidates, device);
+  const Story story = tell(selection, candidates, device, policy);
   std::string text = fmt::format("device: {}\n", story.device);
   if (!selection.group.empty()) text += fmt::format("group:  {}\n", selection.group);
   if (policy.strict) text += "policy: strict\n";
@@ -418,7 +445,7 @@ std::string explain_text(const Selection& selection, std::span<const Candidate> 
 
 std::string explain_json(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
                          const SelectPolicy& policy) {
-  const Story story = tell(selection, candidates, device);
+  const Story story = tell(selection, candidates, device, policy);
   Json rows = Json::array();
   for (const Row& row : story.rows) rows.push_back(candidate_json(row));
   const Json document = {{"schema", "fatctx.selection/1"},

@@ -9,16 +9,20 @@
 
 #include "base/named_values.h"
 #include "fatctx/device.h"
+#include "fatctx/extract.h"
 #include "runtime/attachments.h"
 #include "runtime/file_mapping.h"
 #include "runtime/mapped_container.h"
 #include "runtime/observed_calls.h"
 #include "runtime/record_reader.h"
+#include "runtime/select_rules.h"
 #include "runtime/whole_target.h"
 
 namespace fatctx {
 
 namespace {
+
+constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 26;  // a size in a file is a claim
 
 constexpr NamedValue<OnDamage> kOnDamage[] = {{OnDamage::kFail, "fail"}, {OnDamage::kNext, "next"}};
 
@@ -33,6 +37,26 @@ struct Acquired {
   }
 };
 
+Result<RecordView> compiled(const Container& container, const RecordInfo& source, const Device& device,
+                            const PrepareHook& prepare) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(std::min(source.size_bytes, kMostReserved)));
+  FATCTX_TRY(stream_record(container, source.id, [&](ByteView piece) -> Status {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return Done{};
+  }));
+  auto binary = prepare({.container = container, .record = source, .source = bytes, .device = device});
+  const auto about = [&] {
+    return fmt::format("{}: compiling source model \"{}\"", container.report().path, source.name);
+  };
+  if (!binary.ok()) return in_context(std::move(binary).error(), about());
+  if (binary.value().empty()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: the prepare hook gave no bytes", about())};
+  }
+  const auto held = std::make_shared<const std::vector<std::byte>>(std::move(binary).value());
+  return RecordView(held, source.id, *held, AccessPath::kCopied, held->size());
+}
+
 }  // namespace
 
 std::string_view on_damage_name(OnDamage on_damage) noexcept { return name_in(kOnDamage, on_damage); }
@@ -46,6 +70,7 @@ struct Model::Impl {
   std::vector<Candidate> candidates;
   Selection selection;
   std::shared_ptr<Acquired> acquired;  // null if choosing acquires nothing
+  std::vector<RecordView> prepared;    // of source models, in the order of selection.chosen
 };
 
 Result<Container> Model::settle_consumer(const Container& container, const MappingProbe& consumer) {
@@ -81,7 +106,9 @@ Result<Model> Model::choose(const Container& given, const ModelOptions& options)
             .policy = options.policy,
             .candidates = std::move(candidates),
             .selection = {},
-            .acquired = nullptr};
+            .acquired = nullptr,
+            .prepared = {}};
+  impl.policy.prepare_hook = impl.policy.prepare_hook || options.prepare;
   if (options.on_damage == OnDamage::kNext) {
     FATCTX_TRY(check_finds_damage(container));
     FATCTX_ASSIGN(WholeTarget whole, choose_whole_target(container, impl.candidates, impl.device, impl.policy));
@@ -97,10 +124,22 @@ Result<Model> Model::choose(const Container& given, const ModelOptions& options)
     std::string reasons;
     for (std::size_t i = 0; i < impl.selection.verdicts.size(); ++i) {
       reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", impl.candidates[i].name,
-                             explain_verdict(impl.selection.verdicts[i], impl.candidates[i], impl.device));
+                             explain_verdict(impl.selection.verdicts[i], impl.candidates[i], impl.device, impl.policy));
     }
     return Error{ErrorCode::kNoMatch, fmt::format("{}: no record fits this device: {}", container.report().path,
                                                   reasons.empty() ? "there is no context binary" : reasons)};
+  }
+  if (impl.selection.tier == runtime::kSourceTier) {
+    if (!options.prepare) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: only a source model is left for this device, and ModelOptions::prepare is not set",
+                               container.report().path)};
+    }
+    for (const std::uint32_t id : impl.selection.chosen) {
+      FATCTX_ASSIGN(const RecordInfo source, container.record(id));
+      FATCTX_ASSIGN(RecordView view, compiled(container, source, impl.device, options.prepare));
+      impl.prepared.push_back(std::move(view));
+    }
   }
   return Model(std::make_shared<const Impl>(std::move(impl)));
 }
@@ -136,6 +175,16 @@ Result<Session> Model::begin_session() const {
   const std::vector<RecordView> made = impl_->acquired ? impl_->acquired->take() : std::vector<RecordView>();
   Session session(impl_->container);
   session.file_looked_ = RecordReader::of(impl_->container)->freshness();
+  session.tables_ = std::make_shared<Session::Tables>();
+  if (!impl_->prepared.empty()) {  // holds nothing of the file
+    for (const RecordView& view : impl_->prepared) {
+      FATCTX_ASSIGN(const RecordInfo source, impl_->container.record(view.record_id()));
+      session.binaries_.push_back(view);
+      session.units_.push_back(source.key.unit);
+    }
+    session.attached_ = attach_session(RecordReader::of(impl_->container), {});
+    return session;
+  }
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t id : impl_->selection.chosen) {
     FATCTX_ASSIGN(const RecordInfo record, impl_->container.record(id));
@@ -150,7 +199,6 @@ Result<Session> Model::begin_session() const {
     FATCTX_ASSIGN(RecordView view, impl_->container.acquire(id));
     session.weights_.push_back(std::move(view));
   }
-  session.tables_ = std::make_shared<Session::Tables>();
   session.tables_->tables.resize(session.weights_.size());
   session.record_ids_ = impl_->selection.chosen;
   session.record_ids_.insert(session.record_ids_.end(), weights.begin(), weights.end());
@@ -173,6 +221,9 @@ Result<RecordView> Session::binary(std::string_view unit) const {
   if (unit.empty() && binaries_.size() == 1) return binaries_.front();
   const auto found = std::find(units_.begin(), units_.end(), unit);
   if (found != units_.end()) return binaries_[static_cast<std::size_t>(found - units_.begin())];
+  const bool compiled_here = record_ids_.empty();
+  const auto of_group = std::find(units_.begin(), units_.end(), std::string_view());
+  if (compiled_here && of_group != units_.end()) return binaries_[static_cast<std::size_t>(of_group - units_.begin())];
   return Error{ErrorCode::kNotFound,
                fmt::format("no unit is named \"{}\"; there are: {}", unit, fmt::join(units_, ", "))};
 }

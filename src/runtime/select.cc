@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "runtime/select_rules.h"
@@ -101,6 +102,32 @@ Picks pick_target(std::vector<Judged>& records, const Units& units, bool mix_tar
   return best;
 }
 
+// The source models that stand in for every unit of the group: of each unit its own, or else that of no unit. Each
+// once.
+Picks pick_sources(const std::vector<Judged>& sources, Units units) {
+  if (units.empty()) {
+    for (const Judged& source : sources) units.push_back(source.candidate->key.unit);
+    std::sort(units.begin(), units.end());
+    units.erase(std::unique(units.begin(), units.end()), units.end());
+  }
+  const auto best_of = [&](std::string_view unit) {
+    const Judged* best = nullptr;
+    for (const Judged& source : sources) {
+      if (!source.fits() || source.candidate->key.unit != unit) continue;
+      if (best == nullptr || better(source, *best)) best = &source;
+    }
+    return best;
+  };
+  Picks picks;
+  for (const std::string_view unit : units) {
+    const Judged* pick = best_of(unit);
+    if (pick == nullptr) pick = best_of({});
+    if (pick == nullptr) return {};
+    if (std::find(picks.begin(), picks.end(), pick) == picks.end()) picks.push_back(pick);
+  }
+  return picks;
+}
+
 Error several_groups(const std::set<std::string_view>& groups) {
   return {ErrorCode::kInvalidArgument,
           fmt::format("no group was named and the container has {}: \"{}\"; name one of them", groups.size(),
@@ -134,12 +161,18 @@ Result<const Candidate*> find_named(std::span<const Candidate> candidates, const
                                                         *policy.record_override, found, fmt::join(names, "\", \""))};
 }
 
-Result<std::string_view> find_group(std::span<const Candidate> candidates, const SelectPolicy& policy,
-                                    const Candidate* named) {
+std::set<std::string_view> groups_with(std::span<const Candidate> candidates, RecordType type) {
   std::set<std::string_view> groups;
   for (const Candidate& candidate : candidates) {
-    if (candidate.key.type == RecordType::kContextBinary) groups.insert(candidate.key.group);
+    if (candidate.key.type == type) groups.insert(candidate.key.group);
   }
+  return groups;
+}
+
+Result<std::string_view> find_group(std::span<const Candidate> candidates, const SelectPolicy& policy,
+                                    const Candidate* named) {
+  std::set<std::string_view> groups = groups_with(candidates, RecordType::kContextBinary);
+  if (groups.empty()) groups = groups_with(candidates, RecordType::kSourceModel);
   if (named != nullptr) {
     if (policy.group.empty() || policy.group == named->key.group) return named->key.group;
     return Error{ErrorCode::kInvalidArgument,
@@ -156,11 +189,12 @@ Result<std::string_view> find_group(std::span<const Candidate> candidates, const
 }
 
 // With a named record its target is named: the other units come from the same target, everything else stands back.
-Fit judge(const Candidate& candidate, const Device& device, const SelectPolicy& policy, const Candidate* named) {
-  if (named == nullptr) return runtime::judge(candidate, device, policy);
+Fit judge(const Candidate& candidate, const runtime::Rules& rules, const Candidate* named) {
+  const bool source = candidate.key.type == RecordType::kSourceModel;
+  if (named == nullptr) return source ? rules.judge_source(candidate) : rules.judge(candidate);
   const bool of_named_target = &candidate == named || (candidate.key.unit != named->key.unit &&
                                                        runtime::compare_targets(candidate.key, named->key) == 0);
-  if (of_named_target) return runtime::judge_named(candidate, device, policy);
+  if (of_named_target && !source) return rules.judge_named(candidate);
   return {.tier = -1, .level = Level::kUnsupported, .axis = Axis::kOverride};
 }
 
@@ -189,23 +223,27 @@ int vendor_code_of(Axis axis) {
 }
 
 // One reason for all records has its own code; mixed reasons have the general one. A record that was only passed over
-// for a named one says nothing about the device.
+// for a named one says nothing about the device, and a source model that nobody compiles nothing either.
 int vendor_code(const std::vector<Judged>& records) {
   std::set<Axis> axes;
   for (const Judged& record : records) {
-    if (record.fit.axis != Axis::kOverride) axes.insert(record.fit.axis);
+    if (record.fit.axis != Axis::kOverride && record.fit.axis != Axis::kNoHook) axes.insert(record.fit.axis);
   }
   if (axes.size() == 1) return vendor_code_of(*axes.begin());
   return axes.contains(Axis::kStrict) ? kSuboptimal : kConfiguration;
 }
 
-std::vector<std::string> warnings_for(const Picks& picks, const Device& device, const SelectPolicy& policy) {
+std::vector<std::string> warnings_for(const Picks& picks, const Device& device, const runtime::Rules& rules) {
   std::set<std::string> warnings;
   for (const Judged* pick : picks) {
+    if (pick->fit.tier == runtime::kSourceTier) {
+      warnings.insert("source_model");
+      continue;
+    }
     const SelectionKey& key = pick->candidate->key;
     if (pick->fit.tier == 6) warnings.insert("generic_record");
     if (pick->fit.tier <= 3 && runtime::vtcm_unverified(key, device)) warnings.insert("vtcm_unverified");
-    if (runtime::first_rejection(*pick->candidate, device, policy) != Axis::kNone) warnings.insert("override_forced");
+    if (rules.first_rejection(*pick->candidate) != Axis::kNone) warnings.insert("override_forced");
     if (!same_target(pick, picks.front())) warnings.insert("mixed_targets");
   }
   return {warnings.begin(), warnings.end()};
@@ -219,20 +257,25 @@ Result<Selection> select(std::span<const Candidate> candidates, const Device& de
 
   Selection selection;
   selection.group = group;
+  const runtime::Rules rules(device, policy);
   std::vector<Judged> records;
+  std::vector<Judged> sources;
   Units units;
   for (const Candidate& candidate : candidates) {
-    if (candidate.key.type != RecordType::kContextBinary) continue;
+    const bool source = candidate.key.type == RecordType::kSourceModel;
+    if (!source && candidate.key.type != RecordType::kContextBinary) continue;
     if (candidate.key.group == group) {
-      records.push_back({&candidate, selection.verdicts.size(), judge(candidate, device, policy, named)});
-      units.push_back(candidate.key.unit);
+      (source ? sources : records).push_back({&candidate, selection.verdicts.size(), judge(candidate, rules, named)});
+      if (!source) units.push_back(candidate.key.unit);
     }
     selection.verdicts.push_back({.record_id = candidate.record_id, .axis = Axis::kGroup});
   }
 
   std::sort(units.begin(), units.end());
   units.erase(std::unique(units.begin(), units.end()), units.end());
-  const Picks picks = pick_target(records, units, policy.mix_targets);
+  Picks picks = pick_target(records, units, policy.mix_targets);
+  if (picks.empty()) picks = pick_sources(sources, units);
+  std::move(sources.begin(), sources.end(), std::back_inserter(records));
   for (const Judged& record : records) {
     Verdict& verdict = selection.verdicts[record.verdict];
     verdict.tier = record.fit.tier;
@@ -252,7 +295,7 @@ Result<Selection> select(std::span<const Candidate> candidates, const Device& de
   selection.tier = worst_tier(picks);
   selection.level = Level::kOptimal;
   for (const Judged* pick : picks) selection.level = std::max(selection.level, pick->fit.level);
-  selection.warnings = warnings_for(picks, device, policy);
+  selection.warnings = warnings_for(picks, device, rules);
   return selection;
 }
 
@@ -274,6 +317,8 @@ std::string_view axis_id(Axis axis) noexcept {
       return "A6";
     case Axis::kWeights:
       return "A7";
+    case Axis::kQuirk:
+      return "A8";
     case Axis::kIsa:
       return "C1";
     case Axis::kFeature:
@@ -284,6 +329,8 @@ std::string_view axis_id(Axis axis) noexcept {
       return "strict";
     case Axis::kStrictLower:
       return "strict_lower";
+    case Axis::kNoHook:
+      return "no_hook";
     case Axis::kOverride:
       return "override";
     case Axis::kGroup:

@@ -12,26 +12,22 @@ namespace {
 struct Facts {
   const Candidate& candidate;
   const SelectionKey& key;
+  const DeviceFacts& own;
   const Device& device;
   const SelectPolicy& policy;
   CpuArch record_cpu;
-  CpuArch device_cpu;
   std::optional<std::uint32_t> record_hexagon;
-  std::optional<std::uint32_t> device_hexagon;
 };
 
-Facts read_facts(const Candidate& candidate, const Device& device, const SelectPolicy& policy) {
+Facts read_facts(const Candidate& candidate, const DeviceFacts& own) {
   const SelectionKey& key = candidate.key;
-  const std::string_view device_arch = device.arch ? std::string_view(*device.arch) : std::string_view();
-  const bool hexagon = device.backend == kHtpBackend;
   return {.candidate = candidate,
           .key = key,
-          .device = device,
-          .policy = policy,
-          .record_cpu = parse_cpu_arch(key.arch),
-          .device_cpu = parse_cpu_arch(device_arch),
-          .record_hexagon = hexagon ? hexagon_number(key.arch) : std::nullopt,
-          .device_hexagon = hexagon ? hexagon_number(device_arch) : std::nullopt};
+          .own = own,
+          .device = own.device,
+          .policy = own.policy,
+          .record_cpu = own.cpu ? parse_cpu_arch(key.arch) : CpuArch(),
+          .record_hexagon = own.htp ? hexagon_number(key.arch) : std::nullopt};
 }
 
 bool any_version_newer(const Facts& f) noexcept {
@@ -39,12 +35,11 @@ bool any_version_newer(const Facts& f) noexcept {
          version_newer(f.key.sdk, f.device.sdk);
 }
 
-bool both_hexagon(const Facts& f) noexcept { return f.record_hexagon && f.device_hexagon; }
+bool both_hexagon(const Facts& f) noexcept { return f.record_hexagon && f.own.hexagon; }
 
 bool generation_boundary_between(const Facts& f) {
-  return both_hexagon(f) &&
-         std::any_of(f.policy.boundaries.begin(), f.policy.boundaries.end(), [&](std::uint32_t boundary) {
-           return *f.record_hexagon < boundary && boundary <= *f.device_hexagon;
+  return both_hexagon(f) && std::any_of(f.own.boundaries.begin(), f.own.boundaries.end(), [&](std::uint32_t boundary) {
+           return *f.record_hexagon < boundary && boundary <= *f.own.hexagon;
          });
 }
 
@@ -52,7 +47,9 @@ bool archs_known(const Facts& f) noexcept { return f.device.arch && !f.device.ar
 
 bool same_arch(const Facts& f) noexcept { return archs_known(f) && f.key.arch == *f.device.arch; }
 
-bool same_part(const Facts& f) noexcept { return f.device.part && !f.key.part.empty() && f.key.part == *f.device.part; }
+bool same_part(const Facts& f) {
+  return f.device.part && !f.key.part.empty() && f.own.table.same_part(f.key.part, *f.device.part);
+}
 
 bool same_number(const Facts& f) noexcept {
   return f.device.qnn_soc && f.key.qnn_soc != 0 && f.key.qnn_soc == *f.device.qnn_soc;
@@ -60,24 +57,24 @@ bool same_number(const Facts& f) noexcept {
 
 bool same_vtcm_or_unknown(const Facts& f) noexcept { return !f.device.vtcm_mb || f.key.vtcm_mb == *f.device.vtcm_mb; }
 
-bool same_isa(const Facts& f) noexcept { return archs_known(f) && f.record_cpu.isa == f.device_cpu.isa; }
+bool same_isa(const Facts& f) noexcept { return archs_known(f) && f.record_cpu.isa == f.own.cpu_arch.isa; }
 
 bool cpu_level_or_feature_missing(const Facts& f) {
   return archs_known(f) &&
-         (f.record_cpu.level > f.device_cpu.level || !missing_words(f.key.features, f.device.features).empty());
+         (f.record_cpu.level > f.own.cpu_arch.level || !missing_words(f.key.features, f.device.features).empty());
 }
 
 // The record was built for the device's own level. x86-64 levels are what compilers are asked for, and words beyond
 // them only break ties; where an instruction set has no levels, the words are the level. Requires: no word is missing.
 bool uses_own_level(const Facts& f) {
-  if (!same_isa(f) || f.record_cpu.level != f.device_cpu.level) return false;
+  if (!same_isa(f) || f.record_cpu.level != f.own.cpu_arch.level) return false;
   return has_levels(f.record_cpu) || feature_words(f.key.features).size() == f.device.features.size();
 }
 
 enum class Family : std::uint8_t { kCpu, kAccelerator, kEvery };
 
-bool applies(Family family, const Device& device) noexcept {
-  return family == Family::kEvery || (family == Family::kCpu) == (device.backend == kCpuBackend);
+bool applies(Family family, const DeviceFacts& own) noexcept {
+  return family == Family::kEvery || (family == Family::kCpu) == own.cpu;
 }
 
 struct AxisRow {
@@ -96,6 +93,8 @@ constexpr AxisRow kAxes[] = {
     {Axis::kBoundary, Family::kAccelerator, [](const Facts& f) { return generation_boundary_between(f); }},
     {Axis::kVtcm, Family::kAccelerator,
      [](const Facts& f) { return f.device.vtcm_mb && f.key.vtcm_mb > *f.device.vtcm_mb; }},
+    {Axis::kQuirk, Family::kAccelerator,
+     [](const Facts& f) { return find_quirk(f.own.table, f.key, f.device) != nullptr; }},
     {Axis::kIsa, Family::kCpu, [](const Facts& f) { return archs_known(f) && !same_isa(f); }},
     {Axis::kFeature, Family::kCpu, [](const Facts& f) { return cpu_level_or_feature_missing(f); }},
     {Axis::kWeights, Family::kEvery, [](const Facts& f) { return !f.candidate.weights_ok; }},
@@ -148,7 +147,7 @@ Axis strict_rejection(int tier, const Facts& f) {
 
 Axis first_rejection(const Facts& f) {
   for (const AxisRow& row : kAxes) {
-    if (applies(row.family, f.device) && row.fires(f)) return row.axis;
+    if (applies(row.family, f.own) && row.fires(f)) return row.axis;
   }
   return Axis::kNone;
 }
@@ -187,25 +186,63 @@ bool vtcm_unverified(const SelectionKey& key, const Device& device) noexcept {
   return device.backend == kHtpBackend || key.vtcm_mb != 0;
 }
 
-Axis first_rejection(const Candidate& candidate, const Device& device, const SelectPolicy& policy) {
-  return first_rejection(read_facts(candidate, device, policy));
+const SocQuirk* find_quirk(const SocTable& table, const SelectionKey& key, const Device& device) {
+  const auto is = [&](const std::string& part, std::string_view name, std::uint32_t number) {
+    if (!name.empty()) return table.same_part(part, name);
+    const Soc* const soc = number == 0 ? nullptr : table.name_part(part).soc;
+    return soc != nullptr && soc->qnn_soc == number;
+  };
+  for (const SocQuirk& quirk : table.quirks()) {
+    if (is(quirk.record, key.part, key.qnn_soc) &&
+        is(quirk.device, device.part ? std::string_view(*device.part) : std::string_view(), device.qnn_soc.value_or(0)))
+      return &quirk;
+  }
+  return nullptr;
 }
 
-Fit judge(const Candidate& candidate, const Device& device, const SelectPolicy& policy) {
-  const Facts facts = read_facts(candidate, device, policy);
-  if (const Axis axis = first_rejection(facts); axis != Axis::kNone) return reject(axis);
+SocTable table_of(const SelectPolicy& policy) { return policy.soc_table ? *policy.soc_table : SocTable::built_in(); }
+
+std::vector<std::uint32_t> boundaries_of(const SelectPolicy& policy) {
+  return policy.boundaries ? *policy.boundaries : table_of(policy).boundaries();
+}
+
+DeviceFacts::DeviceFacts(const Device& of_device, const SelectPolicy& of_policy)
+    : device(of_device),
+      policy(of_policy),
+      table(table_of(of_policy)),
+      boundaries(of_policy.boundaries ? *of_policy.boundaries : table.boundaries()),
+      cpu(of_device.backend == kCpuBackend),
+      htp(of_device.backend == kHtpBackend),
+      cpu_arch(parse_cpu_arch(of_device.arch ? std::string_view(*of_device.arch) : std::string_view())),
+      hexagon(htp && of_device.arch ? hexagon_number(*of_device.arch) : std::nullopt) {}
+
+Axis Rules::first_rejection(const Candidate& candidate) const {
+  return runtime::first_rejection(read_facts(candidate, own_));
+}
+
+Fit Rules::judge(const Candidate& candidate) const {
+  const Facts facts = read_facts(candidate, own_);
+  if (const Axis axis = runtime::first_rejection(facts); axis != Axis::kNone) return reject(axis);
   for (const TierRow& row : kTiers) {
-    if (applies(row.family, device) && row.matches(facts)) return accept(row.tier, facts);
+    if (applies(row.family, own_) && row.matches(facts)) return accept(row.tier, facts);
   }
   return reject(Axis::kNoTier);
 }
 
-Fit judge_named(const Candidate& candidate, const Device& device, const SelectPolicy& policy) {
-  const Facts facts = read_facts(candidate, device, policy);
-  const Axis axis = first_rejection(facts);
+Fit Rules::judge_named(const Candidate& candidate) const {
+  const Facts facts = read_facts(candidate, own_);
+  const Axis axis = runtime::first_rejection(facts);
   if (axis == Axis::kNone) return accept(0, facts);
-  if (!policy.force) return reject(axis);
+  if (!own_.policy.force) return reject(axis);
   return {.tier = 0, .level = Level::kFallback, .axis = Axis::kNone};  // it may not even load: never called optimal
+}
+
+// What it was made for is no matter, as it is compiled anew; a backend may be stated all the same.
+Fit Rules::judge_source(const Candidate& candidate) const {
+  if (!candidate.key.backend.empty() && candidate.key.backend != own_.device.backend) return reject(Axis::kBackend);
+  if (candidate.state == RecordState::kBad) return reject(Axis::kDamaged);
+  if (!own_.policy.prepare_hook) return reject(Axis::kNoHook);
+  return accept(kSourceTier, read_facts(candidate, own_));
 }
 
 TieDecision break_tie(const Candidate& first, const Candidate& second, int tier) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "fatctx/select.h"
+#include "runtime/arch.h"
 
 namespace fatctx::runtime {
 
@@ -13,14 +15,47 @@ struct Fit {
   Axis axis = Axis::kNone;  // why not, if tier is -1
 };
 
-// The first axis that refuses `candidate`, kNone if none does.
-[[nodiscard]] Axis first_rejection(const Candidate& candidate, const Device& device, const SelectPolicy& policy);
+// A source model that is compiled on the device.
+inline constexpr int kSourceTier = 7;
 
-// Axes, then tiers, then the strict filter.
-[[nodiscard]] Fit judge(const Candidate& candidate, const Device& device, const SelectPolicy& policy);
+// The table of SoCs, and the generation boundaries, that apply under a policy.
+[[nodiscard]] SocTable table_of(const SelectPolicy& policy);
+[[nodiscard]] std::vector<std::uint32_t> boundaries_of(const SelectPolicy& policy);
 
-// The same for the record that `policy.record_override` names: tier 0, and with `policy.force` no axis is asked.
-[[nodiscard]] Fit judge_named(const Candidate& candidate, const Device& device, const SelectPolicy& policy);
+// The quirk that keeps a record from a device; null if there is none. Lifetime: that of the table.
+[[nodiscard]] const SocQuirk* find_quirk(const SocTable& table, const SelectionKey& key, const Device& device);
+
+// What is the same for every record. Borrows from device and policy.
+struct DeviceFacts {
+  DeviceFacts(const Device& of_device, const SelectPolicy& of_policy);
+
+  const Device& device;
+  const SelectPolicy& policy;
+  const SocTable table;
+  const std::vector<std::uint32_t>& boundaries;
+  const bool cpu;
+  const bool htp;
+  const CpuArch cpu_arch;
+  const std::optional<std::uint32_t> hexagon;
+};
+
+// Lifetime: borrows from device and policy.
+class Rules {
+ public:
+  Rules(const Device& device, const SelectPolicy& policy) : own_(device, policy) {}
+
+  // The first axis that refuses `candidate`, kNone if none does.
+  [[nodiscard]] Axis first_rejection(const Candidate& candidate) const;
+  // Axes, then tiers, then the strict filter.
+  [[nodiscard]] Fit judge(const Candidate& candidate) const;
+  // The same for the record that the policy names: tier 0, and with `force` no axis is asked.
+  [[nodiscard]] Fit judge_named(const Candidate& candidate) const;
+  // The same for a source model.
+  [[nodiscard]] Fit judge_source(const Candidate& candidate) const;
+
+ private:
+  DeviceFacts own_;
+};
 
 // True if the record states less VTCM than the device is known to have. A record that states none is not smaller.
 [[nodiscard]] bool vtcm_smaller(const SelectionKey& key, const Device& device) noexcept;

@@ -167,10 +167,18 @@ class Reader {
         return fault(word, fmt::format("{} a second time", tag), "say once what it means");
       }
       result_.sources.push_back({tag, row.cells[2]});
+    } else if (word == "#boundary" && row.cells.size() == 2) {
+      const auto arch = hexagon_number(row.cells[1]);
+      if (!arch) return fault(word, fmt::format("\"{}\"", row.cells[1]), "allowed is a Hexagon arch such as v73");
+      const auto place = std::lower_bound(result_.boundaries.begin(), result_.boundaries.end(), *arch);
+      if (place == result_.boundaries.end() || *place != *arch) result_.boundaries.insert(place, *arch);
+    } else if (word == "#quirk" && row.cells.size() == 5 && !row.cells[4].empty()) {
+      result_.quirks.push_back(
+          {{.record = row.cells[1], .device = row.cells[2], .source = row.cells[3], .reason = row.cells[4]}, place_});
     } else {
       return fault(word, fmt::format("\"{}\"", fmt::join(row.cells, ",")),
-                   "allowed are #version,WORD and #extends,built-in and #source,TAG,MEANING, and \"# \" in front of a "
-                   "remark");
+                   "allowed are #version,WORD and #extends,built-in and #source,TAG,MEANING and #boundary,ARCH and "
+                   "#quirk,RECORD,DEVICE,TAG,REASON, and \"# \" in front of a remark");
     }
     return Done{};
   }

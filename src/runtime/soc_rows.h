@@ -14,10 +14,17 @@ struct SocRow {
   std::string place;  // "lab.csv:12"
 };
 
+struct SocQuirkRow {
+  SocQuirk quirk;
+  std::string place;
+};
+
 struct SocRows {
   std::string version;
   bool extends_built_in = false;
   std::vector<SocSource> sources;
+  std::vector<std::uint32_t> boundaries;  // ascending, each once
+  std::vector<SocQuirkRow> quirks;
   std::vector<SocRow> rows;
 };
 

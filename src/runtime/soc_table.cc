@@ -9,6 +9,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "base/immortal.h"
@@ -23,6 +24,7 @@ namespace fatctx {
 
 using runtime::bad_soc_cell;
 using runtime::part_key;
+using runtime::SocQuirkRow;
 using runtime::SocRow;
 using runtime::SocRows;
 
@@ -30,9 +32,14 @@ struct SocTable::State {
   std::string version;
   std::vector<Soc> socs;
   std::vector<SocSource> sources;
+  std::vector<std::uint32_t> boundaries;
+  std::vector<SocQuirk> quirks;
   std::map<std::string, std::size_t> parts;         // by part_key(); of all rows
   std::map<std::string, std::size_t> aliases;       // by part_key(); further names
   std::map<std::uint32_t, std::size_t> kernel_ids;  // those that lead to a row
+  // Parts as they are written, to the row of the part that they stand for: what selection asks for every record.
+  // Borrows from `socs`.
+  std::unordered_map<std::string_view, std::size_t> written;
 };
 
 namespace {
@@ -80,9 +87,14 @@ class SocTableBuilder {
     FATCTX_TRY(index_kernel_ids());
     FATCTX_TRY(check_archs());
     FATCTX_TRY(check_sources());
+    FATCTX_TRY(take_quirks());
+    state_->boundaries = std::move(rows_.boundaries);
     state_->version = std::move(rows_.version);
     state_->sources = std::move(rows_.sources);
     for (SocRow& row : rows_.rows) state_->socs.push_back(std::move(row.soc));
+    for (const Soc& soc : state_->socs) {
+      state_->written.emplace(soc.part, state_->parts.at(part_key(soc.alias_of.empty() ? soc.part : soc.alias_of)));
+    }
     return std::shared_ptr<const State>(std::move(state_));
   }
 
@@ -215,6 +227,33 @@ class SocTableBuilder {
     return Done{};
   }
 
+  // Under the names of the parts that they stand for.
+  Status take_quirks() {
+    for (SocQuirkRow& row : rows_.quirks) {
+      const auto wrong = [&](std::string_view found, std::string_view remedy) {
+        return bad_soc_cell(row.place, "#quirk", found, remedy);
+      };
+      for (std::string* const part : {&row.quirk.record, &row.quirk.device}) {
+        auto found = state_->parts.find(part_key(*part));
+        if (found == state_->parts.end()) {
+          return wrong(fmt::format("{}, which is no part of the table", *part), "give the part a row of its own");
+        }
+        const Soc& soc = rows_.rows[found->second].soc;
+        *part = soc.alias_of.empty() ? soc.part : rows_.rows[state_->parts.at(part_key(soc.alias_of))].soc.part;
+      }
+      if (row.quirk.record == row.quirk.device) {
+        return wrong(fmt::format("{} twice", row.quirk.record), "name two parts, that of the record and the device's");
+      }
+      if (std::none_of(rows_.sources.begin(), rows_.sources.end(),
+                       [&](const SocSource& source) { return source.tag == row.quirk.source; })) {
+        return wrong(row.quirk.source,
+                     fmt::format("say what it means, in a line #source,{},MEANING", row.quirk.source));
+      }
+      state_->quirks.push_back(std::move(row.quirk));
+    }
+    return Done{};
+  }
+
   SocRows rows_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
@@ -232,6 +271,8 @@ Result<SocRows> extended(SocRows added) {
   std::erase_if(all.sources, [&](const SocSource& source) { return tags.contains(source.tag); });
   std::move(added.rows.begin(), added.rows.end(), std::back_inserter(all.rows));
   std::move(added.sources.begin(), added.sources.end(), std::back_inserter(all.sources));
+  std::move(added.quirks.begin(), added.quirks.end(), std::back_inserter(all.quirks));
+  if (!added.boundaries.empty()) all.boundaries = std::move(added.boundaries);
   all.version = fmt::format("{}+{}", all.version, added.version);
   return all;
 }
@@ -336,6 +377,18 @@ Result<SocTable> SocTable::read(const std::string& path) {
 const std::string& SocTable::version() const noexcept { return state_->version; }
 const std::vector<Soc>& SocTable::socs() const noexcept { return state_->socs; }
 const std::vector<SocSource>& SocTable::sources() const noexcept { return state_->sources; }
+const std::vector<std::uint32_t>& SocTable::boundaries() const noexcept { return state_->boundaries; }
+const std::vector<SocQuirk>& SocTable::quirks() const noexcept { return state_->quirks; }
+
+bool SocTable::same_part(std::string_view a, std::string_view b) const {
+  if (a == b) return true;
+  const auto written_a = state_->written.find(a);
+  const auto written_b = state_->written.find(b);
+  if (written_a != state_->written.end() && written_b != state_->written.end()) {
+    return written_a->second == written_b->second;
+  }
+  return name_part(a).part == name_part(b).part;
+}
 
 NamedPart SocTable::name_part(std::string_view name) const {
   constexpr std::array<std::string_view, 3> kSuffixes = {"-1-AB", "-AB", "-AC"};
@@ -413,8 +466,20 @@ std::string to_json(const SocTable& table, std::string_view search) {
   for (const SocSource& source : table.sources()) {
     if (tags.contains(source.tag)) sources.add(source.tag, source.meaning);
   }
+  Json quirks = Json::array();
+  for (const SocQuirk& quirk : table.quirks()) {
+    quirks.push_back(
+        {{"record", quirk.record}, {"device", quirk.device}, {"source", quirk.source}, {"reason", quirk.reason}});
+    if (const auto source = std::ranges::find(table.sources(), quirk.source, &SocSource::tag);
+        source != table.sources().end() && !tags.contains(source->tag)) {
+      tags.insert(source->tag);
+      sources.add(source->tag, source->meaning);
+    }
+  }
   return write_json({{"schema", "fatctx.socs/1"},
                      {"version", table.version()},
+                     {"boundaries", table.boundaries()},
+                     {"quirks", std::move(quirks)},
                      {"socs", std::move(socs)},
                      {"sources", std::move(sources)}});
 }

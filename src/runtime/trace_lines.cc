@@ -6,6 +6,7 @@
 
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
+#include "runtime/select_rules.h"
 
 namespace fatctx::trace {
 namespace {
@@ -143,7 +144,8 @@ Json to_json(const SelectPolicy& policy) {
                {"allow_lower_arch", policy.allow_lower_arch},
                {"allow_generic", policy.allow_generic},
                {"mix_targets", policy.mix_targets},
-               {"boundaries", policy.boundaries},
+               {"prepare_hook", policy.prepare_hook},
+               {"boundaries", runtime::boundaries_of(policy)},
                {"force", policy.force}};
   if (policy.record_override) json.add("record_override", *policy.record_override);
   return json;
@@ -190,6 +192,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
 Result<SelectPolicy> select_policy_from(const Json& json) {
   SelectPolicy policy;
   std::string record_override;
+  std::vector<std::uint32_t> boundaries;
   const bool has_override = json.find("record_override") != nullptr;
   FATCTX_TRY(Members(json, "policy")
                  .take("group", policy.group)
@@ -197,11 +200,13 @@ Result<SelectPolicy> select_policy_from(const Json& json) {
                  .take("allow_lower_arch", policy.allow_lower_arch)
                  .take("allow_generic", policy.allow_generic)
                  .take("mix_targets", policy.mix_targets)
-                 .take("boundaries", policy.boundaries)
+                 .take("prepare_hook", policy.prepare_hook)
+                 .take("boundaries", boundaries)
                  .take("force", policy.force)
                  .take("record_override", record_override)
                  .end());
   if (has_override) policy.record_override = record_override;
+  if (json.find("boundaries") != nullptr) policy.boundaries = std::move(boundaries);
   return policy;
 }
 

@@ -23,6 +23,7 @@ Result<std::optional<DamagedRecord>> acquire_chosen(const Container& container,
   std::vector<std::uint32_t> ids = chosen;
   for (const std::uint32_t id : chosen) {
     FATCTX_ASSIGN(const RecordInfo record, container.record(id));
+    if (record.type == RecordType::kSourceModel) return std::optional<DamagedRecord>();  // read when it is compiled
     ids.insert(ids.end(), record.weights.begin(), record.weights.end());
   }
   std::sort(ids.begin() + static_cast<std::ptrdiff_t>(chosen.size()), ids.end());
