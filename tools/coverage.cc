@@ -45,6 +45,15 @@ Status add_lines_of(const std::string& path, std::vector<std::string>& words) {
   return Done{};
 }
 
+// The table knows the part's arch or runtime, or a record is for this very part.
+bool can_be_judged(const Soc& soc, std::span<const Candidate> candidates) {
+  if (!soc.arch.empty() || !soc.runtime.empty()) return true;
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    const SelectionKey& key = candidate.key;
+    return key.part == soc.part || (soc.qnn_soc && key.qnn_soc == *soc.qnn_soc);
+  });
+}
+
 // The names of what a device got, or of nobody.
 std::vector<std::string> chosen_names(const Container& container, const Selection& selection) {
   std::vector<std::string> names;
@@ -94,7 +103,7 @@ Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candid
   for (const Soc& soc : table.socs()) {
     if (!soc.alias_of.empty()) continue;
     FATCTX_ASSIGN(Device device, device_from_text(soc.part, table));
-    if (!backends.contains(device.backend)) continue;
+    if (!backends.contains(device.backend) || !can_be_judged(soc, candidates)) continue;
     FATCTX_TRY(add_stated_facts(flags, device));
     devices.push_back({soc.part, std::move(device)});
   }

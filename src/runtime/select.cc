@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "runtime/select_rules.h"
@@ -50,12 +49,11 @@ bool better_target(const Picks& a, const Picks& b) {
 // In ascending order, each once.
 using Units = std::vector<std::string_view>;
 
-// The best fitting record for each of `units` out of `records`; empty if a unit has none. One pass: a group may have
+// The best for each of `units` out of `records`, all of which fit; empty if a unit has none. One pass: a group may have
 // hundreds of units.
 Picks pick_units(std::span<const Judged* const> records, const Units& units) {
   Picks picks(units.size(), nullptr);
   for (const Judged* record : records) {
-    if (!record->fits()) continue;
     const auto unit = std::lower_bound(units.begin(), units.end(), record->candidate->key.unit);
     const Judged*& best = picks[static_cast<std::size_t>(unit - units.begin())];
     if (best == nullptr || better(*record, *best)) best = record;
@@ -68,11 +66,14 @@ bool same_target(const Judged* a, const Judged* b) {
   return runtime::compare_targets(a->candidate->key, b->candidate->key) == 0;
 }
 
-// The best target that has every unit; records of targets that lack one are marked so.
+// The best target that has every unit; records of targets that lack one are marked so. Most records fit no device that
+// another one fits: only those that do are put in order.
 Picks pick_target(std::vector<Judged>& records, const Units& units, bool mix_targets) {
   std::vector<const Judged*> by_target;
-  by_target.reserve(records.size());
-  for (const Judged& record : records) by_target.push_back(&record);
+  for (const Judged& record : records) {
+    if (record.fits()) by_target.push_back(&record);
+  }
+  if (units.size() == 1) return pick_units(by_target, units);
   std::sort(by_target.begin(), by_target.end(), [](const Judged* a, const Judged* b) {
     return runtime::compare_targets(a->candidate->key, b->candidate->key) < 0;
   });
@@ -96,8 +97,7 @@ Picks pick_target(std::vector<Judged>& records, const Units& units, bool mix_tar
     if (!best.empty()) return best;
   }
   for (const std::size_t index : incomplete) {
-    if (records[index].fits())
-      records[index].fit = {.tier = -1, .level = Level::kUnsupported, .axis = Axis::kIncomplete};
+    records[index].fit = {.tier = -1, .level = Level::kUnsupported, .axis = Axis::kIncomplete};
   }
   return best;
 }
@@ -275,12 +275,13 @@ Result<Selection> select(std::span<const Candidate> candidates, const Device& de
   units.erase(std::unique(units.begin(), units.end()), units.end());
   Picks picks = pick_target(records, units, policy.mix_targets);
   if (picks.empty()) picks = pick_sources(sources, units);
-  std::move(sources.begin(), sources.end(), std::back_inserter(records));
-  for (const Judged& record : records) {
-    Verdict& verdict = selection.verdicts[record.verdict];
-    verdict.tier = record.fit.tier;
-    verdict.level = record.fit.level;
-    verdict.axis = record.fits() ? Axis::kOutranked : record.fit.axis;
+  for (const std::vector<Judged>* const judged : {&records, &sources}) {
+    for (const Judged& record : *judged) {
+      Verdict& verdict = selection.verdicts[record.verdict];
+      verdict.tier = record.fit.tier;
+      verdict.level = record.fit.level;
+      verdict.axis = record.fits() ? Axis::kOutranked : record.fit.axis;
+    }
   }
   for (const Judged* pick : picks) {
     Verdict& verdict = selection.verdicts[pick->verdict];

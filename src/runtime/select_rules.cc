@@ -89,7 +89,7 @@ constexpr AxisRow kAxes[] = {
     {Axis::kDamaged, Family::kEvery, [](const Facts& f) { return f.candidate.state == RecordState::kBad; }},
     {Axis::kVersion, Family::kAccelerator, [](const Facts& f) { return any_version_newer(f); }},
     {Axis::kArchNewer, Family::kAccelerator,
-     [](const Facts& f) { return both_hexagon(f) && *f.record_hexagon > *f.device_hexagon; }},
+     [](const Facts& f) { return both_hexagon(f) && *f.record_hexagon > *f.own.hexagon; }},
     {Axis::kBoundary, Family::kAccelerator, [](const Facts& f) { return generation_boundary_between(f); }},
     {Axis::kVtcm, Family::kAccelerator,
      [](const Facts& f) { return f.device.vtcm_mb && f.key.vtcm_mb > *f.device.vtcm_mb; }},

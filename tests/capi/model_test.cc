@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "capi/c_model.h"
@@ -111,6 +112,66 @@ TEST_F(CModel, ExplainingIsTheSameFromModelAndContainer) {
   EXPECT_EQ(fatctx_device_close(options.device, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_model_close(model, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
+// Shows a prepare hook through C: asked once, told for whom, and what it gives or says reaches the caller.
+TEST_F(CModel, ASourceModelIsCompiledByTheHookOfTheCaller) {
+  const std::string with_source = path + ".source";
+  std::vector<fatctx::PackRecord> records = fatctx::support::cpu_records();
+  fatctx::PackRecord model_source =
+      fatctx::support::plain_record(fatctx::RecordType::kSourceModel, "source", fatctx::support::pattern(5'000, 4));
+  model_source.key.group = "model";
+  records.push_back(std::move(model_source));
+  ASSERT_TRUE(fatctx::support::pack(std::move(records), with_source, {}).ok());
+  struct Asked {
+    int times = 0;
+    bool refuses = false;
+    std::string name, device;
+    std::string binary;
+  } asked;
+  auto options = sized<fatctx_model_options>();
+  options.device = device("x86-64-v1");
+  options.refuse_generic = 1;
+  options.prepare_user = &asked;
+  fatctx_model model = {};
+  EXPECT_EQ(fatctx_model_open(with_source.c_str(), &options, &model, &error), FATCTX_ERROR_NO_MATCH);
+  EXPECT_THAT(error.message, HasSubstr("nobody here compiles it [no_hook]"));
+  options.prepare = [](void* user, const fatctx_prepare_request* request, const void** binary,
+                       std::uint64_t* binary_size, char* reason, std::size_t capacity) -> std::uint32_t {
+    auto& told = *static_cast<Asked*>(user);
+    ++told.times;
+    told.name = view_of(request->name);
+    told.device = view_of(request->device);
+    if (told.refuses) {
+      std::snprintf(reason, capacity, "the compiler is busy");
+      return 0;
+    }
+    told.binary = "compiled out of " + std::to_string(request->source_size) + " bytes";
+    *binary = told.binary.data();
+    *binary_size = told.binary.size();
+    return 1;
+  };
+
+  ASSERT_EQ(fatctx_model_open(with_source.c_str(), &options, &model, &error), FATCTX_OK) << text_of(error);
+  asked.binary.assign(asked.binary.size(), '?');  // it was copied
+  const fatctx_session session = begin(model);
+  fatctx_view binary = {};
+  auto info = sized<fatctx_view_info>();
+  ASSERT_EQ(fatctx_session_binary(session, nullptr, &binary, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_view_describe(binary, &info, &error), FATCTX_OK);
+
+  EXPECT_EQ(asked.times, 1);
+  EXPECT_EQ(asked.name, "source");
+  EXPECT_EQ(nlohmann::json::parse(asked.device)["arch"], "x86-64-v1");
+  EXPECT_EQ(std::string_view(static_cast<const char*>(info.data), info.size), "compiled out of 5000 bytes");
+  EXPECT_EQ(fatctx_view_close(binary, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_session_close(session, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_model_close(model, &error), FATCTX_OK);
+
+  asked.refuses = true;
+  EXPECT_EQ(fatctx_model_open(with_source.c_str(), &options, &model, &error), FATCTX_ERROR_SERIALISE_FAILED);
+  EXPECT_THAT(error.message, HasSubstr("compiling source model \"source\": the compiler is busy"));
+  EXPECT_EQ(fatctx_device_close(options.device, &error), FATCTX_OK);
 }
 
 TEST_F(CModel, ADamagedTargetIsPassedOverAndToldAbout) {

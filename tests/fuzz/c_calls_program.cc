@@ -255,6 +255,10 @@ const fatctx_model_options* Program::model_options() {
   model.consumer_user = &callee(more >> 2);
   if ((more & 128) != 0) model.boundary_count = 2;  // also of none
   model.on_damage = more >> 5 & 3U;
+  if ((more & 4) != 0) model.prepare = &prepare;
+  model.prepare_user = model.consumer_user;
+  model.prepare_hook = more >> 3 & 1U;
+
   return &model;
 }
 
@@ -284,6 +288,16 @@ std::int32_t Program::sink(void* user, const void* bytes, std::uint64_t size) {
 void Program::finding(void* user, const fatctx_error* found) {
   require(found->code != 0 && found->message[0] != '\0', "a finding has a code and a message");
   (void)progress(user, 0, 0);
+}
+
+std::uint32_t Program::prepare(void* user, const fatctx_prepare_request* request, const void** binary,
+                               std::uint64_t* binary_size, char* reason, std::size_t capacity) {
+  require(request->source_size != 0 && request->source != nullptr, "a source model has bytes");
+  require(capacity != 0 && reason[0] == '\0', "a reason has room, and comes empty");
+  const auto& callee = *static_cast<const Callee*>(user);
+  *binary = callee.answer % 4 == 2 ? nullptr : request->source;
+  *binary_size = callee.answer % 4 == 3 ? 0 : request->source_size;
+  return callee.answer % 4 == 0 ? 0 : 1;
 }
 
 std::uint32_t Program::consumer(void* user, char* reason, std::size_t capacity) {

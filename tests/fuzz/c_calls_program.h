@@ -212,6 +212,8 @@ class Program {
   static std::int32_t sink(void* user, const void* bytes, std::uint64_t size);
   static void finding(void* user, const fatctx_error* found);
   static std::uint32_t consumer(void* user, char* reason, std::size_t capacity);
+  static std::uint32_t prepare(void* user, const fatctx_prepare_request* request, const void** binary,
+                               std::uint64_t* binary_size, char* reason, std::size_t capacity);
   static void trace_line(void* user, const char* line, std::uint64_t size);
   static void difference(void* user, const fatctx_replay_difference* found);
   static void profile_event(void* user, const fatctx_profile_event* event);

@@ -79,3 +79,56 @@ def test_a_wrong_setting_is_answered_with_what_is_understood(keywords, kind, tex
     for detect in (fatctx.detect_device, fatctx.detect_npu, fatctx.detection_sources, fatctx.detection_json):
         with pytest.raises(kind, match=text):
             detect(**keywords)
+
+
+@pytest.fixture
+def chips(tmp_path):
+    path = tmp_path / "chips.fatctx"
+    fatctx.pack(path, [
+        fatctx.PackRecord("context_binary", "for 8650", b"program" * 900, backend="htp", part="SM8650-AC", arch="v75"),
+        fatctx.PackRecord("source_model", "source", b"graph of nodes" * 500),
+    ])
+    return path
+
+
+def test_spellings_of_one_part_are_one_part(chips):
+    selection = fatctx.open_model(chips, device="SM8650").selection
+
+    assert (selection.tier, selection.level) == (1, "OPTIMAL")
+    assert "SM8650, which the record calls SM8650-AC" in selection.explain()
+
+
+def test_a_quirk_of_a_table_is_told(chips, tmp_path):
+    (tmp_path / "lab.csv").write_text("#fatctx.soc_table/1\n#version,lab\n#extends,built-in\n#source,LAB,the desk\n"
+                                      "#quirk,SM8650,QCS8275,LAB,every result is zero\nvendor,part\n")
+    table = fatctx.SocTable.read(tmp_path / "lab.csv")
+
+    assert fatctx.open_model(chips, device="QCS8275").selection.tier == 3
+    with pytest.raises(fatctx.NoMatch, match=r"every result is zero \(LAB\) \[A8\]"):
+        fatctx.open_model(chips, device="QCS8275", soc_table=table)
+
+
+def test_a_source_model_is_compiled_by_the_function_that_is_given(chips):
+    asked = []
+
+    def prepare(name, unit, source, device):
+        asked.append((name, unit, len(source), device.part))
+        return b"compiled for " + device.part.encode()
+
+    with pytest.raises(fatctx.NoMatch, match="no_hook"):
+        fatctx.open_model(chips, device="SM8850")
+    model = fatctx.open_model(chips, device="SM8850", prepare=prepare)
+    sessions = [model.session(), model.session()]
+
+    assert asked == [("source", "", 7000, "SM8850")]
+    assert [bytes(session.binary()) for session in sessions] == [b"compiled for SM8850"] * 2
+    assert model.selection.tier == 7 and model.selection.warnings == ["source_model"]
+    assert fatctx.open(chips).select("SM8650", prepare=prepare).selection.tier == 1 and len(asked) == 1
+    assert fatctx.select(fatctx.open(chips), "SM8850", prepare_hook=True).tier == 7
+
+
+@pytest.mark.parametrize("answer, raised", [(lambda *_: 1 / 0, ZeroDivisionError), (lambda *_: "text", TypeError),
+                                            (lambda *_: b"", fatctx.InvalidArgument), (7, TypeError)])
+def test_what_goes_wrong_in_the_function_is_raised(chips, answer, raised):
+    with pytest.raises(raised):
+        fatctx.open_model(chips, device="SM8850", prepare=answer)
