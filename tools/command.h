@@ -74,6 +74,7 @@ void add_generation(CLI::App& command, std::uint64_t& generation);
 // One line per subcommand; the order is that of `fatctx --help`. The table itself is in commands.cc.
 void add_pack(CLI::App& app, Outcome& outcome);
 void add_append(CLI::App& app, Outcome& outcome);
+void add_note(CLI::App& app, Outcome& outcome);
 void add_remove(CLI::App& app, Outcome& outcome);
 void add_strip(CLI::App& app, Outcome& outcome);
 void add_compact(CLI::App& app, Outcome& outcome);

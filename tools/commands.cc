@@ -7,6 +7,7 @@ const std::vector<CommandHook>& command_hooks() {
   static const std::vector<CommandHook> hooks = {
       {"pack", add_pack},
       {"append", add_append},
+      {"note", add_note},
       {"remove", add_remove},
       {"strip", add_strip},
       {"compact", add_compact},

@@ -230,6 +230,10 @@ std::string record_details_text(const Container& container, const ContainerDescr
     if (const RecordDescription* said = described(description, record.id)) {
       add_if(block, "format", said->format);
       add_if(block, "producer", said->producer);
+      for (const EvidenceNote& note : said->notes) {
+        block.add("note", fmt::format("{} {} on {}{}, {}", note.metric, note.value, note.device,
+                                      note.tool.empty() ? "" : " by " + note.tool, note.date));
+      }
     }
     add_if(block, "sharing", sharing_text(record, container));
     if (!out.empty()) out += '\n';

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "fatctx/description.h"
 #include "fatctx/packer.h"
 
 namespace fatctx {
@@ -59,6 +60,13 @@ class Appender {
   // Errors: those of Packer::add; exists also if the file has a record of this name or key; operation_not_permitted (it
   //         is spent, or opened by another process).
   [[nodiscard]] Status add(PackRecord record);
+
+  // Adds a note to what is said of a record that the file has; nothing else of the record changes. Date, device, metric
+  // and value are needed.
+  // Errors: not_found (no such record), invalid_argument (a text is missing, has control characters or more than 255
+  //         bytes; the date is none), operation_not_permitted as add(); commit() says `exists` if the same note is
+  //         there.
+  [[nodiscard]] Status note(const std::string& record_name, EvidenceNote note);
 
   // Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. Bytes that
   // the file has already are not stored again where its hashes tell: whole records, and runs on multiples of 64 KiB.

@@ -26,12 +26,23 @@ struct DescribedGraph {
   std::vector<DescribedTensor> outputs;
 };
 
+// What somebody has measured or seen with a record. All texts are the caller's own; nothing is looked up or made up.
+struct EvidenceNote {
+  std::string device;  // "Galaxy S24"
+  std::string tool;    // that measured, with its version: "qnn-net-run 2.51"; may be empty
+  std::string metric;  // "latency_ms"
+  std::string value;   // "3.1"
+  std::string date;    // "2026-11-22"
+  friend bool operator==(const EvidenceNote&, const EvidenceNote&) = default;
+};
+
 struct RecordDescription {
   std::uint32_t record_id = 0;
   std::string producer;  // tool and version that made the payload; no command line, no path
   std::string format;    // "iree-vmfb", "irpa", "qnn-context-binary", ...; empty if not known
   std::vector<DescribedGraph> graphs;
   std::vector<DescribedOption> options;
+  std::vector<EvidenceNote> notes;  // in the order in which they were made
 };
 
 struct ContainerDescription {

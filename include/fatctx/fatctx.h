@@ -898,8 +898,8 @@ typedef struct fatctx_model_options {
   // with FATCTX_FILE_MAPPING_REQUIRE it gets copy_not_allowed instead. Null: it takes mapped memory.
   fatctx_mapping_probe consumer;
   void* consumer_user;
-  uint32_t on_damage;  // FATCTX_ON_DAMAGE_...; FATCTX_ON_DAMAGE_FAIL; fatctx_container_explain() does not use it
-  uint32_t prepare_hook;       // judge as if somebody compiled source models, also without `prepare`; 0
+  uint32_t on_damage;     // FATCTX_ON_DAMAGE_...; FATCTX_ON_DAMAGE_FAIL; fatctx_container_explain() does not use it
+  uint32_t prepare_hook;  // judge as if somebody compiled source models, also without `prepare`; 0
   fatctx_soc_table soc_table;  // tells spellings of one part and quirks; {0}: the built-in one
   // Asked when no context binary of the group fits and the group has a source model, by open and choose, on the calling
   // thread; what it gives is the binary of all sessions. fatctx_container_explain() does not call it. Null: source
@@ -1566,6 +1566,22 @@ FATCTX_API int32_t fatctx_appender_open(const char* path, const fatctx_append_op
 // Errors: those of fatctx_packer_add; exists also if the file has a record of this name or key; operation_not_permitted
 //         (it was committed).
 FATCTX_API int32_t fatctx_appender_add(fatctx_appender appender, const fatctx_pack_record* record, fatctx_error* error);
+// What somebody has measured or seen with a record. `tool` may be null.
+typedef struct fatctx_evidence_note {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* device;  // "Galaxy S24"
+  const char* tool;    // with its version: "qnn-net-run 2.51"
+  const char* metric;  // "latency_ms"
+  const char* value;   // "3.1"
+  const char* date;    // "2026-11-22"
+} fatctx_evidence_note;
+// Adds a note to what is said of a record that the file has; fatctx_container_info_json() tells it. Writes nothing.
+// Errors: not_found, invalid_argument (a text is missing or too long, the date is none); the commit says `exists` if
+// the
+//         same note is there.
+FATCTX_API int32_t fatctx_appender_note(fatctx_appender appender, const char* record_name,
+                                        const fatctx_evidence_note* note, fatctx_error* error);
 // Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. `report` may
 // be null. Once it was called, nothing more can be added or committed. Errors: bad_reference, changed (an input),
 // no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind

@@ -40,6 +40,7 @@ class BoundAppender {
     calls_.callback = call.callback();
     return call.run([&] { return appender.commit(); });  // after which nobody calls back
   }
+  void note(const std::string& record, EvidenceNote note) { take_status(usable().note(record, std::move(note))); }
   void close() noexcept { appender_.reset(); }
 
  private:
@@ -105,6 +106,18 @@ void bind_appender(nb::module_& module) {
       .def("add", &BoundAppender::add, nb::arg("record"), nb::sig("def add(self, record: PackRecord) -> None"),
            "`weights` of the record may also name weight blobs that the file has. Writes nothing.\n\n"
            "Raises InvalidArgument, Exists, OperationNotPermitted (committed or closed).")
+      .def(
+          "note",
+          [](BoundAppender& self, const std::string& record, std::string device, std::string metric, std::string value,
+             std::string date, std::string tool) {
+            self.note(record,
+                      {std::move(device), std::move(tool), std::move(metric), std::move(value), std::move(date)});
+          },
+          nb::arg("record"), nb::kw_only(), nb::arg("device"), nb::arg("metric"), nb::arg("value"), nb::arg("date"),
+          nb::arg("tool") = "",
+          "Adds a note of evidence to what is said of a record that the file has; Container.describe() tells it.\n\n"
+          "date: a day, as \"2026-11-22\". All texts are the caller's own.\n"
+          "Raises NotFound, InvalidArgument; commit() raises Exists if the same note is there.")
       .def(
           "commit", &BoundAppender::commit, nb::kw_only(), nb::arg("progress") = nb::none(),
           nb::sig("def commit(self, *, progress: typing.Callable[[int, int], object] | None = None) -> AppendReport"),

@@ -177,12 +177,23 @@ void bind_descriptions(nb::module_& module) {
         return fmt::format("<fatctx.DescribedGraph {}, {} inputs, {} outputs>", quoted(self.name), self.inputs.size(),
                            self.outputs.size());
       });
+  nb::class_<EvidenceNote>(module, "EvidenceNote", "What somebody has measured or seen with a record.")
+      .def_ro("device", &EvidenceNote::device)
+      .def_ro("tool", &EvidenceNote::tool, "That measured, with its version; may be empty.")
+      .def_ro("metric", &EvidenceNote::metric)
+      .def_ro("value", &EvidenceNote::value)
+      .def_ro("date", &EvidenceNote::date, "\"2026-11-22\".")
+      .def("__repr__", [](const EvidenceNote& self) {
+        return fmt::format("<fatctx.EvidenceNote {} {} on {}, {}>", quoted(self.metric), quoted(self.value),
+                           quoted(self.device), self.date);
+      });
   nb::class_<RecordDescription>(module, "RecordDescription", "What is said about one record.")
       .def_ro("record_id", &RecordDescription::record_id)
       .def_ro("producer", &RecordDescription::producer, "Tool and version that made the payload.")
       .def_ro("format", &RecordDescription::format, "\"iree-vmfb\", \"irpa\", ...; empty if not known.")
       .def_ro("graphs", &RecordDescription::graphs)
       .def_ro("options", &RecordDescription::options)
+      .def_ro("notes", &RecordDescription::notes, "Evidence, in the order in which it was noted.")
       .def("__repr__", [](const RecordDescription& self) {
         return fmt::format("<fatctx.RecordDescription of record {}: {}, {} graphs, {} options>", self.record_id,
                            self.format.empty() ? "format not known" : self.format, self.graphs.size(),

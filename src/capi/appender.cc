@@ -70,6 +70,21 @@ int32_t fatctx_appender_add(fatctx_appender appender, const fatctx_pack_record* 
   });
 }
 
+int32_t fatctx_appender_note(fatctx_appender appender, const char* record_name, const fatctx_evidence_note* note,
+                             fatctx_error* error) {
+  return with_appender(appender, error, [&](AppenderObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(record_name, "record_name"));
+    FATCTX_TRY(not_null(note, "note"));
+    fatctx_evidence_note given = {};
+    FATCTX_TRY(read_sized(note, given));
+    return object.appender.note(record_name, {.device = text_in(given.device),
+                                              .tool = text_in(given.tool),
+                                              .metric = text_in(given.metric),
+                                              .value = text_in(given.value),
+                                              .date = text_in(given.date)});
+  });
+}
+
 int32_t fatctx_appender_commit(fatctx_appender appender, fatctx_append_report* report, fatctx_error* error) {
   return with_appender(appender, error, [&](AppenderObject& object) -> fatctx::Status {
     if (report != nullptr) FATCTX_TRY(check_struct_size(report->struct_size));  // before the file is written

@@ -12,6 +12,7 @@
 #include "container/append_rows.h"
 #include "container/copy_out.h"
 #include "container/copy_payload.h"
+#include "container/evidence.h"
 #include "container/hash.h"
 #include "container/header_build.h"
 #include "container/incoming_records.h"
@@ -61,6 +62,7 @@ struct Appender::Impl {
   std::uint64_t file_size = 0;
   OpenedToc opened;
   IncomingRecords records;
+  std::vector<std::pair<std::uint32_t, EvidenceNote>> notes;  // by id of the record
 
   [[nodiscard]] Status check_usable() const {
     if (process != mapping::process_id()) {
@@ -124,6 +126,13 @@ struct Appender::Impl {
       const RecordInfo* record = toc.find(described.record_id);
       return record == nullptr || gone[toc.index_of(*record)];
     });
+    for (const auto& [record_id, note] : notes) {
+      const std::size_t at = toc.index_of(*toc.find(record_id));
+      auto added_note = gone[at]
+                            ? Status(Error{ErrorCode::kBadReference, "this append replaces it, and it is noted on"})
+                            : add_note(start.description, record_id, note);
+      if (!added_note.ok()) return in_record(std::move(added_note).error(), toc.records[at]);
+    }
     for (const Segment& segment : toc.segments) start.present.push_back({segment.offset, segment.size});
     std::uint32_t highest_id = 0;
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
@@ -313,10 +322,23 @@ Status Appender::add(PackRecord record) {
   return impl_->records.add(std::move(record));
 }
 
+Status Appender::note(const std::string& record_name, EvidenceNote note) {
+  FATCTX_TRY(impl_->check_usable());
+  auto checked = check_note(note);
+  if (!checked.ok()) return in_context(std::move(checked).error(), fmt::format("record \"{}\"", record_name));
+  for (const RecordInfo& record : impl_->opened.toc.records) {
+    if (record.name != record_name || record.type == RecordType::kDescription) continue;
+    impl_->notes.emplace_back(record.id, std::move(note));
+    return Done{};
+  }
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: there is no record \"{}\"; `fatctx info` lists them", impl_->path, record_name)};
+}
+
 Result<AppendReport> Appender::commit() {
   FATCTX_TRY(impl_->check_usable());
   impl_->spent = true;
-  if (impl_->records.empty()) {
+  if (impl_->records.empty() && impl_->notes.empty()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{}: there is nothing to append", impl_->path)};
   }
   auto report = impl_->commit();

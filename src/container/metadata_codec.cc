@@ -68,6 +68,9 @@ Result<RecordDescription> decode_record(const metadata::Record& message) {
     record.graphs.push_back({graph.name(), decode_tensors(graph.inputs()), decode_tensors(graph.outputs())});
   }
   FATCTX_ASSIGN(record.options, decode_options(message.options()));
+  for (const auto& note : message.notes()) {
+    record.notes.push_back({note.device(), note.tool(), note.metric(), note.value(), note.date()});
+  }
   return record;
 }
 
@@ -83,8 +86,16 @@ bool texts_are_utf8(const std::vector<DescribedOption>& options) {
   });
 }
 
+bool texts_are_utf8(const std::vector<EvidenceNote>& notes) {
+  return std::all_of(notes.begin(), notes.end(), [](const EvidenceNote& note) {
+    return is_valid_utf8(note.device) && is_valid_utf8(note.tool) && is_valid_utf8(note.metric) &&
+           is_valid_utf8(note.value) && is_valid_utf8(note.date);
+  });
+}
+
 bool texts_are_utf8(const RecordDescription& record) {
   return is_valid_utf8(record.producer) && is_valid_utf8(record.format) && texts_are_utf8(record.options) &&
+         texts_are_utf8(record.notes) &&
          std::all_of(record.graphs.begin(), record.graphs.end(), [](const DescribedGraph& graph) {
            return is_valid_utf8(graph.name) && texts_are_utf8(graph.inputs) && texts_are_utf8(graph.outputs);
          });
@@ -128,6 +139,14 @@ Result<std::vector<std::byte>> encode_description(const ContainerDescription& de
       encode_tensors(graph.outputs, out_graph->mutable_outputs());
     }
     encode_options(record.options, out->mutable_options());
+    for (const EvidenceNote& note : record.notes) {
+      auto* out_note = out->add_notes();
+      out_note->set_device(note.device);
+      out_note->set_tool(note.tool);
+      out_note->set_metric(note.metric);
+      out_note->set_value(note.value);
+      out_note->set_date(note.date);
+    }
   }
   const std::size_t size = message.ByteSizeLong();
   if (size > kMaxDescriptionSize) {

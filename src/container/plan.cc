@@ -210,7 +210,7 @@ PackRecord description_record(std::vector<std::byte> bytes) {
 
 bool says_something(const RecordDescription& description) {
   return !description.producer.empty() || !description.format.empty() || !description.graphs.empty() ||
-         !description.options.empty();
+         !description.options.empty() || !description.notes.empty();
 }
 
 }  // namespace

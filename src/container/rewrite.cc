@@ -199,11 +199,20 @@ class Merged {
     if (there.record.weights != record.weights) return differ("referring to other weights");
     if (!same_tensors(there.record, record)) return differ("with other tensors");
     if (there.record.tensors.empty()) there.record.tensors = std::move(record.tensors);
-    const RecordDescription& said = there.record.description;
+    RecordDescription& said = there.record.description;
+    add_notes(record.description.notes, said.notes);
     if (said.producer.empty() && said.format.empty() && said.graphs.empty() && said.options.empty()) {
-      there.record.description = std::move(record.description);
+      record.description.notes = std::move(said.notes);
+      said = std::move(record.description);
     }
     return Done{};
+  }
+
+  // Those of both files, each once.
+  static void add_notes(const std::vector<EvidenceNote>& more, std::vector<EvidenceNote>& notes) {
+    for (const EvidenceNote& note : more) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
   }
 
   const std::atomic<bool>* cancel_;

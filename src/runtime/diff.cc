@@ -233,6 +233,11 @@ Facts facts_of(const RecordDescription* described, std::string_view record) {
         fmt::format("({}) -> ({})", tensors_text(graph.inputs), tensors_text(graph.outputs));
   }
   add_options(facts, prefix, described->options);
+  for (const EvidenceNote& note : described->notes) {
+    const std::string what = fmt::format("{}note of {}: {} on {}", prefix, note.date, note.metric, note.device);
+    std::string& value = facts[what];
+    value += (value.empty() ? "" : ", ") + note.value + (note.tool.empty() ? "" : " by " + note.tool);
+  }
   return facts;
 }
 

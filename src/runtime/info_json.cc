@@ -68,6 +68,14 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"same_bytes_as", same_bytes_as(record, container.records())}};
 }
 
+Json note_json(const EvidenceNote& note) {
+  return {{"device", note.device},
+          {"tool", note.tool},
+          {"metric", note.metric},
+          {"value", note.value},
+          {"date", note.date}};
+}
+
 Json generations_json(const OpenReport& report) {
   Json array = Json::array();
   for (const GenerationInfo& one : report.earlier_generations) {
@@ -83,13 +91,16 @@ Json container_json(const Container& container, const ContainerDescription& desc
     Json json = record_json(record, container);
     Json format;
     Json producer;
+    Json notes = Json::array();
     for (const RecordDescription& said : description.records) {
       if (said.record_id != record.id) continue;
       if (!said.format.empty()) format = said.format;
       if (!said.producer.empty()) producer = said.producer;
+      for (const EvidenceNote& note : said.notes) notes.push_back(note_json(note));
     }
     json.add("format", std::move(format));
     json.add("producer", std::move(producer));
+    if (!notes.items()->empty()) json.add("notes", std::move(notes));
     records.push_back(std::move(json));
   }
   return {{"schema", "fatctx.info/1"},

@@ -331,6 +331,11 @@ struct EntryPoint {
   std::int32_t with_null_pointers = with_nulls;  // what good handles and null pointers give
 };
 
+inline const fatctx_evidence_note* evidence_note() {
+  static const fatctx_evidence_note note = {sizeof note, 0, "desk", "tool 1", "latency_ms", "3.1", "2026-11-22"};
+  return &note;
+}
+
 inline const fatctx_pack_record* second_record() {
   static const fatctx_pack_record record = [] {
     auto made = sized<fatctx_pack_record>();
@@ -825,6 +830,10 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_appender_add_dlc",
        [](Call& c) {
          return fatctx_appender_add_dlc(c.h.appender, c.dlc_path(), c.given ? dlc_import() : nullptr, &c.error);
+       }},
+      {"fatctx_appender_note",
+       [](Call& c) {
+         return fatctx_appender_note(c.h.appender, c.text("weights"), c.given ? evidence_note() : nullptr, &c.error);
        }},
       {.name = "fatctx_appender_commit",
        .call =

@@ -58,6 +58,19 @@ void Program::use_appenders(std::uint8_t which) {
       if (ok(code)) borrowed(text);
       return;
     }
+    case 5: {
+      const fatctx_appender appender = {handle(kAppender)};
+      const fatctx_evidence_note said = {.struct_size = sizeof(fatctx_evidence_note),
+                                         .reserved = 0,
+                                         .device = null() ? nullptr : word(),
+                                         .tool = null() ? nullptr : word(),
+                                         .metric = word(),
+                                         .value = word(),
+                                         .date = (input_.byte() & 1) != 0 ? "2026-11-22" : word()};
+      Sized<fatctx_evidence_note> note(input_.byte(), said);
+      (void)checked(fatctx_appender_note(appender, null() ? nullptr : word(), out(*note.get()), &error_));
+      return;
+    }
     case 4: {
       const fatctx_appender appender = {handle(kAppender)};
       const char* const file = path();

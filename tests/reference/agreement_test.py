@@ -173,7 +173,9 @@ def library_description(described) -> dict:
             "records": [{"record_id": entry.record_id, "producer": entry.producer, "format": entry.format,
                          "graphs": [{"name": graph.name, "inputs": tensors(graph.inputs),
                                      "outputs": tensors(graph.outputs)} for graph in entry.graphs],
-                         "options": options(entry)} for entry in described.records]}
+                         "options": options(entry),
+                         "notes": [{name: getattr(note, name) for name in ("device", "tool", "metric", "value", "date")}
+                                   for note in entry.notes]} for entry in described.records]}
 
 
 def answer(ask):

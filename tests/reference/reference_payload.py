@@ -267,6 +267,9 @@ def varint(data: bytes, at: int, longest: int) -> tuple[int, int]:
     raise malformed("a number without its end")
 
 
+NOTE_FIELDS = ("device", "tool", "metric", "value", "date")
+
+
 def description_of(container) -> dict:
     record = next(record for record in container.tables.records if record.type == 6)
     return read_description(read_whole(container, record))
@@ -279,7 +282,9 @@ def read_description(data: bytes) -> dict:
                 "graphs": [{"name": graph.text(1), "inputs": [read_tensor(tensor) for tensor in graph.messages(2)],
                             "outputs": [read_tensor(tensor) for tensor in graph.messages(3)]}
                            for graph in entry.messages(4)],
-                "options": [read_option(option) for option in entry.messages(5)]} for entry in whole.messages(4)]
+                "options": [read_option(option) for option in entry.messages(5)],
+                "notes": [{name: note.text(number) for number, name in enumerate(NOTE_FIELDS, 1)}
+                          for note in entry.messages(6)]} for entry in whole.messages(4)]
     ids = [0] + [entry["record_id"] for entry in records]
     if ids != sorted(set(ids)) or len(ids) != len(records) + 1:
         findings.add("F32", "described records do not ascend from 1")

@@ -22,9 +22,10 @@ using ::testing::IsEmpty;
 
 Candidate chip(std::uint32_t id, std::string_view name, std::string_view part, std::string_view arch,
                std::uint32_t vtcm_mb = 8) {
-  return {.record_id = id,
-          .name = name,
-          .key = {.type = RecordType::kContextBinary, .backend = "htp", .part = part, .arch = arch, .vtcm_mb = vtcm_mb}};
+  return {
+      .record_id = id,
+      .name = name,
+      .key = {.type = RecordType::kContextBinary, .backend = "htp", .part = part, .arch = arch, .vtcm_mb = vtcm_mb}};
 }
 
 Candidate source(std::uint32_t id, std::string_view name, std::string_view unit = {}) {
@@ -94,9 +95,9 @@ TEST(SelectChip, AQuirkOfTheTableKeepsARecordFromAPartOfItsArch) {
 
 TEST(SelectChip, QuirksAndBoundariesAreCheckedAsTheTableIsRead) {
   const auto refused = [](const std::string& line) {
-    const auto read = SocTable::parse("#fatctx.soc_table/1\n#version,test\n#extends,built-in\n#source,LAB,measured\n" +
-                                          line + "\nvendor,part\n",
-                                      "test.csv");
+    const auto read = SocTable::parse(
+        "#fatctx.soc_table/1\n#version,test\n#extends,built-in\n#source,LAB,measured\n" + line + "\nvendor,part\n",
+        "test.csv");
     return read.ok() ? std::string() : read.error().message;
   };
   EXPECT_EQ(refused("#quirk,SM8735,SM8750,LAB,every result is zero"), "");
