@@ -29,6 +29,7 @@ struct SelectOptions {
   std::string record;
   SelectPolicy policy;
   std::string on_damage = "fail";
+  std::string max_sdk;
   bool no_generic = false;
   bool all_devices = false;
   std::string require_coverage;
@@ -70,6 +71,11 @@ Result<ExitCode> run_select(const SelectOptions& options) {
   const Device& device = device_for(detection, candidates);
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
+  if (!options.max_sdk.empty()) {
+    auto version = parse_version(options.max_sdk);
+    if (!version.ok()) return in_context(std::move(version).error(), "--max-sdk");
+    policy.max_sdk = version.value();
+  }
   FATCTX_ASSIGN(policy.soc_table, asked_soc_table(options.device.soc_table));
   if (!options.record.empty()) {
     FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
@@ -113,6 +119,8 @@ void add_select(CLI::App& app, Outcome& outcome) {
   command->add_flag("--strict", options->policy.strict, "Only records that fully use the device");
   command->add_flag("--allow-lower-arch", options->policy.allow_lower_arch, "Accept records for a lower Hexagon arch");
   command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
+  command->add_option("--max-sdk", options->max_sdk, "Refuse records of a newer SDK, to go back to an older one")
+      ->type_name("VERSION");
   command->add_flag("--prepare-hook", options->policy.prepare_hook,
                     "As for an application that compiles stored source models");
   auto* all = command->add_flag("--all-devices", options->all_devices,

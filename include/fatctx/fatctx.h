@@ -906,6 +906,7 @@ typedef struct fatctx_model_options {
   // models are not used.
   fatctx_prepare_hook prepare;
   void* prepare_user;
+  const char* max_sdk;  // refuse records of a newer SDK, "2.50"; null: what the device reads
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 

@@ -49,7 +49,8 @@ struct SelectPolicy {
   bool mix_targets = false;       // take units from different targets when no target has them all
   bool prepare_hook = false;      // somebody can compile a stored source model here: it is taken if nothing else fits
   std::optional<std::vector<std::uint32_t>> boundaries = {};  // Hexagon generation boundaries; nothing: the table's
-  std::optional<SocTable> soc_table = {};           // tells spellings of one part and quirks; nothing: the built-in one
+  std::optional<SocTable> soc_table = {};  // tells spellings of one part and quirks; nothing: the built-in one
+  std::optional<Version> max_sdk = {};  // refuse records of a newer SDK, whatever the device reads: goes back to older
   std::optional<std::string> record_override = {};  // name of the context binary to take (tier T0)
   bool force = false;                               // with record_override: skip the axes
 };

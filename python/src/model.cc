@@ -203,8 +203,7 @@ void bind_model(nb::module_& module) {
         const OpenOptions open_options = take_open_options(keywords);
         const SelectPolicy policy = take_policy(keywords);
         ModelKeywords model_keywords = take_model_keywords(keywords);
-        const std::string allowed =
-            fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}, {}", kPolicyKeywords, kModelKeywords);
+        const std::string allowed = fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}, {}", kPolicyKeywords, kModelKeywords);
         refuse_unknown_keywords(keywords, allowed.c_str());
         const Container container = open_container(file, open_options);
         return choose_model(container, device, policy, std::move(model_keywords));
@@ -221,9 +220,12 @@ void bind_model(nb::module_& module) {
       "    mix_targets: take units from different targets when no target has them all.\n"
       "    boundaries: Hexagon generation boundaries; None: those of the table of SoCs.\n"
       "    prepare_hook: a stored source model may do, as with `prepare`; for fatctx.select().\n"
+      "    max_sdk: records of a newer SDK are refused, whatever the device reads.\n"
       "    soc_table: tells spellings of one part and quirks; None: the built-in one.\n"
-      "    prepare: prepare(name, unit, source, device) compiles a stored source model and gives the context binary as\n"
-      "        bytes. Called once for each source model that is chosen, when no context binary of the group fits; what\n"
+      "    prepare: prepare(name, unit, source, device) compiles a stored source model and gives the context binary "
+      "as\n"
+      "        bytes. Called once for each source model that is chosen, when no context binary of the group fits; "
+      "what\n"
       "        it raises is raised.\n"
       "    record_override: name of the context binary to take; with force, whatever the axes say.\n"
       "    on_damage: \"next\" reads and checks what was chosen at once, and takes the best target of which every "

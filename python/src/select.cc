@@ -146,8 +146,8 @@ void bind_selection(nb::module_& module) {
             for (const Verdict& verdict : self.selection.verdicts) {
               const auto found = std::ranges::find(candidates, verdict.record_id, &Candidate::record_id);
               if (found == candidates.end()) continue;
-              verdicts.append(
-                  BoundVerdict{self.container, found->name, verdict, explain_verdict(verdict, *found, self.device, self.policy)});
+              verdicts.append(BoundVerdict{self.container, found->name, verdict,
+                                           explain_verdict(verdict, *found, self.device, self.policy)});
             }
             return verdicts;
           },
@@ -210,6 +210,8 @@ SelectPolicy take_policy(nb::dict& keywords) {
   policy.record_override = take_keyword(keywords, "record_override", policy.record_override, "a str or None");
   policy.force = take_keyword(keywords, "force", policy.force, "a bool");
   policy.prepare_hook = take_keyword(keywords, "prepare_hook", policy.prepare_hook, "a bool");
+  const auto max_sdk = take_keyword(keywords, "max_sdk", std::optional<std::string>(), "a str or None");
+  if (max_sdk) policy.max_sdk = take(parse_version(*max_sdk));
   policy.soc_table = take_keyword(keywords, "soc_table", policy.soc_table, "a fatctx.SocTable or None");
   return policy;
 }

@@ -17,10 +17,10 @@ namespace nb = nanobind;
   "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                         \
   "allow_generic: bool = True, mix_targets: bool = False, boundaries: typing.Sequence[int] | None = None, " \
   "record_override: str | None = None, force: bool = False, prepare_hook: bool = False, "             \
-  "soc_table: SocTable | None = None"
+  "soc_table: SocTable | None = None, max_sdk: str | None = None"
 inline constexpr const char* kPolicyKeywords =
     "group, strict, allow_lower_arch, allow_generic, mix_targets, boundaries, record_override, force, "
-    "prepare_hook, soc_table";
+    "prepare_hook, soc_table, max_sdk";
 
 // A selection with all that its explanation needs.
 struct BoundSelection {

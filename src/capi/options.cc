@@ -128,6 +128,11 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
   }
   if (given.record_override != nullptr) result.policy.record_override = given.record_override;
   result.policy.force = given.force != 0;
+  if (given.max_sdk != nullptr) {
+    auto version = parse_version(given.max_sdk);
+    if (!version.ok()) return in_context(std::move(version).error(), "max_sdk");
+    result.policy.max_sdk = version.value();
+  }
   if (given.device.id != 0) {
     FATCTX_ASSIGN(const auto detection, find(given.device));
     result.device = detection->device;

@@ -63,7 +63,7 @@ std::string device_vtcm_text(const Device& device) {
   return device.vtcm_mb ? vtcm_text(*device.vtcm_mb) : "unknown VTCM";
 }
 
-std::string version_sentence(const SelectionKey& key, const Device& device) {
+std::string version_sentence(const SelectionKey& key, const Device& device, const SelectPolicy& policy) {
   struct Row {
     const char* name;
     const Version& record;
@@ -74,6 +74,9 @@ std::string version_sentence(const SelectionKey& key, const Device& device) {
     if (runtime::version_newer(row.record, row.device)) {
       return fmt::format("needs {} {}, device has {}", row.name, to_text(row.record), to_text(*row.device));
     }
+  }
+  if (runtime::version_newer(key.sdk, policy.max_sdk)) {
+    return fmt::format("made with sdk {}, at most {} is asked for", to_text(key.sdk), to_text(*policy.max_sdk));
   }
   return "needs a newer runtime than the device has";
 }
@@ -162,7 +165,7 @@ std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& ke
     case Axis::kDamaged:
       return "its bytes are damaged or cannot be read";
     case Axis::kVersion:
-      return version_sentence(key, device);
+      return version_sentence(key, device, policy);
     case Axis::kArchNewer:
       return built_for(key, device);
     case Axis::kBoundary:
@@ -410,6 +413,7 @@ Json decision_json(const Selection& selection, const Story& story, const SelectP
             {"mix_targets", policy.mix_targets},
             {"prepare_hook", policy.prepare_hook},
             {"boundaries", runtime::boundaries_of(policy)},
+            {"max_sdk", policy.max_sdk ? Json(to_text(*policy.max_sdk)) : Json(nullptr)},
             {"record_override", policy.record_override},
             {"force", policy.force}}},
           {"warnings", selection.warnings},

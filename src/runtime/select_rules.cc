@@ -32,7 +32,7 @@ Facts read_facts(const Candidate& candidate, const DeviceFacts& own) {
 
 bool any_version_newer(const Facts& f) noexcept {
   return version_newer(f.key.blob, f.device.blob) || version_newer(f.key.api, f.device.api) ||
-         version_newer(f.key.sdk, f.device.sdk);
+         version_newer(f.key.sdk, f.device.sdk) || version_newer(f.key.sdk, f.policy.max_sdk);
 }
 
 bool both_hexagon(const Facts& f) noexcept { return f.record_hexagon && f.own.hexagon; }

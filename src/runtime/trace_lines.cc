@@ -147,6 +147,7 @@ Json to_json(const SelectPolicy& policy) {
                {"prepare_hook", policy.prepare_hook},
                {"boundaries", runtime::boundaries_of(policy)},
                {"force", policy.force}};
+  if (policy.max_sdk) json.add("max_sdk", to_text(*policy.max_sdk));
   if (policy.record_override) json.add("record_override", *policy.record_override);
   return json;
 }
@@ -193,6 +194,7 @@ Result<SelectPolicy> select_policy_from(const Json& json) {
   SelectPolicy policy;
   std::string record_override;
   std::vector<std::uint32_t> boundaries;
+  std::string max_sdk;
   const bool has_override = json.find("record_override") != nullptr;
   FATCTX_TRY(Members(json, "policy")
                  .take("group", policy.group)
@@ -202,10 +204,14 @@ Result<SelectPolicy> select_policy_from(const Json& json) {
                  .take("mix_targets", policy.mix_targets)
                  .take("prepare_hook", policy.prepare_hook)
                  .take("boundaries", boundaries)
+                 .take("max_sdk", max_sdk)
                  .take("force", policy.force)
                  .take("record_override", record_override)
                  .end());
   if (has_override) policy.record_override = record_override;
+  if (!max_sdk.empty()) {
+    FATCTX_ASSIGN(policy.max_sdk, parse_version(max_sdk));
+  }
   if (json.find("boundaries") != nullptr) policy.boundaries = std::move(boundaries);
   return policy;
 }

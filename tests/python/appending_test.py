@@ -157,3 +157,22 @@ def test_progress_is_told_and_what_it_raises_leaves_the_file_as_it_was(small):
         fatctx.append(small, [binary("newer", "riscv32")], progress=fails)
     container = fatctx.open(small)
     assert container.report.generation == 2 and "newer" not in [record.name for record in container.records]
+
+
+def test_evidence_is_noted_beside_a_record(small):
+    with fatctx.Appender(small) as appender:
+        appender.note("net.aarch64", device="Galaxy S24", metric="latency_ms", value="3.1", date="2026-11-22",
+                      tool="qnn-net-run 2.51")
+        report = appender.commit()
+    container = fatctx.open(small)
+    said = {described.record_id: described.notes for described in container.describe().records}
+
+    assert report.records == [] and report.generation == container.report.generation
+    [note] = said[container.record("net.aarch64").id]
+    assert (note.device, note.tool, note.metric) == ("Galaxy S24", "qnn-net-run 2.51", "latency_ms")
+    assert (note.value, note.date) == ("3.1", "2026-11-22") and "latency_ms" in repr(note)
+    with fatctx.Appender(small) as appender:
+        with pytest.raises(fatctx.NotFound):
+            appender.note("nobody", device="d", metric="m", value="1", date="2026-11-22")
+        with pytest.raises(fatctx.InvalidArgument, match="2026-02-30"):
+            appender.note("net.aarch64", device="d", metric="m", value="1", date="2026-02-30")

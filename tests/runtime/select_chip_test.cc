@@ -122,6 +122,24 @@ TEST(SelectChip, GenerationBoundariesAreThoseOfTheTableUnlessThePolicyHasItsOwn)
   EXPECT_EQ(select(candidates, device, policy).value().tier, 5);
 }
 
+TEST(SelectChip, ANewerSdkIsPreferredWhereItFitsAndThePolicyGoesBack) {
+  std::array candidates = {chip(1, "old", "SM8650", "v75"), chip(2, "new", "SM8650", "v75")};
+  candidates[0].key.sdk = {2, 47, 0};
+  candidates[1].key.sdk = {2, 51, 0};
+  Device device = named("SM8650");
+  device.sdk = Version{2, 52, 0};
+  EXPECT_THAT(select(candidates, device).value().chosen, ElementsAre(2));
+  device.sdk = Version{2, 48, 0};
+  EXPECT_THAT(select(candidates, device).value().chosen, ElementsAre(1));
+
+  device.sdk.reset();
+  const SelectPolicy back = {.max_sdk = Version{2, 50, 0}};
+  const Selection selection = select(candidates, device, back).value();
+  EXPECT_THAT(selection.chosen, ElementsAre(1));
+  EXPECT_THAT(explain_text(selection, candidates, device, back),
+              HasSubstr("new: made with sdk 2.51, at most 2.50 is asked for [A3]"));
+}
+
 TEST(SelectChip, ASourceModelStandsInForAGroupThatNoRecordFits) {
   std::array candidates = {chip(1, "prefill", "SM8650", "v75"), chip(2, "decode", "SM8650", "v75"), source(3, "model"),
                            source(4, "of decode", "decode")};
