@@ -12,6 +12,7 @@
 #include "runtime/attachments.h"
 #include "runtime/file_mapping.h"
 #include "runtime/mapped_container.h"
+#include "runtime/nothing_fits.h"
 #include "runtime/observed_calls.h"
 #include "runtime/record_reader.h"
 #include "runtime/whole_target.h"
@@ -94,13 +95,7 @@ Result<Model> Model::choose(const Container& given, const ModelOptions& options)
     impl.selection = std::move(selection).value();
   }
   if (impl.selection.chosen.empty()) {
-    std::string reasons;
-    for (std::size_t i = 0; i < impl.selection.verdicts.size(); ++i) {
-      reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", impl.candidates[i].name,
-                             explain_verdict(impl.selection.verdicts[i], impl.candidates[i], impl.device));
-    }
-    return Error{ErrorCode::kNoMatch, fmt::format("{}: no record fits this device: {}", container.report().path,
-                                                  reasons.empty() ? "there is no context binary" : reasons)};
+    return nothing_fits(container.report().path, impl.selection, impl.candidates, impl.device);
   }
   return Model(std::make_shared<const Impl>(std::move(impl)));
 }
