@@ -76,7 +76,8 @@ TEST_F(LoadContext, OfAContainerGivesTheRecordForTheDeviceInTheMappingOfTheFile)
   EXPECT_EQ(weights.name, "weights");
   EXPECT_TRUE(equal(weights.view.bytes(), pattern(testing::kWeightsSize, 1)));
   const Container container = Container::open(path_).value();
-  EXPECT_EQ(container.acquire("small.x86-64-v3").value().data(), binary.view.data()) << "no copy on the way";
+  const RecordView same = container.acquire("small.x86-64-v3").value();
+  EXPECT_EQ(same.data(), binary.view.data()) << "no copy on the way";
   EXPECT_EQ(testing::mappings_of(path_), 1);
   EXPECT_EQ(loaded.value().selection()->chosen, std::vector{binary.view.record_id()});
   EXPECT_THAT(loaded.value().explain(), HasSubstr("format: container\n"));
@@ -119,7 +120,8 @@ TEST_F(LoadContext, ComesByEveryWayThatAContainerHas) {
 
   for (const auto* loaded : {&by_descriptor, &by_part, &borrowed, &*shared}) {
     ASSERT_TRUE(support::is_ok(*loaded));
-    EXPECT_TRUE(equal(loaded->value().binary().value().bytes(), expected));
+    const RecordView view = loaded->value().binary().value();
+    EXPECT_TRUE(equal(view.bytes(), expected));
   }
   EXPECT_EQ(by_descriptor.value().path(), fd_name) << "and not that of the copy";
   EXPECT_FALSE(owner.expired());
@@ -142,8 +144,9 @@ TEST_F(LoadContext, OfARawBinaryHandsTheBytesOutAsTheyAreAndSaysThatNothingWasSe
 
   ASSERT_TRUE(support::is_ok(loaded));
   EXPECT_EQ(loaded.value().format(), LoadedFormat::kRawBinary);
-  EXPECT_TRUE(equal(loaded.value().binary().value().bytes(), module));
-  EXPECT_EQ(loaded.value().binary().value().access_path(), AccessPath::kDirect);
+  const RecordView view = loaded.value().binary().value();
+  EXPECT_TRUE(equal(view.bytes(), module));
+  EXPECT_EQ(view.access_path(), AccessPath::kDirect);
   EXPECT_EQ(testing::mappings_of(path), 1);
   EXPECT_EQ(loaded.value().selection(), nullptr);
   EXPECT_EQ(loaded.value().model(), nullptr);
@@ -174,7 +177,8 @@ TEST_F(LoadContext, OfUnknownBytesIsAnErrorUnlessTheCallerVouchesForThem) {
   ASSERT_TRUE(support::fails_with(unknown, ErrorCode::kBadMagic));
   EXPECT_THAT(unknown.error().message, HasSubstr("let raw_binaries be any"));
   ASSERT_TRUE(support::is_ok(vouched));
-  EXPECT_TRUE(equal(vouched.value().binary().value().bytes(), opaque));
+  const RecordView view = vouched.value().binary().value();
+  EXPECT_TRUE(equal(view.bytes(), opaque));
   EXPECT_TRUE(support::fails_with(load_context(path, none), ErrorCode::kBadMagic));
   EXPECT_TRUE(support::fails_with(load_context(put("empty", {}), any), ErrorCode::kTruncated, "F1"));
   std::vector<std::byte> module = pattern(5000, 5);
@@ -205,7 +209,7 @@ TEST_F(LoadContext, OfWhatIsNoFileNeverBlocks) {
 }
 
 TEST_F(LoadContext, TellsOfEachGraphAndThenOfTheContext) {
-  Packer packer;
+  Packer packer{PackOptions{}};
   for (const char* unit : {"decode", "prefill"}) {
     PackRecord binary;
     binary.type = RecordType::kContextBinary;

@@ -19,9 +19,10 @@
 #include <vector>
 
 #include "fatctx/load.h"
+#include "support/result_matchers.h"
+
 #include "runtime/registry.h"
 #include "runtime/small_model.h"
-#include "support/result_matchers.h"
 
 namespace fatctx {
 namespace {
@@ -267,9 +268,9 @@ TEST_F(LoadThreads, AListWithOneThreadTellsInListOrderAndAFailureStopsNobody) {
   EXPECT_TRUE(support::is_ok(list.value().result(2)));
   EXPECT_TRUE(support::fails_with(list.value().result(1), ErrorCode::kNotFound));
   EXPECT_TRUE(support::fails_with(list.value().result(3), ErrorCode::kNotFound));
-  EXPECT_EQ(list.value().result(0).value().binary().value().data(),
-            list.value().result(2).value().binary().value().data())
-      << "items of one file meet in one mapping";
+  const RecordView first = list.value().result(0).value().binary().value();
+  const RecordView last = list.value().result(2).value().binary().value();
+  EXPECT_EQ(first.data(), last.data()) << "items of one file meet in one mapping";
 }
 
 TEST_F(LoadThreads, AnItemThatStallsKeepsNobodyFromFinishingAndIsCancelledWithTheList) {
