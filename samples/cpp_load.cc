@@ -29,7 +29,7 @@ fatctx::Status plain(const std::string& path) {
 // Gives up after ten seconds, or when another thread says so.
 fatctx::Status cancellable(const std::string& path) {
   fatctx::LoadSignal signal(std::chrono::seconds(10));
-  std::thread user([signal]() mutable { signal.abort(); });  // in place of somebody who presses a button
+  std::thread user([signal]() mutable { signal.cancel(); });  // in place of somebody who presses a button
   user.join();
   const auto stopped = fatctx::load_context(path, {.signal = signal});
   std::printf("cancellable: %s\n", stopped.ok() ? "loaded" : fatctx::to_text(stopped.error()).c_str());

@@ -75,12 +75,12 @@ class LoadSignal {
   explicit LoadSignal(std::chrono::milliseconds timeout);
 
   // The load that uses it answers cancelled within 100 ms, whatever it waits for; without one the next load does.
-  void abort();
-  [[nodiscard]] bool aborted() const noexcept;
+  void cancel();
+  [[nodiscard]] bool cancelled() const noexcept;
   // A load that takes longer answers timed_out; 0: no limit. Counts from the call that loads.
   // Errors: operation_not_permitted (a load uses it).
   [[nodiscard]] Status set_timeout(std::chrono::milliseconds timeout);
-  // Takes back an abort. Errors: operation_not_permitted (a load uses it).
+  // Takes back a cancel. Errors: operation_not_permitted (a load uses it).
   [[nodiscard]] Status reset();
   [[nodiscard]] bool in_use() const noexcept;
 
@@ -105,7 +105,7 @@ struct LoadEvent {
   std::optional<Error> error = {};  // why the load failed
 };
 // Runs on the thread that called load_context(), or of a list on the thread of the list that loads the item. What it
-// throws stops the load and comes out of load_context(); of a list it must not throw.
+// throws stops the load and comes out of load_context(); an item of a list then answers cancelled.
 using LoadNotify = std::function<void(const LoadEvent& event)>;
 
 struct LoadOptions {

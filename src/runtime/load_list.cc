@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -27,8 +26,7 @@ struct LoadListState {
     LoadInput input;
     LoadOptions options;
     std::function<void(std::size_t, const Result<LoadedContext>&)> finished;
-    std::optional<Result<LoadedContext>> result;  // under the lock until `told`, then as it is
-    bool told = false;                            // under the lock
+    std::optional<Result<LoadedContext>> result;  // set once, under the lock
   };
 
   // Loads items until there are none left.
@@ -50,6 +48,8 @@ struct LoadListState {
       return LoadRun::run(item.input, item.options, &stop);
     } catch (const std::bad_alloc&) {
       return Error{ErrorCode::kOutOfMemory, {}};
+    } catch (...) {  // nobody is there to take it
+      return Error{ErrorCode::kCancelled, fmt::format("{}: the load was stopped by a callback", item.input.name())};
     }
   }
 
@@ -61,16 +61,14 @@ struct LoadListState {
     due.push_back(index);
     if (telling) return;
     telling = true;
-    while (!due.empty()) {
-      Item& item = items[due.front()];
-      const std::size_t told = due.front();
-      due.pop_front();
+    while (told_count != due.size()) {
+      const std::size_t told = due[told_count];
+      Item& item = items[told];
       if (item.finished) {
         lock.unlock();
         item.finished(told, *item.result);
         lock.lock();
       }
-      item.told = true;
       if (++told_count == items.size()) monitor.changed.notify_all();
     }
     telling = false;
@@ -79,8 +77,8 @@ struct LoadListState {
   std::vector<Item> items;
   StopSource stop;
   Monitor monitor;
-  std::size_t next = 0;         // under the lock, like all below
-  std::deque<std::size_t> due;  // finished and not told of
+  std::size_t next = 0;          // under the lock, like all below
+  std::vector<std::size_t> due;  // in the order in which they finished; has room for all
   bool telling = false;
   std::size_t told_count = 0;
 };
@@ -150,6 +148,7 @@ Result<LoadedContext> LoadList::result(std::size_t index) const {
 Result<LoadList> load_contexts(std::vector<LoadItem> items, const LoadListOptions& options) {
   auto impl = std::make_unique<LoadList::Impl>();
   LoadListState& state = *impl->state;
+  state.due.reserve(items.size());
   for (LoadItem& item : items) {
     FATCTX_ASSIGN(LoadInput input, LoadInput::hold(std::move(item.source)));
     state.items.push_back({.input = std::move(input),

@@ -24,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenTellings{25};
+constexpr std::chrono::milliseconds kGrace{40};  // less than half of what a stopped load may take to return
 
 // What the worker works on. It shares in this with who waits, and keeps it when nobody does any more.
 struct Shared {
@@ -60,7 +61,11 @@ class Worker {
       : shared_(std::move(shared)), thread_(std::move(thread)) {}
   ~Worker() {
     shared_->stop.store(true, std::memory_order_relaxed);
-    if (!done_ && shared_->input.may_outlive_the_call()) thread_->abandon();
+    if (done_ || !thread_->here() || !shared_->input.may_outlive_the_call()) return;
+    // Who only has to come to his next step leaves nothing behind when the load returns.
+    std::unique_lock lock(shared_->monitor.mutex);
+    const bool ended = shared_->monitor.changed.wait_for(lock, kGrace, [&] { return shared_->result.has_value(); });
+    if (!ended) thread_->abandon();
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -116,9 +121,9 @@ LoadSignal::LoadSignal(std::chrono::milliseconds timeout) : LoadSignal() {
   state_->timeout_ms.store(timeout.count(), std::memory_order_relaxed);
 }
 
-void LoadSignal::abort() { state_->stop.request(); }
+void LoadSignal::cancel() { state_->stop.request(); }
 
-bool LoadSignal::aborted() const noexcept { return state_->stop.requested(); }
+bool LoadSignal::cancelled() const noexcept { return state_->stop.requested(); }
 
 bool LoadSignal::in_use() const noexcept { return state_->in_use.load(std::memory_order_acquire); }
 
