@@ -76,6 +76,12 @@ std::string_view kind_name(Kind kind) noexcept {
       return "report of a rewrite";
     case Kind::kSocTable:
       return "table of SoCs";
+    case Kind::kLoaded:
+      return "loaded context";
+    case Kind::kLoadSignal:
+      return "load signal";
+    case Kind::kLoadList:
+      return "list of loads";
   }
   return "unknown";
 }

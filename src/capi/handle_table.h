@@ -38,6 +38,9 @@ enum class Kind : std::uint8_t {
   kDiff,
   kRewrite,
   kSocTable,
+  kLoaded,
+  kLoadSignal,
+  kLoadList,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

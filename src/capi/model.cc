@@ -13,13 +13,14 @@ Result<RecordView> chosen_binary(const Container& container, const ModelOptions&
   return session.binary(text_in(unit));
 }
 
+}  // namespace
+
 Result<bool> wants_json(std::uint32_t format) {
   if (format <= FATCTX_FORMAT_JSON) return format == FATCTX_FORMAT_JSON;
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("format is {}; allowed are FATCTX_FORMAT_TEXT (0) and FATCTX_FORMAT_JSON (1)", format)};
 }
 
-}  // namespace
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;

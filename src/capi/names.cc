@@ -12,6 +12,7 @@
 #include "fatctx/file_mapping.h"
 #include "fatctx/info.h"
 #include "fatctx/layout.h"
+#include "fatctx/load.h"
 #include "fatctx/memory.h"
 #include "fatctx/profile.h"
 #include "fatctx/select.h"
@@ -97,6 +98,13 @@ uint32_t fatctx_file_mapping_from_name(const char* name) {
 }
 uint32_t fatctx_profile_level_from_name(const char* name) {
   return number_of(&fatctx::profile_level_from_name, name, FATCTX_UNKNOWN);
+}
+const char* fatctx_loaded_format_name(uint32_t format) { return word_of(&fatctx::loaded_format_name, format); }
+const char* fatctx_raw_binaries_name(uint32_t raw_binaries) {
+  return word_of(&fatctx::raw_binaries_name, raw_binaries);
+}
+uint32_t fatctx_raw_binaries_from_name(const char* name) {
+  return number_of(&fatctx::raw_binaries_from_name, name, FATCTX_UNKNOWN);
 }
 uint32_t fatctx_dtype_bits(uint32_t dtype) {
   return dtype > UINT16_MAX ? 0 : fatctx::dtype_bits(static_cast<fatctx::DType>(dtype));

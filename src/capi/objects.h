@@ -18,6 +18,7 @@
 #include "fatctx/diff.h"
 #include "fatctx/file_mapping.h"
 #include "fatctx/import_tensors.h"
+#include "fatctx/load.h"
 #include "fatctx/memory.h"
 #include "fatctx/metrics.h"
 #include "fatctx/model.h"
@@ -147,6 +148,12 @@ struct Behind<fatctx_rewrite> : BehindOf<const RewriteObject, Kind::kRewrite> {}
 template <>
 struct Behind<fatctx_soc_table> : BehindOf<const SocTable, Kind::kSocTable> {};
 template <>
+struct Behind<fatctx_loaded> : BehindOf<const LoadedContext, Kind::kLoaded> {};
+template <>
+struct Behind<fatctx_load_signal> : BehindOf<LoadSignal, Kind::kLoadSignal> {};
+template <>
+struct Behind<fatctx_load_list> : BehindOf<LoadList, Kind::kLoadList> {};
+template <>
 struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
@@ -258,6 +265,9 @@ template <typename Items>
 
 // Hands each finding to a callback, which may be null.
 void tell_findings(const std::vector<VerifyFinding>& findings, fatctx_finding callback, void* user);
+
+// Which kind of text an explain function writes. Errors: invalid_argument.
+[[nodiscard]] Result<bool> wants_json(std::uint32_t format);
 
 // Options of C as those of C++; null gives the defaults.
 [[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);

@@ -21,6 +21,10 @@ class BackgroundThread {
 
   // Waits for the end of the work. False in a forked child, where the work will never be done.
   virtual bool join() noexcept = 0;
+  // Waits for nothing, now or later: the work owns all that it uses. Instead of join().
+  virtual void abandon() noexcept = 0;
+  // False in a forked child.
+  [[nodiscard]] virtual bool here() const noexcept = 0;
 };
 
 }  // namespace fatctx::mapping

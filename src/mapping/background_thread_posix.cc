@@ -36,13 +36,17 @@ class PosixThread final : public BackgroundThread {
   ~PosixThread() override { join(); }
 
   bool join() noexcept override {
-    if (::getpid() != owner_) {
+    if (!here()) {
       (void)thread_.release();  // neither joining nor detaching is defined for a thread that is not there
       return false;
     }
     if (thread_ && thread_->joinable()) thread_->join();
     return true;
   }
+  void abandon() noexcept override {
+    if (here() && thread_ && thread_->joinable()) thread_->detach();
+  }
+  [[nodiscard]] bool here() const noexcept override { return ::getpid() == owner_; }
 
  private:
   std::unique_ptr<std::thread> thread_;

@@ -17,6 +17,10 @@ class Win32Thread final : public BackgroundThread {
     if (thread_.joinable()) thread_.join();
     return true;
   }
+  void abandon() noexcept override {
+    if (thread_.joinable()) thread_.detach();
+  }
+  [[nodiscard]] bool here() const noexcept override { return true; }
 
  private:
   std::thread thread_;

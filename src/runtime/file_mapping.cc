@@ -70,16 +70,43 @@ Result<std::unique_ptr<mapping::MappedRegion>> map_region(const mapping::OsFile&
   return std::unique_ptr<mapping::MappedRegion>(std::move(region));
 }
 
-Error copy_not_allowed(const std::string& name, const std::string& reason, std::span<const RecordInfo> records) {
-  std::uint64_t bytes = 0;
-  for (const RecordInfo& record : records) {
-    if (record.type == RecordType::kContextBinary || record.type == RecordType::kWeightBlob) bytes += record.size_bytes;
+Result<std::string> asked_copy_reason(const std::string& name, const OpenOptions& options) {
+  if (options.verify == VerifyPolicy::kPrivateCopy) {
+    const std::string_view conflict = options.file_mapping == FileMapping::kRequire ? "mapping is required"
+                                      : options.allocator ? "memory of the caller cannot be sealed"
+                                                          : "";
+    if (!conflict.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: private copies were asked for, and {}; choose one", name, conflict)};
+    }
+    return std::string("private copies were asked for");
   }
+  if (options.allocator) {
+    if (options.file_mapping == FileMapping::kRequire) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: views cannot be mapped and be placed in memory of {}; choose one", name,
+                               options.allocator->name())};
+    }
+    return fmt::format("views are placed in memory of {}", options.allocator->name());
+  }
+  if (options.file_mapping == FileMapping::kDisabled) return std::string("file mapping is disabled by the caller");
+  return std::string();
+}
+
+Error copy_not_allowed(const std::string& name, const std::string& reason, std::uint64_t bytes) {
   return Error{
       ErrorCode::kCopyNotAllowed,
       fmt::format("{}: mapping is required, and {}; with file mapping \"auto\" what is used of {} bytes would be "
                   "copied once",
                   name, reason, bytes)};
+}
+
+Error copy_not_allowed(const std::string& name, const std::string& reason, std::span<const RecordInfo> records) {
+  std::uint64_t bytes = 0;
+  for (const RecordInfo& record : records) {
+    if (record.type == RecordType::kContextBinary || record.type == RecordType::kWeightBlob) bytes += record.size_bytes;
+  }
+  return copy_not_allowed(name, reason, bytes);
 }
 
 }  // namespace fatctx

@@ -16,7 +16,12 @@ namespace fatctx {
 [[nodiscard]] Result<std::unique_ptr<mapping::MappedRegion>> map_region(
     const mapping::OsFile& file, std::uint64_t size, const std::shared_ptr<MappingProvider>& provider);
 
-// copy_not_allowed, with the bytes that copies of these records would take.
+// Why views are copies that nobody is asked about; empty if the file is to be mapped. Errors: invalid_argument (the
+// options contradict each other).
+[[nodiscard]] Result<std::string> asked_copy_reason(const std::string& name, const OpenOptions& options);
+
+// copy_not_allowed, with the bytes that copies would take; or copies of these records.
+[[nodiscard]] Error copy_not_allowed(const std::string& name, const std::string& reason, std::uint64_t bytes);
 [[nodiscard]] Error copy_not_allowed(const std::string& name, const std::string& reason,
                                      std::span<const RecordInfo> records);
 

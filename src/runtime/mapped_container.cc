@@ -12,6 +12,7 @@
 #include "container/record_hasher.h"
 #include "runtime/file_mapping.h"
 #include "runtime/observe.h"
+#include "runtime/step_watch.h"
 
 namespace fatctx {
 namespace {
@@ -159,7 +160,7 @@ Status MappedContainer::check_leaves(const RecordInfo& record, std::vector<conta
                          {.file_offset = at, .rule = "F26"}};
           }
           fresh.mark_good(run.segment, leaf, segment.leaf_count());
-          return Done{};
+          return StepWatch::step(found.size());
         }));
   }
   return Done{};
@@ -260,7 +261,7 @@ Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& reco
       const std::uint64_t size = std::min(left.size, segment.offset + segment.size - left.offset);
       auto read = checked.read({left.offset, size}, [&](ByteView bytes) -> Status {
         hasher.update(bytes);
-        return Done{};
+        return StepWatch::step(bytes.size());
       });
       if (!read.ok()) return damaged(std::move(read).error());
       good.push_back({static_cast<std::uint32_t>(&segment - toc_.segments.data()),

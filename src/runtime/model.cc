@@ -13,6 +13,7 @@
 #include "runtime/attachments.h"
 #include "runtime/file_mapping.h"
 #include "runtime/mapped_container.h"
+#include "runtime/nothing_fits.h"
 #include "runtime/observed_calls.h"
 #include "runtime/record_reader.h"
 #include "runtime/select_rules.h"
@@ -121,13 +122,7 @@ Result<Model> Model::choose(const Container& given, const ModelOptions& options)
     impl.selection = std::move(selection).value();
   }
   if (impl.selection.chosen.empty()) {
-    std::string reasons;
-    for (std::size_t i = 0; i < impl.selection.verdicts.size(); ++i) {
-      reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", impl.candidates[i].name,
-                             explain_verdict(impl.selection.verdicts[i], impl.candidates[i], impl.device, impl.policy));
-    }
-    return Error{ErrorCode::kNoMatch, fmt::format("{}: no record fits this device: {}", container.report().path,
-                                                  reasons.empty() ? "there is no context binary" : reasons)};
+    return nothing_fits(container.report().path, impl.selection, impl.candidates, impl.device, impl.policy);
   }
   if (impl.selection.tier == runtime::kSourceTier) {
     if (!options.prepare) {

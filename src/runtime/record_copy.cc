@@ -1,8 +1,6 @@
 #include "runtime/record_copy.h"
 
 #include <algorithm>
-#include <new>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -12,30 +10,16 @@
 #include "fatctx/extract.h"
 #include "mapping/fork_hook.h"
 #include "runtime/attachments.h"
+#include "runtime/copy_memory.h"
 #include "runtime/live_table.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 #include "runtime/sealed_copy.h"
+#include "runtime/step_watch.h"
 
 namespace fatctx {
 
 namespace {
-
-constexpr std::uint64_t kAlignment = std::uint64_t{64} * 1024;  // as records are aligned in the file
-
-class HeapAllocator final : public ViewAllocator {
- public:
-  std::string_view name() const noexcept override { return "the heap"; }
-  Result<Block> allocate(std::uint64_t size_bytes, std::uint64_t alignment) override {
-    void* data = ::operator new (static_cast<std::size_t>(size_bytes),
-                                 std::align_val_t{static_cast<std::size_t>(alignment)}, std::nothrow);
-    if (data == nullptr) {
-      return Error{ErrorCode::kOutOfMemory, fmt::format("a copy of {} bytes does not fit into memory", size_bytes)};
-    }
-    return Block{.data = static_cast<std::byte*>(data), .size_bytes = size_bytes};
-  }
-  void release(const Block& block) noexcept override { ::operator delete (block.data, std::align_val_t{kAlignment}); }
-};
 
 struct CopyKey {
   const MappedContainer* container = nullptr;
@@ -55,20 +39,13 @@ struct CopyKeyHash {
 class RecordCopy {
  public:
   RecordCopy(std::shared_ptr<const MappedContainer> container, std::shared_ptr<ViewAllocator> allocator) noexcept
-      : container_(std::move(container)), allocator_(std::move(allocator)) {}
-  ~RecordCopy() {
-    if (block_) allocator_->release(*block_);
-  }
-  RecordCopy(const RecordCopy&) = delete;
-  RecordCopy& operator=(const RecordCopy&) = delete;
-  // Once. Released with this object.
-  void own(const ViewAllocator::Block& block) noexcept { block_ = block; }
-  [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return *block_; }
+      : container_(std::move(container)), memory_(std::move(allocator)) {}
+  [[nodiscard]] CopyMemory& memory() noexcept { return memory_; }
+  [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return memory_.block(); }
 
  private:
   std::shared_ptr<const MappedContainer> container_;
-  std::shared_ptr<ViewAllocator> allocator_;
-  std::optional<ViewAllocator::Block> block_;
+  CopyMemory memory_;
 };
 
 using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
@@ -78,31 +55,18 @@ CopyTable& copies() { return copies_of_the_process.get(); }
 
 [[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&copies>();
 
-constinit Immortal<std::shared_ptr<ViewAllocator>> heap;
-
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {
   // Before the block, so that nothing can fail between its allocation and its ownership.
   auto copy = std::make_shared<RecordCopy>(RecordReader::of(container), allocator);
-  auto allocated = allocator->allocate(record.size_bytes, kAlignment);
-  if (!allocated.ok()) return in_context(std::move(allocated).error(), allocator->name());
-  const ViewAllocator::Block block = allocated.value();
-  copy->own(block);
-  if (block.data == nullptr || block.size_bytes < record.size_bytes) {
-    return Error{ErrorCode::kInternal, fmt::format("{}: gave {} bytes in place of {}", allocator->name(),
-                                                   block.size_bytes, record.size_bytes)};
-  }
-  if (reinterpret_cast<std::uintptr_t>(block.data) % 4096 != 0) {
-    return Error{ErrorCode::kInternal,
-                 fmt::format("{}: gave memory that is not aligned to {} bytes", allocator->name(), kAlignment)};
-  }
+  FATCTX_TRY(copy->memory().take(record.size_bytes));
+  const ViewAllocator::Block& block = copy->block();
   std::byte* at = block.data;
   FATCTX_TRY(stream_record(container, record.id, [&](ByteView bytes) -> Status {
     at = std::copy(bytes.begin(), bytes.end(), at);
-    return Done{};
+    return StepWatch::step(bytes.size());
   }));
-  auto filled = allocator->filled(block);
-  if (!filled.ok()) return in_context(std::move(filled).error(), allocator->name());
+  FATCTX_TRY(copy->memory().filled());
   // What nobody can change any more is looked at once more: what was verified before could be changed until then.
   if (allocator == sealed_allocator() &&
       !container::matches_record(RecordReader::of(container)->toc(), record,
@@ -119,9 +83,7 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
 
 Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
                                const std::shared_ptr<ViewAllocator>& allocator, bool* made_now) {
-  const auto& from = allocator ? allocator : heap.get([] {
-    return std::make_unique<std::shared_ptr<ViewAllocator>>(std::make_shared<HeapAllocator>());
-  });
+  const auto& from = allocator ? allocator : heap_allocator();
   if (record.size_bytes == 0) return RecordView(RecordReader::of(container), record.id, {}, AccessPath::kCopied);
   CopyTable::Claim claim(copies(), {RecordReader::of(container).get(), record.id, from.get()});
   std::shared_ptr<const RecordCopy> copy = claim.live();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "fatctx/container.h"
 
@@ -16,6 +17,11 @@ class RecordReader {
   // Views of this handle are copies; the mapping, if there is one, is not what they show.
   static bool copies(const Container& container) noexcept { return !container.copy_reason_.empty(); }
   static const OpenOptions& options(const Container& container) noexcept { return container.origin_.options; }
+  // The same handle under the name that a caller knows it by. Requires: it was not opened by a path.
+  static Container renamed(Container container, std::string name) {
+    container.origin_.path = std::move(name);
+    return container;
+  }
   static const std::string& path(const Container& container) noexcept { return container.origin_.path; }
 };
 

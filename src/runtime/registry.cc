@@ -19,11 +19,7 @@ Error not_regular(const std::string& name) {
 
 Status check_policy(const MappedContainer& container, const std::string& name, const OpenOptions& options) {
   if (options.require_local && container.filesystem().remote) {
-    return Error{
-        ErrorCode::kRemoteFilesystem,
-        fmt::format("{}: lies on {}, which may change or lose bytes at any time; copy it to a local disk or open "
-                    "without require_local",
-                    name, container.filesystem().name)};
+    return remote_filesystem(name, container.filesystem().name);
   }
   // Its signature was checked when it was opened, with a key of this id.
   auto trusted = container::check_claims(container.header(), trust_of(options));
@@ -61,25 +57,8 @@ std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::O
 // Maps if the caller wants that and it can be; else the reason why views are copies, empty if they are not.
 Result<std::string> settle_mapping(const MappedContainer& container, const std::string& name,
                                    const OpenOptions& options) {
-  if (options.verify == VerifyPolicy::kPrivateCopy) {
-    const std::string_view conflict = options.file_mapping == FileMapping::kRequire ? "mapping is required"
-                                      : options.allocator ? "memory of the caller cannot be sealed"
-                                                          : "";
-    if (!conflict.empty()) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}: private copies were asked for, and {}; choose one", name, conflict)};
-    }
-    return std::string("private copies were asked for");
-  }
-  if (options.allocator) {
-    if (options.file_mapping == FileMapping::kRequire) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}: views cannot be mapped and be placed in memory of {}; choose one", name,
-                               options.allocator->name())};
-    }
-    return fmt::format("views are placed in memory of {}", options.allocator->name());
-  }
-  if (options.file_mapping == FileMapping::kDisabled) return std::string("file mapping is disabled by the caller");
+  FATCTX_ASSIGN(std::string asked, asked_copy_reason(name, options));
+  if (!asked.empty()) return asked;
   auto mapped = container.ensure_mapped();
   if (mapped.ok()) return std::string();
   Error error = std::move(mapped).error();
@@ -100,6 +79,14 @@ constinit Immortal<Registry> registry_of_the_process;
 
 container::Trust trust_of(const OpenOptions& options) noexcept {
   return {.keys = options.trusted_keys, .minimum_generation = options.minimum_generation};
+}
+
+Error remote_filesystem(const std::string& name, std::string_view filesystem) {
+  return Error{
+      ErrorCode::kRemoteFilesystem,
+      fmt::format("{}: lies on {}, which may change or lose bytes at any time; copy it to a local disk or open "
+                  "without require_local",
+                  name, filesystem)};
 }
 
 Registry& Registry::process() { return registry_of_the_process.get(); }

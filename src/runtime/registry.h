@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "container/trust.h"
@@ -20,6 +21,9 @@ namespace fatctx {
 
 // Lifetime: borrows from the options.
 [[nodiscard]] container::Trust trust_of(const OpenOptions& options) noexcept;
+
+// What require_local answers.
+[[nodiscard]] Error remote_filesystem(const std::string& name, std::string_view filesystem);
 
 // Threads: every member from any number of threads. A mapping may outlive the registry it came from.
 class Registry {

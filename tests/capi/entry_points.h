@@ -46,6 +46,9 @@ struct Handles {
   fatctx_rewrite rewrite = {};
   fatctx_soc_table socs = {};
   fatctx_device detected = {};
+  fatctx_loaded loaded = {};
+  fatctx_load_signal load_signal = {};
+  fatctx_load_list load_list = {};  // that has finished
 };
 
 // Callbacks of embedders that say yes and do nothing; no test opens anything with them.
@@ -105,6 +108,9 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_rewrite_close(handles.rewrite, nullptr);
   (void)fatctx_soc_table_close(handles.socs, nullptr);
   (void)fatctx_device_close(handles.detected, nullptr);
+  (void)fatctx_loaded_close(handles.loaded, nullptr);
+  (void)fatctx_load_signal_close(handles.load_signal, nullptr);
+  (void)fatctx_load_list_close(handles.load_list, nullptr);
 }
 
 // A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
@@ -171,6 +177,21 @@ inline const RewrittenFiles& rewritten_files() {
   return files;
 }
 
+// What loads take. Lifetime: borrows from both.
+struct LoadOfFile {
+  LoadOfFile(const std::string& path, const fatctx_model_options& model) {
+    fatctx_load_source_init(&source, sizeof source);
+    source.path = path.c_str();
+    fatctx_load_options_init(&options, sizeof options);
+    options.model = &model;
+  }
+  LoadOfFile(const LoadOfFile&) = delete;
+  LoadOfFile& operator=(const LoadOfFile&) = delete;
+  fatctx_load_source source = {};
+  fatctx_load_options options = {};
+  fatctx_load_item item = {&source, &options, nullptr, nullptr};
+};
+
 inline Handles open_all(const std::string& path) {
   Handles handles;
   auto error = fresh_error();
@@ -227,6 +248,11 @@ inline Handles open_all(const std::string& path) {
   const RewrittenFiles& rewritten = rewritten_files();
   ok(fatctx_rewrite_container(rewritten.source.c_str(), rewritten.target.c_str(), &rewritten.without_code,
                               &handles.rewrite, &error));
+  const LoadOfFile load(path, options);
+  ok(fatctx_load(&load.source, &load.options, &handles.loaded, &error));
+  ok(fatctx_load_signal_create(0, &handles.load_signal, &error));
+  ok(fatctx_load_list_start(&load.item, 1, 1, &handles.load_list, &error));
+  ok(fatctx_load_list_wait(handles.load_list, &error));
   return handles;
 }
 
@@ -304,6 +330,10 @@ class Call {
   [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
   [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
   [[nodiscard]] fatctx_rewrite* rewrite() { return out(made_.rewrite); }
+  [[nodiscard]] fatctx_loaded* loaded() { return out(made_.loaded); }
+  [[nodiscard]] fatctx_load_signal* load_signal() { return out(made_.load_signal); }
+  [[nodiscard]] fatctx_load_list* load_list() { return out(made_.load_list); }
+  [[nodiscard]] const LoadOfFile& load() const { return load_; }
 
   const Handles h;
   const bool given;
@@ -319,6 +349,7 @@ class Call {
   mapping::UniqueFd descriptor_;
   std::uint8_t hash_[16] = {};
   fatctx_model_options open_options_ = sized<fatctx_model_options>();
+  LoadOfFile load_{path_, open_options_};
   static inline thread_local char buffer_[kCapacity];
 };
 
@@ -882,6 +913,60 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_rewrite_warning(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }, true,
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_rewrite_close", [](Call& c) { return fatctx_rewrite_close(c.h.rewrite, &c.error); }, true, FATCTX_OK},
+      {"fatctx_load",
+       [](Call& c) { return fatctx_load(c.given ? &c.load().source : nullptr, nullptr, c.loaded(), &c.error); }, false},
+      {"fatctx_loaded_describe",
+       [](Call& c) { return fatctx_loaded_describe(c.h.loaded, c.structure<fatctx_loaded_info>(), &c.error); }},
+      {"fatctx_loaded_binary_at",
+       [](Call& c) { return fatctx_loaded_binary_at(c.h.loaded, 0, c.structure<fatctx_loaded_record>(), &c.error); }},
+      {"fatctx_loaded_weights_at",
+       [](Call& c) { return fatctx_loaded_weights_at(c.h.loaded, 0, c.structure<fatctx_loaded_record>(), &c.error); }},
+      {"fatctx_loaded_graph",
+       [](Call& c) { return fatctx_loaded_graph(c.h.loaded, 0, 9, c.plain<fatctx_text>(), &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_loaded_binary",
+       [](Call& c) { return fatctx_loaded_binary(c.h.loaded, nullptr, c.view(), &c.error); }},
+      {"fatctx_loaded_weights", [](Call& c) { return fatctx_loaded_weights(c.h.loaded, 0, c.view(), &c.error); }},
+      {"fatctx_loaded_model", [](Call& c) { return fatctx_loaded_model(c.h.loaded, c.model(), &c.error); }},
+      {"fatctx_loaded_explain",
+       [](Call& c) {
+         return fatctx_loaded_explain(c.h.loaded, FATCTX_FORMAT_JSON, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
+      {"fatctx_loaded_close", [](Call& c) { return fatctx_loaded_close(c.h.loaded, &c.error); }, true, FATCTX_OK},
+      {"fatctx_load_signal_create",
+       [](Call& c) { return fatctx_load_signal_create(5, c.load_signal(), &c.error); }, false},
+      {"fatctx_load_signal_cancel", [](Call& c) { return fatctx_load_signal_cancel(c.h.load_signal, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_load_signal_set_timeout",
+       [](Call& c) { return fatctx_load_signal_set_timeout(c.h.load_signal, 7, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_load_signal_reset", [](Call& c) { return fatctx_load_signal_reset(c.h.load_signal, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_load_signal_state",
+       [](Call& c) {
+         static std::uint32_t in_use;
+         return fatctx_load_signal_state(c.h.load_signal, c.plain<std::uint32_t>(), c.out(in_use), &c.error);
+       }},
+      {"fatctx_load_signal_close", [](Call& c) { return fatctx_load_signal_close(c.h.load_signal, &c.error); }, true,
+       FATCTX_OK},
+      {"fatctx_load_list_start",
+       [](Call& c) {
+         return fatctx_load_list_start(c.given ? &c.load().item : nullptr, 1, 1, c.load_list(), &c.error);
+       },
+       false},
+      {"fatctx_load_list_cancel", [](Call& c) { return fatctx_load_list_cancel(c.h.load_list, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_load_list_wait", [](Call& c) { return fatctx_load_list_wait(c.h.load_list, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_load_list_state",
+       [](Call& c) {
+         static std::uint64_t finished;
+         return fatctx_load_list_state(c.h.load_list, c.plain<std::uint64_t>(), c.out(finished), &c.error);
+       }},
+      {"fatctx_load_list_result",
+       [](Call& c) { return fatctx_load_list_result(c.h.load_list, 0, c.loaded(), &c.error); }},
+      {"fatctx_load_list_close", [](Call& c) { return fatctx_load_list_close(c.h.load_list, &c.error); }, true,
+       FATCTX_OK},
       {"fatctx_container_records_left",
        [](Call& c) {
          fatctx_target_filter filter = {};

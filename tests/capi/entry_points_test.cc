@@ -61,7 +61,12 @@ std::set<std::string> infallible() {
           "fatctx_lost_mappings",
           "fatctx_mapping_guard_installed",
           "fatctx_rewrite_options_init",
-          "fatctx_sign_options_init"};
+          "fatctx_sign_options_init",
+          "fatctx_loaded_format_name",
+          "fatctx_raw_binaries_name",
+          "fatctx_raw_binaries_from_name",
+          "fatctx_load_source_init",
+          "fatctx_load_options_init"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {
@@ -167,6 +172,9 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.rewrite.id = good.packer.id;
   turned.socs.id = good.device.id;
   turned.detected.id = good.socs.id;
+  turned.loaded.id = good.load_signal.id;
+  turned.load_signal.id = good.load_list.id;
+  turned.load_list.id = good.loaded.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -181,7 +189,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
                           {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}};
+                          {id}, {id}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

@@ -112,6 +112,13 @@ std::vector<Way> import_ways() {
          return packed(std::move(records), Sharing::kOff, path + ".packed");
        },
        15},
+      {"load a DLC",
+       [](const std::string&) {
+         LoadOptions options;
+         options.model.device = Device{.backend = "htp", .qnn_soc = 57, .arch = "v75", .features = {}, .vtcm_mb = 8};
+         return loaded(Files::get().dlc, options);
+       },
+       10},
       {"thin a DLC",
        [](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const ThinDlc thin,

@@ -214,6 +214,15 @@ Result<std::string> traced(const std::string& path) {
 
 }  // namespace
 
+Result<std::string> loaded(const std::string& path, const LoadOptions& options) {
+  FATCTX_ASSIGN(const LoadedContext context, load_context(path, options));
+  std::string text;
+  for (const std::vector<LoadedRecord>* records : {&context.binaries(), &context.weights()}) {
+    for (const LoadedRecord& record : *records) text += record.name + digest(record.view.bytes());
+  }
+  return text;
+}
+
 std::vector<Way> ways() {
   const std::string sliced = sliced_file();
   const RecipeFiles& recipes = recipe_files();
@@ -227,6 +236,9 @@ std::vector<Way> ways() {
   std::vector<Way> all = {
       {"a path and all views",
        [=](const std::string& path) { return opened(path, [](const Container& c) { return all_views(c); }); }, 10},
+      {"a load", [](const std::string& path) { return loaded(path, {.model = for_aarch64(), .prefetch = true}); }, 10},
+      {"a load that can be stopped",
+       [](const std::string& path) { return loaded(path, {.model = for_aarch64(), .signal = LoadSignal()}); }, 10},
       {"a path, links not followed",
        [](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(path, {.follow_symlinks = false}));

@@ -10,6 +10,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/container.h"
+#include "fatctx/load.h"
 #include "runtime/small_model.h"
 
 namespace fatctx::faults {
@@ -31,6 +32,7 @@ struct Way {
 [[nodiscard]] std::string digest(ByteView bytes);
 [[nodiscard]] Result<std::string> digest_of_file(const std::string& path);
 [[nodiscard]] Result<std::string> all_views(const Container& container);
+[[nodiscard]] Result<std::string> loaded(const std::string& path, const LoadOptions& options);
 
 // A test of each way, on a file of its own.
 class EveryWay : public ::testing::TestWithParam<Way> {

@@ -36,6 +36,7 @@ PUBLIC_LAYER = {
     "device.h": "runtime",
     "soc_table.h": "runtime",
     "model.h": "runtime",
+    "load.h": "runtime",
     "info.h": "runtime",
     "metrics.h": "runtime",
     "view_cache.h": "runtime",

@@ -122,6 +122,16 @@ bool is_dlc_name(std::string_view name) noexcept {
   return kind != DlcEntryKind::kOther && kind != DlcEntryKind::kSourceModel;
 }
 
+Result<bool> is_dlc(const mapping::OsFile& file, std::uint64_t file_size) {
+  FATCTX_ASSIGN(const std::string first, first_entry_name(file, file_size));
+  if (first.empty()) return false;
+  if (is_dlc_name(first)) return true;
+  const auto archive = read_archive(file, file_size);
+  if (!archive.ok()) return false;
+  const auto& entries = archive.value().entries;
+  return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return is_dlc_name(entry.name); });
+}
+
 Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_size) {
   Contents contents;
   FATCTX_ASSIGN(contents.archive, read_archive(file, file_size));

@@ -23,6 +23,9 @@ struct Contents {
 // True for names that only a DLC has.
 [[nodiscard]] bool is_dlc_name(std::string_view name) noexcept;
 
+// As fatctx::is_dlc(). Errors: io.
+[[nodiscard]] Result<bool> is_dlc(const mapping::OsFile& file, std::uint64_t file_size);
+
 // Errors: those of read_archive and parse_metadata.
 [[nodiscard]] Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_size);
 

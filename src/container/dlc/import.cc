@@ -150,14 +150,9 @@ std::string_view dlc_entry_kind_name(DlcEntryKind kind) noexcept {
 
 Result<bool> is_dlc(const std::string& path) {
   FATCTX_ASSIGN(const Opened opened, open_archive(path));
-  auto first = dlc::first_entry_name(*opened.file, opened.identity.size);
-  if (!first.ok()) return in_context(std::move(first).error(), path);
-  if (first.value().empty()) return false;
-  if (dlc::is_dlc_name(first.value())) return true;
-  const auto archive = dlc::read_archive(*opened.file, opened.identity.size);
-  if (!archive.ok()) return false;
-  const auto& entries = archive.value().entries;
-  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return dlc::is_dlc_name(entry.name); });
+  auto found = dlc::is_dlc(*opened.file, opened.identity.size);
+  if (!found.ok()) return in_context(std::move(found).error(), path);
+  return found;
 }
 
 Result<DlcInfo> list_dlc(const std::string& path) {
