@@ -5,7 +5,7 @@
 namespace fatctx {
 
 Error nothing_fits(const std::string& path, const Selection& selection, std::span<const Candidate> candidates,
-                   const Device& device) {
+                   const Device& device, const SelectPolicy& policy) {
   std::string reasons;
   for (std::size_t i = 0; i < selection.verdicts.size(); ++i) {
     reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", candidates[i].name,

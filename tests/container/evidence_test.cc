@@ -29,7 +29,8 @@ const EvidenceNote kNote = {"Galaxy S24", "qnn-net-run 2.51", "latency_ms", "3.1
 std::vector<EvidenceNote> notes_of(const std::string& path, const std::string& record) {
   const Opened opened(support::read_file(path));
   const std::uint32_t id = opened.record(record).id;
-  for (const RecordDescription& said : read_description(opened.file, opened.toc.toc).value().records) {
+  const ContainerDescription description = read_description(opened.file, opened.toc.toc).value();
+  for (const RecordDescription& said : description.records) {
     if (said.record_id == id) return said.notes;
   }
   return {};
