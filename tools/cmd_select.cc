@@ -125,9 +125,8 @@ void add_select(CLI::App& app, Outcome& outcome) {
                     "As for an application that compiles stored source models");
   auto* all = command->add_flag("--all-devices", options->all_devices,
                                 "Every device that is known: which record it gets, or what refuses");
-  auto* coverage =
-      command->add_option("--require-coverage", options->require_coverage,
-                          "Devices with commas between them, or @FILE: exit code 1 unless each gets a record");
+  auto* coverage = command->add_option("--require-coverage", options->require_coverage,
+                                       "Devices, or @FILE: exit code 1 unless each gets a record");
   coverage->type_name("LIST");
   for (auto* const of_many : {static_cast<CLI::Option*>(all), coverage}) {
     of_many->excludes("--device")->excludes("--device-file");

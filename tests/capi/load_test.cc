@@ -152,9 +152,9 @@ TEST_F(CLoad, AListTellsOfEachItemInOrderWithAHandleOfItsOwn) {
   const fatctx_load_source gone = from(missing.c_str());
   std::vector<std::string> told;
   const fatctx_load_finished finished = [](void* user, std::uint64_t index, fatctx_loaded loaded,
-                                           const fatctx_error* error) {
+                                           const fatctx_error* failed) {
     static_cast<std::vector<std::string>*>(user)->push_back(
-        std::to_string(index) + (error == nullptr ? " ok" : " " + std::string(fatctx_error_code_name(error->code))));
+        std::to_string(index) + (failed == nullptr ? " ok" : " " + std::string(fatctx_error_code_name(failed->code))));
     EXPECT_EQ(fatctx_loaded_close(loaded, nullptr), FATCTX_OK);
   };
   const fatctx_load_item items[] = {

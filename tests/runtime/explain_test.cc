@@ -181,7 +181,7 @@ std::vector<Sentence> sentences() {
        {},
        "built for this part, SM8650, with 4 MB of VTCM; device has 8 MB of VTCM"},
       {"same number",
-       {.backend = "htp", .qnn_soc = 57, .part = "SM8650P"},
+       {.backend = "htp", .qnn_soc = 57, .part = "SM8650X"},
        kPhone,
        {},
        "built for this vendor number, 57, with no stated VTCM; device has 8 MB of VTCM"},

@@ -71,7 +71,9 @@ TEST_F(Prepare, CompilesOnceForAllSessionsWhenNoRecordFits) {
   RecordView kept = [&] {
     const Session first = model.begin_session().value();
     const Session second = model.begin_session().value();
-    EXPECT_EQ(first.binary().value().data(), second.binary("any").value().data());
+    const RecordView of_first = first.binary().value();
+    const RecordView of_second = second.binary("any").value();
+    EXPECT_EQ(of_first.data(), of_second.data());
     EXPECT_TRUE(first.weights().empty());
     EXPECT_TRUE(fails_with(first.weight("w"), ErrorCode::kNotFound));
     return first.binary().value();
