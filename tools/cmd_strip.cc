@@ -77,9 +77,10 @@ Result<ExitCode> run_strip(const StripFlags& flags) {
                                     : "--keep and a device both say what stays; leave one of them out"};
   }
   if (!flags.keep.empty() && flags.device.stated()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "--sdk, --api, --blob, --vtcm-mb and --soc-table say something of a device, and --keep of targets; leave "
-                 "them out, or give --device"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "--sdk, --api, --blob, --vtcm-mb and --soc-table say something of a device, and --keep of targets; leave "
+        "them out, or give --device"};
   }
   std::vector<std::uint32_t> left;
   {

@@ -25,7 +25,8 @@ struct CoveredDevice {
 };
 
 // Every part of the table whose backend some context binary of the container has and of which enough is known to judge,
-// and the levels of the processors that the container has binaries for. `flags` tells what is the same for all of them (--sdk, --vtcm-mb).
+// and the levels of the processors that the container has binaries for. `flags` tells what is the same for all of them
+// (--sdk, --vtcm-mb).
 [[nodiscard]] Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates,
                                                              const DeviceFlags& flags);
 // Devices in words, with commas between them; "@FILE" stands for the lines of a file, of which those that begin with #

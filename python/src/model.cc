@@ -187,7 +187,7 @@ BoundModel choose_model(const Container& container, nb::handle device, const Sel
   options.on_damage = keywords.on_damage;
   options.policy = policy;
   options.device = device_from(device);
-  ProgressCall call(nb::none());
+  ProgressCall call{nb::none()};
   if (!keywords.prepare.is_none()) options.prepare = prepare_hook(call, keywords.prepare);
   options.policy.prepare_hook = policy.prepare_hook || options.prepare;
   return {call.run([&] { return Model::choose(container, options); }), options.policy};

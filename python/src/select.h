@@ -13,10 +13,10 @@ namespace fatctx::python {
 namespace nb = nanobind;
 
 // The keywords as they stand in a signature, and in an error that lists them.
-#define FATCTX_POLICY_KEYWORDS                                                                        \
-  "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                         \
+#define FATCTX_POLICY_KEYWORDS                                                                              \
+  "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                               \
   "allow_generic: bool = True, mix_targets: bool = False, boundaries: typing.Sequence[int] | None = None, " \
-  "record_override: str | None = None, force: bool = False, prepare_hook: bool = False, "             \
+  "record_override: str | None = None, force: bool = False, prepare_hook: bool = False, "                   \
   "soc_table: SocTable | None = None, max_sdk: str | None = None"
 inline constexpr const char* kPolicyKeywords =
     "group, strict, allow_lower_arch, allow_generic, mix_targets, boundaries, record_override, force, "

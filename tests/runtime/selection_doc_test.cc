@@ -50,7 +50,7 @@ TEST(SelectionDocument, HasARowForEveryAxis) {
 TEST(SelectionDocument, HasARowForEveryWarningAndLevel) {
   const std::string document = read_document();
   for (const char* row : {"generic_record", "vtcm_unverified", "override_forced", "mixed_targets", "damaged_choice",
-                          "source_model",                          "OPTIMAL", "PREFER_RECOMPILATION", "FALLBACK", "UNSUPPORTED"}) {
+                          "source_model", "OPTIMAL", "PREFER_RECOMPILATION", "FALLBACK", "UNSUPPORTED"}) {
     EXPECT_THAT(document, HasSubstr(fmt::format("\n| {} | ", row)));
   }
 }

@@ -21,13 +21,14 @@ template <typename T>
 [[nodiscard]] inline ::testing::AssertionResult is_error(const Error& error, ErrorCode code, std::string_view rule) {
   if (error.code == code && error.where.rule == rule) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "expected " << error_code_name(code) << " "
-                                     << (rule.empty() ? std::string_view("without a rule") : rule) << ", not \""
-                                     << to_text(error) << "\"";
+                                       << (rule.empty() ? std::string_view("without a rule") : rule) << ", not \""
+                                       << to_text(error) << "\"";
 }
 
 // EXPECT_TRUE(fails_with(result, ErrorCode::kExists))
 template <typename T>
-[[nodiscard]] ::testing::AssertionResult fails_with(const Result<T>& result, ErrorCode code, std::string_view rule = "") {
+[[nodiscard]] ::testing::AssertionResult fails_with(const Result<T>& result, ErrorCode code,
+                                                    std::string_view rule = "") {
   if (result.ok()) {
     return ::testing::AssertionFailure() << "expected " << error_code_name(code) << " " << rule << ", but it succeeded";
   }
