@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "runtime/select_rules.h"
@@ -163,8 +164,11 @@ Result<const Candidate*> find_named(std::span<const Candidate> candidates, const
 
 std::set<std::string_view> groups_with(std::span<const Candidate> candidates, RecordType type) {
   std::set<std::string_view> groups;
+  std::optional<std::string_view> last;  // records of a group mostly stand together
   for (const Candidate& candidate : candidates) {
-    if (candidate.key.type == type) groups.insert(candidate.key.group);
+    if (candidate.key.type != type || last == candidate.key.group) continue;
+    last = candidate.key.group;
+    groups.insert(*last);
   }
   return groups;
 }
@@ -261,12 +265,14 @@ Result<Selection> select(std::span<const Candidate> candidates, const Device& de
   std::vector<Judged> records;
   std::vector<Judged> sources;
   Units units;
+  records.reserve(candidates.size());
+  selection.verdicts.reserve(candidates.size());
   for (const Candidate& candidate : candidates) {
     const bool source = candidate.key.type == RecordType::kSourceModel;
     if (!source && candidate.key.type != RecordType::kContextBinary) continue;
     if (candidate.key.group == group) {
       (source ? sources : records).push_back({&candidate, selection.verdicts.size(), judge(candidate, rules, named)});
-      if (!source) units.push_back(candidate.key.unit);
+      if (!source && (units.empty() || units.back() != candidate.key.unit)) units.push_back(candidate.key.unit);
     }
     selection.verdicts.push_back({.record_id = candidate.record_id, .axis = Axis::kGroup});
   }
