@@ -1,7 +1,9 @@
 #include "tools/htp_config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -22,11 +24,6 @@ constexpr std::uint64_t kMostCores = 64;
 constexpr std::uint64_t kMostSocId = 0xFFFFFFFF;
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
-// 79 of "v79", of any Hexagon arch.
-std::uint32_t number_of_arch(const std::string& arch) {
-  return arch.size() < 2 ? 0 : static_cast<std::uint32_t>(std::stoul(arch.substr(1)));
-}
 
 // A flag as the vendor's files write it: true, or 1.
 Result<bool> flag_at(const JsonCursor& cursor) {
@@ -194,13 +191,51 @@ Status check_distinct(const HtpConfig& config, const std::string& where) {
   return Done{};
 }
 
+Status set_vtcm(HtpConfig& config, const std::vector<std::uint32_t>& megabytes) {
+  if (megabytes.empty()) return Done{};
+  const std::size_t targets = config.targets.size();
+  if (megabytes.size() != 1 && megabytes.size() != targets) {
+    return invalid(fmt::format("--vtcm_mb: found {} numbers for {} targets; give one for all, or one for each",
+                               megabytes.size(), targets));
+  }
+  for (std::size_t i = 0; i < targets; ++i) {
+    const std::uint32_t asked = megabytes[megabytes.size() == 1 ? 0 : i];
+    if (asked > kMostVtcmMb) return invalid(fmt::format("--vtcm_mb: found {}; allowed: 0 to {}", asked, kMostVtcmMb));
+    config.targets[i].vtcm_mb = asked;
+  }
+  return Done{};
+}
+
 }  // namespace
+
+std::uint32_t arch_number(const std::string& arch) {
+  std::uint32_t number = 0;
+  const auto [end, error] =
+      std::from_chars(arch.data() + std::min<std::size_t>(1, arch.size()), arch.data() + arch.size(), number);
+  const bool whole = error == std::errc() && end == arch.data() + arch.size();
+  return arch.starts_with('v') && whole ? number : 0;
+}
 
 std::string target_name(const HtpTarget& target) {
   const std::string arch = target.arch.empty() ? "" : ", " + target.arch;
   const std::string vtcm = target.vtcm_mb == 0 ? "" : fmt::format(", {} MB", target.vtcm_mb);
   if (target.part.empty()) return fmt::format("soc {}{}{}", target.qnn_soc, arch, vtcm);
   return fmt::format("{} (soc {}{}{})", target.part, target.qnn_soc, arch, vtcm);
+}
+
+std::string target_word(const HtpTarget& target) {
+  const std::string soc = target.part.empty() ? fmt::format("soc{}", target.qnn_soc) : target.part;
+  return target.vtcm_mb == 0 ? soc : fmt::format("{}.{}mb", soc, target.vtcm_mb);
+}
+
+PackKey key_of(const HtpTarget& target) {
+  PackKey key;
+  key.backend = "htp";
+  key.qnn_soc = target.qnn_soc;
+  key.part = target.part;
+  key.arch = target.arch;
+  key.vtcm_mb = target.vtcm_mb;
+  return key;
 }
 
 Result<HtpConfig> read_htp_config(const std::string& path, const SocTable& table) {
@@ -237,7 +272,8 @@ Result<HtpConfig> read_htp_config(const std::string& path, const SocTable& table
   return config;
 }
 
-Result<HtpConfig> htp_config_of_list(const std::string& list, const SocTable& table) {
+Result<HtpConfig> htp_config_of_list(const std::string& list, const std::vector<std::uint32_t>& vtcm_mb,
+                                     const SocTable& table) {
   HtpConfig config;
   for (std::size_t at = 0; at <= list.size();) {
     const auto comma = std::min(list.find(',', at), list.size());
@@ -257,12 +293,22 @@ Result<HtpConfig> htp_config_of_list(const std::string& list, const SocTable& ta
     config.targets.push_back(std::move(target));
   }
   if (config.targets.empty()) return invalid("--htp_socs: the list is empty; write for example SM8650,SM8750");
+  FATCTX_TRY(set_vtcm(config, vtcm_mb));
   FATCTX_TRY(check_distinct(config, "--htp_socs"));
   return config;
 }
 
-void override_sharing(HtpConfig& config, bool share) {
-  for (HtpTarget& target : config.targets) target.share_weights = share;
+Status override_sharing(HtpConfig& config, bool share) {
+  for (HtpTarget& target : config.targets) {
+    if (share && target.lora_sharing) {
+      return invalid(
+          fmt::format("{}: has lora_weight_sharing_enabled, which excludes the sharing that "
+                      "--reference_weight_sharing_enabled_override asks for",
+                      target.file));
+    }
+    target.share_weights = share;
+  }
+  return Done{};
 }
 
 Status check_graph_names(const HtpConfig& config, const std::vector<std::string>& graphs_of_model) {
@@ -276,7 +322,7 @@ Status check_graph_names(const HtpConfig& config, const std::vector<std::string>
   return Done{};
 }
 
-std::vector<std::string> sharing_warnings(const HtpConfig& config, const SocTable& table) {
+std::vector<std::string> sharing_warnings(const HtpConfig& config, const SocTable& table, SharingForm form) {
   std::vector<const HtpTarget*> sharing;
   for (const HtpTarget& target : config.targets) {
     if (target.share_weights) sharing.push_back(&target);
@@ -295,14 +341,28 @@ std::vector<std::string> sharing_warnings(const HtpConfig& config, const SocTabl
   const HtpTarget& reference = *sharing.front();
   const auto generation = [&](const HtpTarget& target) {
     const auto& boundaries = table.boundaries();
-    return std::upper_bound(boundaries.begin(), boundaries.end(), number_of_arch(target.arch)) - boundaries.begin();
+    return std::upper_bound(boundaries.begin(), boundaries.end(), arch_number(target.arch)) - boundaries.begin();
   };
+  std::map<std::ptrdiff_t, std::vector<std::string>> generations;
   for (const HtpTarget* const target : sharing) {
-    if (target->arch.empty() || reference.arch.empty() || generation(*target) == generation(reference)) continue;
-    warnings.push_back(
-        fmt::format("{} is of another generation than {}, which comes first and whose weights the others "
-                    "refer to: the two share nothing; put each generation into a file of its own",
-                    target_name(*target), target_name(reference)));
+    if (!target->arch.empty()) generations[generation(*target)].push_back(target_name(*target));
+  }
+  if (generations.size() > 1 && !reference.arch.empty()) {
+    std::vector<std::string> lists;
+    for (const auto& [number, names] : generations) lists.push_back(fmt::format("{}", fmt::join(names, ", ")));
+    const auto largest = std::max_element(generations.begin(), generations.end(), [](const auto& a, const auto& b) {
+      return a.second.size() < b.second.size();
+    });
+    std::string line = fmt::format("generations share no weights with each other: {}", fmt::join(lists, " | "));
+    if (form == SharingForm::kOnePass) {
+      const auto& own = generations[generation(reference)];
+      line += fmt::format("; the others refer to the weights of {}, which comes first", target_name(reference));
+      line += own.size() < largest->second.size()
+                  ? fmt::format(", so that {} share nothing: put {} first", fmt::join(largest->second, ", "),
+                                largest->second.front())
+                  : ": that is the best order";
+    }
+    warnings.push_back(std::move(line));
   }
   for (const HtpTarget* const target : sharing) {
     if (target->wide_udma != reference.wide_udma) {

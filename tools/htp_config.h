@@ -12,6 +12,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
+#include "fatctx/packer.h"
 #include "fatctx/soc_table.h"
 
 namespace fatctx::tools {
@@ -38,8 +39,14 @@ struct HtpConfig {
   std::vector<HtpTarget> targets;  // in the order of the files
 };
 
+// 79 of "v79"; 0 of what is no Hexagon arch.
+[[nodiscard]] std::uint32_t arch_number(const std::string& arch);
 // "SM8750 (soc 69, v79)": a target for people.
 [[nodiscard]] std::string target_name(const HtpTarget& target);
+// "SM8750", "soc30.8mb": the end of a record's name.
+[[nodiscard]] std::string target_word(const HtpTarget& target);
+// Without a group. The arch and the VTCM are those that were asked for.
+[[nodiscard]] PackKey key_of(const HtpTarget& target);
 
 // The main file; those that it names are looked for beside it.
 // Errors: invalid_argument with file, JSON pointer, what was found and what is allowed: unknown keys, a SoC that the
@@ -47,16 +54,23 @@ struct HtpConfig {
 //         by reference at once. not_found, io, not_regular_file.
 [[nodiscard]] Result<HtpConfig> read_htp_config(const std::string& path, const SocTable& table);
 
-// "SM8650,69,kernel:618": SoCs in any of their spellings, with commas between them. Errors: invalid_argument.
-[[nodiscard]] Result<HtpConfig> htp_config_of_list(const std::string& list, const SocTable& table);
+// "SM8650,69,kernel:618": SoCs in any of their spellings, with commas between them. `vtcm_mb` has one number for all of
+// them, one for each, or none. Errors: invalid_argument.
+[[nodiscard]] Result<HtpConfig> htp_config_of_list(const std::string& list, const std::vector<std::uint32_t>& vtcm_mb,
+                                                   const SocTable& table);
 
 // `--reference_weight_sharing_enabled_override`: for all of them, whatever their files say.
-void override_sharing(HtpConfig& config, bool share);
+// Errors: invalid_argument (LoRA weights are shared, which excludes it).
+[[nodiscard]] Status override_sharing(HtpConfig& config, bool share);
 
 // Graph names that no graph of the model has. Errors: invalid_argument, naming those of the model.
 [[nodiscard]] Status check_graph_names(const HtpConfig& config, const std::vector<std::string>& graphs_of_model);
 
+// Whether the targets become one DLC, in one pass of the compiler with the weights of the first as the reference, or
+// binaries of a container, which shares what is equal whatever the order.
+enum class SharingForm { kOnePass, kContainer };
 // What the documents of the vendor warn of, and what runs of its compiler have shown to cost bytes without a word.
-[[nodiscard]] std::vector<std::string> sharing_warnings(const HtpConfig& config, const SocTable& table);
+[[nodiscard]] std::vector<std::string> sharing_warnings(const HtpConfig& config, const SocTable& table,
+                                                        SharingForm form);
 
 }  // namespace fatctx::tools

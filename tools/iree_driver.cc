@@ -1,10 +1,8 @@
 #include "tools/iree_driver.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +10,7 @@
 
 #include "fatctx/content_hash.h"
 #include "fatctx/import_irpa.h"
+#include "tools/compiler_tool.h"
 #include "tools/subprocess.h"
 
 namespace fatctx::tools {
@@ -19,8 +18,6 @@ namespace fatctx::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kMaxReason = 300;  // of what a tool said, in a one-line error
 
 Error missing_tool(std::string_view name, const std::string& folder) {
   return Error{
@@ -39,46 +36,6 @@ std::string version_of(const std::string& text) {
   return version.substr(0, version.find_first_of(" \n\r"));
 }
 
-// The line of a log that says why: the first with "error", else the first with anything in it.
-std::string reason_in(const std::string& log) {
-  std::istringstream lines(log);
-  std::string reason;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    std::string lower = line;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    const bool names_an_error = lower.find("error") != std::string::npos;
-    if (reason.empty() || names_an_error) reason = line;
-    if (names_an_error) break;
-  }
-  if (reason.empty()) return "it said nothing";
-  return reason.size() > kMaxReason ? reason.substr(0, kMaxReason) + "..." : reason;
-}
-
-// Runs one tool; a failure of it is an error that names its reason. `log` gets all that it said.
-Result<double> run_tool(std::string_view name, std::vector<std::string> arguments, const std::string& folder,
-                        std::string& log) {
-  FATCTX_ASSIGN(const ProcessResult result, run_process({.arguments = std::move(arguments), .working_folder = folder}));
-  log = result.error_output + result.output;
-  if (result.succeeded()) return result.seconds;
-  const std::string how = result.signal != 0 ? fmt::format("was ended by signal {}", result.signal)
-                                             : fmt::format("failed with exit code {}", result.exit_code);
-  return Error{ErrorCode::kSerialiseFailed, fmt::format("{} {}: {}", name, how, reason_in(log))};
-}
-
-Status check_file(const std::string& path, std::string_view tool) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  if (error)
-    return Error{ErrorCode::kSerialiseFailed,
-                 fmt::format("{} reported success but wrote no {}", tool, fs::path(path).filename().string())};
-  if (size == 0)
-    return Error{ErrorCode::kSerialiseFailed,
-                 fmt::format("{} wrote an empty {}", tool, fs::path(path).filename().string())};
-  return Done{};
-}
-
 // The words of a key: what, with which tool, with which flags, from which bytes.
 std::vector<std::string> key_words(std::string_view step, const IreeTools& tools,
                                    const std::vector<std::string>& flags) {
@@ -90,7 +47,7 @@ std::vector<std::string> key_words(std::string_view step, const IreeTools& tools
 }  // namespace
 
 Status check_module(const std::string& path) {
-  FATCTX_TRY(check_file(path, "iree-compile"));
+  FATCTX_TRY(check_output(path, "iree-compile"));
   std::string head(8, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -146,7 +103,7 @@ Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxM
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.insert(arguments.end(), {"-o", kMlirFile});
   FATCTX_ASSIGN(const double seconds, run_tool("iree-import-onnx", std::move(arguments), work.path(), log));
-  FATCTX_TRY(check_file(work.file(kMlirFile), "iree-import-onnx"));
+  FATCTX_TRY(check_output(work.file(kMlirFile), "iree-import-onnx"));
   std::vector<std::string> files = {kMlirFile};
   std::error_code error;
   if (fs::exists(work.file(kParameterFile), error)) {

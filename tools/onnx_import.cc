@@ -310,6 +310,7 @@ Result<OnnxModel> read_onnx(const std::string& path) {
   for (const auto& output : model.graph().output()) result.graph.outputs.push_back(describe(output));
   for (const auto& node : model.graph().node()) {
     if (node.op_type() == "EPContext") result.ep_contexts.push_back(ep_context_of(node));
+    result.operators.insert(node.domain().empty() ? node.op_type() : node.domain() + ":" + node.op_type());
   }
   for (const auto& entry : model.metadata_props()) result.metadata[entry.key()] = entry.value();
   return result;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ struct OnnxModel {
   std::vector<std::string> external_files;    // where tensors lie outside of the model; relative, each once
   std::vector<OnnxEpContext> ep_contexts;
   std::map<std::string, std::string> metadata;  // what tools have noted, by key
+  // What the model computes with, inner graphs and functions included: "Conv", "com.microsoft:Gelu".
+  std::set<std::string> operators;
 };
 
 // Errors: not_found, not_regular_file, malformed (not an ONNX model, negative dimensions), limit_exceeded (2 GiB).

@@ -122,8 +122,8 @@ TEST(HtpConfigList, TakesEverySpellingAndRefusesWhatIsNone) {
   EXPECT_EQ(target_name(config.targets[0]), "SM8650 (soc 57, v75)");
   EXPECT_EQ(target_name(config.targets[1]), "SM8750 (soc 69, v79)");
   EXPECT_EQ(config.targets[2].part, "SM8850");
-  EXPECT_THAT(htp_config_of_list("QCS8551", table).error().message, HasSubstr("did you mean QCS8550"));
-  EXPECT_THAT(htp_config_of_list("x86-64-v3", table).error().message, HasSubstr("no QNN number of an HTP"));
+  EXPECT_THAT(htp_config_of_list("QCS8551", {}, table).error().message, HasSubstr("did you mean QCS8550"));
+  EXPECT_THAT(htp_config_of_list("x86-64-v3", {}, table).error().message, HasSubstr("no QNN number of an HTP"));
   EXPECT_THAT(htp_config_of_list("69,SM8750", table).error().message, HasSubstr("is there twice"));
   EXPECT_THAT(htp_config_of_list(" ,", table).error().message, HasSubstr("the list is empty"));
 }
@@ -142,7 +142,7 @@ TEST(HtpConfigWarnings, TellWhatWouldCostBytesWithoutAWord) {
   const SocTable table = SocTable::built_in();
   const auto warnings = [&](
                             const std::string& list, void (*change)(HtpConfig&) = [](HtpConfig&) {}) {
-    HtpConfig config = htp_config_of_list(list, table).value();
+    HtpConfig config = htp_config_of_list(list, {}, table).value();
     override_sharing(config, true);
     change(config);
     return sharing_warnings(config, table);

@@ -1,0 +1,40 @@
+// The command line of the vendor's generator, pasted behind `fatctx compile`: what each of its flags comes to here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::tools {
+
+// As written; empty: not given.
+struct VendorLine {
+  std::string backend;     // --backend libQnnHtp.so
+  std::string model;       // --model libQnnModelDlc.so
+  std::string dlc_path;    // --dlc_path
+  std::string output_dlc;  // --output_dlc
+  std::string output_dir;  // --output_dir
+  std::string log_level;   // --log_level
+  [[nodiscard]] bool asks_for_htp() const noexcept { return !backend.empty() || !output_dlc.empty(); }
+};
+
+// What is not said by it stays as it was asked for without it.
+struct VendorMeaning {
+  std::string model;               // to compile
+  std::string output;              // OUT, OUT.dlc or OUT/
+  std::string backend_path;        // of the HTP library, if it was named
+  int log_severity = 2;            // of ONNX Runtime: 0 verbose ... 3 errors
+  bool show_logs = false;          // of compilers that succeed, too
+  std::vector<std::string> notes;  // a line for each flag: what it maps to
+};
+
+// `model` and `output` are what was given without the vendor's flags, `by_command` says that the compiler is one of the
+// user's own, which may read a DLC.
+// Errors: invalid_argument, saying why a flag has no counterpart and what to do instead; backend_library_missing, for a
+//         DLC that only the vendor's generator reads.
+[[nodiscard]] Result<VendorMeaning> meaning_of(const VendorLine& line, const std::string& model,
+                                               const std::string& output, bool by_command);
+
+}  // namespace fatctx::tools
