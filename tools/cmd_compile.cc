@@ -411,7 +411,7 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const Plan& plan, Qnn
   print_result(flags.json ? json_text(json)
                           : escaped(fmt::format("{}: {}, {}", plan.meaning.output,
                                                 size_text(fs::file_size(plan.meaning.output, error)),
-                                                count_text(together.outcomes.size(), "context binary"))) +
+                                                count_text(together.outcomes.size(), "target"))) +
                                 "\n");
   return ExitCode::kOk;
 }
@@ -490,18 +490,17 @@ void add_target_flags(CLI::App& command, CompileFlags& flags) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
-      .add_option("--config_file,--config-file", flags.config_file,
-                  "Snapdragon: the vendor's main configuration, which names a file for each SoC")
+      .add_option("--config-file", flags.config_file,
+                  "Snapdragon: the vendor's main file, which names one for each SoC")
       ->type_name("FILE");
-  command.add_option("--htp_socs,--htp-socs", flags.htp_socs, "Snapdragon: SoCs in any spelling: SM8650,69")
-      ->type_name("LIST");
-  command.add_option("--vtcm_mb,--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
+  command.add_option("--htp-socs", flags.htp_socs, "Snapdragon: SoCs in any spelling: SM8650,69")->type_name("LIST");
+  command.add_option("--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
       ->delimiter(',')
       ->type_name("LIST");
   command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
       ->type_name("FILE");
   command
-      .add_option("--reference_weight_sharing_enabled_override", flags.sharing_override,
+      .add_option("--reference-weight-sharing-enabled-override", flags.sharing_override,
                   "Wins over what the files of the SoCs say: true or false")
       ->check(CLI::IsMember({"true", "false"}))
       ->type_name("BOOL");
@@ -522,7 +521,7 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
       ->type_name("DIR");
   command
       .add_option("--qnn-python", flags.qnn_python,
-                  "The Python that has onnxruntime-qnn; else FATCTX_QNN_PYTHON, or python3")
+                  "The Python with onnxruntime-qnn; else FATCTX_QNN_PYTHON or python3")
       ->type_name("PROGRAM");
   command.add_option("--cache", flags.cache, "Where results are kept; else XDG_CACHE_HOME or ~/.cache")
       ->type_name("DIR");
@@ -534,14 +533,10 @@ void add_vendor_flags(CLI::App& command, VendorLine& line) {
   command.add_option("--backend", line.backend, "The vendor's generator: libQnnHtp.so")->type_name("LIB");
   command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so, or the ONNX model")
       ->type_name("LIB");
-  command.add_option("--dlc_path,--dlc-path", line.dlc_path, "The vendor's generator: what a converter wrote")
-      ->type_name("DLC");
-  command.add_option("--output_dlc,--output-dlc", line.output_dlc, "The vendor's generator: the multi-SoC DLC")
-      ->type_name("DLC");
-  command.add_option("--output_dir,--output-dir", line.output_dir, "The vendor's generator: a folder")
-      ->type_name("DIR");
-  command.add_option("--log_level,--log-level", line.log_level, "error, warn, info, debug or verbose")
-      ->type_name("WORD");
+  command.add_option("--dlc-path", line.dlc_path, "The vendor's generator: what a converter wrote")->type_name("DLC");
+  command.add_option("--output-dlc", line.output_dlc, "The vendor's generator: the multi-SoC DLC")->type_name("DLC");
+  command.add_option("--output-dir", line.output_dir, "The vendor's generator: a folder")->type_name("DIR");
+  command.add_option("--log-level", line.log_level, "error, warn, info, debug or verbose")->type_name("WORD");
 }
 
 }  // namespace

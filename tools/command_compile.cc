@@ -15,6 +15,7 @@
 #include "fatctx/select.h"
 #include "tools/compiler_tool.h"
 #include "tools/ep_context.h"
+#include "tools/json_cursor.h"
 #include "tools/manifest.h"
 #include "tools/subprocess.h"
 

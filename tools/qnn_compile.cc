@@ -15,6 +15,7 @@
 #include "fatctx/import_dlc.h"
 #include "tools/compiler_tool.h"
 #include "tools/ep_context.h"
+#include "tools/json_cursor.h"
 #include "tools/print.h"
 #include "tools/qnn_script.h"
 #include "tools/subprocess.h"
@@ -85,13 +86,10 @@ Status write_file(const std::string& path, std::string_view text) {
   return Done{};
 }
 
-// A second name where the file system gives one, else a copy: links that lead out of a folder are refused by ONNX
-// Runtime.
+// A copy, because links that lead out of a folder are refused by ONNX Runtime, and the original stays out of reach.
 Status bring(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
-  fs::create_hard_link(fs::canonical(from, error), to, error);
-  if (!error) return Done{};
   fs::copy_file(from, to, error);
   if (error) return Error{ErrorCode::kIo, fmt::format("{}: cannot be copied: {}", from.string(), error.message())};
   return Done{};

@@ -7,54 +7,19 @@
 
 #include "support/dlc_file.h"
 #include "support/result_matchers.h"
+#include "tools/ep_context_files.h"
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
 namespace {
 
+using support::add_node;
+using support::context_model;
 using support::fails_with;
 using support::is_ok;
+using support::set_number;
 using support::TempDir;
 using support::write_text;
-
-constexpr std::string_view kOneTarget = "v2:6:2.51.0:5.51.0:75:57:8:0";
-
-void set_number(onnx::NodeProto& node, const char* name, std::int64_t value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
-void set_text(onnx::NodeProto& node, const char* name, const std::string& value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::STRING);
-  attribute.set_s(value);
-}
-
-onnx::NodeProto& add_node(onnx::ModelProto& model, const std::string& name, const std::string& file) {
-  auto& node = *model.mutable_graph()->add_node();
-  node.set_op_type("EPContext");
-  node.set_domain("com.microsoft");
-  node.set_name(name);
-  set_number(node, "embed_mode", 0);
-  set_text(node, "ep_cache_context", file);
-  set_text(node, "source", "QNN");
-  return node;
-}
-
-// As an execution provider leaves it: one node instead of the graph, and its note.
-onnx::ModelProto context_model(const std::string& file, std::string_view compatibility = kOneTarget) {
-  onnx::ModelProto model = support::tiny_model();
-  model.mutable_graph()->clear_node();
-  model.mutable_graph()->clear_initializer();
-  add_node(model, "QNN_1", file);
-  auto& note = *model.add_metadata_props();
-  note.set_key("ep_compatibility_info.QNNExecutionProvider");
-  note.set_value(std::string(compatibility));
-  return model;
-}
 
 class EpContext : public ::testing::Test {
  protected:

@@ -12,9 +12,11 @@
 namespace fatctx::tools {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // The two files and the main file that the vendor's page shows.
@@ -84,7 +86,7 @@ TEST_F(HtpConfigFile, SharingIsOffUnlessAskedForAndAnOverrideWins) {
   EXPECT_TRUE(config.targets[1].share_weights);
   EXPECT_EQ(config.targets[0].arch, "v79") << "the table says it";
 
-  override_sharing(config, false);
+  ASSERT_TRUE(override_sharing(config, false).ok());
   EXPECT_FALSE(config.targets[1].share_weights);
 }
 
@@ -116,7 +118,7 @@ TEST_F(HtpConfigFile, TheMainFileNamesFilesThatAreThere) {
 
 TEST(HtpConfigList, TakesEverySpellingAndRefusesWhatIsNone) {
   const SocTable table = SocTable::built_in();
-  const HtpConfig config = htp_config_of_list("SM8650, 69,kernel:660", table).value();
+  const HtpConfig config = htp_config_of_list("SM8650, 69,kernel:660", {}, table).value();
 
   ASSERT_THAT(config.targets, SizeIs(3));
   EXPECT_EQ(target_name(config.targets[0]), "SM8650 (soc 57, v75)");
@@ -124,13 +126,16 @@ TEST(HtpConfigList, TakesEverySpellingAndRefusesWhatIsNone) {
   EXPECT_EQ(config.targets[2].part, "SM8850");
   EXPECT_THAT(htp_config_of_list("QCS8551", {}, table).error().message, HasSubstr("did you mean QCS8550"));
   EXPECT_THAT(htp_config_of_list("x86-64-v3", {}, table).error().message, HasSubstr("no QNN number of an HTP"));
-  EXPECT_THAT(htp_config_of_list("69,SM8750", table).error().message, HasSubstr("is there twice"));
-  EXPECT_THAT(htp_config_of_list(" ,", table).error().message, HasSubstr("the list is empty"));
+  EXPECT_THAT(htp_config_of_list("69,SM8750", {}, table).error().message, HasSubstr("is there twice"));
+  EXPECT_THAT(htp_config_of_list(" ,", {}, table).error().message, HasSubstr("the list is empty"));
 }
 
 TEST(HtpConfigNames, OfGraphsThatTheModelLacksAreRefused) {
   HtpConfig config;
-  config.targets.push_back({.file = "soc1.json", .graph_names = {"qnn_model"}});
+  HtpTarget target;
+  target.file = "soc1.json";
+  target.graph_names = {"qnn_model"};
+  config.targets.push_back(std::move(target));
 
   EXPECT_TRUE(check_graph_names(config, {"qnn_model", "other"}).ok());
   const Status refused = check_graph_names(config, {"main"});
@@ -138,26 +143,53 @@ TEST(HtpConfigNames, OfGraphsThatTheModelLacksAreRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("no graph of the model is named \"qnn_model\"; it has \"main\""));
 }
 
-TEST(HtpConfigWarnings, TellWhatWouldCostBytesWithoutAWord) {
+TEST(HtpConfigList, GivesVtcmToAllOrToEach) {
   const SocTable table = SocTable::built_in();
-  const auto warnings = [&](
-                            const std::string& list, void (*change)(HtpConfig&) = [](HtpConfig&) {}) {
-    HtpConfig config = htp_config_of_list(list, {}, table).value();
-    override_sharing(config, true);
-    change(config);
-    return sharing_warnings(config, table);
+  EXPECT_EQ(htp_config_of_list("43,57", {8}, table).value().targets[1].vtcm_mb, 8U);
+  const HtpConfig variants = htp_config_of_list("57,57", {4, 8}, table).value();
+  EXPECT_EQ(target_word(variants.targets[0]), "SM8650.4mb");
+  EXPECT_EQ(target_word(variants.targets[1]), "SM8650.8mb");
+  EXPECT_THAT(htp_config_of_list("57,57", {8}, table).error().message, HasSubstr("is there twice"));
+  EXPECT_THAT(htp_config_of_list("43,57,69", {4, 8}, table).error().message, HasSubstr("2 numbers for 3 targets"));
+}
+
+std::vector<std::string> warnings_of(
+    const std::string& list, SharingForm form, void (*change)(HtpConfig&) = [](HtpConfig&) {}) {
+  HtpConfig config = htp_config_of_list(list, {}, SocTable::built_in()).value();
+  EXPECT_TRUE(override_sharing(config, true).ok());
+  change(config);
+  return sharing_warnings(config, SocTable::built_in(), form);
+}
+
+TEST(HtpConfigWarnings, InOnePassTheOrderOfTheGenerationsDecidesWhatIsShared) {
+  EXPECT_THAT(warnings_of("43,57,69,87", SharingForm::kOnePass), IsEmpty());
+  EXPECT_THAT(warnings_of("36,43,57,69,87", SharingForm::kOnePass),
+              ElementsAre(AllOf(HasSubstr("SM8450 (soc 36, v69), which comes first"), HasSubstr("put SM8550"))));
+  EXPECT_THAT(warnings_of("43,57,36", SharingForm::kOnePass), ElementsAre(HasSubstr("the best order")));
+  EXPECT_THAT(warnings_of("36,43,57", SharingForm::kContainer),
+              ElementsAre(AllOf(HasSubstr("share no weights with each other"), Not(HasSubstr("first")))));
+}
+
+TEST(HtpConfigWarnings, TellWhatWouldCostBytesWithoutAWord) {
+  const auto warnings = [](void (*change)(HtpConfig&)) {
+    return warnings_of("43,57", SharingForm::kContainer, change);
   };
-  EXPECT_THAT(warnings("43,57,69,87"), IsEmpty());
-  EXPECT_THAT(warnings("36,43,57,69,87"), SizeIs(4)) << "v69 comes first: nobody shares with it";
-  EXPECT_THAT(warnings("36,43").front(), HasSubstr("SM8450 (soc 36, v69), which comes first"));
-  EXPECT_THAT(warnings("43,57,36"), SizeIs(1));
-  EXPECT_THAT(warnings("43,57", [](HtpConfig& c) { c.targets[1].dlbc = true; }), ElementsAre(HasSubstr("dlbc")));
-  EXPECT_THAT(warnings("43,57", [](HtpConfig& c) { c.targets[1].wide_udma = true; }), ElementsAre(HasSubstr("udma")));
-  EXPECT_THAT(warnings("43,57", [](HtpConfig& c) { c.targets[1].cores = 2; }), ElementsAre(HasSubstr("several cores")));
-  EXPECT_THAT(warnings("43,57", [](HtpConfig& c) { c.targets[1].graph_names = {"other"}; }),
+  EXPECT_THAT(warnings([](HtpConfig& c) { c.targets[1].dlbc = true; }), ElementsAre(HasSubstr("dlbc")));
+  EXPECT_THAT(warnings([](HtpConfig& c) { c.targets[1].wide_udma = true; }), ElementsAre(HasSubstr("udma")));
+  EXPECT_THAT(warnings([](HtpConfig& c) { c.targets[1].cores = 2; }), ElementsAre(HasSubstr("several cores")));
+  EXPECT_THAT(warnings([](HtpConfig& c) { c.targets[1].graph_names = {"other"}; }),
               ElementsAre(HasSubstr("same graphs")));
-  EXPECT_THAT(warnings("43,57", [](HtpConfig& c) { c.targets[1].share_weights = false; }),
+  EXPECT_THAT(warnings([](HtpConfig& c) { c.targets[1].share_weights = false; }),
               ElementsAre(HasSubstr("nobody with it")));
+}
+
+TEST(HtpConfigOverride, IsRefusedWhereLoraWeightsAreShared) {
+  HtpConfig config = htp_config_of_list("43,57", {}, SocTable::built_in()).value();
+  config.targets[1].lora_sharing = true;
+  const Status refused = override_sharing(config, true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("lora_weight_sharing_enabled"));
+  EXPECT_TRUE(override_sharing(config, false).ok());
 }
 
 }  // namespace
