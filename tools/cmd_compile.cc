@@ -84,7 +84,8 @@ struct Plan {
   VendorMeaning meaning;
   TargetsFile iree;
   HtpConfig htp;
-  std::vector<CommandTarget> commands;
+  std::optional<CommandTemplate> command;
+  std::vector<CommandTarget> commands;  // its targets
   SharingWish sharing;
   bool as_dlc = false;
 };
@@ -196,6 +197,7 @@ Result<Plan> plan_of(const CompileFlags& flags) {
   if (!flags.targets_file.empty()) return invalid("--targets is for IREE's compiler; leave it out");
   if (plan.compiler == Compiler::kCommand) {
     if (plan.as_dlc) return invalid("-o OUT.dlc is compiled in one pass by the QNN provider; leave --command out");
+    FATCTX_TRY(store(CommandTemplate::parse(flags.command), plan.command));
     FATCTX_TRY(store(command_targets(flags, plan.htp, table), plan.commands));
     return plan;
   }
@@ -454,8 +456,7 @@ Result<ExitCode> compile_with(const CompileFlags& flags, const Plan& plan) {
     case Compiler::kQnn:
       return compile_for_htp(flags, plan, cache, input, models);
     case Compiler::kCommand: {
-      FATCTX_ASSIGN(CommandTemplate command, CommandTemplate::parse(flags.command));
-      FATCTX_ASSIGN(CommandCompile driver, CommandCompile::create({.command = std::move(command),
+      FATCTX_ASSIGN(CommandCompile driver, CommandCompile::create({.command = *plan.command,
                                                                    .targets = plan.commands,
                                                                    .format = flags.format,
                                                                    .log_level = log_word(plan.meaning.log_severity)},
@@ -547,7 +548,7 @@ void add_compile(CLI::App& app, Outcome& outcome) {
       describe(app, "compile",
                {.purpose = "Compile a model for several targets and pack the results",
                 .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
-                .examples = {"fatctx compile model.onnx --target x86-64-v3 --target aarch64+dotprod -o model.fatctx",
+                .examples = {"fatctx compile model.onnx --target x86-64-v3 --target aarch64+dotprod -o parts/",
                              "fatctx compile model.qdq.onnx --htp_socs SM8650,SM8750 -o model.fatctx"},
                 .more = "docs/cli.md, docs/manifest.md"});
   command->add_option("MODEL", flags->model, "The ONNX model");
