@@ -481,3 +481,14 @@ def test_arguments_of_a_list_are_checked(small):
     empty = fatctx.load_contexts([])
     empty.wait()
     assert len(empty) == 0
+
+
+def test_the_sample_of_the_page_about_loading_runs(tmp_path, run_python):
+    generic = fatctx.PackRecord("context_binary", "net.any", b"code" * 500, backend="cpu", generic=True,
+                                graphs=[fatctx.DescribedGraph("main", [], [])])
+    fatctx.pack(tmp_path / "any.fatctx", [generic])
+    program = (Path(__file__).resolve().parents[2] / "samples" / "python_load.py").read_text()
+    lines = run_python(program, tmp_path / "any.fatctx")
+    for text in ("2000 bytes at 0x", "net.any", "cancelled: ", "graph_initialised main\ncontext_initialised net.any\n",
+                 "read: 2000 of 2000 bytes", "item 0 loaded\nitem 1 ", "not_found", "item 2 loaded\n"):
+        assert text in lines, f"{text!r} is not in {lines}"
