@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "container/opened_file.h"
 #include "fatctx/rewrite.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
@@ -263,6 +264,29 @@ TEST(SharingRules, AFileThatIsWrittenAnewKeepsTheBytesApart) {
 
   ASSERT_TRUE(is_ok(rewritten));
   EXPECT_EQ(copies_of_weights(support::read_file(folder.file("n.fatctx"))), 2U);
+}
+
+// Shows S4.17.
+TEST(SharingRules, SeveralReferenceBlobsServeAllTargetsAndThoseThatAreAppended) {
+  const auto user = [](const std::string& name) {
+    PackRecord record = target(name, {kReference});
+    record.source.bytes.resize(kCode);
+    record.weights = {"far", "near"};
+    return record;
+  };
+  PackRecord far = support::plain_record(RecordType::kWeightBlob, "far", support::pattern(kWeights, 7));
+  PackRecord near = support::plain_record(RecordType::kWeightBlob, "near", support::pattern(90'000, 8));
+  const auto done = support::append(packed({user("a"), user("b"), far, near}).bytes, {user("c")});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_THAT(done.report.value().warnings, IsEmpty());
+  EXPECT_EQ(copies_of_weights(done.bytes), 1U);
+  const Opened opened(done.bytes);
+  const std::vector<std::uint32_t> both = {opened.record("far").id, opened.record("near").id};
+  for (const char* name : {"a", "b", "c"}) {
+    const auto& weights = opened.record(name).weights;
+    EXPECT_EQ(std::vector<std::uint32_t>(weights.begin(), weights.end()), both) << name;
+  }
 }
 
 }  // namespace
