@@ -14,6 +14,7 @@
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
+#include "tools/adding_flags.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/print.h"
@@ -31,6 +32,8 @@ struct AppendFlags {
   bool replace = false;
   std::uint32_t threads = 0;
   bool json = false;
+  bool one_per_soc = false;
+  bool strict_sharing = false;
 };
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -186,7 +189,9 @@ Result<ExitCode> run_append(AppendFlags flags) {
   FATCTX_ASSIGN(Appender appender, Appender::open(flags.container, {.replace = flags.replace,
                                                                     .progress = line.callback(),
                                                                     .threads = flags.threads,
-                                                                    .cancel = interrupt.flag()}));
+                                                                    .cancel = interrupt.flag(),
+                                                                    .one_per_soc = flags.one_per_soc,
+                                                                    .strict_sharing = flags.strict_sharing}));
   for (std::size_t i = 0; i < gathered.records.size(); ++i) {
     auto added = appender.add(std::move(gathered.records[i]));
     if (!added.ok()) return in_context(std::move(added).error(), manifest->records[i].where);
@@ -214,6 +219,7 @@ void add_append(CLI::App& app, Outcome& outcome) {
   command->add_option("--group", flags->records.group, "Without MANIFEST: group of what does not say it")
       ->type_name("GROUP");
   command->add_flag("--replace", flags->replace, "Supersede records that are for the same target");
+  add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
   add_threads(*command, flags->threads, "compare and hash");
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.append/1)");
   command->callback([flags, &outcome] { outcome.finish(run_append(*flags)); });

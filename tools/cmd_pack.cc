@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tools/adding_flags.h"
 #include "tools/command.h"
 #include "tools/manifest.h"
 #include "tools/manifest_schema.h"
@@ -36,6 +37,8 @@ struct PackFlags {
   bool seal = false;
   bool force = false;
   bool json = false;
+  bool one_per_soc = false;
+  bool strict_sharing = false;
 };
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -78,7 +81,9 @@ Result<ExitCode> run_pack(const PackFlags& flags) {
                       .force = flags.force,
                       .sharing = wish.value(),
                       .threads = flags.threads,
-                      .explain_sharing = flags.reference_weight_sharing == "require"};
+                      .explain_sharing = flags.reference_weight_sharing == "require",
+                      .one_per_soc = flags.one_per_soc,
+                      .strict_sharing = flags.strict_sharing};
   FATCTX_ASSIGN(request.manifest, manifest_of(flags.records));
   FATCTX_ASSIGN(const PackSummary summary, pack_manifest(std::move(request)));
   for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
@@ -119,6 +124,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_option("--granule", flags->granule, "Pages that are shared: 4, 16 or 64 KiB, no less than a host's")
       ->check(CLI::IsMember({4, 16, 64}))
       ->type_name("KIB");
+  add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
   add_threads(*command, flags->threads, "look for what is shared");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {

@@ -100,6 +100,8 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   options.granule_log2 = flags.granule_log2.value_or(file.granule_log2.value_or(options.granule_log2));
   options.threads = request.threads;
   options.explain_sharing = request.explain_sharing;
+  options.one_per_soc = request.one_per_soc;
+  options.strict_sharing = request.strict_sharing;
   options.progress = line.callback();
   const Interrupt interrupt;
   options.cancel = interrupt.flag();

@@ -21,6 +21,8 @@ struct PackRequest {
   SharingWish sharing = {};   // wins over the manifest's
   std::uint32_t threads = 0;  // PackOptions::threads
   bool explain_sharing = false;
+  bool one_per_soc = false;     // PackOptions::one_per_soc
+  bool strict_sharing = false;  // PackOptions::strict_sharing
 };
 
 struct PackedRecord {

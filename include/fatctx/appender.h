@@ -24,6 +24,8 @@ struct AppendOptions {
   Progress progress = {};
   std::uint32_t threads = 0;                  // as PackOptions::threads
   const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel; bytes behind the end of the file may be dead
+  bool one_per_soc = false;                   // as PackOptions::one_per_soc; looks at the records of the file, too
+  bool strict_sharing = false;                // as PackOptions::strict_sharing
 };
 
 struct AppendReport {
@@ -57,8 +59,9 @@ class Appender {
   Appender& operator=(Appender&&) noexcept;
 
   // As Packer::add. `weights` may also name weight blobs that the file has. Reads and writes nothing.
-  // Errors: those of Packer::add; exists also if the file has a record of this name or key; operation_not_permitted (it
-  //         is spent, or opened by another process).
+  // Errors: those of Packer::add; exists also if the file has a record of this name or key; operation_not_permitted
+  // also
+  //         if it is spent, or opened by another process.
   [[nodiscard]] Status add(PackRecord record);
 
   // Adds a note to what is said of a record that the file has; nothing else of the record changes. Date, device, metric
@@ -71,9 +74,9 @@ class Appender {
   // Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. Bytes that
   // the file has already are not stored again where its hashes tell: whole records, and runs on multiples of 64 KiB.
   // Once it was called, the Appender is spent.
-  // Errors: bad_reference, changed (an input), no_space, io, limit_exceeded, cancelled: the file opens as before, and
-  // bytes
-  //         behind its end are dead. commit_unknown: the last sync failed; opening the file tells which generation it
+  // Errors: bad_reference, unsupported (as Packer::publish): nothing was written. changed (an input), serialise_failed,
+  // no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind its end are dead.
+  // commit_unknown: the last sync failed; opening the file tells which generation it
   //         has.
   [[nodiscard]] Result<AppendReport> commit();
 

@@ -1391,6 +1391,11 @@ typedef struct fatctx_pack_options {
   void* progress_user;
   uint32_t max_pieces;  // with FATCTX_SHARING_PAGES: most slices of one record, 1 to 65536; 4096
   uint32_t threads;     // that look for what is shared; 0: as many as there are processors, at most 8. Changes no byte
+  // 1: a second context binary for a SoC, in the same group, unit and backend, is exists, whatever else differs; 0
+  uint32_t one_per_soc;
+  // 1: what is a warning because records cannot share, or share less, as they were compiled (docs/sharing.md) is the
+  // error unsupported; 0
+  uint32_t strict_sharing;
 } fatctx_pack_options;
 FATCTX_API void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size);
 
@@ -1444,6 +1449,11 @@ typedef struct fatctx_pack_record {
   // `source_offset`. Goes with none of tensors_from_..., whose offsets count from the first byte of the file.
   uint64_t source_offset;
   uint64_t source_size;
+  // In place of `bytes` and `source_path`: what was loaded. It belongs to a file already, so that `copy` is needed,
+  // too. The view may be closed when the call has returned. {0}: none
+  fatctx_view loaded;
+  uint32_t copy;
+  uint32_t reserved;
 } fatctx_pack_record;
 FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
 
@@ -1490,8 +1500,10 @@ FATCTX_API int32_t fatctx_imported_tensors_close(fatctx_imported_tensors tensors
 // A packer works for one call at a time: a second one meanwhile (another thread, a callback) answers
 // operation_not_permitted.
 FATCTX_API int32_t fatctx_packer_create(const fatctx_pack_options* options, fatctx_packer* packer, fatctx_error* error);
-// Errors: invalid_argument (names, keys, tensors), exists (name or full key is there already), limit_exceeded; those of
-//         reading the archive.
+// Errors: invalid_argument (names, keys, tensors, a record without bytes), exists (name or full key is there already,
+// or
+//         the SoC with one_per_soc), operation_not_permitted (it was loaded, and `copy` is not set), limit_exceeded;
+//         those of reading the archive.
 FATCTX_API int32_t fatctx_packer_add(fatctx_packer packer, const fatctx_pack_record* record, fatctx_error* error);
 // Writes a temporary beside `path`, syncs it, renames it to `path`. `report` may be null. On any error before the
 // rename the temporary is gone and `path` is as it was. Errors: exists, not_found, changed, bad_reference, no_space,
@@ -1537,6 +1549,8 @@ typedef struct fatctx_append_options {
   uint32_t reserved;
   fatctx_progress progress;  // null
   void* progress_user;
+  uint32_t one_per_soc;     // as in fatctx_pack_options, with the records of the file; 0
+  uint32_t strict_sharing;  // as in fatctx_pack_options; 0
 } fatctx_append_options;
 FATCTX_API void fatctx_append_options_init(fatctx_append_options* options, size_t struct_size);
 

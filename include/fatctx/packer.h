@@ -35,6 +35,10 @@ class ByteSource {
   virtual void close() const noexcept {}
   // Of all the bytes, if it is known: what is packed is compared with it.
   [[nodiscard]] virtual std::optional<Hash128> hash() const { return std::nullopt; }
+  // A backend that writes its context out: what read_at() answers, but for cancelled and out_of_memory, becomes
+  // serialise_failed, and so does a size that is another one later. False: bytes that lie somewhere, whose errors stay
+  // what they are.
+  [[nodiscard]] virtual bool makes_bytes() const noexcept { return true; }
 };
 
 // Where a record's bytes come from. A file is read several times (to find equal records and equal pages, to copy, to
@@ -45,6 +49,8 @@ struct PackSource {
   std::vector<std::byte> bytes;                        // small records made in memory
   std::optional<ByteRange> part = {};                  // of the file; nothing: all of it
   std::shared_ptr<const ByteSource> source = nullptr;  // in place of both
+  // In place of all of these: what was loaded from a container, a DLC or a raw binary, which needs PackRecord::copy.
+  std::optional<RecordView> loaded = {};
 };
 
 struct PackTensor {
@@ -97,6 +103,8 @@ struct PackRecord {
   // Where its parts begin and end, if it has no tensors that say so: ascending by offset, inside the record, apart.
   // Equal parts are stored once, wherever they lie; they are not kept in the file.
   std::vector<PackRange> ranges = {};
+  // The record belongs to a file already (PackSource::loaded), and a second one of it is meant.
+  bool copy = false;
 };
 
 enum class Sharing : std::uint8_t { kOff, kPages, kBytes };
@@ -122,6 +130,11 @@ struct PackOptions {
   std::uint32_t threads = 0;
   // kPages: PackedRecordReport::reordered_bytes is wanted, at the price of another pass over the records.
   bool explain_sharing = false;
+  // A second context binary for a SoC, in the same group, unit and backend, is `exists`, whatever else differs.
+  bool one_per_soc = false;
+  // What is a warning because records cannot share, or share less, as they were compiled (docs/sharing.md, "What does
+  // not share"), is the error `unsupported`. Means nothing with Sharing::kOff.
+  bool strict_sharing = false;
   // Set by anybody, a signal handler too: publish() ends with `cancelled` within the time of one read, and the target
   // is as it was. Not asked any more once the file is whole. Lifetime: until publish() is back.
   const std::atomic<bool>* cancel = nullptr;
@@ -171,14 +184,16 @@ class Packer {
   Packer& operator=(Packer&&) noexcept;
 
   // Checks what can be checked without reading the payload; the order of calls does not change the file.
-  // Errors: invalid_argument (names, keys, tensors), exists (name or full key is there already), limit_exceeded.
+  // Errors: invalid_argument (names, keys, tensors, a record without bytes), exists (name or full key is there already,
+  //         or the SoC with one_per_soc), operation_not_permitted (it was loaded, and `copy` is not set).
   [[nodiscard]] Status add(PackRecord record);
 
   // Writes a temporary beside `path`, syncs it, renames it to `path` and syncs the folder. On any error before the
   // rename the temporary is gone and `path` is as it was.
   // Errors: exists, not_found, changed (an input changed while it was packed), bad_reference, no_space, io,
-  //         limit_exceeded, unsupported, cancelled, checksum_mismatch and others of a ByteSource, commit_unknown
-  //         (renamed, but the folder sync failed).
+  //         limit_exceeded, unsupported (also: what excludes each other, or does not share with strict_sharing),
+  //         cancelled, serialise_failed (a ByteSource), checksum_mismatch, commit_unknown (renamed, but the folder sync
+  //         failed).
   [[nodiscard]] Result<PackReport> publish(const std::string& path);
 
  private:

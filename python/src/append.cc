@@ -18,11 +18,19 @@
 namespace fatctx::python {
 namespace {
 
+AppendOptions append_options(bool replace, std::uint32_t threads, bool one_per_soc, bool strict_sharing) {
+  AppendOptions options;
+  options.replace = replace;
+  options.threads = threads;
+  options.one_per_soc = one_per_soc;
+  options.strict_sharing = strict_sharing;
+  return options;
+}
+
 // An Appender, and whom it tells how far it is: the caller of commit().
 class BoundAppender {
  public:
-  BoundAppender(std::string path, bool replace, std::uint32_t threads) : path_(std::move(path)) {
-    AppendOptions options{.replace = replace, .threads = threads};
+  BoundAppender(std::string path, AppendOptions options) : path_(std::move(path)) {
     options.progress = [calls = &calls_](std::uint64_t done, std::uint64_t total) {
       if (calls->callback) calls->callback(done, total);
     };
@@ -89,13 +97,17 @@ void bind_appender(nb::module_& module) {
       "not in a process that was forked off meanwhile.")
       .def(
           "__init__",
-          [](BoundAppender* self, nb::handle path, bool replace, std::uint32_t threads) {
-            new (self) BoundAppender(path_from(path), replace, threads);
+          [](BoundAppender* self, nb::handle path, bool replace, std::uint32_t threads, bool one_per_soc,
+             bool strict_sharing) {
+            new (self) BoundAppender(path_from(path), append_options(replace, threads, one_per_soc, strict_sharing));
           },
           nb::arg("path"), nb::kw_only(), nb::arg("replace") = false, nb::arg("threads") = 0,
-          nb::sig("def __init__(self, path: str | os.PathLike, *, replace: bool = False, threads: int = 0) -> None"),
+          nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false,
+          nb::sig("def __init__(self, path: str | os.PathLike, *, replace: bool = False, threads: int = 0, "
+                  "one_per_soc: bool = False, strict_sharing: bool = False) -> None"),
           "replace=True: a record with the full key of one that is there supersedes it; otherwise Exists. The old one\n"
-          "stays in its own generation.\n\n"
+          "stays in its own generation. one_per_soc, strict_sharing: as of pack(); the records of the file count, "
+          "too.\n\n"
           "Raises FileNotFound, Locked (somebody else is appending), OperationNotPermitted (the container is sealed, "
           "or\n"
           "the file may not be written), NotRegularFile (a link), RemoteFilesystem, Unsupported, and what open() "
@@ -145,15 +157,18 @@ void bind_append(nb::module_& module) {
   bind_appender(module);
   module.def(
       "append",
-      [](nb::handle path, nb::iterable records, bool replace, nb::object progress, std::uint32_t threads) {
-        BoundAppender appender(path_from(path), replace, threads);
+      [](nb::handle path, nb::iterable records, bool replace, nb::object progress, std::uint32_t threads,
+         bool one_per_soc, bool strict_sharing) {
+        BoundAppender appender(path_from(path), append_options(replace, threads, one_per_soc, strict_sharing));
         for (const nb::handle record : records) appender.add(nb::cast<PackRecord>(record));
         return appender.commit(std::move(progress));
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("replace") = false, nb::arg("progress") = nb::none(),
-      nb::arg("threads") = 0,
-      nb::sig("def append(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, replace: bool = False, "
-              "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0) -> AppendReport"),
+      nb::arg("threads") = 0, nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false,
+      nb::sig(
+          "def append(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, replace: bool = False, "
+          "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0, one_per_soc: bool = False, "
+          "strict_sharing: bool = False) -> AppendReport"),
       "Adds records to a container in place, without writing the rest again.\n\n"
       "The file is the old generation or the new one, whatever happens in between. Bytes that it has already are\n"
       "not stored again: whole records, and runs on multiples of 64 KiB. Raises what Appender and its methods raise;\n"

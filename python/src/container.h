@@ -25,6 +25,8 @@ namespace nb = nanobind;
 
 // Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong type.
 [[nodiscard]] OpenOptions take_open_options(nb::dict& keywords);
+// `offset` and `size`, likewise.
+[[nodiscard]] FileWindow take_window(nb::dict& keywords);
 // Raises TypeError naming the first keyword that is left over and those that exist.
 void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed);
 

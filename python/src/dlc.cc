@@ -14,6 +14,7 @@
 #include "fatctx/stored_dlc.h"
 #include "memory.h"
 #include "progress.h"
+#include "read_only_buffer.h"
 #include "records.h"
 
 namespace fatctx::python {
@@ -37,15 +38,8 @@ std::vector<BoundSoc> socs_of(const DlcInfo& info) {
 }
 
 int get_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
-  if (buffer != nullptr) buffer->obj = nullptr;
-  if (!nb::inst_ready(nb::handle(self))) {  // made by __new__ alone: there is no view in it
-    PyErr_SetString(PyExc_BufferError, "a fatctx.ThinDlcView that nobody made has no bytes");
-    return -1;
-  }
-  const ByteView bytes = nb::inst_ptr<ThinDlcView>(nb::handle(self))->bytes();
-  // Py_buffer has one pointer type for readers and writers; `readonly` is what keeps the promise.
-  return PyBuffer_FillInfo(buffer, self, const_cast<std::byte*>(bytes.data()), static_cast<Py_ssize_t>(bytes.size()), 1,
-                           flags);
+  if (refused(self, buffer, flags, "a fatctx.ThinDlcView")) return -1;
+  return fill_bytes(self, buffer, flags, nb::inst_ptr<ThinDlcView>(nb::handle(self))->bytes());
 }
 
 // Slots carry functions as void*; a function pointer converts to one on every system Python runs on.

@@ -138,16 +138,6 @@ void bind_model_class(nb::module_& module) {
       });
 }
 
-OnDamage take_on_damage(nb::dict& keywords) {
-  const auto given = take_keyword<std::string>(keywords, "on_damage", std::string("fail"), "a str");
-  const auto known = on_damage_from_name(given);
-  if (!known) {
-    raise_error({ErrorCode::kInvalidArgument,
-                 fmt::format("on_damage is {}; allowed are \"fail\" and \"next\"", quoted(given))});
-  }
-  return *known;
-}
-
 // What the function gives as bytes. Calls it with the GIL, inside call.run().
 PrepareHook prepare_hook(ProgressCall& call, const nb::object& function) {
   return [&call, &function](const PrepareRequest& request) -> Result<std::vector<std::byte>> {
@@ -170,6 +160,16 @@ PrepareHook prepare_hook(ProgressCall& call, const nb::object& function) {
 }
 
 }  // namespace
+
+OnDamage take_on_damage(nb::dict& keywords) {
+  const auto given = take_keyword<std::string>(keywords, "on_damage", std::string("fail"), "a str");
+  const auto known = on_damage_from_name(given);
+  if (!known) {
+    raise_error({ErrorCode::kInvalidArgument,
+                 fmt::format("on_damage is {}; allowed are \"fail\" and \"next\"", quoted(given))});
+  }
+  return *known;
+}
 
 ModelKeywords take_model_keywords(nb::dict& keywords) {
   ModelKeywords taken;

@@ -22,7 +22,9 @@ struct ModelKeywords {
   nb::object prepare = nb::none();
 };
 
-// Takes its keywords out of `keywords`. Raises TypeError, InvalidArgument.
+// Takes `on_damage` out of `keywords`. Raises TypeError, InvalidArgument.
+[[nodiscard]] OnDamage take_on_damage(nb::dict& keywords);
+// Takes its keywords out of `keywords`, likewise.
 [[nodiscard]] ModelKeywords take_model_keywords(nb::dict& keywords);
 // `device` as for device_from(). Raises NoMatch, InvalidArgument, what a damaged file raises and what `prepare` raises.
 [[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,

@@ -11,6 +11,7 @@
 #include "fatctx/layout.h"
 #include "fatctx/version.h"
 #include "import_tensors.h"
+#include "load.h"
 #include "memory.h"
 #include "model.h"
 #include "observe.h"
@@ -38,6 +39,8 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_memory(module);
   fatctx::python::bind_model(module);
   fatctx::python::bind_container(module);
+  fatctx::python::bind_load(module);
+  fatctx::python::bind_load_list(module);
   fatctx::python::bind_pack(module);
   fatctx::python::bind_append(module);
   fatctx::python::bind_rewrite(module);

@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "errors.h"
+#include "fatctx/load.h"
 #include "fatctx/packer.h"
 #include "held_buffer.h"
 #include "progress.h"
 #include "records.h"
+#include "views.h"
 
 namespace fatctx::python {
 
@@ -34,6 +36,9 @@ namespace {
 // Bytes-like objects are copied, everything else is a path; `part` is (offset, size) in a file.
 PackSource source_from(nb::handle source, const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part) {
   PackSource result;
+  if (nb::isinstance<BoundRecordView>(source)) result.loaded = nb::cast<const BoundRecordView&>(source).view;
+  if (nb::isinstance<LoadedRecord>(source)) result.loaded = nb::cast<const LoadedRecord&>(source).view;
+  if (result.loaded && !part) return result;
   if (part) result.part = ByteRange{part->first, part->second};
   if (PyObject_CheckBuffer(source.ptr()) == 0) {
     result.path = path_from(source);
@@ -106,12 +111,13 @@ void bind_pack_record(nb::module_& module) {
              std::vector<PackTensor> tensors, std::string producer, std::string format, nb::handle options,
              std::vector<DescribedGraph> graphs, const std::string& codec, bool own_extent,
              std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> ranges,
-             const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part_of_source) {
+             const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part_of_source, bool copy) {
             PackRecord record;
             record.type = known_word(record_type_from_name(type), "type", type,
                                      "context_binary, weight_blob, source_model, wrapper_model, opaque");
             record.codec = known_word(codec_from_name(codec), "codec", codec, "none, lz4");
             record.own_extent = own_extent;
+            record.copy = copy;
             record.name = std::move(name);
             record.source = source_from(source, part_of_source);
             record.key = {.group = std::move(group),
@@ -145,7 +151,7 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("generic") = false, nb::arg("weights") = std::vector<std::string>{}, nb::arg("tensors") = nb::list(),
           nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
           nb::arg("graphs") = nb::list(), nb::arg("codec") = "none", nb::arg("own_extent") = false,
-          nb::arg("ranges") = nb::list(), nb::arg("source_part") = nb::none(),
+          nb::arg("ranges") = nb::list(), nb::arg("source_part") = nb::none(), nb::arg("copy") = false,
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
@@ -154,7 +160,7 @@ void bind_pack_record(nb::module_& module) {
                   "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
                   "graphs: typing.Sequence[DescribedGraph] = (), codec: str = 'none', "
                   "own_extent: bool = False, ranges: typing.Sequence[tuple[str, int, int]] = (), "
-                  "source_part: tuple[int, int] | None = None) -> None"),
+                  "source_part: tuple[int, int] | None = None, copy: bool = False) -> None"),
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
           "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
@@ -163,7 +169,11 @@ void bind_pack_record(nb::module_& module) {
           "pages can be mapped.\n"
           "`ranges` are (name, offset, size) of parts of a record without tensors, ascending and apart: equal parts\n"
           "are stored once, wherever they lie.\n"
-          "source_part=(offset, size) takes that part of the file at `source`.\n\n"
+          "source_part=(offset, size) takes that part of the file at `source`.\n"
+          "copy=True: the source is a RecordView or LoadedRecord, which belongs to a file already, and a second one "
+          "of\n"
+          "its bytes is meant; they are not copied before they are written. Without it adding such a record raises\n"
+          "OperationNotPermitted.\n\n"
           "Raises InvalidArgument for an unknown type or a version that cannot be read.")
       .def_ro("name", &PackRecord::name)
       .def_prop_ro("codec", [](const PackRecord& self) { return to_str(codec_name(self.codec)); })
@@ -231,7 +241,7 @@ void bind_pack(nb::module_& module) {
       "pack",
       [](nb::handle path, nb::iterable records, bool seal, bool overwrite, const std::string& sharing,
          std::uint8_t extent_log2, std::uint8_t granule_log2, std::uint32_t max_pieces, std::string model_name,
-         nb::handle options, nb::object progress, std::uint32_t threads) {
+         nb::handle options, nb::object progress, std::uint32_t threads, bool one_per_soc, bool strict_sharing) {
         const std::string target = path_from(path);
         ProgressCall call(std::move(progress));
         Packer packer({.seal = seal,
@@ -243,19 +253,24 @@ void bind_pack(nb::module_& module) {
                        .model_name = std::move(model_name),
                        .options = options_from(options),
                        .progress = call.callback(),
-                       .threads = threads});
+                       .threads = threads,
+                       .one_per_soc = one_per_soc,
+                       .strict_sharing = strict_sharing});
         for (const nb::handle record : records) take_status(packer.add(nb::cast<PackRecord>(record)));
         return call.run([&] { return packer.publish(target); });
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
       nb::arg("sharing") = "pages", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
       nb::arg("max_pieces") = 4096, nb::arg("model_name") = "", nb::arg("options") = nb::none(),
-      nb::arg("progress") = nb::none(), nb::arg("threads") = 0,
-      nb::sig("def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
-              "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 16, granule_log2: int = 12, "
-              "max_pieces: int = 4096, model_name: str = '', "
-              "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
-              "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0) -> PackReport"),
+      nb::arg("progress") = nb::none(), nb::arg("threads") = 0, nb::arg("one_per_soc") = false,
+      nb::arg("strict_sharing") = false,
+      nb::sig(
+          "def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
+          "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 16, granule_log2: int = 12, "
+          "max_pieces: int = 4096, model_name: str = '', "
+          "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
+          "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0, one_per_soc: bool = False, "
+          "strict_sharing: bool = False) -> PackReport"),
       "Writes a container: a temporary file beside `path`, made durable, then renamed to `path`.\n\n"
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
@@ -264,8 +279,12 @@ void bind_pack(nb::module_& module) {
       "only equal records once. PackReport.records says what it came to. `threads` look for what is shared, 0: as "
       "many\n"
       "as processors, at most 8.\n"
+      "one_per_soc=True: a second context binary for a SoC, in the same group, unit and backend, raises Exists,\n"
+      "whatever else differs. strict_sharing=True: what is a warning because records cannot share, or share less, as\n"
+      "they were compiled, raises Unsupported.\n"
       "What `progress(done_bytes, total_bytes)` raises ends the work, as Ctrl-C does, and the folder is as it was.\n\n"
-      "Raises InvalidArgument, Exists, FileNotFound, Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
+      "Raises InvalidArgument, Exists, OperationNotPermitted (a loaded record without copy=True), FileNotFound, "
+      "Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");
 }
 

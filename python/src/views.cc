@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "read_only_buffer.h"
 #include "records.h"
 
 namespace fatctx::python {
@@ -56,36 +57,9 @@ BufferElement element_of(DType dtype) {
   return {"B", 1};
 }
 
-// An empty range may have a null address, which the buffer protocol's consumers do not expect.
-const void* address_or_placeholder(ByteView bytes) {
-  static constexpr std::byte kNothing{};
-  return bytes.empty() ? &kNothing : bytes.data();
-}
-
-// True, with BufferError set, for a request that no view can answer.
-bool refused(PyObject* self, Py_buffer* buffer, int flags, const char* what) {
-  if (buffer == nullptr) {
-    PyErr_SetString(PyExc_BufferError, "a buffer request without a place for the answer");
-    return true;
-  }
-  buffer->obj = nullptr;
-  if (!nb::inst_ready(nb::handle(self))) {  // made by __new__ alone: there is no view in it
-    PyErr_Format(PyExc_BufferError, "%s that nobody acquired has no bytes", what);
-    return true;
-  }
-  if ((flags & PyBUF_WRITABLE) != PyBUF_WRITABLE) return false;
-  PyErr_Format(PyExc_BufferError, "%s is read-only: its bytes are those of the mapped file; copy them to change them",
-               what);
-  return true;
-}
-
 int get_record_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
   if (refused(self, buffer, flags, "a fatctx.RecordView")) return -1;
-  const auto* bound = nb::inst_ptr<BoundRecordView>(nb::handle(self));
-  const ByteView bytes = bound->view.bytes();
-  // Py_buffer has one pointer type for readers and writers; `readonly` is what keeps the promise.
-  return PyBuffer_FillInfo(buffer, self, const_cast<void*>(address_or_placeholder(bytes)),
-                           static_cast<Py_ssize_t>(bytes.size()), 1, flags);
+  return fill_bytes(self, buffer, flags, nb::inst_ptr<BoundRecordView>(nb::handle(self))->view.bytes());
 }
 
 int get_weight_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
@@ -120,18 +94,6 @@ int get_weight_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
 // Slots carry functions as void*; a function pointer converts to one on every system Python runs on.
 const PyType_Slot kRecordSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_record_buffer)}, {0, nullptr}};
 const PyType_Slot kWeightSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_weight_buffer)}, {0, nullptr}};
-
-nb::object as_array(nb::handle view) {
-  nb::object numpy;
-  try {
-    numpy = nb::module_::import_("numpy");
-  } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_ImportError)) throw;
-    nb::raise_from(error, PyExc_ImportError,
-                   "view.numpy() needs NumPy: pip install \"fatctx[numpy]\"; memoryview(view) works without");
-  }
-  return numpy.attr("asarray")(view);
-}
 
 std::uintptr_t address_of(ByteView bytes) { return reinterpret_cast<std::uintptr_t>(bytes.data()); }
 
@@ -234,6 +196,18 @@ void bind_weight_view(nb::module_& module) {
 }
 
 }  // namespace
+
+nb::object as_array(nb::handle view) {
+  nb::object numpy;
+  try {
+    numpy = nb::module_::import_("numpy");
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+    nb::raise_from(error, PyExc_ImportError,
+                   "view.numpy() needs NumPy: pip install \"fatctx[numpy]\"; memoryview(view) works without");
+  }
+  return numpy.attr("asarray")(view);
+}
 
 BoundWeightView::BoundWeightView(WeightView weight) : view(std::move(weight)), format(nullptr), item_bytes(1) {
   const BufferElement element = element_of(view.dtype());

@@ -10,6 +10,8 @@ Result<AppendOptions> append_options_in(const fatctx_append_options* options) {
   AppendOptions result;
   result.replace = given.replace != 0;
   result.threads = given.threads;
+  result.one_per_soc = given.one_per_soc != 0;
+  result.strict_sharing = given.strict_sharing != 0;
   result.progress = progress_in(given.progress, given.progress_user);
   return result;
 }

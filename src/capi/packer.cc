@@ -115,6 +115,8 @@ Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   FATCTX_ASSIGN(result.granule_log2, narrow_in<std::uint8_t>(given.granule_log2, UINT8_MAX, "granule_log2"));
   result.max_pieces = given.max_pieces;
   result.threads = given.threads;
+  result.one_per_soc = given.one_per_soc != 0;
+  result.strict_sharing = given.strict_sharing != 0;
   result.model_name = text_in(given.model_name);
   FATCTX_ASSIGN(result.options, options_in(given.options, given.option_count));
   result.progress = progress_in(given.progress, given.progress_user);
@@ -156,7 +158,15 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   }
   result.codec = static_cast<Codec>(given.codec);
   result.own_extent = given.own_extent != 0;
-  if (given.source_path != nullptr) {
+  result.copy = given.copy != 0;
+  if (given.loaded.id != 0) {
+    if (given.source_path != nullptr || given.bytes != nullptr) {
+      return Error{ErrorCode::kInvalidArgument, "loaded is set beside source_path or bytes; give one of them"};
+    }
+    FATCTX_ASSIGN(const auto object, find(given.loaded));
+    const auto* const record_view = std::get_if<RecordView>(&object->view);
+    result.source.loaded.emplace(object, record_view == nullptr ? 0 : record_view->record_id(), object->bytes());
+  } else if (given.source_path != nullptr) {
     result.source.path = given.source_path;
     if (result.source.path.empty()) return Error{ErrorCode::kInvalidArgument, "source_path is empty"};
     FATCTX_ASSIGN(result.source.part, part_in(given));

@@ -23,6 +23,7 @@
 #include "container/read_description.h"
 #include "container/rebuild.h"
 #include "container/restore.h"
+#include "container/settle_sharing.h"
 #include "fatctx/base/checked.h"
 #include "mapping/append_file.h"
 #include "mapping/process.h"
@@ -79,6 +80,7 @@ struct Appender::Impl {
     pack.progress = options.progress;
     pack.threads = options.threads;
     pack.cancel = options.cancel;
+    pack.strict_sharing = options.strict_sharing;
     return pack;
   }
 
@@ -89,6 +91,7 @@ struct Appender::Impl {
     const Header& header = opened.header;
     if (header.sealed) return sealed_error();
     FATCTX_TRY(check_changeable(header));
+    if (options.one_per_soc) records.allow_one_per_soc();
     for (const RecordInfo& record : opened.toc.records) records.take(record);
     if (options.replace) records.replace_taken();
     return Done{};
@@ -149,8 +152,32 @@ struct Appender::Impl {
                    "the file has no ids for more records; write it anew with `fatctx compact`"};
     }
     start.first_id = highest_id + 1;
-    start.find_in_file = [this, &gone](Plan& plan) { return find_present_bytes(plan, *file, opened.toc, gone); };
+    start.find_in_file = [this, &gone](Plan& plan) {
+      std::vector<bool> left_out = gone;
+      for (std::size_t i = 0; i < left_out.size(); ++i) left_out[i] = left_out[i] || plan.present_alone[i];
+      return find_present_bytes(plan, *file, opened.toc, left_out);
+    };
     return start;
+  }
+
+  // `description` is what is said of the records of the file, and stays where it is.
+  [[nodiscard]] std::vector<SharingCandidate> candidates(const std::vector<bool>& gone,
+                                                         const ContainerDescription& description) const {
+    const Toc& toc = opened.toc;
+    std::vector<SharingCandidate> found(toc.records.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (gone[i]) continue;
+      const RecordInfo& record = toc.records[i];
+      found[i].name = record.name;
+      found[i].type = record.type;
+      found[i].group = record.key.group;
+      found[i].unit = record.key.unit;
+      for (const std::uint32_t weights : record.weights) found[i].weights.emplace_back(toc.find(weights)->name);
+      for (const RecordDescription& described : description.records) {
+        if (described.record_id == record.id) found[i].description = &described;
+      }
+    }
+    return found;
   }
 
   // One copy is enough to open the file, but two are promised: of the identity, and of what the present generation
@@ -184,6 +211,7 @@ struct Appender::Impl {
     AppendReport report;
     const Header& header = opened.header;
     FATCTX_TRY(records.check_references());
+    FATCTX_TRY(check_compatible(records.records()));
     FATCTX_ASSIGN(const std::vector<bool> gone, gone_records());
     if (const std::size_t earlier = opened.toc.generations.size(); earlier >= kMaxGenerations) {
       return Error{ErrorCode::kLimitExceeded,
@@ -198,6 +226,8 @@ struct Appender::Impl {
     PartsByName parts;
     FATCTX_ASSIGN(std::vector<PackRecord> incoming, records.with_tensor_tables(blob_sizes, parts));
     FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size()));
+    const ContainerDescription described = start.description;
+    start.present_candidates = candidates(gone, described);
     FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
     const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };

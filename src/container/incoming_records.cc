@@ -79,6 +79,24 @@ Status check_ranges(const PackRecord& record) {
   return Done{};
 }
 
+// A record that somebody has not finished, or that is not his to give away.
+Status check_bytes(const PackRecord& record) {
+  const PackSource& source = record.source;
+  if (source.loaded && !record.copy) {
+    return Error{ErrorCode::kOperationNotPermitted,
+                 fmt::format("record \"{}\": its bytes were loaded and belong to another file already; set `copy` if a "
+                             "second one of them is meant",
+                             record.name)};
+  }
+  const bool in_memory = source.path.empty() && !source.source && !source.loaded;
+  if (in_memory && source.bytes.empty() && record.type != RecordType::kOpaque) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("record \"{}\": a {} without bytes is not finished; give it a file, bytes or a source",
+                             record.name, record_type_name(record.type))};
+  }
+  return Done{};
+}
+
 std::string key_text(const SelectionKey& key) {
   return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", static_cast<int>(key.type),
                      key.group, key.unit, key.backend, key.qnn_soc, key.part, key.arch, key.features, key.vtcm_mb,
@@ -97,6 +115,7 @@ PackRecord without_tensors(const PackRecord& record) {
   copy.codec = record.codec;
   copy.own_extent = record.own_extent;
   copy.ranges = record.ranges;
+  copy.copy = record.copy;
   return copy;
 }
 
@@ -134,6 +153,7 @@ Status IncomingRecords::add(PackRecord record) {
   }
   auto ranges_ok = check_ranges(record);
   if (!ranges_ok.ok()) return in_context(std::move(ranges_ok).error(), fmt::format("record \"{}\"", record.name));
+  FATCTX_TRY(check_bytes(record));
   const std::string features = canonical_features(record.key.features);
   const SelectionKey key = key_of(record, features);
   std::string text = key_text(key);
@@ -154,8 +174,21 @@ Status IncomingRecords::add(PackRecord record) {
                              taken_.contains(existing->second) ? "replace that one, or give this one a variant"
                                                                : "give one of them a variant")};
   }
+  if (one_per_soc_ && !supersedes) {
+    if (const SocOf* soc = found_soc(key)) {
+      return Error{
+          ErrorCode::kExists,
+          fmt::format(
+              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC was asked "
+              "for; {}",
+              record.name, soc->qnn_soc != 0 ? fmt::format("SoC {}", soc->qnn_soc) : fmt::format("\"{}\"", soc->part),
+              soc->record,
+              taken_.contains(soc->record) ? "remove that one first, or leave this one out" : "leave one of them out")};
+    }
+  }
   if (supersedes) {
     names_.erase(existing->second);
+    std::erase_if(socs_, [&](const SocOf& soc) { return soc.record == existing->second; });
     taken_.erase(existing->second);
     superseded_.push_back(existing->second);
     existing->second = record.name;
@@ -165,6 +198,7 @@ Status IncomingRecords::add(PackRecord record) {
   std::sort(record.weights.begin(), record.weights.end());
   record.weights.erase(std::unique(record.weights.begin(), record.weights.end()), record.weights.end());
   drop_paths(record.description.options, fmt::format("record \"{}\"", record.name));
+  note_soc(key_of(record, features), record.name);
   names_.emplace(record.name, record.type);
   records_.push_back(std::move(record));
   return Done{};
@@ -175,6 +209,23 @@ void IncomingRecords::take(const RecordInfo& record) {
   names_.emplace(record.name, record.type);
   keys_.emplace(key_text(record.key), record.name);
   taken_.emplace(record.name);
+  note_soc(record.key, record.name);
+}
+
+void IncomingRecords::note_soc(const SelectionKey& key, std::string_view record) {
+  if (!one_per_soc_ || key.type != RecordType::kContextBinary || (key.qnn_soc == 0 && key.part.empty())) return;
+  socs_.push_back({std::string(key.group), std::string(key.unit), std::string(key.backend), key.qnn_soc,
+                   std::string(key.part), std::string(record)});
+}
+
+const IncomingRecords::SocOf* IncomingRecords::found_soc(const SelectionKey& key) const {
+  if (key.type != RecordType::kContextBinary) return nullptr;
+  const auto found = std::find_if(socs_.begin(), socs_.end(), [&](const SocOf& soc) {
+    const bool same_soc =
+        (soc.qnn_soc != 0 && soc.qnn_soc == key.qnn_soc) || (!soc.part.empty() && soc.part == key.part);
+    return same_soc && soc.group == key.group && soc.unit == key.unit && soc.backend == key.backend;
+  });
+  return found == socs_.end() ? nullptr : &*found;
 }
 
 void IncomingRecords::drop_paths(std::vector<DescribedOption>& list, std::string_view of) {

@@ -20,6 +20,8 @@ class IncomingRecords {
 
   // A record of the file that others are added to. Its name and key are taken, and others may refer to it.
   void take(const RecordInfo& record);
+  // From now on a second context binary for a SoC is `exists`.
+  void allow_one_per_soc() noexcept { one_per_soc_ = true; }
   // From now on a record with the full key of one that was taken supersedes it, which gives its name up.
   void replace_taken() noexcept { replace_ = true; }
   // Names of those, in the order in which they were superseded.
@@ -38,13 +40,28 @@ class IncomingRecords {
   [[nodiscard]] Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes,
                                                                    PartsByName& parts) const;
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  [[nodiscard]] const std::vector<PackRecord>& records() const noexcept { return records_; }
 
  private:
+  // A context binary and the SoC that it is for.
+  struct SocOf {
+    std::string group;
+    std::string unit;
+    std::string backend;
+    std::uint32_t qnn_soc = 0;
+    std::string part;
+    std::string record;
+  };
+  void note_soc(const SelectionKey& key, std::string_view record);
+  [[nodiscard]] const SocOf* found_soc(const SelectionKey& key) const;
+
   std::vector<PackRecord> records_;
   std::map<std::string, RecordType> names_;
   std::map<std::string, std::string> keys_;  // canonical text of the full key -> record name
   std::set<std::string> taken_;              // names of records that were taken and are not superseded
   bool replace_ = false;
+  bool one_per_soc_ = false;
+  std::vector<SocOf> socs_;
   std::vector<std::string> superseded_;
   std::vector<std::string> warnings_;
 };

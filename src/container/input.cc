@@ -11,6 +11,23 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 
+// What was loaded; the view keeps it where it is.
+class LoadedBytes final : public ByteSource {
+ public:
+  explicit LoadedBytes(RecordView view) : view_(std::move(view)) {}
+  [[nodiscard]] std::string name() const override { return fmt::format("loaded record {}", view_.record_id()); }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept override { return view_.size_bytes(); }
+  [[nodiscard]] bool makes_bytes() const noexcept override { return false; }
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    FATCTX_ASSIGN(const ByteView piece, slice(view_.bytes(), {offset, out.size()}));
+    std::copy(piece.begin(), piece.end(), out.begin());
+    return Done{};
+  }
+
+ private:
+  const RecordView view_;
+};
+
 }  // namespace
 
 Status go_on(const std::atomic<bool>* cancel) {
@@ -21,10 +38,11 @@ Status go_on(const std::atomic<bool>* cancel) {
 Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* cancel) {
   Input input;
   input.cancel_ = cancel;
-  if (source.source) {
-    input.name_ = source.source->name();
-    input.size_ = source.source->size_bytes();
+  if (source.source || source.loaded) {
     input.source_ = source.source;
+    if (!input.source_) input.source_ = std::make_shared<const LoadedBytes>(*source.loaded);
+    input.name_ = input.source_->name();
+    input.size_ = input.source_->size_bytes();
     return input;
   }
   if (source.path.empty()) {
@@ -59,6 +77,11 @@ Error Input::changed() const {
                fmt::format("{}: changed while it was being packed; pack again when it is still", name_)};
 }
 
+Error Input::not_made(const Error& by_source) const {
+  return Error{ErrorCode::kSerialiseFailed, fmt::format("{}: could not be written out: {} ({})", name_,
+                                                        by_source.message, error_code_name(by_source.code))};
+}
+
 Result<std::shared_ptr<const mapping::OsFile>> Input::opened() const {
   const std::scoped_lock lock(handle_->mutex);
   if (handle_->file) return handle_->file;
@@ -79,7 +102,14 @@ void Input::close() const noexcept {
 
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   FATCTX_TRY(go_on(cancel_));
-  if (source_) return source_->read_at(offset, buffer);
+  if (source_) {
+    auto status = source_->read_at(offset, buffer);
+    if (status.ok() || !source_->makes_bytes() || status.error().code == ErrorCode::kCancelled ||
+        status.error().code == ErrorCode::kOutOfMemory) {
+      return status;
+    }
+    return not_made(status.error());
+  }
   if (in_memory_) {
     FATCTX_ASSIGN(const ByteView piece, slice(bytes_, {offset, buffer.size()}));
     std::copy(piece.begin(), piece.end(), buffer.begin());
@@ -93,6 +123,10 @@ Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
 }
 
 Status Input::check_unchanged() const {
+  if (source_ && source_->size_bytes() != size_) {
+    const Error error{ErrorCode::kChanged, fmt::format("it had {} bytes and has {} now", size_, source_->size_bytes())};
+    return source_->makes_bytes() ? not_made(error) : error;
+  }
   if (in_memory_) return Done{};
   std::shared_ptr<const mapping::OsFile> file;
   {

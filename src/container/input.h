@@ -40,6 +40,7 @@ class Input final : public sharing::RecordBytes {
 
  private:
   [[nodiscard]] Error changed() const;
+  [[nodiscard]] Error not_made(const Error& by_source) const;
 
   std::string name_;
   std::uint64_t offset_ = 0;  // of the part, in its file

@@ -3,6 +3,7 @@
 
 #include "container/incoming_records.h"
 #include "container/publish_records.h"
+#include "container/settle_sharing.h"
 
 namespace fatctx {
 
@@ -16,6 +17,7 @@ struct Packer::Impl {
 Packer::Packer(PackOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(options);
   impl_->records.drop_paths(impl_->options.options, "container");
+  if (impl_->options.one_per_soc) impl_->records.allow_one_per_soc();
 }
 Packer::~Packer() = default;
 Packer::Packer(Packer&&) noexcept = default;
@@ -24,6 +26,7 @@ Packer& Packer::operator=(Packer&&) noexcept = default;
 Status Packer::add(PackRecord record) { return impl_->records.add(std::move(record)); }
 
 Result<PackReport> Packer::publish(const std::string& path) {
+  FATCTX_TRY(check_compatible(impl_->records.records()));
   return publish_records(impl_->records, impl_->options, path);
 }
 

@@ -10,6 +10,7 @@
 
 #include "container/hash.h"
 #include "container/metadata_codec.h"
+#include "container/settle_sharing.h"
 #include "container/share_plan.h"
 #include "container/sharing/parallel.h"
 #include "container/toc_build.h"
@@ -55,7 +56,7 @@ Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads)
   std::map<std::uint64_t, std::vector<std::size_t>> by_size;
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].stored_as = i;
-    if (records[i].input.size() != 0) by_size[records[i].input.size()].push_back(i);
+    if (records[i].input.size() != 0 && !records[i].alone) by_size[records[i].input.size()].push_back(i);
   }
   for (const auto& entry : by_size) {
     const std::vector<std::size_t>& group = entry.second;  // by name: clang 14 captures no structured binding
@@ -310,10 +311,12 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
   description.options = options.options;
   FATCTX_ASSIGN(Plan plan,
                 take_records(std::move(records), std::move(parts), std::move(description), 1, options.cancel));
+  FATCTX_TRY(settle_sharing(plan, {}, options));
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(find_shared_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
+  warn_of_sharing(plan);
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan, options));
   FATCTX_TRY(place_in_file(plan, options));
   return plan;
@@ -325,10 +328,12 @@ Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts
                                         start.first_id, options.cancel));
   plan.present = std::move(start.present);
   plan.present_weights = std::move(start.present_weights);
+  FATCTX_TRY(settle_sharing(plan, std::move(start.present_candidates), options));
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(start.find_in_file(plan));
   FATCTX_TRY(place_in_segments(plan));
+  warn_of_sharing(plan);
   FATCTX_ASSIGN(plan.committed_end, place_segments(plan, start.first_byte, options));
   return plan;
 }

@@ -13,6 +13,7 @@
 #include "container/input.h"
 #include "container/sharing/part_plan.h"
 #include "container/sharing/record_bytes.h"
+#include "container/sharing_rules.h"
 #include "fatctx/description.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
@@ -44,6 +45,7 @@ struct PlannedRecord {
   Codec codec = Codec::kNone;     // how it is stored: what was asked for, if that makes it smaller
   std::uint64_t stored_size = 0;  // of the input, of its frame, or of the program and all sources of its recipe
   std::optional<PlannedRecipe> recipe;
+  bool alone = false;  // its bytes are nobody else's: docs/sharing.md, "What does not share"
   std::size_t stored_as = 0;
   std::optional<std::size_t> present_row;  // index of a record of the file that has its bytes: nothing is stored
   std::vector<PlannedSlice> slices;  // of a storing record: one, or several that it shares with others; empty: no bytes
@@ -87,11 +89,13 @@ struct Plan {
   // Of a file that is appended to: the places of the segments that it has, and its weight blobs by name.
   std::vector<ByteRange> present;
   std::map<std::string, PresentRecord, std::less<>> present_weights;
+  std::vector<bool> present_alone;       // of the records of that file, in the order of its table
   std::vector<PlannedSegment> segments;  // that are new, in file order; the last one is LEAVES
   std::uint64_t toc_size = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t committed_end = 0;
   std::vector<std::string> warnings;
+  std::vector<SharingWarning> sharing_warnings;  // by index of the plan's records; in `warnings` when it is complete
 
   // Where the bytes of a slice lie in the file.
   [[nodiscard]] ByteRange place_of(const PlannedSlice& slice) const {
@@ -114,6 +118,8 @@ struct AppendStart {
   ContainerDescription description;  // of what the file keeps
   std::vector<ByteRange> present;
   std::map<std::string, PresentRecord, std::less<>> present_weights;
+  // Of each record of the file, in the order of its table; of those that go without a name or a type that is asked for.
+  std::vector<SharingCandidate> present_candidates;
   // Sets present_row, or slices and own, of records that the file has, wholly or in part.
   std::function<Status(Plan&)> find_in_file;
 };

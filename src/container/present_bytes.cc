@@ -29,12 +29,12 @@ struct Place {
 
 class Finder {
  public:
-  Finder(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& gone)
-      : plan_(plan), file_(file), toc_(toc), gone_(gone) {}
+  Finder(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& left_out)
+      : plan_(plan), file_(file), toc_(toc), left_out_(left_out) {}
 
   Status run() {
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
-      if (!gone_[i]) by_size_[toc_.records[i].size_bytes].push_back(i);
+      if (!left_out_[i]) by_size_[toc_.records[i].size_bytes].push_back(i);
     }
     std::vector<std::vector<Hash128>> leaves(plan_.records.size());
     for (std::size_t i = 0; i < plan_.records.size(); ++i) {
@@ -58,7 +58,8 @@ class Finder {
   [[nodiscard]] bool may_be_present(std::size_t index) const {
     const PlannedRecord& planned = plan_.records[index];
     // Every generation has a description of its own.
-    return planned.stored_as == index && planned.input.size() != 0 && planned.record.type != RecordType::kDescription;
+    return !planned.alone && planned.stored_as == index && planned.input.size() != 0 &&
+           planned.record.type != RecordType::kDescription;
   }
 
   Status find(std::size_t index, PlannedRecord& planned, const std::vector<Hash128>& leaves) {
@@ -123,7 +124,7 @@ class Finder {
   Status read_leaves_of_file() {
     std::vector<bool> used(toc_.segments.size());
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
-      if (gone_[i]) continue;
+      if (left_out_[i]) continue;
       for (const Slice& slice :
            std::span(toc_.slices).subspan(toc_.forms[i].first_slice, toc_.records[i].slice_count)) {
         used[slice.segment] = true;
@@ -253,7 +254,7 @@ class Finder {
   Plan& plan_;
   const mapping::OsFile& file_;
   const Toc& toc_;
-  const std::vector<bool>& gone_;
+  const std::vector<bool>& left_out_;
   std::map<std::uint64_t, std::vector<std::size_t>> by_size_;  // records of the file
   std::vector<Hash128> wanted_;                                // leaves of all new records, sorted
   std::vector<Store> stores_;
@@ -264,8 +265,8 @@ class Finder {
 
 }  // namespace
 
-Status find_present_bytes(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& gone) {
-  return Finder(plan, file, toc, gone).run();
+Status find_present_bytes(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& left_out) {
+  return Finder(plan, file, toc, left_out).run();
 }
 
 }  // namespace fatctx::container

@@ -12,10 +12,10 @@ namespace fatctx::container {
 // file or an earlier new record has become slices of those. Every hit is confirmed by comparing bytes; bytes of the
 // file that cannot be read or do not match their leaf are not found. Fills in the hashes of the records.
 //
-// `gone` says which records of `toc` the new generation does not have any more: nothing is found in them, so that their
-// bytes can be given up.
+// `left_out` says in which records of `toc` nothing is found: those that the new generation does not have any more, so
+// that their bytes can be given up, and those that are alone.
 // Errors: those of reading the inputs, changed.
 [[nodiscard]] Status find_present_bytes(Plan& plan, const mapping::OsFile& file, const Toc& toc,
-                                        const std::vector<bool>& gone);
+                                        const std::vector<bool>& left_out);
 
 }  // namespace fatctx::container

@@ -22,7 +22,7 @@ constexpr std::uint64_t kWorthARecipe = 64;  // of a family of records: one 64th
 
 // Records that consumers map, or may map, and that are worth looking for pages in.
 bool may_share_pages(const PlannedRecord& planned) {
-  return !small_record(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
+  return !planned.alone && !small_record(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
 }
 
 // Records whose bytes are worth looking for at any offset: a smaller one would hardly save what its steps cost.

@@ -26,6 +26,7 @@ class StoredRecord final : public ByteSource {
   }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept override { return record_.size_bytes; }
   [[nodiscard]] std::optional<Hash128> hash() const override { return record_.hash; }
+  [[nodiscard]] bool makes_bytes() const noexcept override { return false; }
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const std::scoped_lock lock(mutex_);
     // The packer hashes the record as a whole when it writes it.

@@ -270,5 +270,98 @@ TEST_F(CAppender, OptionsThatAreNotKnownAreRefused) {
   EXPECT_EQ(fatctx_appender_commit(appender, nullptr, &error), FATCTX_OK) << text_of(error);
 }
 
+// Shows S4.22.
+TEST_F(CAppender, OnePerSocIsAnOptionOfPackerAndAppender) {
+  auto append_options = sized<fatctx_append_options>();
+  fatctx_append_options_init(&append_options, sizeof append_options);
+  EXPECT_EQ(append_options.one_per_soc, 0U);
+  auto first = binary("first", "v75");
+  first.backend = "htp";
+  first.qnn_soc = 57;
+  auto second = first;
+  second.name = "second";
+  second.vtcm_mb = 8;
+  ASSERT_EQ(open_appender(&append_options), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(fatctx_appender_add(appender, &first, &error), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(fatctx_appender_commit(appender, nullptr, &error), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(fatctx_appender_close(appender, &error), FATCTX_OK);
+
+  append_options.one_per_soc = 1;
+  ASSERT_EQ(open_appender(&append_options), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(fatctx_appender_add(appender, &second, &error), FATCTX_ERROR_EXISTS);
+  EXPECT_THAT(text_of(error), HasSubstr("for SoC 57, as \"first\" is"));
+
+  auto pack_options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&pack_options, sizeof pack_options);
+  EXPECT_EQ(pack_options.one_per_soc, 0U);
+  for (const std::uint32_t one_per_soc : {0U, 1U}) {
+    pack_options.one_per_soc = one_per_soc;
+    fatctx_packer packer = {};
+    ASSERT_EQ(fatctx_packer_create(&pack_options, &packer, &error), FATCTX_OK);
+    EXPECT_EQ(fatctx_packer_add(packer, &first, &error), FATCTX_OK);
+    EXPECT_EQ(fatctx_packer_add(packer, &second, &error), one_per_soc == 1 ? FATCTX_ERROR_EXISTS : FATCTX_OK);
+    EXPECT_EQ(fatctx_packer_close(packer, &error), FATCTX_OK);
+  }
+}
+
+TEST_F(CAppender, StrictSharingIsAnOptionOfPackerAndAppender) {
+  const fatctx_option options[] = {{"graphs.dlbc", "true", "htp"}};
+  auto record = binary("new", "v75");
+  record.options = options;
+  record.option_count = 1;
+  auto append_options = sized<fatctx_append_options>();
+  fatctx_append_options_init(&append_options, sizeof append_options);
+  for (const std::uint32_t strict : {1U, 0U}) {
+    append_options.strict_sharing = strict;
+    ASSERT_EQ(open_appender(&append_options), FATCTX_OK) << text_of(error);
+    ASSERT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_OK) << text_of(error);
+    EXPECT_EQ(fatctx_appender_commit(appender, nullptr, &error), strict == 1 ? FATCTX_ERROR_UNSUPPORTED : FATCTX_OK);
+    if (strict == 0) continue;
+    ASSERT_EQ(fatctx_appender_close(appender, &error), FATCTX_OK);
+  }
+  fatctx_text warning = {};
+  ASSERT_EQ(fatctx_appender_warning(appender, 0, &warning, &error), FATCTX_OK) << text_of(error);
+  EXPECT_THAT(std::string(view_of(warning)), HasSubstr("\"new\" has bandwidth compression (dlbc) on"));
+
+  auto pack_options = sized<fatctx_pack_options>();
+  fatctx_pack_options_init(&pack_options, sizeof pack_options);
+  pack_options.strict_sharing = 1;
+  pack_options.overwrite = 1;
+  record.weight_count = 0;
+  fatctx_packer packer = {};
+  ASSERT_EQ(fatctx_packer_create(&pack_options, &packer, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_packer_publish(packer, path.c_str(), nullptr, &error), FATCTX_ERROR_UNSUPPORTED);
+  EXPECT_EQ(fatctx_packer_close(packer, &error), FATCTX_OK);
+}
+
+// Shows S4.33.
+TEST_F(CAppender, ALoadedViewIsNotPermittedUnlessACopyIsMeant) {
+  const fatctx_container container = open();
+  fatctx_view view = {};
+  ASSERT_EQ(fatctx_container_acquire_name(container, "cpu-aarch64", &view, &error), FATCTX_OK) << text_of(error);
+  auto record = binary("second", "riscv64");
+  record.bytes = nullptr;
+  record.size = 0;
+  record.loaded = view;
+  ASSERT_EQ(open_appender(), FATCTX_OK) << text_of(error);
+
+  EXPECT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
+  record.copy = 1;
+  record.bytes = bytes.data();
+  record.size = bytes.size();
+  EXPECT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_ERROR_INVALID_ARGUMENT) << "two sources";
+  record.bytes = nullptr;
+  record.size = 0;
+  ASSERT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_OK) << text_of(error);
+  const std::uint64_t size = view.size;
+  ASSERT_EQ(fatctx_view_close(view, &error), FATCTX_OK) << "it may go before the commit";
+  EXPECT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_ERROR_STALE_HANDLE);
+  auto report = sized<fatctx_append_report>();
+  ASSERT_EQ(fatctx_appender_commit(appender, &report, &error), FATCTX_OK) << text_of(error);
+  EXPECT_EQ(report.shared_bytes, size) << "equal to the one it was loaded from";
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
 }  // namespace
 }  // namespace fatctx::capi::testing

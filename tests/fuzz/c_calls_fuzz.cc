@@ -18,11 +18,11 @@ void Program::call() {
   const std::uint8_t which = input_.byte();
   fatctx_error_init(&error_, sizeof error_);
   static constexpr void (Program::*kGroups[])(std::uint8_t) = {
-      &Program::make_containers, &Program::use_containers,  &Program::use_models,  &Program::use_views,
-      &Program::use_packers,     &Program::use_words,       &Program::close_one,   &Program::use_memory,
-      &Program::use_prefetches,  &Program::use_seams,       &Program::use_ranges,  &Program::use_metrics,
-      &Program::use_recorders,   &Program::use_view_caches, &Program::use_dlcs,    &Program::use_stored_dlcs,
-      &Program::use_sharing,     &Program::use_appenders,   &Program::use_rewrites};
+      &Program::make_containers, &Program::use_containers,  &Program::use_models,   &Program::use_views,
+      &Program::use_packers,     &Program::use_words,       &Program::close_one,    &Program::use_memory,
+      &Program::use_prefetches,  &Program::use_seams,       &Program::use_ranges,   &Program::use_metrics,
+      &Program::use_recorders,   &Program::use_view_caches, &Program::use_dlcs,     &Program::use_stored_dlcs,
+      &Program::use_sharing,     &Program::use_appenders,   &Program::use_rewrites, &Program::use_loads};
   (this->*kGroups[group % std::size(kGroups)])(which);
 }
 

@@ -1,6 +1,8 @@
 #include "fuzz/c_calls_program.h"
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 namespace fatctx::fuzz {
 
@@ -33,6 +35,11 @@ void Callee::got_back(const void* bytes) {
   const auto found = out_.find(bytes);
   require(found != out_.end(), "a callback gets back what it gave, once");
   out_.erase(found);
+}
+
+bool Callee::gone() {
+  const std::lock_guard lock(mutex_);
+  return out_.empty() && releases == (owed ? 1 : 0);
 }
 
 void Callee::require_gone() {
@@ -138,6 +145,12 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_imported_tensors_close({id}, error);
     case kAppender:
       return fatctx_appender_close({id}, error);
+    case kLoaded:
+      return fatctx_loaded_close({id}, error);
+    case kLoadSignal:
+      return fatctx_load_signal_close({id}, error);
+    case kLoadList:
+      return fatctx_load_list_close({id}, error);
     default:
       return fatctx_rewrite_close({id}, error);
   }
@@ -182,8 +195,22 @@ void Program::leave_nothing() {
   fatctx_metrics metrics = {};
   fatctx_runtime_metrics runtime = {};
   runtime.struct_size = sizeof runtime;
-  require(ok(fatctx_metrics_of_runtime(&metrics, &error_)), "there are metrics", error_.message);
-  require(ok(fatctx_metrics_runtime(metrics, &runtime, &error_)), "metrics can be read", error_.message);
+  const auto look = [&] {
+    require(ok(fatctx_metrics_of_runtime(&metrics, &error_)), "there are metrics", error_.message);
+    require(ok(fatctx_metrics_runtime(metrics, &runtime, &error_)), "metrics can be read", error_.message);
+  };
+  look();
+  // A load that was stopped may have left a thread behind, which ends by itself.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto waits = [&] {
+    return runtime.live_mappings != 0 ||
+           !std::all_of(callees_.begin(), callees_.end(), [](Callee& c) { return c.gone(); });
+  };
+  while (waits() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    require(ok(fatctx_metrics_close(metrics, &error_)), "metrics close");
+    look();
+  }
   require(runtime.live_mappings == 0 && runtime.mapped_bytes == 0 && runtime.sessions == 0 && runtime.saved_bytes == 0,
           "nothing is mapped when everything is closed");
   require(ok(fatctx_metrics_close(metrics, &error_)), "metrics close");

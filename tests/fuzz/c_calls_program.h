@@ -76,6 +76,7 @@ struct Callee {
   void got_back(const void* bytes);
   // Nothing of it is out any more, and the library said so if it took it.
   void require_gone();
+  [[nodiscard]] bool gone();
 
   const std::uint8_t answer;
   bool owed = false;
@@ -115,6 +116,9 @@ class Program {
     kImported,
     kAppender,
     kRewrite,
+    kLoaded,
+    kLoadSignal,
+    kLoadList,
     kKinds
   };
   struct Handle {
@@ -258,6 +262,13 @@ class Program {
   void import_dlc();
   void use_stored_dlcs(std::uint8_t which);
   Sized<fatctx_dlc_choice>& dlc_choice();
+  void use_loads(std::uint8_t which);
+  void use_load_signals(std::uint8_t which);
+  void use_load_lists(std::uint8_t which);
+  void load();
+  void start_list();
+  fatctx_load_source load_source();
+  fatctx_load_options load_options(bool in_list);
 
   // What a record that is added points to.
   struct RecordParts {

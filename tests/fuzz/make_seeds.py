@@ -618,11 +618,12 @@ def words() -> Seeds:
 def c_calls() -> Seeds:
     # A call: group, nulls, which of the group; then arguments. Groups: 0 open, 1 container, 2 model and session, 3 view
     # and table, 4 packer, 5 words and devices, 6 close; more() has 0 memory, 1 prefetch, 2 seams, 3 ranges, 4 metrics,
-    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders, 11 rewrites.
+    # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders, 11 rewrites, 12 loads.
     newest, none, made_up = 0, 210, 250
-    kinds = 19
+    kinds = 22
     # A container where another kind is needed, a device where that is needed.
-    foreign = lambda kind: -(-220 // (kinds - 1)) * (kinds - 1) + ((1 if kind != 1 else 0) - kind - 1) % kinds
+    foreign = lambda kind: next(choice for wanted in (1, 0) if wanted != kind for choice in range(220, 240)
+                                if (kind + 1 + choice % (kinds - 1)) % kinds == wanted)
     call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
     nulls = lambda group, which, *arguments: bytes([group, 0xFF, which, *arguments])
     more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
@@ -655,6 +656,9 @@ def c_calls() -> Seeds:
                  14: {(7, 4): (full,), (7, 5): (full, 0), (7, 6): (full, 0), (7, 7): (0,), (7, 8): (0,)},
                  15: {(9, 0): (full, 0), (9, 1): (full, 0, full), (9, 2): (full, 0, full), (9, 3): (full, 0, full)},
                  17: {(10, 1): (full,), (10, 2): (full, 0), (10, 3): (0,), (10, 4): (6,)},
+                 19: {(12, 1): (full,), (12, 2): (full, 0), (12, 3): (full, 0), (12, 4): (0,), (12, 5): (4,), (12, 6): (0,),
+                      (12, 7): (), (12, 8): (1, 9)},
+                 20: {(12, 10): (0,), (12, 11): (1,)}, 21: {(12, 13): (), (12, 14): (0,), (12, 15): (0,)},
                  18: {(11, 2): (full,), (11, 3): (full, 0), (11, 4): (full, 0), (11, 5): (0,)}}
     with_handles = lambda handle_of: b"".join(
         more(*which, handle_of(kind), *arguments) for kind, calls in of_others.items() for which, arguments in calls.items())
@@ -662,6 +666,14 @@ def c_calls() -> Seeds:
     # An appender: 1 replaces, 200 stops in a callback, 244 closes a handle in it.
     appender = lambda choice=0: more(10, 0, choice)
     added, commit = more(10, 5, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest), more(10, 1, newest, full)
+    # A load: where from, the size of that, options, the size of these. A path is 0, then which; memory is 100 and more.
+    load = lambda source, *options: more(12, 0, *source, full, *(options or (0,)), full)
+    loaded = b"".join(more(12, which, newest, *arguments) for which, arguments in (
+        (1, (full,)), (2, (full, 0)), (3, (full, 0)), (3, (full, 1)), (4, (0,)), (5, (4,)), (6, (0,)), (7, ()), (8, (0, 255)),
+        (8, (1, 255))))
+    signal, wait = more(12, 9, 0), more(12, 14, newest, 0)
+    # Options: 1 any raw binary, 8 events, 16 progress (1 + 2 stops it), 32 a signal, 64 a model's options.
+    for_device = (64 + 8, 0, 0, newest)
     return {
         "open-and-close": open_memory + close(1),
         "close-twice": open_memory + close(1) + close(1),
@@ -793,10 +805,12 @@ def c_calls() -> Seeds:
             more(1, 0, 1, 255, newest, full, size) for size in (0, 3, 5, 7, 8, 9, 10, 11)),
         "options-of-any-size": b"".join(open_path(1, 32 + 64, 0, size) for size in range(13)),
         "stale-of-all": open_path(1) + view + more(3, 0, newest, 0) + more(4, 1) + more(5, 1) + dlc + call(1, 19, newest, 0) +
-                        b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) + with_handles(lambda kind: newest),
+                        b"".join(close(kind) for kind in (1, 5, 9, 12, 13, 14, 15)) +
+                        load((0, 9), 1) + signal + more(12, 12, 1, 0, 1, 0) + b"".join(close(kind) for kind in (19, 20, 21)) +
+                        with_handles(lambda kind: newest),
         "foreign-of-all": open_memory + device + with_handles(foreign),
         "null-pointers-of-all": open_memory + b"".join(nulls(7 + subject, which, newest, 1, full, 1, 1)
-                                                       for subject in range(12) for which in range(5)),
+                                                       for subject in range(13) for which in range(5)),
         "made-up-of-all": b"".join(call(6, kind, made_up) for kind in range(7, kinds)),
         "append": appender() + added + commit + more(10, 2, newest, full, 0) + b"".join(
             more(10, 3, newest, which) for which in range(3)) + commit + added + open_path(0) + call(1, 0, newest, full) +
@@ -833,6 +847,29 @@ def c_calls() -> Seeds:
                  more(11, 5, newest, 2) + more(11, 1, 3, 1, 4, 2, full, 1 + 4, 2 + 12, 3) + more(11, 1, 2, 2, 3, full, 0) +
                  more(11, 1, 1, 1, full, 0) + more(11, 1, 2, 0, 0, full, 1 + 2, 12, 1) + open_path(0) + chip(1),
         "close-in-a-rewrite": open_path(1) + more(11, 0, 1, full, 240, 1, newest) + more(11, 1, 2, 1, 2, full, 244, 18, newest),
+        "load": device + load((0, 1), *for_device) + loaded + close(19) + load((100,), *for_device) + loaded,
+        "load-a-dlc": call(5, 0, 8) + load((0, 6), *for_device) + loaded + close(19) + load((0, 6)),
+        "load-a-raw-binary": load((0, 9), 1 + 8) + loaded + load((0, 9)) + load((0, 9), 2),
+        "load-a-descriptor": device + load((201,), *for_device) + load((222, 3), *for_device) + load((242, 3, 200), *for_device) +
+                             load((203,)) + load((204,)) + load((200,)),
+        "load-memory-that-is-cut": b"".join(load((180 + which, size), 1) for which in range(4) for size in (0, 1, 128)),
+        "load-from-two-places": load((15, 1, 1)) + load((111, 1)) + load((207, 1)),
+        "load-with-a-signal": device + signal + load((0, 1), 64 + 32, newest, 0, 0, newest) + more(12, 11, newest, 1) +
+                              more(12, 10, newest, 0) + load((0, 1), 32, newest) + more(12, 10, newest, 1) +
+                              load((0, 1), 64 + 32 + 16, newest, 0, 0, newest) + more(12, 11, newest, 0) + more(12, 11, newest, 4) +
+                              more(12, 9, 2) + close(20) + load((0, 1), 32, newest),
+        "load-that-is-stopped": device + load((0, 1), 3 + 16 + 8) + load((0, 9), 1 + 16 + 8) + load((0, 9), 19),
+        "load-and-begin-sessions": device + load((0, 1), *for_device) + more(12, 7, newest) + close(19) + session + call(2, 9, newest, 3),
+        "views-of-a-load-outlive-it": device + load((0, 1), *for_device) + more(12, 5, newest, 4) + close(19) +
+                                      call(3, 1, newest, full) + call(3, 0, newest),
+        "load-a-list": device + more(12, 12, 3 + 4, 0, 1, *for_device, 0, 6, 8, 0, 9, 1) + wait +
+                       b"".join(more(12, 15, newest, at) for at in range(4)) + loaded + close(21) + more(12, 5, newest, 4),
+        "load-a-list-that-is-cancelled": more(12, 12, 3 + 4, 0, 1, 8, 100, 8, 0, 6, 8) + more(12, 13, newest) + wait +
+                                         more(12, 12, 2 + 8, 0, 1, 8, 0, 9, 1) + close(21) + more(12, 12, 64 + 1, 0, 1, 8) +
+                                         more(12, 14, newest, 1),
+        "load-lists-of-nothing": more(12, 12, 0) + wait + nulls(19, 12, 0) + nulls(19, 12, 1, 0, 1, 0),
+        "loads-of-any-size": b"".join(more(12, 0, 0, 9, size, 1, full) + more(12, 0, 0, 9, full, 1, size) for size in range(12)),
+        "loaded-of-any-size": load((0, 9), 1) + b"".join(more(12, 1, newest, size) + more(12, 2, newest, size, 0) for size in range(12)),
         "what-stays": open_path(1) + b"".join(more(11, 6, newest, choice, 6, 3) for choice in (0, 1, 24, 7, 32, 128)) +
                       more(11, 6, newest, 32 + 24, 7) + more(11, 6, newest, 32 + 24, 8) +
                       b"".join(more(11, 7 + 9 * count, newest, gone, 5) for count in range(3) for gone in (1, 4, 8)),

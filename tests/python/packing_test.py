@@ -196,3 +196,48 @@ def test_progress_is_told_and_may_fail(tmp_path):
     with pytest.raises(ZeroDivisionError):
         fatctx.pack(tmp_path / "q.fatctx", small_records(), progress=lambda done, total: 1 // 0)
     assert mappings(tmp_path / "p.fatctx") == []
+
+
+# Shows S4.22.
+def test_one_per_soc_refuses_a_second_binary_for_a_soc(tmp_path):
+    def of(name, sdk):
+        return fatctx.PackRecord("context_binary", name, name.encode() * 900, backend="htp", arch="v75", qnn_soc=57, sdk=sdk)
+
+    fatctx.pack(tmp_path / "two.fatctx", [of("a", "2.48"), of("b", "2.51")])
+    with pytest.raises(fatctx.Exists, match="is for SoC 57"):
+        fatctx.pack(tmp_path / "one.fatctx", [of("a", "2.48"), of("b", "2.51")], one_per_soc=True)
+    fatctx.pack(tmp_path / "one.fatctx", [of("a", "2.48")], one_per_soc=True)
+    before = (tmp_path / "one.fatctx").read_bytes()
+    with pytest.raises(fatctx.Exists, match="is for SoC 57"):
+        fatctx.append(tmp_path / "one.fatctx", [of("b", "2.51")], one_per_soc=True)
+    assert (tmp_path / "one.fatctx").read_bytes() == before
+    fatctx.append(tmp_path / "one.fatctx", [of("b", "2.51")])
+
+
+def test_what_does_not_share_is_a_warning_or_with_strict_sharing_an_error(tmp_path):
+    options = [fatctx.DescribedOption("graphs.num_cores", "4", "htp")]
+    record = fatctx.PackRecord("context_binary", "a", b"code" * 900, backend="htp", arch="v75", options=options)
+    report = fatctx.pack(tmp_path / "m.fatctx", [record])
+    assert report.warnings == ['record "a" is for 4 cores and shares no bytes with others']
+    for write in (lambda: fatctx.pack(tmp_path / "n.fatctx", [record], strict_sharing=True),
+                  lambda: fatctx.append(tmp_path / "m.fatctx", [record], replace=True, strict_sharing=True)):
+        with pytest.raises(fatctx.Unsupported, match="strict sharing was asked for"):
+            write()
+    with fatctx.Appender(tmp_path / "m.fatctx", replace=True, strict_sharing=True, one_per_soc=True) as appender:
+        appender.add(record)
+        with pytest.raises(fatctx.Unsupported):
+            appender.commit()
+
+
+# Shows S4.33.
+def test_a_loaded_record_is_not_permitted_unless_a_copy_is_meant(small, tmp_path):
+    for view in (fatctx.open(small).acquire("net.aarch64"), fatctx.load_context(small, "aarch64").binary()):
+        target = {"backend": "cpu", "arch": "riscv64"}
+        with pytest.raises(fatctx.OperationNotPermitted, match="were loaded and belong to another file"):
+            fatctx.pack(tmp_path / "m.fatctx", [fatctx.PackRecord("context_binary", "a", view, **target)])
+        assert not (tmp_path / "m.fatctx").exists()
+        fatctx.pack(tmp_path / "m.fatctx", [fatctx.PackRecord("context_binary", "a", view, copy=True, **target)], overwrite=True)
+        assert fatctx.open(tmp_path / "m.fatctx").read("a") == bytes(view)
+        bytes_of_its_own = fatctx.PackRecord("context_binary", "a", bytes(view), **target)
+        fatctx.pack(tmp_path / "m.fatctx", [bytes_of_its_own], overwrite=True)
+        (tmp_path / "m.fatctx").unlink()

@@ -6,13 +6,7 @@ from c_header_test import FUNCTION
 from checkout import code_only, cxx_files, text_of
 
 # A function that no program calls, and why. Setters of defaults and words for numbers are no exception.
-LOADING = """fatctx_load fatctx_load_source_init fatctx_load_options_init fatctx_loaded_format_name fatctx_raw_binaries_name
-fatctx_raw_binaries_from_name fatctx_loaded_describe fatctx_loaded_binary_at fatctx_loaded_weights_at fatctx_loaded_graph
-fatctx_loaded_binary fatctx_loaded_weights fatctx_loaded_model fatctx_loaded_explain fatctx_loaded_close
-fatctx_load_signal_create fatctx_load_signal_cancel fatctx_load_signal_set_timeout fatctx_load_signal_reset
-fatctx_load_signal_state fatctx_load_signal_close fatctx_load_list_start fatctx_load_list_cancel fatctx_load_list_wait
-fatctx_load_list_state fatctx_load_list_result fatctx_load_list_close"""
-EXCEPTIONS: dict[str, str] = dict.fromkeys(LOADING.split(), "loads start threads; tests/capi/load_test.cc calls it")
+EXCEPTIONS: dict[str, str] = {}
 
 
 def called(text: str) -> set[str]:

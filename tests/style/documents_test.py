@@ -82,7 +82,8 @@ def test_the_example_of_the_c_interface_is_the_sample():
 
 def test_examples_of_the_page_about_loading_are_the_samples():
     text = text_of("docs/loading.md")
-    assert {file for file, _ in EXAMPLE.findall(text)} == {f"samples/cpp_{name}.cc" for name in ("ways_in", "load", "memory", "profile", "bad_days")}
+    samples = {f"samples/cpp_{name}.cc" for name in ("ways_in", "load", "memory", "profile", "bad_days")}
+    assert {file for file, _ in EXAMPLE.findall(text)} == samples | {"samples/python_load.py", "samples/c/load_context.c"}
     assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
 
 

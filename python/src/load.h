@@ -1,0 +1,41 @@
+// One call for any file, as Python sees it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "container.h"
+#include "fatctx/load.h"
+#include "select.h"
+
+namespace fatctx::python {
+
+// The keywords as they stand in a signature, and in an error that lists them.
+#define FATCTX_LOAD_KEYWORDS                                                                                      \
+  "offset: int = 0, size: int = 0, raw_binaries: str = \"known\", prefetch: bool = False, "                       \
+  "signal: LoadSignal | None = None, notify: typing.Callable[[LoadEvent], object] | None = None, "                \
+  "progress: typing.Callable[[int, int], object] | None = None, on_damage: str = \"fail\", " FATCTX_OPEN_KEYWORDS \
+  ", " FATCTX_POLICY_KEYWORDS
+
+// A load that is asked for. The functions of Python stand beside the options, as who loads decides on which thread and
+// for how long they may be called.
+struct LoadRequest {
+  LoadSource source;
+  LoadOptions options;
+  nb::object notify = nb::none();
+  nb::object progress = nb::none();
+};
+
+// With the policy, for the explanation of its model's selection.
+struct BoundLoadedContext {
+  LoadedContext context;
+  SelectPolicy policy;
+};
+
+// `file`: str and os.PathLike are a path, an int is a descriptor, everything else a buffer, which the request holds.
+// Raises TypeError, InvalidArgument, BufferError.
+[[nodiscard]] LoadRequest load_request(nb::handle file, nb::handle device, const nb::kwargs& given_keywords);
+
+void bind_load(nb::module_& module);
+void bind_load_list(nb::module_& module);
+
+}  // namespace fatctx::python

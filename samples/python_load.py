@@ -1,0 +1,40 @@
+"""From a file to the context binary for this device, in four ways: python_load.py model.fatctx"""
+import sys
+import threading
+
+import fatctx
+
+path = sys.argv[1]
+
+
+def create_context(binary):
+    """In place of a backend's call: a pointer and a size, valid as long as the object."""
+    print(f"{binary.nbytes} bytes at {binary.address:#x}")
+
+
+# Waits until it is there.
+loaded = fatctx.load_context(path)
+create_context(loaded.binary())
+print(loaded.explain())
+
+# Gives up after ten seconds, or when another thread says so.
+signal = fatctx.LoadSignal(timeout=10)
+user = threading.Thread(target=signal.cancel)  # in place of somebody who presses a button
+user.start()
+user.join()
+try:
+    fatctx.load_context(path, signal=signal)
+except fatctx.Cancelled as error:
+    print("cancelled:", error)
+signal.reset()
+create_context(fatctx.load_context(path, signal=signal).binary())
+
+# Hears of each graph and of the context, and of the bytes that are read.
+fatctx.load_context(path, notify=lambda event: print(event.kind, event.graph or event.record),
+                    progress=lambda done, total: print(f"read: {done} of {total} bytes"))
+
+# Several files in the background. One that is missing does not stop the others.
+loads = fatctx.load_contexts([path, path + ".missing", path], threads=1,
+                             on_done=lambda index, loaded, error: print("item", index, error or "loaded"))
+loads.wait()
+create_context(loads.result(2).binary())

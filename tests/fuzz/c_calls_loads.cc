@@ -1,0 +1,194 @@
+// Loads: one call for any file, signals, and lists in the background, whose callbacks run on threads of the library.
+#include "fuzz/c_calls_program.h"
+
+namespace fatctx::fuzz {
+namespace {
+
+// These run on threads of a list as well: nothing of the program is touched.
+
+void heard(void* user, const fatctx_load_event* event) {
+  if (user != nullptr) (void)static_cast<const Callee*>(user)->answer;
+  require(event->struct_size == sizeof *event, "an event has its size");
+  require(event->kind <= FATCTX_LOAD_CONTEXT_INITIALISED, "an event is of a kind that is known");
+  require(event->error == nullptr || event->error->code != FATCTX_OK, "an event of an error has one");
+  require((event->error == nullptr) == (event->record.size != 0), "a load that failed names no record");
+}
+
+std::int32_t watched(void* user, std::uint64_t done, std::uint64_t total) {
+  require(done <= total, "no more is done than there is to do");
+  return user != nullptr && static_cast<const Callee*>(user)->answer % 4 == 3 ? 1 : 0;
+}
+
+void finished(void* user, std::uint64_t, fatctx_loaded loaded, const fatctx_error* error) {
+  if (user != nullptr) (void)static_cast<const Callee*>(user)->answer;
+  require((loaded.id == 0) == (error != nullptr), "an item is loaded, or has an error");
+  if (error != nullptr) return require(error->code != FATCTX_OK && error->message[0] != '\0', "an error has a message");
+  require(fatctx_loaded_close(loaded, nullptr) == FATCTX_OK, "a callback may close what it gets");
+}
+
+}  // namespace
+
+fatctx_load_source Program::load_source() {
+  const std::uint8_t choice = input_.byte();
+  fatctx_load_source source = {};
+  fatctx_load_source_init(&source, sizeof source);
+  if (choice < 100) {
+    source.path = path();
+  } else if (choice < 200) {
+    const support::Bytes& bytes = files().memory[choice % 4];
+    source.bytes = null() ? nullptr : bytes.data();
+    source.bytes_size = choice < 180 ? bytes.size() : bytes.size() * input_.byte() / 256;
+  } else {
+    source.descriptor = files().descriptors[choice % std::size(files().descriptors)];
+    source.offset = choice < 220 ? 0 : std::uint64_t{input_.byte()} * 4096;
+    source.size = choice < 240 ? 0 : std::uint64_t{input_.byte()} * 4096;
+  }
+  if (choice % 16 == 15) source.path = path();  // beside what is there
+  return source;
+}
+
+fatctx_load_options Program::load_options(bool in_list) {
+  const std::uint8_t choice = input_.byte();
+  fatctx_load_options options = {};
+  fatctx_load_options_init(&options, sizeof options);
+  options.raw_binaries = choice & 3U;
+  options.prefetch = choice >> 2 & 1U;
+  options.user = &callee(choice);
+  if ((choice & 8) != 0) options.notify = &heard;
+  if ((choice & 16) != 0) options.progress = &watched;
+  if ((choice & 32) != 0) options.signal = {handle(kLoadSignal)};
+  options.reserved = choice >> 7;
+  if ((choice & 64) == 0) return options;
+  options.model = model_options();
+  // Who is stopped leaves a thread behind, which may not ask the caller any more.
+  if (in_list || options.signal.id != 0 || options.progress != nullptr) options_.model.prepare = nullptr;
+  return options;
+}
+
+void Program::load() {
+  if (!affordable()) return;
+  fatctx_loaded loaded = {kNotWritten};
+  const fatctx_load_source from = load_source();
+  Sized<fatctx_load_source> source(input_.byte(), from);
+  const fatctx_load_options how = load_options(false);
+  Sized<fatctx_load_options> options(input_.byte(), how);
+  const fatctx_load_source* const given = out(*source.get());
+  const fatctx_load_options* const said = out(*options.get());
+  made(fatctx_load(given, said, out(loaded), &error_), kLoaded, loaded);
+}
+
+void Program::start_list() {
+  if (!affordable()) return;
+  constexpr std::size_t kMostItems = 3;
+  fatctx_load_list list = {kNotWritten};
+  const std::uint8_t choice = input_.byte();
+  std::array<fatctx_load_source, kMostItems> sources = {};
+  std::array<fatctx_load_options, kMostItems> options = {};
+  std::array<fatctx_load_item, kMostItems> items = {};
+  const std::size_t count = choice % (kMostItems + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    sources[i] = load_source();
+    options[i] = load_options(true);
+    items[i].source = out(sources[i]);
+    items[i].options = out(options[i]);
+    items[i].finished = (choice & 64) != 0 ? nullptr : &finished;
+    items[i].user = &callee(choice);
+  }
+  const fatctx_load_item* const given = null() ? nullptr : items.data();
+  made(fatctx_load_list_start(given, count, choice >> 2 & 3U, out(list), &error_), kLoadList, list);
+}
+
+void Program::use_loads(std::uint8_t which) {
+  fatctx_view view = {kNotWritten, nullptr, 0};
+  fatctx_text text = {};
+  if (which % 16 == 0) return load();
+  if (which % 16 >= 9) return which % 16 < 12 ? use_load_signals(which % 16) : use_load_lists(which % 16);
+  const fatctx_loaded of = {handle(kLoaded)};
+  switch (which % 16) {
+    case 1: {
+      Sized<fatctx_loaded_info> info(input_.byte());
+      fatctx_loaded_info* const into = out(*info.get());
+      if (!ok(fatctx_loaded_describe(of, into, &error_)) || !info.whole()) return;
+      require(into->binary_count != 0, "what was loaded has a context binary");
+      require(std::strcmp(fatctx_loaded_format_name(into->format), "unknown") != 0, "a format has a name");
+      return borrowed(into->path);
+    }
+    case 2:
+    case 3: {
+      Sized<fatctx_loaded_record> record(input_.byte());
+      fatctx_loaded_record* const into = out(*record.get());
+      const std::uint64_t index = input_.byte() % 4;
+      const std::int32_t code = which % 16 == 2 ? fatctx_loaded_binary_at(of, index, into, &error_)
+                                                : fatctx_loaded_weights_at(of, index, into, &error_);
+      if (!ok(code) || !record.whole()) return;
+      borrowed(into->name);
+      return borrowed(into->unit);
+    }
+    case 4: {
+      const std::uint8_t choice = input_.byte();
+      if (ok(fatctx_loaded_graph(of, choice % 3, choice / 4 % 4, out(text), &error_))) borrowed(text);
+      return;
+    }
+    case 5: {
+      const char* const unit = word();
+      return made_view(fatctx_loaded_binary(of, unit, out(view), &error_), view);
+    }
+    case 6:
+      return made_view(fatctx_loaded_weights(of, input_.byte() % 4, out(view), &error_), view);
+    case 7: {
+      fatctx_model model = {kNotWritten};
+      return made(fatctx_loaded_model(of, out(model), &error_), kModel, model);
+    }
+    default: {
+      const std::uint8_t format = input_.byte() % 3;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_loaded_explain(of, format, buffer, capacity, size, &error_);
+      });
+    }
+  }
+}
+
+void Program::use_load_signals(std::uint8_t which) {
+  // None that is short: a program does not end while it has left a thread behind.
+  static constexpr std::uint64_t kTimeouts[] = {0, 3'600'000, ~std::uint64_t{0}};
+  if (which == 9) {
+    fatctx_load_signal signal = {kNotWritten};
+    const std::uint64_t timeout = kTimeouts[input_.byte() % std::size(kTimeouts)];
+    return made(fatctx_load_signal_create(timeout, out(signal), &error_), kLoadSignal, signal);
+  }
+  const fatctx_load_signal of = {handle(kLoadSignal)};
+  const std::uint8_t choice = input_.byte();
+  if (which == 10) {
+    if (choice % 2 == 0) return (void)checked(fatctx_load_signal_cancel(of, &error_));
+    return (void)checked(fatctx_load_signal_reset(of, &error_));
+  }
+  if (choice % 2 == 0) {
+    const std::uint64_t timeout = kTimeouts[choice / 2 % std::size(kTimeouts)];
+    return (void)checked(fatctx_load_signal_set_timeout(of, timeout, &error_));
+  }
+  std::uint32_t cancelled = 2;
+  std::uint32_t in_use = 2;
+  std::uint32_t* const first = out(cancelled);
+  if (!ok(fatctx_load_signal_state(of, first, out(in_use), &error_))) return;
+  require(cancelled < 2 && in_use < 2, "a signal is cancelled or not, in use or not");
+}
+
+void Program::use_load_lists(std::uint8_t which) {
+  if (which == 12) return start_list();
+  const fatctx_load_list of = {handle(kLoadList)};
+  if (which == 13) return (void)checked(fatctx_load_list_cancel(of, &error_));
+  if (which == 14) {
+    const std::uint8_t choice = input_.byte();
+    const bool waited = choice % 2 == 0 && ok(fatctx_load_list_wait(of, &error_));
+    std::uint64_t size = 0;
+    std::uint64_t finished_count = 0;
+    std::uint64_t* const first = out(size);
+    if (!ok(fatctx_load_list_state(of, first, out(finished_count), &error_))) return;
+    require(finished_count <= size && (!waited || finished_count == size), "a list that was waited for has finished");
+    return;
+  }
+  fatctx_loaded loaded = {kNotWritten};
+  made(fatctx_load_list_result(of, input_.byte() % 4, out(loaded), &error_), kLoaded, loaded);
+}
+
+}  // namespace fatctx::fuzz
