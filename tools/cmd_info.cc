@@ -54,7 +54,8 @@ Result<ExitCode> no_container(const InfoOptions& options, Error error) {
   FATCTX_ASSIGN(const std::optional<std::string> text, known_file_text(options.path, options.json));
   if (!text) {
     if (error.code == ErrorCode::kBadMagic) {
-      error.message += fmt::format("; nor a form that info knows besides: {}", known_forms());
+      error.message += fmt::format(
+          "; nor a form that info knows besides: {}; a raw binary is opaque without its vendor's tool", known_forms());
     }
     return error;
   }

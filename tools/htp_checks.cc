@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -87,16 +88,22 @@ std::vector<std::string> quant_notes(const std::vector<PackRecord>& records,
         silent.size() == 1 ? "a binary" : fmt::format("{} binaries", silent.size()),
         silent.size() == 1 ? "was" : "were", names_text(silent)));
   }
+  // By group and what its records call common.
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string_view>> too_high;
   for (const PackRecord& record : records) {
     const auto least = lowest.find(record.key.group);
     if (!for_hexagon(record) || least == lowest.end()) continue;
     const std::string* common = common_arch_of(record, of_all);
     const auto number = common == nullptr ? std::nullopt : hexagon_number(*common);
     if (!number || *number <= *hexagon_number(least->second->key.arch)) continue;
-    notes.push_back(
-        fmt::format("\"{}\" was quantised for {} as the common architecture, which is above the lowest target of its "
-                    "group: \"{}\" is for {}; quantise for {}",
-                    record.name, *common, least->second->name, least->second->key.arch, least->second->key.arch));
+    too_high[{record.key.group, *common}].push_back(record.name);
+  }
+  for (const auto& [group_and_arch, names] : too_high) {
+    const PackRecord& least = *lowest.at(group_and_arch.first);
+    notes.push_back(fmt::format(
+        "quantised for {} as the common architecture: {}; \"{}\" of the same group is for {}, which may lack "
+        "what {} has; quantise for {}",
+        group_and_arch.second, names_text(names), least.name, least.key.arch, group_and_arch.second, least.key.arch));
   }
   return notes;
 }

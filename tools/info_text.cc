@@ -227,6 +227,7 @@ std::string binaries_text(const Container& container) {
                {"part"},
                {"vtcm", Align::kRight},
                {"sdk"},
+               {"variant"},
                {"size", Align::kRight},
                {"sharing"}});
   bool any = false;
@@ -235,8 +236,8 @@ std::string binaries_text(const Container& container) {
     const SelectionKey& key = record.key;
     table.add_row({std::string(record.name), text_or_dash(key.backend), text_or_dash(key.arch),
                    number_or_dash(key.qnn_soc), text_or_dash(key.part), number_or_dash(key.vtcm_mb),
-                   text_or_dash(version_or_empty(key.sdk)), short_size_text(record.size_bytes),
-                   sharing_text(record, container)});
+                   text_or_dash(version_or_empty(key.sdk)), text_or_dash(key.variant),
+                   short_size_text(record.size_bytes), sharing_text(record, container)});
     any = true;
   }
   return any ? table.text("  ") : "  none\n";

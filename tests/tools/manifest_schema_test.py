@@ -94,7 +94,7 @@ GOOD = [
     ("/options/ep/value", False), ("/options/ep/value", ""), ("/options/", "an empty key"), ("/records/5/options", {}),
     ("/quant", GONE), ("/quant/activation_type", ["uint8"]), ("/quant/weight_type", "float16"), ("/quant/weight_type", GONE),
     ("/quant/overrides", []), ("/quant/common_arch", "v100"), ("/records/4/quant", {"weight_type": "int8"}),
-    ("/options", []), ("/records/1/options/0/owner", GONE), ("/records/1/options/1/value", True),
+    ("/options", []), ("/records/1/options/1/owner", "x"), ("/records/1/options/1/value", True),
 ]
 
 BAD = [

@@ -127,8 +127,7 @@ TEST_F(OnnxImport, OperatorsAreListedOnceWithTheirDomainAndThoseOfInnerGraphs) {
   const auto found = read(model);
 
   ASSERT_TRUE(is_ok(found));
-  EXPECT_EQ(found.value().operators,
-            (std::set<std::string>{"If", "MatMul", "Relu", "Softmax", "com.microsoft:Gelu"}));
+  EXPECT_EQ(found.value().operators, (std::set<std::string>{"If", "MatMul", "Relu", "Softmax", "com.microsoft:Gelu"}));
 }
 
 // Shows S3.37.

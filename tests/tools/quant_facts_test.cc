@@ -28,9 +28,9 @@ Result<QuantFacts> parse(const std::string& text) {
 
 // Shows S3.34, S3.36.
 TEST(QuantFacts, EverythingThatIsSaidIsAFactInOneOrder) {
-  const auto facts = parse(
-      R"({"overrides": "o.json", "calibration_sha256": ")" + std::string(kDigest) +
-      R"(", "common_arch": "v73", "weight_type": ["uint8", "int4"], "activation_type": "uint16"})");
+  const auto facts =
+      parse(R"({"overrides": "o.json", "calibration_sha256": ")" + std::string(kDigest) +
+            R"(", "common_arch": "v73", "weight_type": ["uint8", "int4"], "activation_type": "uint16"})");
 
   ASSERT_TRUE(is_ok(facts));
   ASSERT_EQ(facts.value().options.size(), 4U);
