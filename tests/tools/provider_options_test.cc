@@ -21,7 +21,7 @@ std::optional<std::string> wrong(const std::string& key, const std::string& valu
   return wrong_provider_option({key, value, owner});
 }
 
-// Shows S3.18, S3.20.
+// Shows S3.13, S3.16, S3.17, S3.18, S3.20, S3.22, S3.23, S3.25, S3.26.
 TEST(ProviderOptions, ValuesOfClosedSetsAreTakenAndNoOthers) {
   struct Row {
     const char* key;
