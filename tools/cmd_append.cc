@@ -111,11 +111,11 @@ void note_new_groups(const Container& container, const Manifest& manifest, std::
 
 // What is decided when a container is packed and holds for all of it.
 Status check_manifest(const Manifest& manifest, const std::string& file) {
-  if (!manifest.options.empty()) {
+  const bool quant = !manifest.quant.options.empty() || !manifest.quant.overrides_from.empty();
+  if (!manifest.options.empty() || quant) {
     return invalid(
-        fmt::format("{}: /options: they are those of the whole container and were set when it was packed; "
-                    "leave them out",
-                    file));
+        fmt::format("{}: /{}: they are those of the whole container and were set when it was packed; leave them out{}",
+                    file, quant ? "quant" : "options", quant ? ", or say them of the records" : ""));
   }
   const SharingWish& wish = manifest.sharing;
   if (!wish.sharing && !wish.max_pieces && !wish.granule_log2) return Done{};

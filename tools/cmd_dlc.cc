@@ -14,6 +14,7 @@
 #include "fatctx/import_dlc.h"
 #include "fatctx/stored_dlc.h"
 #include "tools/command.h"
+#include "tools/dlc_text.h"
 #include "tools/print.h"
 
 namespace fatctx::tools {
@@ -35,86 +36,10 @@ struct DlcOptions {
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
-std::string or_unknown(std::string text) { return text.empty() ? "?" : text; }
-std::string or_unknown(std::uint32_t number) { return number == 0 ? "?" : fmt::format("{}", number); }
-std::string or_unknown(const Version& version) { return version.known() ? to_text(version) : "?"; }
-
-std::vector<std::string> shared_names(const DlcSoc& soc, const DlcInfo& info) {
-  std::vector<std::string> names;
-  for (const std::size_t entry : soc.shared) names.push_back(info.entries[entry].name);
-  return names;
-}
-
-std::uint64_t shared_weights(const DlcSoc& soc, const DlcInfo& info) {
-  std::uint64_t bytes = 0;
-  for (const std::size_t entry : soc.shared) {
-    if (info.entries[entry].kind == DlcEntryKind::kSharedWeights) bytes += info.entries[entry].data.size;
-  }
-  return bytes;
-}
-
-std::string list_text(const std::string& path, const DlcInfo& info) {
-  std::string out = escaped(fmt::format("{}: {}, {} {}, {} context {}", path, size_text(info.file_size),
-                                        info.entries.size(), info.entries.size() == 1 ? "entry" : "entries",
-                                        info.socs.size(), info.socs.size() == 1 ? "binary" : "binaries")) +
-                    "\n\n";
-  Table entries({{"entry"}, {"kind"}, {"offset", Table::Align::kRight}, {"bytes", Table::Align::kRight}});
-  for (const DlcEntry& entry : info.entries) {
-    entries.add_row({entry.name, std::string(dlc_entry_kind_name(entry.kind)), offset_text(entry.data.offset),
-                     grouped(entry.data.size)});
-  }
-  out += entries.text();
-  if (!info.socs.empty()) {
-    Table socs({{"context binary"},
-                {"soc", Table::Align::kRight},
-                {"arch"},
-                {"vtcm", Table::Align::kRight},
-                {"sdk"},
-                {"api"},
-                {"blob"},
-                {"bytes", Table::Align::kRight},
-                {"shared", Table::Align::kRight}});
-    for (const DlcSoc& soc : info.socs) {
-      socs.add_row({info.entries[soc.entry].name, or_unknown(soc.qnn_soc), or_unknown(soc.arch),
-                    or_unknown(soc.vtcm_mb), or_unknown(soc.sdk), or_unknown(soc.api), or_unknown(soc.blob),
-                    grouped(info.entries[soc.entry].data.size), grouped(shared_weights(soc, info))});
-    }
-    out += "\n" + socs.text();
-  }
-  return out;
-}
-
 std::string findings_text(const DlcInfo& info) {
   std::string out;
   for (const std::string& finding : info.findings) out += "finding: " + escaped(finding) + "\n";
   return out;
-}
-
-Json list_json(const std::string& path, const DlcInfo& info) {
-  Json entries = Json::array();
-  for (const DlcEntry& entry : info.entries) {
-    entries.push_back({{"name", entry.name},
-                       {"kind", dlc_entry_kind_name(entry.kind)},
-                       {"offset", entry.data.offset},
-                       {"size_bytes", entry.data.size}});
-  }
-  Json socs = Json::array();
-  for (const DlcSoc& soc : info.socs) {
-    Json json = {{"entry", info.entries[soc.entry].name}};
-    if (soc.qnn_soc != 0) json["qnn_soc"] = soc.qnn_soc;
-    if (!soc.arch.empty()) json["arch"] = soc.arch;
-    if (soc.vtcm_mb != 0) json["vtcm_mb"] = soc.vtcm_mb;
-    if (!soc.build_id.empty()) json["build_id"] = soc.build_id;
-    if (soc.sdk.known()) json["sdk"] = to_text(soc.sdk);
-    if (soc.api.known()) json["api"] = to_text(soc.api);
-    if (soc.blob.known()) json["blob"] = to_text(soc.blob);
-    json["graphs"] = soc.graphs;
-    json["shared"] = shared_names(soc, info);
-    socs.push_back(std::move(json));
-  }
-  return {{"schema", "fatctx.dlc/1"},     {"file", path},
-          {"size_bytes", info.file_size}, {"entries", entries},
-          {"context_binaries", socs},     {"findings", info.findings}};
 }
 
 // The container, if the file is one; nothing if it is to be read as a DLC, whose errors then say what is wrong.
@@ -144,7 +69,7 @@ Result<ThinDlc> extract_thin(const DlcOptions& options) {
 
 Result<ExitCode> run_list(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
-  print_result(options.json ? json_text(list_json(options.path, info)) : list_text(options.path, info));
+  print_result(options.json ? json_text(dlc_json(options.path, info)) : dlc_text(options.path, info));
   if (!options.json) {
     for (const std::string& finding : info.findings) print_note("note: " + escaped(finding));
   }
@@ -154,7 +79,7 @@ Result<ExitCode> run_list(const DlcOptions& options) {
 Result<ExitCode> run_check(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
   if (options.json) {
-    print_result(json_text(list_json(options.path, info)));
+    print_result(json_text(dlc_json(options.path, info)));
   } else {
     print_result(
         findings_text(info) +

@@ -4,14 +4,19 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
+#include "fatctx/device.h"
 #include "fatctx/info.h"
+#include "fatctx/select.h"
 #include "fatctx/sharing.h"
+#include "tools/asked_device.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/info_text.h"
+#include "tools/known_file.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
@@ -32,6 +37,9 @@ struct InfoOptions {
   bool options = false;
   bool sharing = false;
   bool layout = false;
+  bool parts = false;
+  bool detect = false;
+  std::string device;
   std::string tensors_of;
 };
 
@@ -40,13 +48,47 @@ ExitCode print_layout(bool json) {
   return ExitCode::kOk;
 }
 
+// A file of another form is worth a few words, unless a view of containers is asked for.
+Result<ExitCode> no_container(const InfoOptions& options, Error error) {
+  if (error.code != ErrorCode::kBadMagic && error.code != ErrorCode::kTruncated) return error;
+  FATCTX_ASSIGN(const std::optional<std::string> text, known_file_text(options.path, options.json));
+  if (!text) {
+    if (error.code == ErrorCode::kBadMagic) {
+      error.message += fmt::format(
+          "; nor a form that info knows besides: {}; a raw binary is opaque without its vendor's tool", known_forms());
+    }
+    return error;
+  }
+  const bool view = options.records || options.parts || options.graphs || options.options || options.sharing ||
+                    options.detect || !options.device.empty() || !options.tensors_of.empty() || options.generation != 0;
+  if (view) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: not a container, which is what that view is of; leave it out", options.path)};
+  }
+  print_result(*text);
+  return ExitCode::kOk;
+}
+
+// What `select` says of a container and a device.
+Result<std::string> detection_text(const Container& container, const std::string& device) {
+  DeviceFlags flags;
+  flags.device = device;
+  FATCTX_ASSIGN(const Detection detection, asked_device(flags));
+  const std::vector<Candidate> candidates = container.candidates();
+  const Device& found = device_for(detection, candidates);
+  FATCTX_ASSIGN(const Selection selection, container.select(found));
+  return escaped_lines(explain_text(selection, candidates, found));
+}
+
 Result<ExitCode> run_info(const InfoOptions& options) {
   if (options.layout) return print_layout(options.json);
   if (options.path.empty()) {
     return Error{ErrorCode::kInvalidArgument, "info needs a FILE, or --layout; see: fatctx info --help"};
   }
   FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
+  auto opened = Container::open(options.path, open);
+  if (!opened.ok()) return no_container(options, std::move(opened).error());
+  const Container container = std::move(opened).value();
 
   // A damaged description costs names and options, nothing else: the rest is still worth printing.
   ContainerDescription description;
@@ -71,6 +113,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
     print_result(json + '\n');
   } else {
     std::vector<std::string> sections;
+    if (options.parts) sections.push_back(parts_text(container));
     if (options.records) sections.push_back(record_details_text(container, description));
     if (tensors) sections.push_back(tensors_text(*tensors));
     if (options.graphs) sections.push_back(graphs_text(container, description));
@@ -79,6 +122,10 @@ Result<ExitCode> run_info(const InfoOptions& options) {
       ProgressLine line("info");
       FATCTX_ASSIGN(const SharingReport report, measure_sharing(container, line.callback()));
       sections.push_back(sharing_report_text(container, report, bars_of_terminal()));
+    }
+    if (options.detect || !options.device.empty()) {
+      FATCTX_ASSIGN(std::string text, detection_text(container, options.device));
+      sections.push_back(std::move(text));
     }
     if (sections.empty()) {
       sections = {header_text(container, description) + degraded_text(container.report()),
@@ -100,15 +147,23 @@ void add_info(CLI::App& app, Outcome& outcome) {
                                 .examples = {"fatctx info model.fatctx", "fatctx info model.fatctx --tensors weights"},
                                 .more = "docs/cli.md, docs/format.md"});
   command->add_option("FILE", options->path, "The container");
+  command->add_flag("--parts", options->parts, "Print source models, binaries by target, and shared weights");
   command->add_flag("--records", options->records, "Print every fact of every record");
   command->add_option("--tensors", options->tensors_of, "Print the tensor table of a weight blob")->type_name("RECORD");
   command->add_flag("--graphs", options->graphs, "Print the graphs with inputs and outputs");
   command->add_flag("--options", options->options, "Print the stored compiler and session options");
   command->add_flag("--sharing", options->sharing, "Print what records share, and what they could; reads the payload");
+  auto* const detect =
+      command->add_flag("--detect", options->detect, "Print what this machine gets, and why not the others");
+  command->add_option("--for", options->device, "The same for another device: SM8650, v75, x86-64-v3")
+      ->type_name("DEVICE")
+      ->excludes(detect);
   command->add_flag("--layout", options->layout, "Print the field tables of the format; needs no FILE");
   add_generation(*command, options->generation);
   add_trust_flags(*command, options->trust);
-  command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)");
+  command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)")
+      ->excludes(detect)
+      ->excludes(command->get_option("--for"));
   const auto recording = add_recording(*command);
   command->callback(
       [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_info(*options); })); });

@@ -8,6 +8,8 @@
 #include "fatctx/info.h"
 #include "fatctx/layout.h"
 #include "tools/print.h"
+#include "tools/provider_options.h"
+#include "tools/quant_facts.h"
 #include "tools/trust_flags.h"
 
 namespace fatctx::tools {
@@ -121,6 +123,21 @@ std::string io_text(std::string_view role, const std::vector<DescribedTensor>& t
   return out;
 }
 
+std::string graph_names(const RecordDescription& record) {
+  std::string names;
+  for (const DescribedGraph& graph : record.graphs) names += (names.empty() ? "" : ", ") + graph.name;
+  return names;
+}
+
+// What the options of a record say that has a line of its own.
+void add_facts(Block& block, const std::vector<DescribedOption>& options) {
+  for (const DescribedOption& option : options) {
+    if (option.owner == kQuantOwner) block.add("quant", fmt::format("{} {}", option.key, option.value));
+    if (option.owner == "onnx" && option.key == "operators") block.add("operators", option.value);
+  }
+  add_if(block, "optimisation", optimization_level_text(options));
+}
+
 // "1 (644.0 KiB), 2 (1.2 MiB); --generation opens one": the newest of them, each with what the file had then.
 std::string earlier_text(const OpenReport& report) {
   constexpr std::size_t kMost = 6;
@@ -197,6 +214,54 @@ std::string record_table_text(const Container& container) {
   return table.text();
 }
 
+namespace {
+
+std::string number_or_dash(std::uint32_t number) { return number == 0 ? "-" : fmt::format("{}", number); }
+std::string text_or_dash(std::string_view text) { return text.empty() ? "-" : std::string(text); }
+
+std::string binaries_text(const Container& container) {
+  Table table({{"name"},
+               {"backend"},
+               {"arch"},
+               {"soc", Align::kRight},
+               {"part"},
+               {"vtcm", Align::kRight},
+               {"sdk"},
+               {"variant"},
+               {"size", Align::kRight},
+               {"sharing"}});
+  bool any = false;
+  for (const RecordInfo& record : container.records()) {
+    if (record.type != RecordType::kContextBinary) continue;
+    const SelectionKey& key = record.key;
+    table.add_row({std::string(record.name), text_or_dash(key.backend), text_or_dash(key.arch),
+                   number_or_dash(key.qnn_soc), text_or_dash(key.part), number_or_dash(key.vtcm_mb),
+                   text_or_dash(version_or_empty(key.sdk)), text_or_dash(key.variant),
+                   short_size_text(record.size_bytes), sharing_text(record, container)});
+    any = true;
+  }
+  return any ? table.text("  ") : "  none\n";
+}
+
+// The records of one type: name, size and how they are stored and shared.
+std::string plain_records_text(const Container& container, RecordType type) {
+  Table table({{"name"}, {"size", Align::kRight}, {"sharing"}});
+  bool any = false;
+  for (const RecordInfo& record : container.records()) {
+    if (record.type != type) continue;
+    table.add_row({std::string(record.name), short_size_text(record.size_bytes), storage_text(record, container)});
+    any = true;
+  }
+  return any ? table.text("  ") : "  none\n";
+}
+
+}  // namespace
+
+std::string parts_text(const Container& container) {
+  return "source models\n" + plain_records_text(container, RecordType::kSourceModel) + "\ncontext binaries\n" +
+         binaries_text(container) + "\nshared weights\n" + plain_records_text(container, RecordType::kWeightBlob);
+}
+
 std::string record_details_text(const Container& container, const ContainerDescription& description) {
   std::string out;
   for (const RecordInfo& record : container.records()) {
@@ -230,6 +295,8 @@ std::string record_details_text(const Container& container, const ContainerDescr
     if (const RecordDescription* said = described(description, record.id)) {
       add_if(block, "format", said->format);
       add_if(block, "producer", said->producer);
+      add_if(block, "graphs", graph_names(*said));
+      add_facts(block, said->options);
       for (const EvidenceNote& note : said->notes) {
         block.add("note", fmt::format("{} {} on {}{}, {}", note.metric, note.value, note.device,
                                       note.tool.empty() ? "" : " by " + note.tool, note.date));

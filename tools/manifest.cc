@@ -6,17 +6,22 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "fatctx/base/nearest.h"
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
+#include "tools/htp_checks.h"
 #include "tools/json_cursor.h"
 #include "tools/manifest_ranges.h"
 #include "tools/onnx_weights.h"
+#include "tools/provider_options.h"
 
 namespace fatctx::tools {
 
@@ -25,6 +30,7 @@ namespace {
 constexpr std::uint64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxI64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMaxPieces = 65536;
+constexpr std::uint64_t kMaxDescribedModel = std::uint64_t{256} << 20;  // it is parsed in memory
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 
 const std::vector<std::string> kRecordTypes = {"context_binary", "weight_blob", "source_model", "wrapper_model",
@@ -55,28 +61,62 @@ Result<DType> dtype_at(const JsonCursor& cursor) {
   return cursor.wrong_word(text, allowed);
 }
 
-// "options": {"key": "value"} or {"key": {"value": "...", "owner": "..."}}. Numbers and booleans become their text.
-Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
+// The text of an option: a string as it is, a number or truth value as it is written.
+Status value_at(const JsonCursor& cursor, DescribedOption& option) {
+  if (cursor.value().is_string()) {
+    option.value = cursor.value().get<std::string>();
+  } else if (cursor.value().is_number() || cursor.value().is_boolean()) {
+    option.value = cursor.value().dump();
+  } else {
+    return cursor.wrong("a string, a number, true or false");
+  }
+  if (const auto wrong = wrong_provider_option(option)) return cursor.error(*wrong);
+  return Done{};
+}
+
+// "options": [{"key": "...", "value": "...", "owner": "..."}], kept in this order.
+Result<std::vector<DescribedOption>> option_list_at(const JsonCursor& cursor) {
   std::vector<DescribedOption> options;
-  FATCTX_ASSIGN(const auto members, cursor.members());
-  for (const auto& [key, member] : members) {
+  FATCTX_ASSIGN(const auto list, cursor.elements());
+  for (const JsonCursor& element : list) {
+    FATCTX_TRY(element.only_keys({"key", "value", "owner"}));
     DescribedOption option;
-    option.key = key;
-    JsonCursor value = member;
-    if (member.value().is_object()) {
-      FATCTX_TRY(member.only_keys({"value", "owner"}));
-      FATCTX_ASSIGN(value, member.required("value"));
-      if (member.has("owner")) FATCTX_TRY(store(member.at("owner").text(), option.owner));
-    }
-    if (value.value().is_string()) {
-      option.value = value.value().get<std::string>();
-    } else if (value.value().is_number() || value.value().is_boolean()) {
-      option.value = value.value().dump();
-    } else {
-      return value.wrong("a string, a number, true or false");
-    }
+    FATCTX_ASSIGN(const JsonCursor key, element.required("key"));
+    FATCTX_ASSIGN(option.key, key.text());
+    FATCTX_ASSIGN(const JsonCursor value, element.required("value"));
+    if (element.has("owner")) FATCTX_TRY(store(element.at("owner").text(), option.owner));
+    FATCTX_TRY(value_at(value, option));
+    const bool twice = std::any_of(options.begin(), options.end(), [&](const DescribedOption& earlier) {
+      return earlier.key == option.key && earlier.owner == option.owner;
+    });
+    if (twice) return key.error(fmt::format("found \"{}\", which this owner has already in the list", option.key));
     options.push_back(std::move(option));
   }
+  return options;
+}
+
+// "options": {"key": "value"} or {"key": {"value": "...", "owner": "..."}}, in order of the keys; or a list.
+Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
+  std::vector<DescribedOption> options;
+  if (cursor.value().is_array()) {
+    FATCTX_ASSIGN(options, option_list_at(cursor));
+  } else {
+    if (!cursor.value().is_object()) return cursor.wrong("an object, or an array of options");
+    FATCTX_ASSIGN(const auto members, cursor.members());
+    for (const auto& [key, member] : members) {
+      DescribedOption option;
+      option.key = key;
+      JsonCursor value = member;
+      if (member.value().is_object()) {
+        FATCTX_TRY(member.only_keys({"value", "owner"}));
+        FATCTX_ASSIGN(value, member.required("value"));
+        if (member.has("owner")) FATCTX_TRY(store(member.at("owner").text(), option.owner));
+      }
+      FATCTX_TRY(value_at(value, option));
+      options.push_back(std::move(option));
+    }
+  }
+  if (const auto checked = check_provider_options(options); !checked.ok()) return cursor.error(checked.error().message);
   return options;
 }
 
@@ -297,7 +337,7 @@ Status ranges_of(const JsonCursor& cursor, const std::string& folder, ManifestRe
 
 Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& folder, const std::string& group) {
   FATCTX_TRY(cursor.only_keys({"type", "name", "file", "target", "unit", "group", "weights", "tensors", "graphs",
-                               "options", "format", "producer", "codec", "ranges"}));
+                               "options", "format", "producer", "codec", "ranges", "quant"}));
   ManifestRecord result;
   PackRecord& record = result.record;
   FATCTX_ASSIGN(const JsonCursor type, cursor.required("type"));
@@ -336,6 +376,7 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
   if (cursor.has("options")) FATCTX_TRY(store(options_at(cursor.at("options")), record.description.options));
   if (cursor.has("format")) FATCTX_TRY(store(cursor.at("format").text(), record.description.format));
   if (cursor.has("producer")) FATCTX_TRY(store(cursor.at("producer").text(), record.description.producer));
+  if (cursor.has("quant")) FATCTX_TRY(store(quant_at(cursor.at("quant"), folder), result.quant));
   return result;
 }
 
@@ -429,6 +470,35 @@ void describe_tensors(std::vector<PackTensor> tensors, std::vector<DescribedOpti
                              std::make_move_iterator(options.end()));
 }
 
+// Of a source model that is ONNX: what it computes with, and how it was quantised. Nothing of it is needed, so a model
+// that cannot be read is packed as any other bytes.
+void describe_source(PackRecord& record, std::vector<std::string>& notes) {
+  RecordDescription& description = record.description;
+  const std::string& path = record.source.path;
+  if (description.format != "onnx" && !path.ends_with(".onnx")) return;
+  std::error_code not_there;  // the packer says so
+  const std::uint64_t size = std::filesystem::file_size(path, not_there);
+  if (not_there || record.source.part) return;
+  if (size > kMaxDescribedModel) {
+    notes.push_back(
+        fmt::format("{}: its operators are not listed: the model has more than {} MiB; keep its weights as "
+                    "external data",
+                    record.name, kMaxDescribedModel >> 20));
+    return;
+  }
+  const auto model = read_onnx(path);
+  if (!model.ok()) {
+    notes.push_back(fmt::format("{}: its operators are not listed: {}", record.name, model.error().message));
+    return;
+  }
+  if (description.format.empty()) description.format = "onnx";
+  const std::set<std::string>& operators = model.value().operators;
+  if (!operators.empty()) {
+    description.options.push_back({"operators", fmt::format("{}", fmt::join(operators, ", ")), "onnx"});
+  }
+  add_quant_facts_of(model.value(), description.options);
+}
+
 Status gather_tensors(const ManifestTensors& from, const OnnxModels& models, PackRecord& record,
                       std::vector<std::string>& notes) {
   switch (from.source) {
@@ -495,7 +565,8 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& file, 
                                 const std::set<std::string>& known_weights) {
   FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
   const JsonCursor root(file, document);
-  FATCTX_TRY(root.only_keys({"schema", "name", "group", "options", "sharing", "max_pieces", "granule", "records"}));
+  FATCTX_TRY(
+      root.only_keys({"schema", "name", "group", "options", "sharing", "max_pieces", "granule", "records", "quant"}));
   FATCTX_ASSIGN(const JsonCursor schema, root.required("schema"));
   FATCTX_ASSIGN(const std::string schema_word, schema.text());
   if (schema_word != kManifestSchema) return schema.wrong_word(schema_word, {std::string(kManifestSchema)});
@@ -506,6 +577,7 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& file, 
   std::string group = manifest.name;
   if (root.has("group")) FATCTX_TRY(store(root.at("group").text(), group));
   if (root.has("options")) FATCTX_TRY(store(options_at(root.at("options")), manifest.options));
+  if (root.has("quant")) FATCTX_TRY(store(quant_at(root.at("quant"), folder), manifest.quant));
   FATCTX_TRY(sharing_at(root, manifest.sharing));
   FATCTX_ASSIGN(const JsonCursor records, root.required("records"));
   FATCTX_ASSIGN(const auto list, records.elements());
@@ -521,7 +593,11 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& file, 
 
 Result<Manifest> read_manifest(const std::string& path, const std::set<std::string>& known_weights) {
   FATCTX_ASSIGN(const std::string text, read_text_file(path));
-  return parse_manifest(text, path, std::filesystem::path(path).parent_path().string(), known_weights);
+  FATCTX_ASSIGN(Manifest manifest,
+                parse_manifest(text, path, std::filesystem::path(path).parent_path().string(), known_weights));
+  auto added = add_quant_facts(manifest.quant, manifest.options);
+  if (!added.ok()) return in_context(std::move(added).error(), path + ": /quant");
+  return manifest;
 }
 
 Result<PackKey> parse_target(std::string_view text) {
@@ -666,7 +742,18 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
   }
   for (const ManifestRecord& from : manifest.records) {
     PackRecord record = from.record;
-    if (!from.graphs_from.empty()) record.description.graphs.push_back(models.at(from.graphs_from).graph);
+    if (const auto added = add_quant_facts(from.quant, record.description.options); !added.ok()) {
+      return in_context(added.error(), from.where);
+    }
+    if (!from.graphs_from.empty()) {
+      const OnnxModel& model = models.at(from.graphs_from);
+      record.description.graphs.push_back(model.graph);
+      add_quant_facts_of(model, record.description.options);
+    }
+    if (record.type == RecordType::kSourceModel) describe_source(record, gathered.notes);
+    if (const auto fixed = check_fixed_shapes(record); !manifest.allow_dynamic && !fixed.ok()) {
+      return in_context(fixed.error(), from.where);
+    }
     if (!from.ranges_from.empty()) {
       auto status = store(read_ranges(from.ranges_from), record.ranges);
       if (!status.ok()) return in_context(std::move(status).error(), from.where);
@@ -677,6 +764,13 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
     }
     gathered.records.push_back(std::move(record));
   }
+  for (std::string& note : quant_notes(gathered.records, manifest.options)) gathered.notes.push_back(std::move(note));
+  for (const PackRecord& record : gathered.records) {
+    for (const std::string& note : unknown_provider_options(record.description.options)) {
+      gathered.notes.push_back(fmt::format("{}: {}", record.name, note));
+    }
+  }
+  for (std::string& note : unknown_provider_options(manifest.options)) gathered.notes.push_back(std::move(note));
   return gathered;
 }
 

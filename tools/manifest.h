@@ -13,6 +13,7 @@
 #include "fatctx/description.h"
 #include "fatctx/packer.h"
 #include "tools/onnx_import.h"
+#include "tools/quant_facts.h"
 
 namespace fatctx::tools {
 
@@ -38,7 +39,8 @@ struct ManifestRecord {
   std::optional<ManifestTensors> tensors;
   std::string ranges_from;  // a JSON file with the record's ranges; empty: they are in the record, or there are none
   std::string graphs_from;  // an ONNX model whose inputs and outputs describe the record; empty: none
-  std::string where;        // what errors call it: "m.json: /records/0", "--weights w.irpa"
+  QuantFacts quant = {};
+  std::string where;  // what errors call it: "m.json: /records/0", "--weights w.irpa"
 };
 
 // How records share bytes, where it is said.
@@ -54,7 +56,9 @@ struct SharingWish {
 struct Manifest {
   std::string name;
   SharingWish sharing;
-  std::vector<DescribedOption> options;
+  std::vector<DescribedOption> options;  // read_manifest() puts those of `quant` behind them
+  QuantFacts quant = {};
+  bool allow_dynamic = false;  // binaries for htp may be described with dimensions that are not fixed
   std::vector<ManifestRecord> records;
   std::vector<std::string> notes;  // of what was imported; from flags only
 };
@@ -103,8 +107,10 @@ struct GatheredRecords {
 };
 using OnnxModels = std::map<std::string, OnnxModel>;  // by path as the manifest has it
 
-// Reads the tensors and graphs that the records ask for, each ONNX model once; those in `models` are there already.
-// Errors: those of the importers, of read_onnx and external_weights, and invalid_argument; each says which record.
+// Reads the tensors and graphs that the records ask for, each ONNX model once; those in `models` are there already. The
+// notes also tell what tools/htp_checks.h finds.
+// Errors: invalid_argument (a dimension that is not fixed in a binary for htp, unless that is allowed); those of the
+// importers, of read_onnx and external_weights, and invalid_argument; each says which record.
 [[nodiscard]] Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models = {});
 
 // A manifest with all that `records` say, tensors as ranges and graphs in full; each record's file is the entry of

@@ -1,4 +1,6 @@
 // The writing half of the manifest; tests/tools/manifest_test.cc holds that the reading half understands it.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "tools/manifest.h"
@@ -66,10 +68,17 @@ Json graphs_json(const std::vector<DescribedGraph>& graphs) {
   return list;
 }
 
+// An object where that keeps the order, else a list.
 Json options_json(const std::vector<DescribedOption>& options) {
-  Json json = Json::object();
+  const bool by_key = std::adjacent_find(options.begin(), options.end(),
+                                         [](const auto& a, const auto& b) { return a.key >= b.key; }) == options.end();
+  Json json = by_key ? Json::object() : Json::array();
   for (const DescribedOption& option : options) {
-    if (option.owner.empty()) {
+    if (!by_key) {
+      Json row = {{"key", option.key}, {"value", option.value}};
+      if (!option.owner.empty()) row["owner"] = option.owner;
+      json.push_back(std::move(row));
+    } else if (option.owner.empty()) {
       json[option.key] = option.value;
     } else {
       json[option.key] = Json{{"value", option.value}, {"owner", option.owner}};

@@ -214,6 +214,48 @@ Status for_every_tensor(onnx::ModelProto& model, const std::function<Status(onnx
   return Done{};
 }
 
+void list_operators(const onnx::GraphProto& graph, std::set<std::string>& operators);
+
+void list_operators(const onnx::NodeProto& node, std::set<std::string>& operators) {
+  const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+  operators.insert(standard ? node.op_type() : node.domain() + ":" + node.op_type());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g()) list_operators(attribute.g(), operators);
+    for (const onnx::GraphProto& inner : attribute.graphs()) list_operators(inner, operators);
+  }
+}
+
+void list_operators(const onnx::GraphProto& graph, std::set<std::string>& operators) {
+  for (const onnx::NodeProto& node : graph.node()) list_operators(node, operators);
+}
+
+// The element types of what flows through QDQ nodes; false if one of them leaves its type open.
+bool list_quantised_types(const onnx::GraphProto& graph, OnnxModel& model) {
+  std::map<std::string_view, int> types;  // of initializers
+  for (const onnx::TensorProto& tensor : graph.initializer()) types.emplace(tensor.name(), tensor.data_type());
+  for (const onnx::NodeProto& node : graph.node()) {
+    const bool quantises = node.op_type() == "QuantizeLinear";
+    if ((!quantises && node.op_type() != "DequantizeLinear") || node.input_size() < 2) continue;
+    const auto value = types.find(node.input(0));
+    int type = onnx::TensorProto::UINT8;  // of a node without a zero point
+    if (node.input_size() > 2 && !node.input(2).empty()) {
+      const auto zero_point = types.find(node.input(2));
+      if (zero_point == types.end()) return false;
+      type = zero_point->second;
+    } else if (!quantises && value != types.end()) {
+      type = value->second;
+    } else {
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (attribute.name() == "output_dtype" && attribute.i() != 0) type = static_cast<int>(attribute.i());
+      }
+      if (!quantises) continue;  // what fed it has said the type
+    }
+    if (type == onnx::TensorProto::INT32) continue;
+    (value == types.end() ? model.activation_types : model.weight_types).insert(element_type_name(type));
+  }
+  return true;
+}
+
 void remove_external(onnx::TensorProto& tensor, const std::string& key) {
   auto& entries = *tensor.mutable_external_data();
   for (int i = entries.size() - 1; i >= 0; --i) {
@@ -310,7 +352,14 @@ Result<OnnxModel> read_onnx(const std::string& path) {
   for (const auto& output : model.graph().output()) result.graph.outputs.push_back(describe(output));
   for (const auto& node : model.graph().node()) {
     if (node.op_type() == "EPContext") result.ep_contexts.push_back(ep_context_of(node));
-    result.operators.insert(node.domain().empty() ? node.op_type() : node.domain() + ":" + node.op_type());
+  }
+  list_operators(model.graph(), result.operators);
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) list_operators(node, result.operators);
+  }
+  if (!list_quantised_types(model.graph(), result)) {
+    result.activation_types.clear();
+    result.weight_types.clear();
   }
   for (const auto& entry : model.metadata_props()) result.metadata[entry.key()] = entry.value();
   return result;

@@ -53,6 +53,10 @@ struct OnnxModel {
   std::map<std::string, std::string> metadata;  // what tools have noted, by key
   // What the model computes with, inner graphs and functions included: "Conv", "com.microsoft:Gelu".
   std::set<std::string> operators;
+  // Element types that QuantizeLinear and DequantizeLinear nodes of the main graph give activations and initializers;
+  // 32-bit biases do not count. Empty if there are no such nodes, or if one of them does not say its type.
+  std::set<std::string> activation_types;
+  std::set<std::string> weight_types;
 };
 
 // Errors: not_found, not_regular_file, malformed (not an ONNX model, negative dimensions), limit_exceeded (2 GiB).

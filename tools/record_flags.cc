@@ -106,6 +106,20 @@ Status check_tensors_from(const RecordFlags& flags, const Manifest& manifest) {
                   flags.tensors_from));
 }
 
+// Facts that are said once for all binaries.
+Status add_quant(const RecordFlags& flags, Manifest& manifest) {
+  if (flags.quant.empty()) return Done{};
+  FATCTX_ASSIGN(const QuantFacts facts, parse_quant_flag(flags.quant));
+  bool any = false;
+  for (ManifestRecord& record : manifest.records) {
+    if (record.record.type != RecordType::kContextBinary) continue;
+    record.quant = facts;
+    any = true;
+  }
+  if (any) return Done{};
+  return invalid(fmt::format("--quant {}: there is no context binary that it would describe", flags.quant));
+}
+
 // Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
 DlcImport import_of(const std::string& dlc, const RecordFlags& flags) {
   const std::string& group = flags.group.empty() ? flags.name : flags.group;
@@ -163,6 +177,7 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
     FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
   }
   FATCTX_TRY(check_tensors_from(flags, manifest));
+  FATCTX_TRY(add_quant(flags, manifest));
   return manifest;
 }
 
@@ -175,15 +190,22 @@ bool every_group_named(const RecordFlags& flags) {
 }
 
 Result<Manifest> manifest_of(const RecordFlags& flags) {
-  if (flags.manifest.empty()) return manifest_of_flags(flags);
+  if (flags.manifest.empty()) {
+    FATCTX_ASSIGN(Manifest manifest, manifest_of_flags(flags));
+    manifest.allow_dynamic = flags.allow_dynamic;
+    return manifest;
+  }
   if (!flags.group.empty()) return invalid("--group is for records that come by flags; a manifest has \"group\"");
   const bool mixed = !flags.binaries.empty() || !flags.weights.empty() || !flags.ep_contexts.empty() ||
-                     !flags.dlcs.empty() || !flags.tensors_from.empty() || !flags.name.empty();
+                     !flags.dlcs.empty() || !flags.tensors_from.empty() || !flags.quant.empty() || !flags.name.empty();
   if (mixed) {
     return invalid(
-        "--name, --binary, --weights, --ep-context, --dlc and --tensors-from stand for a manifest; give either");
+        "--name, --binary, --weights, --ep-context, --dlc, --tensors-from and --quant stand for a manifest; give "
+        "either");
   }
-  return read_manifest(flags.manifest, flags.known_weights);
+  FATCTX_ASSIGN(Manifest manifest, read_manifest(flags.manifest, flags.known_weights));
+  manifest.allow_dynamic = flags.allow_dynamic;
+  return manifest;
 }
 
 void add_manifest_argument(CLI::App& command, RecordFlags& flags) {
@@ -212,6 +234,9 @@ void add_record_flags(CLI::App& command, RecordFlags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_option("--tensors-from", flags.tensors_from, "ONNX model with tensor types, shapes, inputs and outputs")
       ->type_name("MODEL");
+  command.add_option("--quant", flags.quant, "How binaries were quantised: activation_type=uint16,weight_type=uint8")
+      ->type_name("FACTS");
+  command.add_flag("--allow-dynamic", flags.allow_dynamic, "Let binaries for htp have dimensions that are not fixed");
 }
 
 }  // namespace fatctx::tools

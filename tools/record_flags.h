@@ -23,12 +23,14 @@ struct RecordFlags {
   std::vector<std::string> ep_contexts;
   std::vector<std::string> dlcs;
   std::string tensors_from;
+  std::string quant;  // facts of every context binary that comes by a flag
+  bool allow_dynamic = false;
   std::string group;                    // of what does not say it; empty: the name
   std::set<std::string> known_weights;  // no flag: weight blobs of the container that is added to
 };
 
 void add_manifest_argument(CLI::App& command, RecordFlags& flags);
-// --name, --binary, --weights, --ep-context, --dlc, --tensors-from.
+// --name, --binary, --weights, --ep-context, --dlc, --tensors-from, --quant, --allow-dynamic.
 void add_record_flags(CLI::App& command, RecordFlags& flags);
 
 // Whether what the flags add says for itself which group it belongs to.

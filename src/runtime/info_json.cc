@@ -76,6 +76,16 @@ Json note_json(const EvidenceNote& note) {
           {"date", note.date}};
 }
 
+// How a model was quantised: the options that `pack` makes of "quant" in a manifest.
+Json quant_json(const std::vector<DescribedOption>& options) {
+  Json json = Json::object();
+  for (const DescribedOption& option : options) {
+    const bool repeated = json.find(option.key) != nullptr;  // foreign files may do that
+    if (option.owner == "quant" && !repeated) json.add(option.key, option.value);
+  }
+  return json;
+}
+
 Json generations_json(const OpenReport& report) {
   Json array = Json::array();
   for (const GenerationInfo& one : report.earlier_generations) {
@@ -91,15 +101,21 @@ Json container_json(const Container& container, const ContainerDescription& desc
     Json json = record_json(record, container);
     Json format;
     Json producer;
+    Json graphs = Json::array();
+    Json quant = Json::object();
     Json notes = Json::array();
     for (const RecordDescription& said : description.records) {
       if (said.record_id != record.id) continue;
       if (!said.format.empty()) format = said.format;
       if (!said.producer.empty()) producer = said.producer;
+      for (const DescribedGraph& graph : said.graphs) graphs.push_back(graph.name);
+      quant = quant_json(said.options);
       for (const EvidenceNote& note : said.notes) notes.push_back(note_json(note));
     }
     json.add("format", std::move(format));
     json.add("producer", std::move(producer));
+    if (!graphs.items()->empty()) json.add("graphs", std::move(graphs));
+    if (!quant.members()->empty()) json.add("quant", std::move(quant));
     if (!notes.items()->empty()) json.add("notes", std::move(notes));
     records.push_back(std::move(json));
   }
@@ -170,6 +186,7 @@ Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
 Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                               const InfoParts& parts) {
   Json json = container_json(container, description);
+  if (Json quant = quant_json(description.options); !quant.members()->empty()) json.add("quant", std::move(quant));
   if (parts.tensors_of) {
     FATCTX_ASSIGN(const RecordInfo weights, container.record(*parts.tensors_of));
     FATCTX_ASSIGN(const TensorTable table, container.tensors(weights.id));

@@ -1,6 +1,8 @@
 """Documents that can be checked are checked: links, examples, and what the guides must say."""
 
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,98 @@ def test_the_glossary_explains_the_vendors_terms():
     rows = {cells[1].strip(): cells[2].strip() for line in words.splitlines() if (cells := line.split("|"))[2:]}
     for term in ("DLC", "reference weight sharing", "multi-SoC DLC"):
         assert len(rows.get(term, "")) >= 60, term
+
+
+def section_of(page: str, title: str) -> str:
+    """The lines below a title, up to the next one of its rank."""
+    rank = title.split(" ")[0]
+    return text_of(page).split(f"\n{title}\n")[1].split(f"\n{rank} ")[0]
+
+
+def table_of(section: str) -> list[list[str]]:
+    """The rows of the first table, without title and ruler."""
+    rows = []
+    for line in section.splitlines():
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))])
+        elif rows:
+            break
+    return rows[2:]
+
+
+# Shows S3.3, S3.5.
+def test_the_build_page_has_every_option_and_preset_and_needs_no_vendor_sdk():
+    declared = dict(re.findall(r"^option\((FATCTX_\w+) .* (ON|OFF)\)$", text_of("CMakeLists.txt"), re.MULTILINE))
+    declared |= {name: "" for name in re.findall(r'^set\((FATCTX_\w+) "" CACHE', text_of("CMakeLists.txt"), re.MULTILINE)}
+    assert len(declared) >= 10
+    rows = table_of(section_of("docs/build.md", "## Options"))
+    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == declared
+    presets = [preset["name"] for preset in json.loads(text_of("CMakePresets.json"))["configurePresets"] if not preset.get("hidden")]
+    assert [row[0].strip("`") for row in table_of(section_of("docs/build.md", "## Presets"))] == presets
+    assert missing(text_of("docs/build.md"), ["No vendor SDK, no GPU and no device is needed", "CMake | 3.25", "g++ 12 or clang 14"]) == []
+    assert "cmake_minimum_required(VERSION 3.25)" in text_of("CMakeLists.txt")
+
+
+# Shows S3.8, S3.9.
+def test_the_install_page_tells_how_to_install_command_and_package_and_for_what():
+    text = text_of("docs/install.md")
+    least = re.search(r'requires-python = ">=([\d.]+)"', text_of("pyproject.toml")).group(1)
+    assert missing(text, ["cmake --install build/release", "pip install .", f"CPython {least} and newer", "nightly", "`memoryview`, without a copy",
+                          "NumPy", "find_package(fatctx", "pip install git+"]) == []
+    version = re.search(r"project\(fatctx VERSION ([\d.]+)", text_of("CMakeLists.txt")).group(1)
+    assert f"fatctx-{version}-linux-x86_64.tar.gz" in text and f"fatctx-{version}-nightly." in text
+
+
+# Shows S3.33, S3.48, S3.60, S3.63.
+def test_the_matrix_says_which_tool_runs_on_which_host():
+    section = section_of("docs/snapdragon.md", "## Which tool runs where")
+    rows = {row[0]: row for row in table_of(section)}
+    assert {len(row) for row in rows.values()} == {5}
+    assert rows["quantise a model"][2:] == ["yes", "yes", "no"]
+    sharing = next(row for name, row in rows.items() if name.startswith("share weights"))
+    assert sharing[2:4] == ["yes", "yes"] and missing(sharing[1], ["ep_weight_sharing_ctx_gen", "onnxruntime_qnn_ctx_gen"]) == []
+    assert missing(section, ["made on a device", "made on a host", "the same container", "never runs them"]) == []
+
+
+# Shows S3.10.
+def test_the_page_about_snapdragon_tells_how_binaries_of_ai_hub_come_in():
+    section = section_of("docs/snapdragon.md", "## Ways in")
+    assert missing(section, ["AI Hub", "--binary model.bin@htp:", "--ep-context model_ctx.onnx", "--dlc model.dlc"]) == []
+
+
+# Shows S3.34, S3.38, S3.45.
+def test_the_page_about_snapdragon_has_calibration_links_and_the_example_of_mixed_precision():
+    section = section_of("docs/snapdragon.md", "## How it was quantised")
+    assert missing(section, ["Random numbers give a model that runs and answers badly", "calibration_sha256"]) == []
+    links = LINK.findall(section)
+    assert any("performance/model-optimizations/quantization" in link for link in links)
+    assert any("onnxruntime-inference-examples" in link for link in links)
+    short, fixed = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", section, re.DOTALL)]
+    assert short == {"Op4_out": [{"quant_type": "QUInt16"}]}
+    assert {name: entry[0].get("convert", {}).get("recv_nodes") for name, entry in fixed.items()} == {
+        "Op2_out": ["Op4"], "Op3_out": ["Op5"], "Op4_out": None, "Op5_out": ["Op6"]}
+    rows = {row[0]: row[1].strip("`") for row in table_of(section.split("### Mixed precision")[1])}
+    assert rows == {name: entry[0]["quant_type"].removeprefix("Q").lower() for name, entry in fixed.items()}
+
+
+# Shows S4.56.
+def test_sources_about_other_software_carry_their_dates():
+    rows = table_of(text_of("docs/snapdragon.md").split("\n## ")[0])
+    assert len(rows) >= 4
+    for source, date in rows:
+        assert LINK.findall(source) and re.search(r"\d|no date on the page", date), source
+    assert re.search(r"was read on \d{1,2} \w+ \d{4}", text_of("docs/snapdragon.md"))
+
+
+# Shows S3.80.
+def test_the_contributing_guide_links_an_example_change():
+    section = section_of("CONTRIBUTING.md", "## An example")
+    commit, subject = re.search(r"`git show (\w{7,})`[^*]*\*([^*]+)\*", section).groups()
+    assert len(LINK.findall(section)) >= 4
+    shown = subprocess.run(["git", "show", "-s", "--format=%s", commit], cwd=ROOT, capture_output=True, text=True)
+    if shown.returncode != 0:
+        pytest.skip("the history is not here")
+    assert shown.stdout.strip() == re.sub(r"\s+", " ", subject)
 
 
 def test_decision_pages_are_numbered_and_keep_the_form():

@@ -28,6 +28,8 @@ WHOLE = {
     "options": {"team": "vision", "level": 3, "rate": 0.5, "fast": True, "note": "",
                 "ep": {"value": "qnn", "owner": "onnxruntime"}},
     "sharing": "pages", "max_pieces": 100, "granule": 16,
+    "quant": {"activation_type": "uint16", "weight_type": ["uint8", "int4"], "common_arch": "v73",
+              "calibration_sha256": "0123456789abcdef" * 4, "overrides": "overrides.json"},
     "records": [
         {"type": "weight_blob", "name": "w", "file": "w.bin", "format": "raw",
          "tensors": {"format": "ranges", "ranges": [
@@ -37,7 +39,8 @@ WHOLE = {
          "target": {"backend": "htp", "arch": "v75", "features": ["x", "y"], "part": "SM8650", "qnn_soc": 57, "vtcm_mb": 8,
                     "sdk": "2.48", "api": "1.2", "blob": "3.0.1", "variant": "fp16", "generic": True},
          "graphs": [{"name": "g", "inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 3]}], "outputs": []}],
-         "producer": "tool 1"},
+         "producer": "tool 1", "quant": {"overrides": {"Op4_out": [{"quant_type": "QUInt16"}]}},
+         "options": [{"key": "htp_arch", "value": 75, "owner": "QNNExecutionProvider"}, {"key": "htp_arch", "value": "v75"}]},
         {"type": "weight_blob", "name": "p", "file": "p.irpa", "tensors": {"format": "irpa", "shapes_from": "m.onnx"}},
         {"type": "context_binary", "name": "d", "file": "d.bin", "target": {"backend": "cpu"}, "graphs": {"from": "m.onnx"}},
         {"type": "source_model", "name": "s", "file": "m.onnx", "codec": "none"},
@@ -89,6 +92,9 @@ GOOD = [
     ("/records/7/file", "a.bin"), ("/records/8/tensors", {"format": "gguf"}), ("/records/9/file", "m.gguf"),
     ("/records/8/file", "a.irpa"), ("/options/level", -1.5e300), ("/options/ep/owner", GONE),
     ("/options/ep/value", False), ("/options/ep/value", ""), ("/options/", "an empty key"), ("/records/5/options", {}),
+    ("/quant", GONE), ("/quant/activation_type", ["uint8"]), ("/quant/weight_type", "float16"), ("/quant/weight_type", GONE),
+    ("/quant/overrides", []), ("/quant/common_arch", "v100"), ("/records/4/quant", {"weight_type": "int8"}),
+    ("/options", []), ("/records/1/options/1/owner", "x"), ("/records/1/options/1/value", True),
 ]
 
 BAD = [
@@ -101,7 +107,7 @@ BAD = [
     ("/max_pieces", "8"), ("/max_pieces", -1), ("/granule", 8), ("/granule", "4"), ("/granule", 0), ("/granule", 12),
     ("/schema", GONE), ("/schema", "fatctx.manifest/2"), ("/schema", 1), ("/name", GONE), ("/name", ""), ("/name", 7),
     ("/name", None), ("/gruop", "chat"), ("/group", ""), ("/group", []), ("/records", GONE), ("/records", []),
-    ("/records", {}), ("/records/0", "w"), ("/records/0", []), ("/options", []), ("/options", None),
+    ("/records", {}), ("/records/0", "w"), ("/records/0", []), ("/options", [1]), ("/options", None),
     ("/options/level", []), ("/options/level", None), ("/options/ep/ownr", "x"), ("/options/ep/owner", ""),
     ("/options/ep/owner", 1), ("/options/ep/value", GONE), ("/options/ep/value", {"value": 1}), ("/options/ep/value", None),
     ("/records/0/type", GONE), ("/records/0/type", "weights"), ("/records/0/type", "tensor_table"),
@@ -144,6 +150,12 @@ BAD = [
     ("/records/0/tensors/ranges/0/shape", [18446744073709551616]), ("/records/0/tensors/ranges/0/offset", GONE),
     ("/records/0/tensors/ranges/0/offset", -1), ("/records/0/tensors/ranges/0/offest", 1),
     ("/records/0/tensors/ranges/0/alias", "yes"), ("/records/0/tensors/ranges/0/size", 5),
+    ("/quant", {}), ("/quant", []), ("/quant", "uint8"), ("/quant/activation", "uint8"), ("/quant/activation_type", "u8"),
+    ("/quant/weight_type", []), ("/quant/weight_type", ["uint8", 4]), ("/quant/common_arch", "75"), ("/quant/common_arch", "v"),
+    ("/quant/common_arch", "v1000"), ("/quant/calibration_sha256", "00"), ("/quant/calibration_sha256", "A" * 64),
+    ("/quant/overrides", ""), ("/quant/overrides", 7), ("/records/4/quant", {}), ("/options", "fast"),
+    ("/records/1/options/0/key", GONE), ("/records/1/options/0/key", ""), ("/records/1/options/0/value", GONE),
+    ("/records/1/options/0/value", []), ("/records/1/options/0/owner", ""), ("/records/1/options/0/name", "x"),
 ]
 
 # Refused by the parser for what no schema can say; the schema's $comment names each kind.
@@ -152,6 +164,8 @@ BEYOND = [
     ("weights name weight blobs", changed("/records/1/weights", ["ww"])),
     ("weights name weight blobs", changed("/records/1/weights", ["c"])),
     ("without a fraction", changed("/records/1/target/qnn_soc", 57.0)),
+    ("values that the provider takes", changed("/records/1/options/0/value", "v75")),
+    ("no key of an owner twice", changed("/records/1/options/0/owner", GONE)),
     ("fits 64 bits", changed("/records/0/tensors/ranges/0/shape", [4294967296, 4294967296])),
 ]
 
@@ -273,14 +287,15 @@ OBJECTS = [
     ("/records/0/tensors", SCHEMA["$defs"]["tensors"]), ("/records/0/tensors/ranges/0", SCHEMA["$defs"]["range"]),
     ("/records/3/graphs", SCHEMA["$defs"]["graphs"]["anyOf"][0]), ("/records/1/graphs/0", SCHEMA["$defs"]["graph"]),
     ("/records/1/graphs/0/inputs/0", SCHEMA["$defs"]["graph_tensor"]), ("/options/ep", SCHEMA["$defs"]["owned_option"]),
-    ("/records/10/ranges/0", SCHEMA["$defs"]["part"]),
+    ("/records/10/ranges/0", SCHEMA["$defs"]["part"]), ("/quant", SCHEMA["$defs"]["quant"]),
+    ("/records/1/options/0", SCHEMA["$defs"]["listed_option"]),
 ]
 WORDS = [
     ("/schema", SCHEMA["properties"]["schema"]), ("/sharing", SCHEMA["properties"]["sharing"]),
     ("/records/0/type", SCHEMA["$defs"]["record"]["properties"]["type"]),
     ("/records/4/codec", SCHEMA["$defs"]["record"]["properties"]["codec"]),
     ("/records/0/tensors/format", SCHEMA["$defs"]["tensors"]["properties"]["format"]),
-    ("/records/0/tensors/ranges/0/dtype", SCHEMA["$defs"]["range"]["properties"]["dtype"]),
+    ("/records/0/tensors/ranges/0/dtype", SCHEMA["$defs"]["dtype"]), ("/quant/activation_type", SCHEMA["$defs"]["dtype"]),
 ]
 
 

@@ -20,6 +20,7 @@ const std::string kWhole = R"({
   "group": "chat",
   "options": {"team": "vision", "level": 3, "fast": true, "ep": {"value": "qnn", "owner": "onnxruntime"}},
   "sharing": "pages", "max_pieces": 100, "granule": 16,
+  "quant": {"common_arch": "v73", "overrides": "o.json"},
   "records": [
     {"type": "weight_blob", "name": "w", "file": "w.bin", "format": "raw",
      "tensors": {"format": "ranges", "ranges": [
@@ -29,6 +30,8 @@ const std::string kWhole = R"({
      "target": {"backend": "htp", "arch": "v75", "features": ["x", "y"], "part": "SM8650", "qnn_soc": 57,
                 "vtcm_mb": 8, "sdk": "2.48", "api": "1.2", "blob": "3.0.1", "variant": "fp16", "generic": true},
      "graphs": [{"name": "g", "inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 3]}], "outputs": []}],
+     "quant": {"weight_type": "uint8"},
+     "options": [{"key": "z", "value": 1, "owner": "QNN"}, {"key": "htp_arch", "value": "75", "owner": "QNN"}, {"key": "z", "value": true}],
      "producer": "tool 1"},
     {"type": "weight_blob", "name": "p", "file": "p.irpa", "tensors": {"format": "irpa", "shapes_from": "m.onnx"}},
     {"type": "opaque", "name": "tiles", "file": "tiles.bin",
@@ -101,6 +104,17 @@ TEST(Manifest, EverythingInItArrives) {
   ASSERT_EQ(binary.description.graphs.size(), 1U);
   EXPECT_EQ(binary.description.graphs[0].inputs[0].shape, (std::vector<std::int64_t>{-1, 3}));
   EXPECT_EQ(binary.description.producer, "tool 1");
+  ASSERT_EQ(binary.description.options.size(), 3U);  // in the order of the list
+  EXPECT_EQ(binary.description.options[0].key, "z");
+  EXPECT_EQ(binary.description.options[0].value, "1");
+  EXPECT_EQ(binary.description.options[0].owner, "QNN");
+  EXPECT_EQ(binary.description.options[1].key, "htp_arch");
+  EXPECT_EQ(binary.description.options[2].value, "true");
+  ASSERT_EQ(manifest.records[1].quant.options.size(), 1U);
+  EXPECT_EQ(manifest.records[1].quant.options[0].value, "uint8");
+  ASSERT_EQ(manifest.quant.options.size(), 1U);
+  EXPECT_EQ(manifest.quant.options[0].key, "common_arch");
+  EXPECT_EQ(manifest.quant.overrides_from, "folder/o.json");
 
   EXPECT_EQ(manifest.records[2].tensors->source, TensorSource::kIrpa);
   EXPECT_EQ(manifest.records[2].tensors->shapes_from, "folder/m.onnx");
@@ -227,6 +241,16 @@ const Mistake kMistakes[] = {
     {"\"more.json\"", "7", "m.json: /records/4/ranges: found 7; allowed: an array of ranges, or the name of a file"},
     {"\"format\": \"raw\",", "\"ranges\": \"r.json\",",
      "m.json: /records/0/ranges: tensors say where the parts of a record are; give one of both"},
+    {"\"weight_type\"", "\"weigth_type\"",
+     "m.json: /records/1/quant/weigth_type: unknown key; did you mean \"weight_type\"?"},
+    {"\"v73\"", "\"73\"", "m.json: /quant/common_arch: found \"73\"; allowed: a Hexagon architecture"},
+    {"\"value\": \"75\"", "\"value\": \"v75\"",
+     "m.json: /records/1/options/1/value: found \"v75\"; allowed: \"0\", \"68\", "},
+    {"\"key\": \"htp_arch\", \"value\": \"75\"", "\"key\": \"z\", \"value\": 75",
+     "m.json: /records/1/options/1/key: found \"z\", which this owner has already in the list"},
+    {"\"key\": \"z\", \"value\": 1", "\"key\": \"z\"", "m.json: /records/1/options/0: the key \"value\" is missing"},
+    {"{\"value\": \"qnn\", \"owner\": \"onnxruntime\"}", "[]",
+     "m.json: /options/ep: found an array; allowed: a string, a number, true or false"},
 };
 
 TEST(Manifest, EveryMistakeIsNamedWithItsPlaceAndWhatIsAllowed) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "support/result_matchers.h"
 #include "tools/sample_files.h"
@@ -73,6 +75,97 @@ TEST_F(OnnxImport, EveryElementTypeOfTensorTablesIsKnownAndTheOthersAreNot) {
     ASSERT_TRUE(is_ok(model));
     EXPECT_EQ(model.value().initializers[0].dtype, dtype) << number;
   }
+}
+
+// A model that quantises x as `activation`, and has weights and a bias behind DequantizeLinear nodes.
+onnx::ModelProto quantised_model(int activation, int weight) {
+  onnx::ModelProto model = support::tiny_model();
+  auto& graph = *model.mutable_graph();
+  const auto add_scalar = [&graph](const char* name, int type) {
+    auto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(type);
+  };
+  add_scalar("scale", onnx::TensorProto::FLOAT);
+  add_scalar("x/zero", activation);
+  add_scalar("w", weight);
+  add_scalar("w/zero", weight);
+  add_scalar("b", onnx::TensorProto::INT32);
+  add_scalar("b/zero", onnx::TensorProto::INT32);
+  const auto add_node = [&graph](const char* type, const char* value, const char* zero, const char* output) {
+    auto& node = *graph.add_node();
+    node.set_op_type(type);
+    node.add_input(value);
+    node.add_input("scale");
+    node.add_input(zero);
+    node.add_output(output);
+  };
+  add_node("QuantizeLinear", "x", "x/zero", "x/q");
+  add_node("DequantizeLinear", "x/q", "x/zero", "x/dq");
+  add_node("DequantizeLinear", "w", "w/zero", "w/dq");
+  add_node("DequantizeLinear", "b", "b/zero", "b/dq");
+  return model;
+}
+
+// Shows S3.28.
+TEST_F(OnnxImport, OperatorsAreListedOnceWithTheirDomainAndThoseOfInnerGraphs) {
+  onnx::ModelProto model = support::tiny_model();
+  auto& gelu = *model.mutable_graph()->add_node();
+  gelu.set_op_type("Gelu");
+  gelu.set_domain("com.microsoft");
+  model.mutable_graph()->add_node()->set_op_type("MatMul");
+  auto& branch = *model.mutable_graph()->add_node();
+  branch.set_op_type("If");
+  auto& attribute = *branch.add_attribute();
+  attribute.set_name("then_branch");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  attribute.mutable_g()->add_node()->set_op_type("Relu");
+  auto& function = *model.add_functions();
+  function.set_name("Own");
+  function.add_node()->set_op_type("Softmax");
+
+  const auto found = read(model);
+
+  ASSERT_TRUE(is_ok(found));
+  EXPECT_EQ(found.value().operators, (std::set<std::string>{"If", "MatMul", "Relu", "Softmax", "com.microsoft:Gelu"}));
+}
+
+// Shows S3.37.
+TEST_F(OnnxImport, TypesOfAQdqModelAreThoseOfItsZeroPoints) {
+  const auto found = read(quantised_model(onnx::TensorProto::UINT16, onnx::TensorProto::INT8));
+  ASSERT_TRUE(is_ok(found));
+  EXPECT_EQ(found.value().activation_types, (std::set<std::string>{"uint16"}));
+  EXPECT_EQ(found.value().weight_types, (std::set<std::string>{"int8"}));
+
+  const auto plain = read(support::tiny_model());
+  ASSERT_TRUE(is_ok(plain));
+  EXPECT_TRUE(plain.value().activation_types.empty());
+  EXPECT_TRUE(plain.value().weight_types.empty());
+}
+
+TEST_F(OnnxImport, ATypeThatIsNotStatedLeavesAllOpen) {
+  onnx::ModelProto model = quantised_model(onnx::TensorProto::UINT8, onnx::TensorProto::UINT8);
+  model.mutable_graph()->mutable_node(1)->set_input(2, "computed");
+  const auto found = read(model);
+  ASSERT_TRUE(is_ok(found));
+  EXPECT_TRUE(found.value().activation_types.empty());
+  EXPECT_TRUE(found.value().weight_types.empty());
+}
+
+TEST_F(OnnxImport, WithoutAZeroPointTheTypeIsTheAttributesOrUint8) {
+  onnx::ModelProto model = quantised_model(onnx::TensorProto::UINT16, onnx::TensorProto::INT8);
+  auto& node = *model.mutable_graph()->mutable_node(1);
+  node.mutable_input()->RemoveLast();
+  model.mutable_graph()->mutable_node(2)->mutable_input()->RemoveLast();
+  auto found = read(model);
+  ASSERT_TRUE(is_ok(found));
+  EXPECT_EQ(found.value().activation_types, (std::set<std::string>{"uint8"}));
+  auto& attribute = *node.add_attribute();
+  attribute.set_name("output_dtype");
+  attribute.set_i(onnx::TensorProto::INT16);
+  found = read(model);
+  ASSERT_TRUE(is_ok(found));
+  EXPECT_EQ(found.value().activation_types, (std::set<std::string>{"int16"}));
 }
 
 TEST_F(OnnxImport, FilesOfExternalDataAreListedOnce) {

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "fatctx/container.h"
+#include "fatctx/select.h"
 #include "support/chip_corpus.h"
 #include "support/gguf_file.h"
 #include "support/result_matchers.h"
@@ -243,7 +244,7 @@ class PackChips : public Pack {
   }
 
   ExitCode run_chips(std::vector<std::string> words, const std::string& chips = "abc") {
-    words.insert(words.begin(), {"--name", "net"});
+    words.insert(words.begin(), {"--name", "net", "--quant", "weight_type=uint8"});
     for (const char chip : chips) {
       words.insert(words.end(), {"--binary", path(std::string(1, chip) + ".bin") + "@htp:v7" + chip});
     }
@@ -321,6 +322,84 @@ TEST_F(PackChips, FlagsWinOverTheManifest) {
   EXPECT_GT(nlohmann::json::parse(out_)["shared_bytes"].get<std::uint64_t>(), at_16);
   ASSERT_EQ(run({path("manifest.json"), "--json", "--sharing", "off", "--force"}), ExitCode::kOk);
   EXPECT_EQ(nlohmann::json::parse(out_)["shared_bytes"], 0);
+}
+
+// Shows S4.14.
+TEST_F(Pack, TargetsOfOneModelStoreItsWeightsOnceWhetherTheCompilerSharedThemOrNot) {
+  std::mt19937_64 random(3);
+  const support::Bytes weights = support::random_bytes(random, 1'000'000);
+  support::write_file(path("weights.bin"), weights);
+  const auto stored = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--name", "net", "--json", "--force"});
+    EXPECT_EQ(run(words), ExitCode::kOk) << err_;
+    return nlohmann::json::parse(out_)["stored_bytes"].get<std::uint64_t>();
+  };
+  std::vector<std::string> apart = {"--weights", path("weights.bin")};
+  std::vector<std::string> inside;
+  for (const char* arch : {"v68", "v73", "v75", "v79"}) {
+    support::Bytes code = support::random_bytes(random, 8192);
+    support::write_file(path(std::string(arch) + ".code"), code);
+    code.insert(code.end(), weights.begin(), weights.end());
+    support::write_file(path(std::string(arch) + ".whole"), code);
+    apart.insert(apart.end(), {"--binary", path(std::string(arch) + ".code") + "@htp:" + arch});
+    inside.insert(inside.end(), {"--binary", path(std::string(arch) + ".whole") + "@htp:" + arch});
+  }
+
+  const std::uint64_t once = 1'000'000 + 4 * 8192;
+  EXPECT_LT(stored(apart), once + 4096);
+  EXPECT_LT(stored(inside), once + 3 * 4096) << "the last page of each is not whole";
+  inside.insert(inside.end(), {"--sharing", "off"});
+  EXPECT_GT(stored(inside), 4'000'000U);
+}
+
+// Shows S4.9.
+TEST_F(Pack, OneRecordIsAContainerThatADeviceChoosesFrom) {
+  ASSERT_EQ(run({"--name", "net", "--binary", path("v3.vmfb") + "@cpu:x86-64-v3"}), ExitCode::kOk) << err_;
+
+  const auto container = Container::open(path("out.fatctx"));
+
+  ASSERT_TRUE(is_ok(container));
+  const auto selection = container.value().select(device_from_text("x86-64-v4").value());
+  ASSERT_TRUE(is_ok(selection));
+  EXPECT_EQ(selection.value().chosen, (std::vector<std::uint32_t>{container.value().find("net.x86-64-v3").value().id}));
+}
+
+// Shows S3.37, S3.28.
+TEST_F(Pack, AQdqModelIsKeptAsASourceModelAndSaysHowItAndItsBinariesWereQuantised) {
+  onnx::ModelProto model = support::tiny_model();
+  for (auto* const values : {model.mutable_graph()->mutable_input(), model.mutable_graph()->mutable_output()}) {
+    values->Mutable(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+  }
+  auto& zero = *model.mutable_graph()->add_initializer();
+  zero.set_name("zero");
+  zero.set_data_type(onnx::TensorProto::UINT16);
+  auto& node = *model.mutable_graph()->add_node();
+  node.set_op_type("QuantizeLinear");
+  for (const char* input : {"y", "zero", "zero"}) node.add_input(input);
+  node.add_output("y/q");
+  support::write_model(path("model.qdq.onnx"), model);
+  support::write_text(path("manifest.json"), R"({"schema": "fatctx.manifest/1", "name": "n", "records": [
+      {"type": "context_binary", "name": "a", "file": "v3.vmfb", "target": {"backend": "htp", "arch": "v75"},
+       "graphs": {"from": "model.qdq.onnx"}},
+      {"type": "source_model", "name": "s", "file": "model.qdq.onnx"}]})");
+
+  ASSERT_EQ(run({path("manifest.json")}), ExitCode::kOk) << err_;
+
+  EXPECT_EQ(err_, "");
+  const auto container = Container::open(path("out.fatctx"));
+  ASSERT_TRUE(is_ok(container));
+  const auto description = container.value().describe();
+  ASSERT_TRUE(is_ok(description));
+  std::string said;
+  for (const RecordDescription& record : description.value().records) {
+    for (const DescribedOption& option : record.options) {
+      said += container.value().record(record.record_id).value().name;
+      said += ": " + option.owner + " " + option.key + " " + option.value + "\n";
+    }
+  }
+  EXPECT_EQ(said,
+            "a: quant activation_type uint16\ns: onnx operators MatMul, QuantizeLinear\n"
+            "s: quant activation_type uint16\n");
 }
 
 TEST_F(Pack, ManifestAndFlagsDoNotMix) {
