@@ -34,6 +34,7 @@
 #include "tools/pack_run.h"
 #include "tools/print.h"
 #include "tools/qnn_compile.h"
+#include "tools/quant_facts.h"
 #include "tools/targets_file.h"
 #include "tools/vendor_line.h"
 
@@ -364,6 +365,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const Plan& plan, C
 
   Manifest manifest;
   manifest.name = input.name;
+  manifest.allow_dynamic = true;  // a compiler has taken them, and the warning was said before it ran
   FATCTX_TRY(store(driver.shared_records(), manifest.records));
   for (TargetOutcome& outcome : outcomes) {
     auto& records = outcome.result->records;
@@ -373,7 +375,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const Plan& plan, C
     auto records = source_records(input.name, input.path, input.onnx);
     std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
   }
-  if (!flags.common_arch.empty()) manifest.options.push_back({"common_arch", flags.common_arch, "quant"});
+  if (!flags.common_arch.empty()) manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
   FATCTX_ASSIGN(const Written written, write_results(flags, plan, std::move(manifest), std::move(models)));
   json["pack"] = written.pack;
   print_result(flags.json ? json_text(json) : written.text);

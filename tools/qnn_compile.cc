@@ -18,6 +18,7 @@
 #include "tools/json_cursor.h"
 #include "tools/print.h"
 #include "tools/qnn_script.h"
+#include "tools/quant_facts.h"
 #include "tools/subprocess.h"
 
 namespace fatctx::tools {
@@ -289,6 +290,7 @@ Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& targe
   if (key.arch.empty()) key.arch = target.arch;
   made.record.description.producer = name();
   made.record.description.options = applied_settings(target);
+  add_quant_facts_of(*input_.onnx, made.record.description.options);
   return std::move(imported.records);
 }
 
