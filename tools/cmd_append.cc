@@ -179,6 +179,8 @@ Result<ExitCode> run_append(AppendFlags flags) {
     for (ManifestRecord& record : manifest->records) {
       if (by_flags) FATCTX_TRY(adopt_weights(container, record));
     }
+    // What the file says of itself need not be said of what is added.
+    if (auto said = container.describe(); said.ok()) manifest->options = std::move(said).value().options;
     notes = manifest->notes;
     note_new_groups(container, *manifest, notes);
   }

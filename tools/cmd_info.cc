@@ -50,7 +50,10 @@ ExitCode print_layout(bool json) {
 
 // A file of another form is worth a few words, unless a view of containers is asked for.
 Result<ExitCode> no_container(const InfoOptions& options, Error error) {
-  if (error.code != ErrorCode::kBadMagic && error.code != ErrorCode::kTruncated) return error;
+  const bool other_form = error.code == ErrorCode::kBadMagic || error.code == ErrorCode::kTruncated;
+  // Who asks for a signature wants no file that can have none.
+  const bool trust_asked = !options.trust.keys.empty() || options.trust.minimum_generation != 0;
+  if (!other_form || trust_asked) return error;
   FATCTX_ASSIGN(const std::optional<std::string> text, known_file_text(options.path, options.json));
   if (!text) {
     if (error.code == ErrorCode::kBadMagic) {

@@ -175,6 +175,7 @@ TEST(SelectionDocument, HasARowForEveryLineOfAnAnswerAndNoOthers) {
       {{htp("a", "v75"), htp("b", "v75", "SM8650")}, phone, {.record_override = "a"}},
       {{htp("a", "v75"), other_group}, phone, {.group = "g"}},
       {{source}, phone, {.prepare_hook = true}},
+      {{source}, phone, {.strict = true, .prepare_hook = true}},
       {{cpu("a", "aarch64"), cpu("b", "x86-64-v4"), cpu("c", "x86-64-v3")}, v3},
       {{cpu("a", "x86-64-v2")}, v3},
       {{cpu("a", "aarch64", "i8mm"), cpu("b", "aarch64"), cpu("c", "aarch64", "dotprod")}, arm},
