@@ -375,7 +375,8 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const Plan& plan, C
     auto records = source_records(input.name, input.path, input.onnx);
     std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
   }
-  if (!flags.common_arch.empty()) manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
+  if (!flags.common_arch.empty())
+    manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
   FATCTX_ASSIGN(const Written written, write_results(flags, plan, std::move(manifest), std::move(models)));
   json["pack"] = written.pack;
   print_result(flags.json ? json_text(json) : written.text);

@@ -25,7 +25,11 @@ using ::testing::Not;
 class CompileCommand : public ::testing::Test {
  protected:
   CompileCommand() {
-    support::write_model(path("net.onnx"), support::tiny_model());
+    onnx::ModelProto model = support::tiny_model();
+    for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
+      value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+    }
+    support::write_model(path("net.onnx"), model);
     compiler("printf 'built for %s from %s' \"$1\" \"$(basename $2)\" > \"$3\"\n");
   }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
