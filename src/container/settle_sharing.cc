@@ -21,6 +21,7 @@ SharingCandidate candidate_of(const PackRecord& record) {
 
 Status check_compatible(const std::vector<PackRecord>& records) {
   std::vector<SharingCandidate> candidates;
+  candidates.reserve(records.size());
   for (const PackRecord& record : records) candidates.push_back(candidate_of(record));
   const SharingRules rules = sharing_rules(candidates);
   return rules.refusal ? Status(*rules.refusal) : Status(Done{});

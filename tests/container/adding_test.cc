@@ -120,7 +120,7 @@ TEST(Adding, ALoadedRecordIsNotPermittedUnlessACopyIsMeant) {
   const Status refused = packer.add(record);
   ASSERT_TRUE(fails_with(refused, ErrorCode::kOperationNotPermitted));
   EXPECT_THAT(refused.error().message, HasSubstr("record \"a\": its bytes were loaded and belong to another file"));
-  const Bytes before = support::unsealed_sample();
+  const Bytes& before = support::unsealed_sample();
   const auto appended = support::append(before, {record});
   EXPECT_TRUE(fails_with(appended.report, ErrorCode::kOperationNotPermitted));
   EXPECT_EQ(appended.bytes, before);
@@ -178,7 +178,7 @@ PackRecord of_backend(
 // Shows S4.34.
 TEST(Adding, ABackendThatCannotSerialiseLeavesTheWriterUnchanged) {
   const Error failure{ErrorCode::kIo, "the graph was not finalised"};
-  const Bytes before = support::unsealed_sample();
+  const Bytes& before = support::unsealed_sample();
   const auto appended = support::append(before, {of_backend(failure)});
   ASSERT_TRUE(fails_with(appended.report, ErrorCode::kSerialiseFailed));
   EXPECT_THAT(appended.report.error().message, HasSubstr("context 7: could not be written out: the graph was not "

@@ -25,8 +25,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::size_t kCode = 64 * 1024;      // of each binary, its own
-constexpr std::size_t kWeights = 256 * 1024;  // the same in all of them
+constexpr std::size_t kCode = std::size_t{64} * 1024;      // of each binary, its own
+constexpr std::size_t kWeights = std::size_t{256} * 1024;  // the same in all of them
 
 // The weights of all targets behind code of the target's own.
 PackRecord target(const std::string& name, std::vector<DescribedOption> options, std::uint32_t seed = 0) {
@@ -80,6 +80,7 @@ Packed packed(std::vector<PackRecord> records, PackOptions options = {}) {
 
 std::vector<SharingCandidate> candidates_of(const std::vector<PackRecord>& records) {
   std::vector<SharingCandidate> candidates;
+  candidates.reserve(records.size());
   for (const PackRecord& record : records) {
     candidates.push_back({.name = record.name,
                           .type = record.type,

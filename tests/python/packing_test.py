@@ -94,7 +94,7 @@ def test_a_source_may_be_a_path_or_any_buffer(tmp_path):
 
 def test_a_view_of_one_container_is_a_source_for_the_next(small_file, tmp_path):
     weights = fatctx.open(small_file).acquire("net.weights")
-    fatctx.pack(tmp_path / "next.fatctx", [fatctx.PackRecord("opaque", "copy", weights)])
+    fatctx.pack(tmp_path / "next.fatctx", [fatctx.PackRecord("opaque", "copy", weights, copy=True)])
 
     assert bytes(fatctx.open(tmp_path / "next.fatctx").acquire("copy")) == bytes(weights)
 
