@@ -74,6 +74,7 @@ Result<RecordView> LoadedContext::binary(std::string_view unit) const {
                              impl_->path, unit, impl_->format == LoadedFormat::kDlc ? "DLC" : "raw binary")};
   }
   std::vector<std::string_view> units;
+  units.reserve(binaries.size());
   for (const LoadedRecord& record : binaries) units.push_back(record.unit);
   return Error{ErrorCode::kNotFound,
                fmt::format("{}: no unit is named \"{}\"; there are: {}", impl_->path, unit, fmt::join(units, ", "))};

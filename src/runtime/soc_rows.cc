@@ -115,6 +115,7 @@ constexpr std::array<std::string_view, 2> kNeeded = {"vendor", "part"};
 
 std::vector<std::string> column_names() {
   std::vector<std::string> names;
+  names.reserve(kColumns.size());
   for (const Column& column : kColumns) names.emplace_back(column.name);
   return names;
 }
