@@ -147,6 +147,39 @@ TEST(Adding, ALoadedRecordIsKeptUntilItIsWrittenAndNoLonger) {
   EXPECT_TRUE(watch.expired());
 }
 
+// Shows S4.29.
+TEST(Adding, AContainerInMemoryIsTakenOverAndAddedTo) {
+  const support::TempDir folder;
+  Packer first{PackOptions{}};
+  for (const std::uint32_t soc : {57U, 69U}) {
+    ASSERT_TRUE(is_ok(first.add(for_soc(std::to_string(soc), soc, "2.48"))));
+  }
+  ASSERT_TRUE(is_ok(first.publish(folder.file("first.fatctx"))));
+  const Bytes image = support::read_file(folder.file("first.fatctx"));
+
+  const auto opened = Container::open_memory(image);
+  ASSERT_TRUE(is_ok(opened));
+  Packer packer{PackOptions{}};
+  for (const char* const name : {"57", "69"}) {
+    PackRecord record = for_soc(name, static_cast<std::uint32_t>(std::stoul(name)), "2.48");
+    record.source = {};
+    record.source.loaded = opened.value().acquire(name).value();
+    record.copy = true;
+    ASSERT_TRUE(is_ok(packer.add(std::move(record))));
+  }
+  ASSERT_TRUE(is_ok(packer.add(for_soc("87", 87, "2.48"))));
+  ASSERT_TRUE(is_ok(packer.publish(folder.file("second.fatctx"))));
+
+  const auto second = Container::open(folder.file("second.fatctx"));
+  ASSERT_TRUE(is_ok(second));
+  for (const char* const name : {"57", "69", "87"}) {
+    const Bytes wanted = support::pattern(9'000, static_cast<std::uint32_t>(name[0]));
+    const auto view = second.value().acquire(name);
+    ASSERT_TRUE(is_ok(view)) << name;
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), view.value().bytes().begin(), view.value().bytes().end()));
+  }
+}
+
 // A backend that writes its context out, or does not.
 class Backend final : public ByteSource {
  public:
