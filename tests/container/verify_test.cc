@@ -97,7 +97,7 @@ TEST(Verify, WhatProgressThrowsStopsAllThreadsAndComesOut) {
     std::uint64_t seen = 0;
     const auto stop = [&](std::uint64_t done, std::uint64_t) {
       seen = done;
-      if (done != 0) throw Stop{};
+      throw Stop{};  // at the first word, because busy threads may be done before the second
     };
     EXPECT_THROW((void)verified(large_sample(), {.threads = threads, .progress = stop}), Stop) << threads;
     EXPECT_LT(seen, large_sample().size()) << threads;
