@@ -213,8 +213,9 @@ Result<Plan> plan_of(const CompileFlags& flags) {
     FATCTX_TRY(check_one_pass(plan.htp));
   }
   const SharingForm form = plan.as_dlc ? SharingForm::kOnePass : SharingForm::kContainer;
-  for (const std::string& line : sharing_warnings(plan.htp, table, form)) print_note("warning: " + escaped(line));
   for (const std::string& line : settings_without_effect(plan.htp)) print_note("warning: " + escaped(line));
+  plan.htp = with_effect(std::move(plan.htp));
+  for (const std::string& line : sharing_warnings(plan.htp, table, form)) print_note("warning: " + escaped(line));
   return plan;
 }
 

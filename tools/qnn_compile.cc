@@ -191,6 +191,15 @@ std::vector<std::string> settings_without_effect(const HtpConfig& config) {
   return lines;
 }
 
+HtpConfig with_effect(HtpConfig config) {
+  for (HtpTarget& target : config.targets) {
+    target.settings = applied_settings(target);
+    target.dlbc = false;
+    target.cores = 1;
+  }
+  return config;
+}
+
 Status QnnCompile::begin(std::string& log) {
   log.clear();
   std::vector<std::string> files = {input_.path};

@@ -37,6 +37,9 @@ struct QnnRequest {
 // What the compiler of the QNN provider cannot be told: a line for each setting of the files that stays without effect.
 [[nodiscard]] std::vector<std::string> settings_without_effect(const HtpConfig& config);
 
+// The same without them: what is compiled.
+[[nodiscard]] HtpConfig with_effect(HtpConfig config);
+
 // Whether all targets can be compiled in one pass. Errors: invalid_argument (settings that differ).
 [[nodiscard]] Status check_one_pass(const HtpConfig& config);
 
