@@ -297,24 +297,17 @@ std::vector<ManifestRecord> source_records(const std::string& name, const std::s
   for (const std::string& file : onnx->external_files) {
     std::string flat = file;
     std::replace(flat.begin(), flat.end(), '/', '_');
-    add(fs::path(path).parent_path() / file, name + ".source." + flat);
+    add(fs::path(path).parent_path() / file, fmt::format("{}.source.{}", name, flat));
     records.back().record.description.format = "onnx-external-data";
   }
   return records;
 }
 
-struct Written {
-  std::string text;
-  nlohmann::ordered_json pack;
-};
-
-Result<Written> write_results(const CompileFlags& flags, const Plan& plan, Manifest manifest, OnnxModels models) {
+// What to print; `pack` gets the summary of a container.
+Result<std::string> write_results(const CompileFlags& flags, const Plan& plan, Manifest manifest, OnnxModels models,
+                                  nlohmann::ordered_json& pack) {
   const std::string& output = plan.meaning.output;
-  Written written;
-  if (means_folder(output)) {
-    FATCTX_TRY(store(write_parts(flags, output, manifest, std::move(models)), written.text));
-    return written;
-  }
+  if (means_folder(output)) return write_parts(flags, output, manifest, std::move(models));
   FATCTX_ASSIGN(const PackSummary summary, pack_manifest({.manifest = std::move(manifest),
                                                           .models = std::move(models),
                                                           .output = output,
@@ -322,9 +315,8 @@ Result<Written> write_results(const CompileFlags& flags, const Plan& plan, Manif
                                                           .force = flags.force,
                                                           .sharing = plan.sharing}));
   for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
-  written.pack = summary_json(summary);
-  written.text = summary_text(summary);
-  return written;
+  pack = summary_json(summary);
+  return summary_text(summary);
 }
 
 ExitCode give_up(const CompileFlags& flags, const Plan& plan, const std::vector<TargetOutcome>& outcomes,
@@ -378,9 +370,9 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const Plan& plan, C
   }
   if (!flags.common_arch.empty())
     manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
-  FATCTX_ASSIGN(const Written written, write_results(flags, plan, std::move(manifest), std::move(models)));
-  json["pack"] = written.pack;
-  print_result(flags.json ? json_text(json) : written.text);
+  FATCTX_ASSIGN(const std::string text,
+                write_results(flags, plan, std::move(manifest), std::move(models), json["pack"]));
+  print_result(flags.json ? json_text(json) : text);
   return ExitCode::kOk;
 }
 
