@@ -169,7 +169,9 @@ class SocFile {
   // Sections whose keys are many and mean nothing here.
   Status take_settings(const std::string& section, const JsonCursor& cursor) {
     FATCTX_ASSIGN(const auto members, cursor.members());
-    for (const auto& [key, value] : members) FATCTX_TRY(keep_setting(section + "." + key, value, target_));
+    for (const auto& [key, value] : members) {
+      FATCTX_TRY(keep_setting(fmt::format("{}.{}", section, key), value, target_));
+    }
     return Done{};
   }
 
@@ -349,6 +351,7 @@ std::vector<std::string> sharing_warnings(const HtpConfig& config, const SocTabl
   }
   if (generations.size() > 1 && !reference.arch.empty()) {
     std::vector<std::string> lists;
+    lists.reserve(generations.size());
     for (const auto& [number, names] : generations) lists.push_back(fmt::format("{}", fmt::join(names, ", ")));
     const auto largest = std::max_element(generations.begin(), generations.end(), [](const auto& a, const auto& b) {
       return a.second.size() < b.second.size();

@@ -67,10 +67,11 @@ std::vector<DescribedOption> applied_settings(const HtpTarget& target) {
   return applied;
 }
 
-// "graphs.O = 3 and nothing".
+// "graphs.O = 3 against none".
 std::string settings_text(const std::vector<DescribedOption>& a, const std::vector<DescribedOption>& b) {
   const auto text = [](const std::vector<DescribedOption>& settings) {
     std::vector<std::string> parts;
+    parts.reserve(settings.size());
     for (const DescribedOption& setting : settings) parts.push_back(fmt::format("{} = {}", setting.key, setting.value));
     return parts.empty() ? std::string("none") : fmt::format("{}", fmt::join(parts, ", "));
   };
