@@ -48,6 +48,24 @@ def _iree_runtime():
     return iree.runtime
 
 
+_instance_lock = threading.Lock()
+_instance: Any = None
+
+
+def _vm_instance(rt: Any) -> Any:
+    """The one VM instance of the process.
+
+    Making an instance registers IREE's reference types in variables that the whole process reads, unguarded, while
+    it invokes. Were each runtime to make one, an invocation of another thread could find a type unregistered ("ref
+    type mismatch") or not end. It is kept for good, since its end would take the registrations back.
+    """
+    global _instance
+    with _instance_lock:
+        if _instance is None:
+            _instance = rt.VmInstance()
+        return _instance
+
+
 def parameter_scope(container: _core.Container, weights: Union[int, str]) -> str:
     """The scope under which a weight blob's parameters are registered: its option `iree.parameter_scope`, or "model".
 
@@ -128,7 +146,7 @@ class Runtime:
         self._repr = f"{_text(binary)}, {len(weights)} weight blobs"
         self._record_id = binary.record_id
         self._device = _device(rt, device)
-        instance = rt.VmInstance()
+        instance = _vm_instance(rt)
 
         # By scope: archives of one scope make one provider, as IREE looks a scope up once.
         indices: dict[str, Any] = {}

@@ -153,6 +153,27 @@ def test_sessions_run_on_threads_of_their_own(own_file, expected):
     assert failures == []
 
 
+def test_all_runtimes_of_a_process_are_of_one_vm_instance(own_file, run_python):
+    """A second instance while another thread invokes is a race inside IREE, too rare for a test to wait for."""
+    needs_x86()
+    made = run_python("""
+import sys, threading
+import iree.runtime
+import fatctx, fatctx.iree
+made, make = [], iree.runtime.VmInstance
+iree.runtime.VmInstance = lambda: made.append(make()) or made[-1]
+model = fatctx.open_model(sys.argv[1])
+threads = [threading.Thread(target=fatctx.iree.Runtime, args=(model,)) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+fatctx.iree.Runtime(model).close()
+print(len(made))
+""", str(own_file))
+    assert made.strip() == "1"
+
+
 def test_one_runtime_may_be_shared_by_threads(own_file, expected):
     needs_x86()
     runtime, failures = fatctx.iree.Runtime(fatctx.open_model(own_file)), []
