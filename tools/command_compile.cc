@@ -179,20 +179,18 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
         compile.request_.command.fill(target, {compile.input_.path, kOutputFile, compile.request_.log_level}));
     program = arguments.front();
   }
-  const fs::path path(program);
-  const auto found = path.has_parent_path() ? find_program(path.filename().string(), path.parent_path().string())
-                                            : find_program(program, "");
+  const auto found = find_program(program);
   if (!found) {
-    return Error{ErrorCode::kBackendLibraryMissing,
-                 fmt::format("--command: there is no program {}{}", program,
-                             path.has_parent_path() ? "" : " in PATH; give its whole path, or install it")};
+    return Error{
+        ErrorCode::kBackendLibraryMissing,
+        fmt::format("--command: there is no program {}{}", program,
+                    fs::path(program).has_parent_path() ? "" : " in PATH; give its whole path, or install it")};
   }
   compile.program_ = *found;
   std::vector<std::string> files = {compile.program_};
   if (compile.input_.onnx != nullptr) {
-    for (const std::string& file : compile.input_.onnx->external_files) {
-      files.push_back((fs::path(compile.input_.path).parent_path() / file).string());
-    }
+    const auto of_model = files_of_model(compile.input_.path, *compile.input_.onnx);
+    files.insert(files.end(), of_model.begin(), of_model.end());
   }
   // Scripts and configurations too: every argument that is a file decides what comes out.
   for (const CommandTarget& target : compile.request_.targets) {

@@ -53,6 +53,15 @@ Result<bool> entry_is_whole(const fs::path& folder) {
 
 }  // namespace
 
+Result<std::vector<std::string>> hash_words(const std::vector<std::string>& files) {
+  std::vector<std::string> words;
+  for (const std::string& file : files) {
+    FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(file));
+    words.push_back(to_hex(hash.bytes));
+  }
+  return words;
+}
+
 WorkFolder& WorkFolder::operator=(WorkFolder&& other) noexcept {
   if (this != &other) {
     remove();

@@ -15,6 +15,9 @@
 
 namespace fatctx::tools {
 
+// The content hashes of files, for a key. Errors: those of reading.
+[[nodiscard]] Result<std::vector<std::string>> hash_words(const std::vector<std::string>& files);
+
 // A folder that goes when its owner goes. Move-only.
 class WorkFolder {
  public:

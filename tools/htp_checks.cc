@@ -1,14 +1,14 @@
 #include "tools/htp_checks.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "tools/htp_config.h"
 #include "tools/quant_facts.h"
 
 namespace fatctx::tools {
@@ -19,16 +19,6 @@ constexpr std::size_t kNamed = 3;  // records that a note names
 
 bool for_hexagon(const PackRecord& record) {
   return record.type == RecordType::kContextBinary && record.key.backend == "htp";
-}
-
-// 75 of "v75".
-std::optional<unsigned> hexagon_number(std::string_view arch) {
-  if (!arch.starts_with('v')) return std::nullopt;
-  unsigned number = 0;
-  const char* const end = arch.data() + arch.size();
-  const auto [stop, problem] = std::from_chars(arch.data() + 1, end, number);
-  if (problem != std::errc() || stop != end) return std::nullopt;
-  return number;
 }
 
 bool says_types(const std::vector<DescribedOption>& options) {
@@ -76,10 +66,10 @@ std::vector<std::string> quant_notes(const std::vector<PackRecord>& records,
   for (const PackRecord& record : records) {
     if (!for_hexagon(record)) continue;
     if (!says_types(record.description.options) && !says_types(of_all)) silent.push_back(record.name);
-    const auto number = hexagon_number(record.key.arch);
-    if (!number) continue;
+    const std::uint32_t number = arch_number(record.key.arch);
+    if (number == 0) continue;
     const PackRecord*& least = lowest.emplace(record.key.group, &record).first->second;
-    if (*number < *hexagon_number(least->key.arch)) least = &record;
+    if (number < arch_number(least->key.arch)) least = &record;
   }
   if (!silent.empty()) {
     notes.push_back(fmt::format(
@@ -94,8 +84,7 @@ std::vector<std::string> quant_notes(const std::vector<PackRecord>& records,
     const auto least = lowest.find(record.key.group);
     if (!for_hexagon(record) || least == lowest.end()) continue;
     const std::string* common = common_arch_of(record, of_all);
-    const auto number = common == nullptr ? std::nullopt : hexagon_number(*common);
-    if (!number || *number <= *hexagon_number(least->second->key.arch)) continue;
+    if (common == nullptr || arch_number(*common) <= arch_number(least->second->key.arch)) continue;
     too_high[{record.key.group, *common}].push_back(record.name);
   }
   for (const auto& [group_and_arch, names] : too_high) {

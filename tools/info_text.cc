@@ -90,12 +90,6 @@ void add_sharing(Block& block, std::span<const RecordInfo> records) {
   if (saved != 0) block.add("shared", fmt::format("equal records stored once: {} saved", size_text(saved)));
 }
 
-const RecordDescription* described(const ContainerDescription& description, std::uint32_t id) {
-  const auto found = std::find_if(description.records.begin(), description.records.end(),
-                                  [id](const RecordDescription& record) { return record.record_id == id; });
-  return found == description.records.end() ? nullptr : &*found;
-}
-
 template <typename Number>
 std::string shape_text(std::span<const Number> shape) {
   std::string text = "[";
@@ -292,7 +286,7 @@ std::string record_details_text(const Container& container, const ContainerDescr
     add_if(block, "blob", version_or_empty(key.blob));
     if (key.generic) block.add("generic", "fits every device of its backend");
     if (record.ignorable) block.add("ignorable", "yes");
-    if (const RecordDescription* said = described(description, record.id)) {
+    if (const RecordDescription* said = description.find(record.id)) {
       add_if(block, "format", said->format);
       add_if(block, "producer", said->producer);
       add_if(block, "graphs", graph_names(*said));

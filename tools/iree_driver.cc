@@ -88,12 +88,8 @@ Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxM
   flags.insert(flags.end(), options.begin(), options.end());
 
   std::vector<std::string> words = key_words("import", tools_, flags);
-  std::vector<std::string> inputs = {path};
-  for (const std::string& file : model.external_files) inputs.push_back((fs::path(path).parent_path() / file).string());
-  for (const std::string& input : inputs) {
-    FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(input));
-    words.push_back(to_hex(hash.bytes));
-  }
+  FATCTX_ASSIGN(const std::vector<std::string> hashes, hash_words(files_of_model(path, model)));
+  words.insert(words.end(), hashes.begin(), hashes.end());
   const std::string key = CompileCache::key_of(words);
   if (const auto folder = cache_.find(key)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
 

@@ -204,6 +204,16 @@ Result<bool> JsonCursor::boolean() const {
   return value_->get<bool>();
 }
 
+Result<DType> JsonCursor::dtype() const {
+  FATCTX_ASSIGN(const std::string name, text());
+  if (const auto dtype = dtype_from_name(name)) return *dtype;
+  std::vector<std::string> allowed;
+  for (std::uint16_t number = 1; dtype_bits(static_cast<DType>(number)) != 0; ++number) {
+    allowed.emplace_back(dtype_name(static_cast<DType>(number)));
+  }
+  return wrong_word(name, allowed);
+}
+
 Result<std::vector<std::string>> JsonCursor::texts() const {
   FATCTX_ASSIGN(const std::vector<JsonCursor> list, elements());
   std::vector<std::string> words;

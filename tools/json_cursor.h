@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fatctx/base/result.h"
+#include "fatctx/record.h"
 
 namespace fatctx::tools {
 
@@ -53,6 +54,7 @@ class JsonCursor {
   [[nodiscard]] Result<std::uint64_t> number(std::uint64_t max) const;
   [[nodiscard]] Result<bool> boolean() const;
   [[nodiscard]] Result<std::vector<std::string>> texts() const;
+  [[nodiscard]] Result<DType> dtype() const;  // by its name, "float16"
 
   [[nodiscard]] const nlohmann::json& value() const noexcept { return *value_; }
   [[nodiscard]] const std::string& pointer() const noexcept { return pointer_; }

@@ -17,6 +17,7 @@
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
+#include "tools/flag_words.h"
 #include "tools/htp_checks.h"
 #include "tools/json_cursor.h"
 #include "tools/manifest_ranges.h"
@@ -49,16 +50,6 @@ Result<Version> version_at(const JsonCursor& cursor) {
   auto version = parse_version(text);
   if (!version.ok()) return cursor.error(version.error().message);
   return version;
-}
-
-Result<DType> dtype_at(const JsonCursor& cursor) {
-  FATCTX_ASSIGN(const std::string text, cursor.text());
-  if (const auto dtype = dtype_from_name(text)) return *dtype;
-  std::vector<std::string> allowed;
-  for (std::uint16_t number = 1; dtype_bits(static_cast<DType>(number)) != 0; ++number) {
-    allowed.emplace_back(dtype_name(static_cast<DType>(number)));
-  }
-  return cursor.wrong_word(text, allowed);
 }
 
 // The text of an option: a string as it is, a number or truth value as it is written.
@@ -151,7 +142,7 @@ Result<PackTensor> range_at(const JsonCursor& cursor) {
   FATCTX_ASSIGN(const JsonCursor name, cursor.required("name"));
   FATCTX_ASSIGN(tensor.name, name.text());
   FATCTX_ASSIGN(const JsonCursor dtype, cursor.required("dtype"));
-  FATCTX_ASSIGN(tensor.dtype, dtype_at(dtype));
+  FATCTX_ASSIGN(tensor.dtype, dtype.dtype());
   FATCTX_ASSIGN(const JsonCursor shape, cursor.required("shape"));
   FATCTX_ASSIGN(const auto dims, shape.elements());
   for (const JsonCursor& dim : dims) {
@@ -408,30 +399,6 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
   return Done{};
 }
 
-// key=value words behind the first part of a flag.
-Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
-                                                      const std::vector<std::string>& allowed) {
-  std::map<std::string, std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t equals = word.find('=');
-    const std::string key(word.substr(0, equals));
-    if (equals == std::string_view::npos || equals + 1 == word.size() ||
-        std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      const auto near = nearest(key, allowed);
-      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
-                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
-                                 fmt::join(allowed, "=..., ")));
-    }
-    if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
-      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
-    }
-  }
-  return words;
-}
-
 Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key, const std::string& text) {
   std::uint64_t number = 0;
   const bool digits = !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string::npos;
@@ -557,6 +524,10 @@ std::optional<Sharing> sharing_from_name(std::string_view word) noexcept {
   if (word == "bytes") return Sharing::kBytes;
   if (word == "off") return Sharing::kOff;
   return std::nullopt;
+}
+
+std::string_view sharing_name(Sharing sharing) noexcept {
+  return sharing == Sharing::kPages ? "pages" : sharing == Sharing::kBytes ? "bytes" : "off";
 }
 
 Codec default_codec(RecordType type) { return type == RecordType::kSourceModel ? Codec::kLz4 : Codec::kNone; }
@@ -764,7 +735,9 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
     }
     gathered.records.push_back(std::move(record));
   }
-  for (std::string& note : quant_notes(gathered.records, manifest.options)) gathered.notes.push_back(std::move(note));
+  if (!manifest.quant_told) {
+    for (std::string& note : quant_notes(gathered.records, manifest.options)) gathered.notes.push_back(std::move(note));
+  }
   for (const PackRecord& record : gathered.records) {
     for (const std::string& note : unknown_provider_options(record.description.options)) {
       gathered.notes.push_back(fmt::format("{}: {}", record.name, note));

@@ -52,6 +52,7 @@ struct SharingWish {
 
 // "pages", "bytes" or "off".
 [[nodiscard]] std::optional<Sharing> sharing_from_name(std::string_view word) noexcept;
+[[nodiscard]] std::string_view sharing_name(Sharing sharing) noexcept;
 
 struct Manifest {
   std::string name;
@@ -59,6 +60,7 @@ struct Manifest {
   std::vector<DescribedOption> options;  // read_manifest() puts those of `quant` behind them
   QuantFacts quant = {};
   bool allow_dynamic = false;  // binaries for htp may be described with dimensions that are not fixed
+  bool quant_told = false;     // what quant_notes() has to say was said already
   std::vector<ManifestRecord> records;
   std::vector<std::string> notes;  // of what was imported; from flags only
 };
@@ -113,9 +115,10 @@ using OnnxModels = std::map<std::string, OnnxModel>;  // by path as the manifest
 // importers, of read_onnx and external_weights, and invalid_argument; each says which record.
 [[nodiscard]] Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models = {});
 
-// A manifest with all that `records` say, tensors as ranges and graphs in full; each record's file is the entry of
-// `files` at its place. parse_manifest() reads it back. Requires: as many files as records.
-[[nodiscard]] std::string manifest_text(const std::string& name, const std::vector<PackRecord>& records,
+// A manifest with the name, the options and the sharing of `manifest` and all that `records` say, tensors as ranges and
+// graphs in full; each record's file is the entry of `files` at its place. parse_manifest() reads it back. Requires: as
+// many files as records.
+[[nodiscard]] std::string manifest_text(const Manifest& manifest, const std::vector<PackRecord>& records,
                                         const std::vector<std::string>& files);
 
 }  // namespace fatctx::tools

@@ -89,11 +89,17 @@ Json options_json(const std::vector<DescribedOption>& options) {
 
 }  // namespace
 
-std::string manifest_text(const std::string& name, const std::vector<PackRecord>& records,
+std::string manifest_text(const Manifest& manifest, const std::vector<PackRecord>& records,
                           const std::vector<std::string>& files) {
+  const std::string& name = manifest.name;
   Json json;
   json["schema"] = kManifestSchema;
   json["name"] = name;
+  if (!manifest.options.empty()) json["options"] = options_json(manifest.options);
+  const SharingWish& wish = manifest.sharing;
+  if (wish.sharing) json["sharing"] = sharing_name(*wish.sharing);
+  if (wish.max_pieces) json["max_pieces"] = *wish.max_pieces;
+  if (wish.granule_log2) json["granule"] = (1U << *wish.granule_log2) >> 10;
   json["records"] = Json::array();
   for (std::size_t i = 0; i < records.size(); ++i) {
     const PackRecord& record = records[i];

@@ -365,6 +365,14 @@ Result<OnnxModel> read_onnx(const std::string& path) {
   return result;
 }
 
+std::vector<std::string> files_of_model(const std::string& path, const OnnxModel& model) {
+  std::vector<std::string> files = {path};
+  for (const std::string& file : model.external_files) {
+    files.push_back((std::filesystem::path(path).parent_path() / file).string());
+  }
+  return files;
+}
+
 Result<std::uint64_t> give_shapes(const OnnxModel& model, const std::string& model_name,
                                   std::vector<PackTensor>& tensors) {
   std::map<std::string_view, const OnnxInitializer*> by_name;

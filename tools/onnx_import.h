@@ -63,6 +63,9 @@ struct OnnxModel {
 // Cost: reads and parses the whole file into memory, once.
 [[nodiscard]] Result<OnnxModel> read_onnx(const std::string& path);
 
+// The paths of the model itself and of its external files.
+[[nodiscard]] std::vector<std::string> files_of_model(const std::string& path, const OnnxModel& model);
+
 // Gives tensors that are bytes so far the element type and shape of the initializer with their name. A tensor without
 // such an initializer, or with one that a tensor table cannot describe, stays as it is. Returns how many stayed.
 // `model_name` is what errors call the model.

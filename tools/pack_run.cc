@@ -95,7 +95,7 @@ Result<PackSummary> pack_manifest(PackRequest request) {
         ErrorCode::kInvalidArgument,
         fmt::format("--max-pieces is about --sharing pages, and this file is packed with --sharing {}; leave one "
                     "of them out",
-                    options.sharing == Sharing::kBytes ? "bytes" : "off")};
+                    sharing_name(options.sharing))};
   }
   options.granule_log2 = flags.granule_log2.value_or(file.granule_log2.value_or(options.granule_log2));
   options.threads = request.threads;

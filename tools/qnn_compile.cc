@@ -11,12 +11,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "fatctx/content_hash.h"
 #include "fatctx/import_dlc.h"
 #include "tools/compiler_tool.h"
 #include "tools/ep_context.h"
 #include "tools/json_cursor.h"
 #include "tools/print.h"
+#include "tools/provider_options.h"
 #include "tools/qnn_script.h"
 #include "tools/quant_facts.h"
 #include "tools/subprocess.h"
@@ -154,9 +154,7 @@ Status check_one_pass(const HtpConfig& config) {
 Result<QnnTools> find_qnn(const std::string& python) {
   const char* const variable = std::getenv("FATCTX_QNN_PYTHON");
   std::string program = !python.empty() ? python : variable != nullptr ? variable : "python3";
-  const fs::path path(program);
-  const auto found = path.has_parent_path() ? find_program(path.filename().string(), path.parent_path().string())
-                                            : find_program(program, "");
+  const auto found = find_program(program);
   if (!found) return missing_python(program, "there is no such program");
   std::string log;
   // Whatever goes wrong in there, the packages are not there as they should be.
@@ -172,9 +170,29 @@ Result<QnnTools> find_qnn(const std::string& python) {
                   .runtime = versions["onnxruntime"].get<std::string>()};
 }
 
-std::vector<std::string> settings_without_effect(const HtpConfig& config) {
+Status check_settings(const HtpConfig& config) {
+  for (const HtpTarget& target : config.targets) {
+    for (const DescribedOption& setting : applied_settings(target)) {
+      const DescribedOption option{option_of(setting.key), option_value(setting.value), "QNN"};
+      const auto wrong_value = wrong_provider_option(option);
+      if (!wrong_value) continue;
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}: {}, which becomes the option {} of the QNN provider: {}", target.file, setting.key,
+                               option.key, *wrong_value)};
+    }
+  }
+  return Done{};
+}
+
+std::vector<std::string> settings_without_effect(const HtpConfig& config, SharingForm form) {
   std::vector<std::string> lines;
   for (const HtpTarget& target : config.targets) {
+    if (form == SharingForm::kOnePass && !target.file.empty() && !target.share_weights) {
+      lines.push_back(fmt::format(
+          "{}: reference_weight_sharing_enabled is not set, and in one pass the compiler shares the weights "
+          "of all SoCs all the same",
+          target_name(target)));
+    }
     for (const DescribedOption& setting : target.settings) {
       if (option_of(setting.key) != nullptr) continue;
       lines.push_back(
@@ -203,15 +221,7 @@ HtpConfig with_effect(HtpConfig config) {
 
 Status QnnCompile::begin(std::string& log) {
   log.clear();
-  std::vector<std::string> files = {input_.path};
-  for (const std::string& file : input_.onnx->external_files) {
-    files.push_back((fs::path(input_.path).parent_path() / file).string());
-  }
-  for (const std::string& file : files) {
-    FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(file));
-    hashes_.push_back(to_hex(hash.bytes));
-  }
-  return Done{};
+  return store(hash_words(files_of_model(input_.path, *input_.onnx)), hashes_);
 }
 
 std::vector<std::pair<std::string, std::string>> QnnCompile::options_for(const Targets& targets) const {
@@ -340,6 +350,10 @@ Result<QnnCompile::Together> QnnCompile::compile_dlc() const {
     if (wrong_targets == 0) return Done{};
     return wrong(fmt::format("compiled, and of no use without {}", count_text(wrong_targets, "other target")));
   });
+  if (!step.ok() && wrong_targets == 0) {
+    together.error = step.error();
+    return together;
+  }
   if (!step.ok()) {
     for (TargetOutcome& outcome : together.outcomes) {
       if (!outcome.error) outcome.error = step.error();

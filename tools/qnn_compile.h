@@ -2,10 +2,11 @@
 // in a Python that has it. It is never needed to build, and nothing of it is linked or loaded here.
 //
 // Each SoC is compiled by itself, so that one that fails stops no other, and the container shares what is equal;
-// compile_dlc() compiles all of them in one pass, as the vendor's generator does. docs/decisions/0018 has the reasons.
+// compile_dlc() compiles all of them in one pass, as the vendor's generator does. docs/decisions/0017 has the reasons.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,10 @@ struct QnnRequest {
 };
 
 // What the compiler of the QNN provider cannot be told: a line for each setting of the files that stays without effect.
-[[nodiscard]] std::vector<std::string> settings_without_effect(const HtpConfig& config);
+[[nodiscard]] std::vector<std::string> settings_without_effect(const HtpConfig& config, SharingForm form);
+
+// Whether the provider takes the values of the settings that it has options for. Errors: invalid_argument.
+[[nodiscard]] Status check_settings(const HtpConfig& config);
 
 // The same without them: what is compiled.
 [[nodiscard]] HtpConfig with_effect(HtpConfig config);
@@ -61,6 +65,7 @@ class QnnCompile : public CompileDriver {
   struct Together {
     std::string file;                     // a multi-SoC DLC, in the cache
     std::vector<TargetOutcome> outcomes;  // by target: what the archive's own metadata says it is
+    std::optional<Error> error;           // of the pass as a whole, which then says nothing of any target
     std::vector<std::string> findings;    // what the compiler did without a word
     std::string log;
   };

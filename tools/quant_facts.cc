@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "fatctx/base/nearest.h"
 #include "fatctx/record.h"
+#include "tools/flag_words.h"
+#include "tools/htp_config.h"
 
 namespace fatctx::tools {
 
@@ -24,13 +24,8 @@ void add(std::vector<DescribedOption>& options, std::string_view key, std::strin
 }
 
 Result<std::string> dtype_word(const JsonCursor& cursor) {
-  FATCTX_ASSIGN(std::string word, cursor.text());
-  if (dtype_from_name(word)) return word;
-  std::vector<std::string> allowed;
-  for (std::uint16_t number = 1; dtype_bits(static_cast<DType>(number)) != 0; ++number) {
-    allowed.emplace_back(dtype_name(static_cast<DType>(number)));
-  }
-  return cursor.wrong_word(word, allowed);
+  FATCTX_ASSIGN(const DType dtype, cursor.dtype());
+  return std::string(dtype_name(dtype));
 }
 
 // One type, or those of a model of mixed precision: "uint16" or ["uint16", "uint8"], kept as "uint16,uint8".
@@ -48,9 +43,7 @@ Result<std::string> types_at(const JsonCursor& cursor) {
 
 Result<std::string> arch_at(const JsonCursor& cursor) {
   FATCTX_ASSIGN(std::string arch, cursor.text());
-  const bool hexagon = arch.size() >= 2 && arch.size() <= 4 && arch[0] == 'v' &&
-                       arch.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (!hexagon) return cursor.wrong("a Hexagon architecture, such as \"v75\"");
+  if (arch_number(arch) == 0) return cursor.wrong("a Hexagon architecture, such as \"v75\"");
   return arch;
 }
 
@@ -99,18 +92,8 @@ Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder)
 Result<QuantFacts> parse_quant_flag(std::string_view text) {
   const std::string flag = fmt::format("--quant {}", text);
   nlohmann::json said = nlohmann::json::object();
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t equals = word.find('=');
-    const std::string key(word.substr(0, equals));
-    if (equals == std::string_view::npos || equals + 1 == word.size()) {
-      return invalid(
-          fmt::format("{}: found \"{}\"; write KEY=VALUE[,KEY=VALUE...], such as activation_type=uint16", flag, word));
-    }
-    if (said.contains(key)) return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
-    const std::string value(word.substr(equals + 1));
+  FATCTX_ASSIGN(const auto words, flag_words(flag, text, {}));
+  for (const auto& [key, value] : words) {
     if (!key.ends_with("_type") || value.find('+') == std::string::npos) {
       said[key] = value;
       continue;

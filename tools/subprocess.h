@@ -35,5 +35,7 @@ struct ProcessResult {
 
 // The path of a program called `name`: in `folder` if that is given, else in the folders of PATH.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& folder);
+// The same for what people write: a name, looked for in PATH, or a path.
+[[nodiscard]] std::optional<std::string> find_program(const std::string& name_or_path);
 
 }  // namespace fatctx::tools

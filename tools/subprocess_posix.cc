@@ -209,4 +209,10 @@ std::optional<std::string> find_program(const std::string& name, const std::stri
   return std::nullopt;
 }
 
+std::optional<std::string> find_program(const std::string& name_or_path) {
+  const std::filesystem::path path(name_or_path);
+  if (!path.has_parent_path()) return find_program(name_or_path, "");
+  return find_program(path.filename().string(), path.parent_path().string());
+}
+
 }  // namespace fatctx::tools

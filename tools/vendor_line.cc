@@ -27,7 +27,11 @@ Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, s
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
-Status take_backend(const std::string& backend, VendorMeaning& meaning) {
+Status take_backend(const std::string& backend, VendorMeaning& meaning, bool by_command) {
+  if (by_command) {
+    meaning.notes.push_back(fmt::format("--backend {}: not used, because --command compiles", backend));
+    return Done{};
+  }
   const std::string name = file_name(backend);
   if (name.find("QnnHtp") == std::string::npos) {
     return invalid(
@@ -128,7 +132,7 @@ Result<VendorMeaning> meaning_of(const VendorLine& line, const std::string& mode
   VendorMeaning meaning;
   meaning.model = model;
   meaning.output = output;
-  if (!line.backend.empty()) FATCTX_TRY(take_backend(line.backend, meaning));
+  if (!line.backend.empty()) FATCTX_TRY(take_backend(line.backend, meaning, by_command));
   FATCTX_TRY(take_model(line, meaning, by_command));
   FATCTX_TRY(take_output(line, meaning));
   if (!line.log_level.empty()) FATCTX_TRY(take_log_level(line.log_level, meaning));

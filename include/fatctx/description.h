@@ -2,6 +2,7 @@
 // bind or select bytes. Stored as protobuf; these are the host's plain structs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -50,6 +51,13 @@ struct ContainerDescription {
   std::string writer;  // "fatctx 0.1.0"
   std::vector<DescribedOption> options;
   std::vector<RecordDescription> records;  // by ascending record id; records without anything to say are left out
+
+  // That of a record, or null.
+  [[nodiscard]] const RecordDescription* find(std::uint32_t record_id) const noexcept {
+    const auto found = std::lower_bound(records.begin(), records.end(), record_id,
+                                        [](const RecordDescription& r, std::uint32_t id) { return r.record_id < id; });
+    return found == records.end() || found->record_id != record_id ? nullptr : &*found;
+  }
 };
 
 }  // namespace fatctx

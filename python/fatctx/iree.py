@@ -72,12 +72,9 @@ def parameter_scope(container: _core.Container, weights: Union[int, str]) -> str
     Raises NotFound, and what Container.describe raises.
     """
     record = container.record(weights)
-    for described in container.describe().records:
-        if described.record_id == record.id:
-            for option in described.options:
-                if option.key == SCOPE_OPTION:
-                    return option.value
-    return _DEFAULT_SCOPE
+    described = container.describe().find(record.id)
+    scopes = [option.value for option in described.options if option.key == SCOPE_OPTION] if described else []
+    return scopes[0] if scopes else _DEFAULT_SCOPE
 
 
 def _text(view: _core.RecordView) -> str:

@@ -204,6 +204,8 @@ void bind_descriptions(nb::module_& module) {
       .def_ro("writer", &ContainerDescription::writer, "Program that wrote the container.")
       .def_ro("options", &ContainerDescription::options)
       .def_ro("records", &ContainerDescription::records, "By ascending record id; silent records are left out.")
+      .def("find", &ContainerDescription::find, nb::arg("record_id"), nb::rv_policy::reference_internal,
+           "The RecordDescription of a record, or None. It keeps this object alive.")
       .def("__repr__", [](const ContainerDescription& self) {
         return fmt::format("<fatctx.ContainerDescription {} by {}, {} records described>", quoted(self.name),
                            self.writer, self.records.size());

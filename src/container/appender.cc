@@ -173,9 +173,7 @@ struct Appender::Impl {
       found[i].group = record.key.group;
       found[i].unit = record.key.unit;
       for (const std::uint32_t weights : record.weights) found[i].weights.emplace_back(toc.find(weights)->name);
-      for (const RecordDescription& described : description.records) {
-        if (described.record_id == record.id) found[i].description = &described;
-      }
+      found[i].description = description.find(record.id);
     }
     return found;
   }

@@ -154,9 +154,7 @@ Result<PackRecord> StoredContainer::as_packed(const RecordInfo& record) const {
   packed.own_extent = record.type == RecordType::kOpaque && record.stored_bytes <= kLeafSize &&
                       record.slice_count != 0 &&
                       toc.segments[toc.slices[form.first_slice].segment].kind == SegmentKind::kPayload;
-  for (const RecordDescription& description : description_.records) {
-    if (description.record_id == record.id) packed.description = description;
-  }
+  if (const RecordDescription* const said = description_.find(record.id)) packed.description = *said;
   return packed;
 }
 

@@ -148,12 +148,7 @@ class Side {
     auto status = ranges_.read(record, offset, out);
     return status.ok() ? status : Status(named(container::in_record(std::move(status).error(), record)));
   }
-  [[nodiscard]] const RecordDescription* described(std::uint32_t id) const {
-    for (const RecordDescription& record : description_.records) {
-      if (record.record_id == id) return &record;
-    }
-    return nullptr;
-  }
+  [[nodiscard]] const RecordDescription* described(std::uint32_t id) const { return description_.find(id); }
 
   [[nodiscard]] const std::vector<const RecordInfo*>& records() const noexcept { return records_; }
   [[nodiscard]] const ContainerDescription& description() const noexcept { return description_; }

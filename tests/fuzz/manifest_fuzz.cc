@@ -17,7 +17,7 @@ std::string written(const tools::Manifest& manifest) {
     files.push_back(record.record.source.path);
     if (record.tensors && record.tensors->shapes_from.empty()) records.back().tensors = record.tensors->ranges;
   }
-  return tools::manifest_text(manifest.name, records, files);
+  return tools::manifest_text(manifest, records, files);
 }
 
 }  // namespace

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+import dlc_archive  # noqa: E402
 import fatctx  # noqa: E402
 import minilm  # noqa: E402
 from small_container import small_records  # noqa: E402
@@ -30,6 +32,14 @@ def small(tmp_path) -> Path:
     """A file of the test's own, so that it may be damaged and no other test has it mapped."""
     path = tmp_path / "own.fatctx"
     fatctx.pack(path, small_records(), model_name="small")
+    return path
+
+
+@pytest.fixture()
+def dlc(tmp_path) -> Path:
+    """A multi-SoC archive of a generator that shares nothing with the library."""
+    path = tmp_path / "model.dlc"
+    path.write_bytes(dlc_archive.archive(dlc_archive.make("htp", [36, 57, 69], 100 * 4096, 30 * 4096)))
     return path
 
 

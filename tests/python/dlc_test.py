@@ -4,26 +4,15 @@ The archives come from a generator that shares nothing with the library (tests/s
 """
 
 import io
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import dlc_archive
 import fatctx
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-
-import dlc_archive  # noqa: E402
-
 PAGE = 4096
-
-
-@pytest.fixture()
-def dlc(tmp_path) -> Path:
-    path = tmp_path / "model.dlc"
-    path.write_bytes(dlc_archive.archive(dlc_archive.make("htp", [36, 57, 69], 100 * PAGE, 30 * PAGE)))
-    return path
 
 
 @pytest.fixture()

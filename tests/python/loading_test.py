@@ -11,17 +11,13 @@ import struct
 import sys
 import threading
 import time
-import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fatctx
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-
-import dlc_archive  # noqa: E402
+from watched_array import keeps_the_buffer_until_it_goes
 
 PAGE = 4096
 SOON = 5.0  # seconds within which a load that is stopped answers, on a machine that is busy with other things
@@ -78,13 +74,6 @@ def stalled():
     memory = StalledMemory(64 * PAGE)
     yield memory
     memory.release()
-
-
-@pytest.fixture()
-def dlc(tmp_path) -> Path:
-    path = tmp_path / "model.dlc"
-    path.write_bytes(dlc_archive.archive(dlc_archive.make("htp", [36, 57, 69], 100 * PAGE, 30 * PAGE)))
-    return path
 
 
 @pytest.fixture()
@@ -185,24 +174,9 @@ def test_a_part_of_a_descriptors_file_is_loaded(small, tmp_path):
     assert bytes(loaded.binary()) == bytes(fatctx.load_context(small, "aarch64").binary())
 
 
-class Owner(np.ndarray):
-    """An array that can be watched."""
-
-
 def test_a_buffer_lives_as_long_as_the_last_view_and_is_not_copied(dlc):
-    array = np.frombuffer(dlc.read_bytes(), np.uint8).view(Owner)
-    start, end = array.ctypes.data, array.ctypes.data + array.nbytes
-    watch = weakref.ref(array)
-    view = memoryview(fatctx.load_context(array, "SM8650").binary())
-    assert start <= np.frombuffer(view, np.uint8).ctypes.data < end
-    expected = bytes(fatctx.load_context(dlc, "SM8650").binary())
-    del array
-    gc.collect()
-
-    assert watch() is not None and bytes(view) == expected
-    del view
-    gc.collect()
-    assert watch() is None
+    keeps_the_buffer_until_it_goes(dlc, lambda array: memoryview(fatctx.load_context(array, "SM8650").binary()),
+                                   bytes(fatctx.load_context(dlc, "SM8650").binary()))
 
 
 def test_views_are_read_only_and_outlive_what_they_came_from(small):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import mmap
 import os
-import weakref
 
 import numpy as np
 import pytest
 
 import fatctx
 from small_container import small_records
+from watched_array import keeps_the_buffer_until_it_goes
 
 
 def same_records(container, file) -> bool:
@@ -67,22 +66,9 @@ def test_a_map_of_the_caller_is_a_buffer_too(small):
         mapped.close()
 
 
-class Owner(np.ndarray):
-    """An array that can be watched."""
-
-
 def test_the_buffer_lives_as_long_as_the_last_view(small):
-    array = np.frombuffer(small.read_bytes(), np.uint8).view(Owner)
-    watch = weakref.ref(array)
-    view = memoryview(fatctx.open_memory(array).acquire("net.weights"))
-    expected = bytes(fatctx.open(small).acquire("net.weights"))
-    del array
-    gc.collect()
-
-    assert watch() is not None and bytes(view) == expected
-    del view
-    gc.collect()
-    assert watch() is None
+    keeps_the_buffer_until_it_goes(small, lambda array: memoryview(fatctx.open_memory(array).acquire("net.weights")),
+                                   bytes(fatctx.open(small).acquire("net.weights")))
 
 
 @pytest.mark.parametrize("buffer,kind", [(b"", fatctx.Truncated), (b"x" * 100_000, fatctx.BadMagic),

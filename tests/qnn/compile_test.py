@@ -13,7 +13,7 @@ import pytest
 import fatctx
 from packing import complaints_of, run
 from packing import fatctx as command
-from vendor import V69, V73, V75, V79, V81
+from vendor import V69, V73, V75, V79, V81, spread_of_error
 
 V68 = 30
 SIX_GOOD, SIX_BAD = (V73, V75, V79, V81, V69, V68), (V69, V73, V75, V79, V81, V68)
@@ -25,10 +25,11 @@ DEVICE_OF = {V68: "htp:v68", V69: "SM8450", V73: "SM8550", V75: "SM8650", V79: "
 @pytest.fixture(scope="module")
 def compile_with(vendor, work):
     """`fatctx compile` of the quantised model with this environment's compiler."""
-    flags = ("--qnn-python", os.environ["FATCTX_QNN_PYTHON"], "--cache", work / "cache", "--name", MODEL, "--force")
+    flags = ("--qnn-python", os.environ["FATCTX_QNN_PYTHON"], "--cache", work / "cache", "--force")
 
     def compile_for(out, *more, code=0):
-        return run("compile", vendor.model(MODEL), "-o", out, *flags, *more, code=code)
+        name = () if out.suffix == ".dlc" else ("--name", MODEL)
+        return run("compile", vendor.model(MODEL), "-o", out, *flags, *name, *more, code=code)
 
     return compile_for
 
@@ -42,10 +43,6 @@ def six(compile_with, work):
     out = work / "six.fatctx"
     compile_with(out, "--htp_socs", listed(SIX_GOOD), "--common-arch", "v68")
     return out
-
-
-def spread_of_error(result: np.ndarray, wanted: np.ndarray) -> float:
-    return float(np.sqrt(np.mean((result - wanted) ** 2)) / wanted.std())
 
 
 def wrapped(vendor, container, name: str, folder: Path) -> Path:

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import fatctx
-from vendor import FIVE, FOUR, Vendor
+from vendor import FIVE, FOUR, Vendor, spread_of_error
 
 BUDGET = 1 << 30
 # Of the output's spread; quantised twice in two ways, a deep model is off by a few steps of its scale.
@@ -49,10 +49,6 @@ def of_the_original(vendor):
         return known[name, soc]
 
     return result
-
-
-def spread_of_error(result: np.ndarray, wanted: np.ndarray) -> float:
-    return float(np.sqrt(np.mean((result - wanted) ** 2)) / wanted.std())
 
 
 def shared_socs(vendor: Vendor, container: fatctx.Container, name: str, path: str) -> dict[int, fatctx.View]:

@@ -27,6 +27,11 @@ class Compiled:
         return self.binary.stat().st_size
 
 
+def spread_of_error(result: np.ndarray, wanted: np.ndarray) -> float:
+    """Root mean square of the difference, as a share of the wanted output's standard deviation."""
+    return float(np.sqrt(np.mean((result - wanted) ** 2)) / wanted.std())
+
+
 class Vendor:
     def __init__(self, python: Path, folder: Path):
         self._python, self._folder = python, folder

@@ -9,8 +9,8 @@
 #include "fatctx/container.h"
 #include "support/dlc_file.h"
 #include "support/result_matchers.h"
-#include "tools/command.h"
 #include "tools/command_compile.h"
+#include "tools/command_fixture.h"
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
@@ -22,17 +22,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class CompileCommand : public ::testing::Test {
+class CompileCommand : public support::CommandTest {
  protected:
   CompileCommand() {
-    onnx::ModelProto model = support::tiny_model();
-    for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
-      value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
-    }
-    support::write_model(path("net.onnx"), model);
+    support::write_model(path("net.onnx"), support::fixed_model());
     compiler("printf 'built for %s from %s' \"$1\" \"$(basename $2)\" > \"$3\"\n");
   }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
   void compiler(const std::string& body) const {
     support::write_script(path("mycc"), "echo call >> " + path("calls") + "\n" + body);
   }
@@ -42,12 +37,7 @@ class CompileCommand : public ::testing::Test {
         "compile", path("net.onnx"), "--command", path("mycc") + " " + places,
         "--cache", path("cache"),    "-o",        output.empty() ? path("out.fatctx") : output};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const ExitCode code = run_command(arguments);
-    out_ = ::testing::internal::GetCapturedStdout();
-    err_ = ::testing::internal::GetCapturedStderr();
-    return code;
+    return run_and_keep(arguments);
   }
   [[nodiscard]] std::string payload(const std::string& record) const {
     const auto container = Container::open(path("out.fatctx"));
@@ -56,15 +46,6 @@ class CompileCommand : public ::testing::Test {
     if (!view.ok()) return view.error().message;
     return {reinterpret_cast<const char*>(view.value().bytes().data()), view.value().bytes().size()};
   }
-  [[nodiscard]] std::size_t calls() const {
-    if (!std::filesystem::exists(path("calls"))) return 0;
-    const auto bytes = support::read_file(path("calls"));
-    return static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), std::byte{'\n'}));
-  }
-
-  TempDir folder_;
-  std::string out_;
-  std::string err_;
 };
 
 TEST_F(CompileCommand, PacksWhatTheProgramWroteForEachTarget) {
@@ -150,6 +131,51 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
   std::filesystem::remove(path("mycc"));
   EXPECT_EQ(run({"--target", "SM8650"}), ExitCode::kEnvironment);
   EXPECT_THAT(err_, HasSubstr("there is no program"));
+}
+
+// All that a container would say is said by the manifest.
+TEST_F(CompileCommand, PartsAndTheirManifestPackToTheSameBytes) {
+  const std::vector<std::string> flags = {"--target",      "SM8650", "--target",  "SM8750",
+                                          "--common-arch", "v75",    "--sharing", "off"};
+  ASSERT_EQ(run(flags), ExitCode::kOk) << err_;
+  ASSERT_EQ(run(flags, "{target} {model} {output}", path("parts/")), ExitCode::kOk) << err_;
+
+  ASSERT_EQ(run_and_keep({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx")}), ExitCode::kOk) << err_;
+
+  EXPECT_EQ(support::read_file(path("packed.fatctx")), support::read_file(path("out.fatctx")));
+  const auto description = Container::open(path("packed.fatctx")).value().describe().value();
+  ASSERT_EQ(description.options.size(), 1U);
+  EXPECT_EQ(description.options[0].key, "common_arch");
+  EXPECT_THAT(text("parts/manifest.json"), HasSubstr("\"sharing\": \"off\""));
+}
+
+TEST_F(CompileCommand, PartsOfADlcAreNotTornApart) {
+  support::write_file(path("two.dlc"), support::two_socs().write());
+  compiler("cp " + path("two.dlc") + " \"$3\"\n");
+
+  EXPECT_EQ(run({"--target", "htp:generic"}, "{target} {model} {output}", path("parts/")), ExitCode::kFile);
+
+  EXPECT_THAT(err_,
+              HasSubstr("is a part of what the compiler wrote, not a file of its own, and cannot lie in a folder"));
+  EXPECT_FALSE(std::filesystem::exists(path("parts")));
+}
+
+TEST_F(CompileCommand, FlagsOfOtherCompilersAndFormsAreRefused) {
+  const auto refused = [&](std::vector<std::string> flags, const std::string& why, const std::string& output = {}) {
+    flags.insert(flags.end(), {"--target", "SM8650"});
+    EXPECT_EQ(run(flags, "{target} {model} {output}", output), ExitCode::kUsage) << why;
+    EXPECT_THAT(err_, HasSubstr(why));
+  };
+  refused({"--iree-bin", path("")}, "--iree-bin is for IREE's compiler");
+  refused({"--qnn-python", "python3"}, "--qnn-python is for Snapdragon's compiler");
+  refused({"--targets", path("targets.json")}, "--targets is for IREE's compiler");
+  refused({"--seal"}, "--seal is for a container", path("parts/"));
+  refused({"--no-cache"}, "--cache and --no-cache contradict each other");
+  refused({}, "leave --command out", path("out.dlc"));
+  EXPECT_EQ(calls(), 0U);
+
+  EXPECT_EQ(run({"--target", "SM8650", "--backend", "libQnnHtp.so"}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("--backend libQnnHtp.so: not used, because --command compiles"));
 }
 
 TEST_F(CompileCommand, WritesPartsAndAManifestThatPacks) {

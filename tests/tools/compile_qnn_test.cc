@@ -10,7 +10,7 @@
 #include "fatctx/container.h"
 #include "support/dlc_file.h"
 #include "support/result_matchers.h"
-#include "tools/command.h"
+#include "tools/command_fixture.h"
 #include "tools/ep_context_files.h"
 
 namespace fatctx::tools {
@@ -25,10 +25,7 @@ using ::testing::Not;
 
 // A model with everything fixed and quantised, so that no warning is due.
 onnx::ModelProto quantised_model() {
-  onnx::ModelProto model = support::tiny_model();
-  for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
-    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
-  }
+  onnx::ModelProto model = support::fixed_model();
   model.mutable_graph()->add_node()->set_op_type("DequantizeLinear");
   return model;
 }
@@ -43,7 +40,7 @@ std::string binary_of(int soc) {
   return binary;
 }
 
-class CompileQnn : public ::testing::Test {
+class CompileQnn : public support::CommandTest {
  protected:
   CompileQnn() {
     support::write_model(path("net.onnx"), quantised_model());
@@ -69,24 +66,14 @@ class CompileQnn : public ::testing::Test {
                          context_model("model_ctx_qnn.bin", "v2:6:2.51.0:5.51.0:0:" + said + ":0:0"));
     support::write_text(path("for_" + socs + "/model_ctx_qnn.bin"), binary);
   }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
   ExitCode run(std::vector<std::string> more, const std::string& model = "net.onnx", const std::string& out = "") {
     std::vector<std::string> arguments = {"compile", "--qnn-python", path("python"), "--cache", path("cache")};
     if (!model.empty()) arguments.push_back(path(model));
     arguments.insert(arguments.end(), more.begin(), more.end());
     if (out != "none") arguments.insert(arguments.end(), {"-o", path(out.empty() ? "out.fatctx" : out)});
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const ExitCode code = run_command(arguments);
-    out_ = ::testing::internal::GetCapturedStdout();
-    err_ = ::testing::internal::GetCapturedStderr();
-    return code;
+    return run_and_keep(arguments);
   }
-  [[nodiscard]] std::string requests() const {
-    if (!std::filesystem::exists(path("requests"))) return {};
-    const auto bytes = support::read_file(path("requests"));
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
+  [[nodiscard]] std::string requests() const { return text("requests"); }
   void provide_dlc(const std::string& socs) const {
     provide(socs, "57", "");
     support::write_file(path("for_" + socs + "/model_ctx_qnn.bin"), support::two_socs().write());
@@ -103,10 +90,6 @@ class CompileQnn : public ::testing::Test {
                             "devices": [{"soc_id": 69, "dsp_arch": "v79"}],
                             "context": {"reference_weight_sharing_enabled": true}})");
   }
-
-  TempDir folder_;
-  std::string out_;
-  std::string err_;
 };
 
 TEST_F(CompileQnn, PacksARecordForEachSocOfTheList) {
@@ -219,6 +202,61 @@ TEST_F(CompileQnn, OnePassGivesADlcWhoseMetadataIsReadBack) {
 
   EXPECT_EQ(run({"--htp_socs", "57,69", "--vtcm_mb", "2"}, "net.onnx", "other.dlc"), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("asked for 2 MB of VTCM, and the context binary of SoC 57 was made for 8 MB"));
+}
+
+TEST_F(CompileQnn, APassThatFailsIsRepeatedForEachSocToTellWhich) {
+  EXPECT_EQ(run({"--htp_socs", "57,36,69"}, "net.onnx", "out.dlc"), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, AllOf(HasSubstr("the pass for all targets failed: "), HasSubstr("cannot compile for 57,36,69"),
+                          HasSubstr("FAILED  the QNN compiler failed with exit code 1: error: cannot compile for 36"),
+                          HasSubstr("1 of 3 targets failed")));
+  EXPECT_FALSE(std::filesystem::exists(path("out.dlc")));
+
+  EXPECT_EQ(run({"--htp_socs", "57,69", "--json"}, "net.onnx", "out.dlc"), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("each of 2 targets compiles by itself, and all in one pass do not"));
+  EXPECT_EQ(nlohmann::json::parse(out_)["targets"].size(), 2U);
+  EXPECT_FALSE(std::filesystem::exists(path("out.dlc")));
+}
+
+TEST_F(CompileQnn, SettingsThatTheProviderRefusesAreFoundBeforeItRuns) {
+  write_config();
+  support::write_text(path("b.json"), R"({"graphs": [{"graph_names": ["tiny"], "O": 7}],
+                      "devices": [{"soc_id": 69, "dsp_arch": "v79"}]})");
+
+  EXPECT_EQ(run({"--config_file", path("main.json")}), ExitCode::kUsage);
+
+  EXPECT_THAT(err_, HasSubstr("b.json: graphs.O, which becomes the option htp_graph_finalization_optimization_mode of "
+                              "the QNN provider: found \"7\"; allowed: \"0\", \"1\", \"2\", \"3\""));
+  EXPECT_EQ(requests(), "");
+}
+
+TEST_F(CompileQnn, FlagsThatMeanNothingForADlcAreRefused) {
+  const auto refused = [&](std::vector<std::string> flags, const std::string& why) {
+    flags.insert(flags.end(), {"--htp_socs", "57,69"});
+    EXPECT_EQ(run(flags, "net.onnx", "out.dlc"), ExitCode::kUsage) << why;
+    EXPECT_THAT(err_, HasSubstr(why));
+  };
+  refused({"--seal"}, "--seal is for a container");
+  refused({"--keep-source"}, "--keep-source is for a container");
+  refused({"--sharing", "off"}, "--sharing is for a container: in a DLC the compiler decides");
+  refused({"--name", "x"}, "--name is for a container");
+  refused({"--target", "aarch64"}, "--target is not for Snapdragon");
+  refused({"--reference_weight_sharing_enabled_override", "false"}, "in one pass the compiler shares the weights");
+  EXPECT_EQ(requests(), "");
+
+  provide_dlc("57,69");
+  write_config();
+  support::write_text(path("b.json"), R"({"graphs": [{"graph_names": ["tiny"], "O": 3}],
+                      "devices": [{"soc_id": 69, "dsp_arch": "v79"}]})");
+  EXPECT_EQ(run({"--config_file", path("main.json")}, "net.onnx", "out.dlc"), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("SM8750 (soc 69, v79): reference_weight_sharing_enabled is not set, and in one pass"));
+}
+
+TEST_F(CompileQnn, WhatIsSaidBeforeTheCompilerRunsIsNotSaidAgain) {
+  ASSERT_EQ(run({"--htp_socs", "43,69", "--common-arch", "v75"}), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(err_, HasSubstr("quantised for v75, which is above v73 of SM8550"));
+  EXPECT_THAT(err_, Not(HasSubstr("as the common architecture")));
 }
 
 TEST_F(CompileQnn, ThePastedLineOfTheVendorSaysWhatItComesTo) {

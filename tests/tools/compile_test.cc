@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "fatctx/container.h"
 #include "support/result_matchers.h"
-#include "tools/command.h"
+#include "tools/command_fixture.h"
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
@@ -20,7 +21,7 @@ using support::TempDir;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Compile : public ::testing::Test {
+class Compile : public support::CommandTest {
  protected:
   Compile() {
     support::write_model(path("net.onnx"), support::tiny_model());
@@ -32,8 +33,6 @@ class Compile : public ::testing::Test {
     set_compiler("printf '\\010\\000\\000\\000IREE%s' \"$*\" > module.vmfb\n");
     support::write_text(path("targets.json"), R"([{"arch": "x86-64-v2"}, {"arch": "x86-64-v3"}, {"arch": "aarch64"}])");
   }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
 
   void set_compiler(const std::string& body) const {
     support::write_script(path("bin/iree-compile"),
@@ -52,23 +51,8 @@ class Compile : public ::testing::Test {
       arguments.insert(arguments.end(), {"--targets", path("targets.json")});
     }
     arguments.insert(arguments.end(), more.begin(), more.end());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const ExitCode code = run_command(arguments);
-    out_ = ::testing::internal::GetCapturedStdout();
-    err_ = ::testing::internal::GetCapturedStderr();
-    return code;
+    return run_and_keep(arguments);
   }
-
-  [[nodiscard]] std::size_t calls() const {
-    if (!std::filesystem::exists(path("calls"))) return 0;
-    const auto bytes = support::read_file(path("calls"));
-    return static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), std::byte{'\n'}));
-  }
-
-  TempDir folder_;
-  std::string out_;
-  std::string err_;
 };
 
 TEST_F(Compile, PacksOneBinaryPerTargetAndTheWeightsOnce) {
@@ -220,12 +204,19 @@ TEST_F(Compile, AFolderGetsPartsThatPackTheSame) {
 
   ASSERT_EQ(run({"--name", "m", "-o", path("parts/")}), ExitCode::kOk) << err_;
 
-  ::testing::internal::CaptureStdout();
-  ASSERT_EQ(run_command({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx")}), ExitCode::kOk);
-  ::testing::internal::GetCapturedStdout();
+  ASSERT_EQ(run_and_keep({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx")}), ExitCode::kOk);
   EXPECT_EQ(support::read_file(path("packed.fatctx")), support::read_file(path("out.fatctx")));
   EXPECT_EQ(run({"--name", "m", "-o", path("parts/")}), ExitCode::kUsage) << "nothing is overwritten";
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path("parts"))) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  };
+  const std::set<std::string> before = files();
   EXPECT_EQ(run({"--name", "m", "-o", path("parts/"), "--force"}), ExitCode::kOk);
+  EXPECT_EQ(files(), before) << "nothing else is left in the folder";
 }
 
 TEST_F(Compile, AMissingCompilerIsTheEnvironmentsFaultAndHasARemedy) {
@@ -244,6 +235,17 @@ TEST_F(Compile, AnExistingFileIsNoticedBeforeTheWork) {
 
   EXPECT_EQ(calls(), 0U);
   EXPECT_EQ(support::read_file(path("out.fatctx")).size(), 8U);
+}
+
+TEST_F(Compile, FlagsOfOtherCompilersAreRefused) {
+  const auto refused = [&](const std::vector<std::string>& flags, const std::string& why) {
+    EXPECT_EQ(run(flags), ExitCode::kUsage) << why;
+    EXPECT_THAT(err_, HasSubstr(why));
+  };
+  refused({"--common-arch", "v73"}, "--common-arch is about models for Snapdragon");
+  refused({"--qnn-python", "python3"}, "--qnn-python is for Snapdragon's compiler");
+  refused({"--format", "x"}, "--format belongs to --command");
+  EXPECT_EQ(calls(), 0U);
 }
 
 TEST_F(Compile, TargetsMayBeWords) {

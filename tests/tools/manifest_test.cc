@@ -42,6 +42,12 @@ const std::string kWhole = R"({
   ]
 })";
 
+Manifest named(const std::string& name) {
+  Manifest manifest;
+  manifest.name = name;
+  return manifest;
+}
+
 Result<Manifest> parse(const std::string& text) { return parse_manifest(text, "m.json", "folder"); }
 
 std::string with(const std::string& from, const std::string& to) {
@@ -153,7 +159,7 @@ TEST(Manifest, CodecsThatAreNotTheDefaultAreWrittenAndReadBack) {
     records[i].codec = i % 2 == 0 ? Codec::kNone : Codec::kLz4;
   }
 
-  const auto parsed = parse(manifest_text("n", records, files));
+  const auto parsed = parse(manifest_text(named("n"), records, files));
 
   ASSERT_TRUE(is_ok(parsed));
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -280,7 +286,7 @@ TEST(Manifest, WhatIsWrittenIsReadBack) {
     files.push_back(record.record.source.path);
   }
 
-  const std::string text = manifest_text("net", records, files);
+  const std::string text = manifest_text(parsed.value(), records, files);
   const auto again = parse_manifest(text, "m.json", "");
 
   ASSERT_TRUE(is_ok(again));
@@ -290,7 +296,11 @@ TEST(Manifest, WhatIsWrittenIsReadBack) {
     read_back.push_back(record.record);
     if (record.tensors) read_back.back().tensors = record.tensors->ranges;
   }
-  EXPECT_EQ(manifest_text("net", read_back, files), text);
+  EXPECT_EQ(manifest_text(again.value(), read_back, files), text);
+  EXPECT_EQ(again.value().options.size(), 4U);
+  EXPECT_EQ(again.value().sharing.sharing, Sharing::kPages);
+  EXPECT_EQ(again.value().sharing.max_pieces, 100U);
+  EXPECT_EQ(again.value().sharing.granule_log2, 14);
   EXPECT_EQ(read_back[0].tensors.size(), 2U);
   EXPECT_EQ(read_back[3].ranges.size(), 2U);
   EXPECT_EQ(read_back[1].key.group, "chat");

@@ -15,7 +15,7 @@
 #include "support/gguf_file.h"
 #include "support/result_matchers.h"
 #include "support/safetensors_file.h"
-#include "tools/command.h"
+#include "tools/command_fixture.h"
 #include "tools/json_cursor.h"
 #include "tools/sample_files.h"
 #include "tools/targets_file.h"
@@ -28,7 +28,7 @@ using support::TempDir;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Pack : public ::testing::Test {
+class Pack : public support::CommandTest {
  protected:
   Pack() {
     support::write_model(path("model.onnx"), support::tiny_model());
@@ -46,17 +46,10 @@ class Pack : public ::testing::Test {
     support::write_text(path("head.onnx.data"), std::string(64, 'w') + std::string(5, 'b'));
   }
 
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
-
   ExitCode run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "pack");
     arguments.insert(arguments.end(), {"-o", path("out.fatctx")});
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const ExitCode code = run_command(arguments);
-    out_ = ::testing::internal::GetCapturedStdout();
-    err_ = ::testing::internal::GetCapturedStderr();
-    return code;
+    return run_and_keep(arguments);
   }
 
   // The code blocks of a page that start with this word behind the fence.
@@ -70,10 +63,6 @@ class Pack : public ::testing::Test {
     }
     return blocks;
   }
-
-  TempDir folder_;
-  std::string out_;
-  std::string err_;
 };
 
 TEST_F(Pack, FlagsAndTensorsFromTheModelGiveAContainer) {

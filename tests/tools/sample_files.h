@@ -58,6 +58,15 @@ inline onnx::ModelProto tiny_model() {
   return model;
 }
 
+// The same for a batch of 1.
+inline onnx::ModelProto fixed_model() {
+  onnx::ModelProto model = tiny_model();
+  for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+  }
+  return model;
+}
+
 // The same with its weights in the file `location`: layer/w at byte 0, bias at byte 64.
 inline onnx::ModelProto external_model(const std::string& location) {
   onnx::ModelProto model = tiny_model();

@@ -1,0 +1,18 @@
+// Words behind a flag: "key=value,key=value".
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::tools {
+
+// `flag` is what errors call it; `allowed` is empty if the caller looks at the keys himself.
+// Errors: invalid_argument (no "=", an empty value, a key that is not among `allowed`, one that is given twice).
+[[nodiscard]] Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
+                                                                    const std::vector<std::string>& allowed);
+
+}  // namespace fatctx::tools
