@@ -65,7 +65,8 @@ def test_the_description_comes_back(small_file):
     described = container.describe()
     assert described.name == "small" and described.writer.startswith("fatctx ")
     code = container.record("net.aarch64")
-    mine = next(entry for entry in described.records if entry.record_id == code.id)
+    mine = described.find(code.id)
+    assert mine.record_id == code.id and described.find(99) is None
     assert mine.producer == "made up" and [(o.key, o.value) for o in mine.options] == [("level", "3")]
     assert mine.graphs[0].name == "main" and mine.graphs[0].inputs[0].shape == [-1, 3]
 
