@@ -178,6 +178,65 @@ lane_macos() {
   [[ $failed == 0 ]] || count failed "$failed"
 }
 
+# The sysroot of an NDK: FATCTX_ANDROID_SYSROOT, or in the NDK that ANDROID_NDK_ROOT names.
+android_sysroot() {
+  printf '%s' "${FATCTX_ANDROID_SYSROOT:-${ANDROID_NDK_ROOT:-}/toolchains/llvm/prebuilt/linux-x86_64/sysroot}"
+}
+
+# c_symbols FILTER FILE...: names without those of C++.
+c_symbols() {
+  local filter=$1
+  shift
+  nm "$filter" -P "$@" 2>/dev/null | awk 'NF > 1 && $1 !~ /^_Z/ { sub(/@.*/, "", $1); print $1 }' | sort -u
+}
+
+# A compile check, no run of tests: every layer, and every function of C that it calls must be in bionic of this level.
+lane_android() {
+  local zig=${FATCTX_ZIG:-zig} tree=$PWD/build/android sysroot libraries file name failed=0 files=0 missing=() objects=()
+  local -r api=28 arch=aarch64-linux-android
+  sysroot=$(android_sysroot)
+  libraries=$sysroot/usr/lib/$arch/$api
+  $zig version >/dev/null 2>&1 || missing+=("zig (on the PATH, or its command in FATCTX_ZIG)")
+  [[ -f $libraries/libc.so ]] || missing+=("an NDK (its folder in ANDROID_NDK_ROOT, or its sysroot in FATCTX_ANDROID_SYSROOT)")
+  for name in fmt/format.h boost/version.hpp google/protobuf/message_lite.h sodium.h lz4frame.h xxhash.h; do
+    [[ -f /usr/include/$name ]] || missing+=("$name")
+  done
+  command -v protoc >/dev/null 2>&1 || missing+=(protoc)
+  if ((${#missing[@]})); then
+    missing_for android "${missing[@]}"
+    return 0
+  fi
+  rm -rf "$tree/objects"
+  mkdir -p "$tree/include/fatctx" "$tree/objects"
+  headers_in "$tree/include"
+  for file in /usr/include/{google,sodium*,lz4*.h,xxh*.h}; do ln -sfn "$file" "$tree/include/"; done
+  printf '#pragma once\n#define FATCTX_VERSION "0"\n' >"$tree/include/fatctx/version.h"
+  protoc --proto_path=src/container "--cpp_out=$tree/include" src/container/metadata.proto
+  printf '%s\n' "include_dir=$sysroot/usr/include" "sys_include_dir=$sysroot/usr/include/$arch" "crt_dir=$libraries" \
+    "cc_dir=$libraries" msvc_lib_dir= kernel32_lib_dir= darwin_sdk_dir= >"$tree/libc.txt"
+  for file in src/{base,mapping,container,container/dlc,container/sharing,runtime}/*.cc; do
+    [[ $file != *_darwin.cc && $file != *_win32.cc ]] || continue
+    files=$((files + 1))
+    name=${file//\//_}
+    objects+=("$tree/objects/${name%.cc}.o")
+    # shellcheck disable=SC2086 # a command of several words: python -m ziglang
+    ZIG_LIBC=$tree/libc.txt $zig c++ -target "$arch.$api" -std=c++20 -O0 -fno-sanitize=undefined -fPIC -Wall -Wextra \
+      -Werror -DFMT_HEADER_ONLY -isystem "$tree/include" -Iinclude -Isrc -c "$file" -o "${objects[-1]}" ||
+      failed=$((failed + 1))
+  done
+  printf 'compile check only: %d files for Android %d on %s, %d of them do not compile\n' "$files" $api $arch "$failed"
+  # What neither the files themselves nor bionic have, less the libraries that are linked and the compiler's own.
+  c_symbols --undefined-only "${objects[@]}" |
+    comm -23 - <({ c_symbols --defined-only "${objects[@]}"; c_symbols -D "$libraries"/lib{c,m,dl}.so; } | sort -u) |
+    grep -vE -e '^(LZ4F?_|XXH|sodium_|crypto_|randombytes_|__(cxa|gxx|emutls|aarch64)_|_Unwind_|_GLOBAL_OFFSET_TABLE_)' \
+      -e '^__(dso_handle|dynamic_cast|[a-z]+(sf|df|tf|di|ti)[a-z]*[23]?)$' >"$tree/absent" || true
+  if [[ -s $tree/absent ]]; then
+    printf 'not in bionic of API level %d: %s\n' $api "$(paste -sd ' ' "$tree/absent")"
+    failed=$((failed + 1))
+  fi
+  [[ $failed == 0 ]] || count failed "$failed"
+}
+
 # The sanitizers place their shadow at fixed addresses, which a kernel with much randomisation may have given away.
 if [[ $LANE == tsan && ${FATCTX_FIXED_ADDRESSES:-} != yes ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
   FATCTX_FIXED_ADDRESSES=yes exec setarch "$(uname -m)" -R "$0" "$LANE" "$COUNTS"
@@ -185,7 +244,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | qnn) "lane_$LANE" ;;
+  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | qnn) "lane_$LANE" ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;
 esac
 ! grep -q '^failed [1-9]' "$COUNTS"

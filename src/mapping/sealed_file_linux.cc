@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,7 +30,7 @@ int SealedFile::descriptor() const noexcept { return memory_->fd.get(); }
 
 Result<SealedFile> SealedFile::make(std::uint64_t /*most_bytes*/) {
   auto memory = std::make_unique<Memory>();
-  memory->fd = UniqueFd(::memfd_create("fatctx", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  memory->fd = UniqueFd(make_memory_file());
   if (memory->fd.valid()) return SealedFile(std::move(memory));
   const int number = errno;
   Error error = os_error(number, "cannot make sealed memory");
@@ -61,6 +62,15 @@ Status SealedFile::seal() {
   // Newer kernels do without, so that a system without /proc is asked by mapping.
   (void)make_read_only(memory_->fd.get()).ok();
   return Done{};
+}
+
+int make_memory_file() noexcept {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+#if defined(__ANDROID__) && __ANDROID_API__ < 30  // the call came to bionic with Android 11; apps may make it from 8 on
+  return static_cast<int>(::syscall(SYS_memfd_create, "fatctx", kFlags));
+#else
+  return ::memfd_create("fatctx", kFlags);
+#endif
 }
 
 Status make_read_only(int descriptor) {

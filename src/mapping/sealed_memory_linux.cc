@@ -19,7 +19,7 @@ namespace fatctx::mapping {
 Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
   if (size_bytes == 0) return Error{ErrorCode::kInvalidArgument, "sealed memory of no bytes"};
   FATCTX_TRY(check_address_space(size_bytes));
-  UniqueFd fd(::memfd_create("fatctx", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd fd(make_memory_file());
   if (!fd.valid()) {
     const int number = errno;
     Error error = os_error(number, "cannot make sealed memory");

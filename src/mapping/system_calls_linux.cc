@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "mapping/uninterrupted.h"
@@ -23,12 +25,25 @@ int reserve_space(int descriptor, std::uint64_t size) noexcept {
 
 int sync_to_disk(int descriptor) noexcept { return ::fsync(descriptor); }
 
+#if defined(__ANDROID__)
+// An app may make a file without a name, but SELinux forbids it every link, so that the file could never get one.
+int open_unnamed(int /*folder*/, mode_t /*mode*/) noexcept {
+  errno = EOPNOTSUPP;
+  return -1;
+}
+#else
 int open_unnamed(int folder, mode_t mode) noexcept {
   return uninterrupted([&] { return ::openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); });
 }
+#endif
 
 int rename_in(int folder, const char* from, const char* to, bool replace) noexcept {
-  return ::renameat2(folder, from, folder, to, replace ? 0U : static_cast<unsigned>(RENAME_NOREPLACE));
+  const unsigned flags = replace ? 0U : static_cast<unsigned>(RENAME_NOREPLACE);
+#if defined(__ANDROID__) && __ANDROID_API__ < 30  // the call came to bionic with Android 11; apps may make it from 8 on
+  return static_cast<int>(::syscall(SYS_renameat2, folder, from, folder, to, flags));
+#else
+  return ::renameat2(folder, from, folder, to, flags);
+#endif
 }
 
 void forget_cached(int descriptor, off_t offset, off_t size) noexcept {

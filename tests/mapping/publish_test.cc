@@ -93,11 +93,12 @@ TEST(Publish, AnExistingTargetIsReplacedOnlyWhenAsked) {
 TEST(Publish, ATargetThatAppearsMeanwhileIsNotOverwritten) {
   const TempDir folder;
   const std::string target = folder.file("late");
-  const auto pending = PendingFile::create(target, false).value();
+  auto pending = PendingFile::create(target, false).value();
   ASSERT_TRUE(is_ok(pending->file().write_at(0, kNew)));
   support::write_file(target, kOld);
 
   EXPECT_TRUE(fails_with(pending->publish(false), ErrorCode::kExists));
+  pending.reset();  // and with it a temporary name, which the file has where there are no unnamed ones
 
   EXPECT_EQ(support::read_file(target), kOld);
   EXPECT_EQ(folder.names(), Names{"late"});
