@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostVtcmMb = 1024;
+constexpr std::uint32_t kMostArch = 999;  // three digits, as the schema of manifests has it
 constexpr std::uint64_t kMostCores = 64;
 constexpr std::uint64_t kMostSocId = 0xFFFFFFFF;
 
@@ -215,7 +216,7 @@ std::uint32_t arch_number(const std::string& arch) {
   const auto [end, error] =
       std::from_chars(arch.data() + std::min<std::size_t>(1, arch.size()), arch.data() + arch.size(), number);
   const bool whole = error == std::errc() && end == arch.data() + arch.size();
-  return arch.starts_with('v') && whole ? number : 0;
+  return arch.starts_with('v') && whole && number <= kMostArch ? number : 0;
 }
 
 std::string target_name(const HtpTarget& target) {

@@ -11,6 +11,7 @@ import struct
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
