@@ -201,7 +201,7 @@ lane_android() {
   for name in fmt/format.h boost/version.hpp google/protobuf/message_lite.h sodium.h lz4frame.h xxhash.h; do
     [[ -f /usr/include/$name ]] || missing+=("$name")
   done
-  command -v protoc >/dev/null 2>&1 || missing+=(protoc)
+  for name in protoc nm; do command -v "$name" >/dev/null 2>&1 || missing+=("$name"); done
   if ((${#missing[@]})); then
     missing_for android "${missing[@]}"
     return 0
@@ -225,6 +225,7 @@ lane_android() {
       failed=$((failed + 1))
   done
   printf 'compile check only: %d files for Android %d on %s, %d of them do not compile\n' "$files" $api $arch "$failed"
+  [[ -n $(c_symbols -D "$libraries/libc.so") ]] || fail 1 "android: nm finds no function in $libraries/libc.so"
   # What neither the files themselves nor bionic have, less the libraries that are linked and the compiler's own.
   c_symbols --undefined-only "${objects[@]}" |
     comm -23 - <({ c_symbols --defined-only "${objects[@]}"; c_symbols -D "$libraries"/lib{c,m,dl}.so; } | sort -u) |

@@ -23,7 +23,9 @@
 #include "tools/compile_output.h"
 #include "tools/compile_plan.h"
 #include "tools/compile_run.h"
+#include "tools/interrupt.h"
 #include "tools/iree_compile.h"
+#include "tools/json_cursor.h"
 #include "tools/manifest.h"
 #include "tools/model_warnings.h"
 #include "tools/onnx_import.h"
@@ -84,10 +86,19 @@ nlohmann::ordered_json report_of(const std::string& compiler, const std::vector<
   return json;
 }
 
-std::vector<TargetOutcome> compile_each(const CompileFlags& flags, const CompilePlan& plan,
-                                        const CompileDriver& driver) {
+Error interrupted(const CompilePlan& plan) {
+  return Error{ErrorCode::kCancelled, fmt::format("interrupted; {} was not written, and what was compiled stays in the "
+                                                  "cache",
+                                                  plan.meaning.output)};
+}
+
+// Errors: cancelled, if somebody pressed Ctrl-C.
+Result<std::vector<TargetOutcome>> compile_each(const CompileFlags& flags, const CompilePlan& plan,
+                                                const CompileDriver& driver, const Interrupt& interrupt) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<TargetOutcome> outcomes = compile_targets(driver, flags.jobs == 0 ? cores : flags.jobs);
+  std::vector<TargetOutcome> outcomes =
+      compile_targets(driver, flags.jobs == 0 ? cores : flags.jobs, *interrupt.flag());
+  if (interrupt.flag()->load()) return interrupted(plan);
   for (const TargetOutcome& outcome : outcomes) {
     if (plan.meaning.show_logs || !outcome.result) {
       print_log(driver.name() + " for " + outcome.label + " said", outcome.log);
@@ -99,14 +110,18 @@ std::vector<TargetOutcome> compile_each(const CompileFlags& flags, const Compile
 Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& plan, CompileDriver& driver,
                                   const CompileInput& input, OnnxModels models) {
   std::string log;
+  std::vector<TargetOutcome> outcomes;
+  auto interrupt = std::make_unique<Interrupt>();
   const Status begun = driver.begin(log);
+  if (!begun.ok() && interrupt->flag()->load()) return interrupted(plan);
   if (!begun.ok()) {
     print_log("the compiler said", log);
     if (begun.error().code != ErrorCode::kSerialiseFailed) return begun.error();
     print_note("fatctx: " + escaped(to_text(begun.error())));
     return ExitCode::kCheckFailed;
   }
-  std::vector<TargetOutcome> outcomes = compile_each(flags, plan, driver);
+  FATCTX_TRY(store(compile_each(flags, plan, driver, *interrupt), outcomes));
+  interrupt.reset();  // packing has one of its own
   nlohmann::ordered_json json = report_of(driver.name(), outcomes);
   if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
 
@@ -114,7 +129,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   manifest.name = input.name;
   manifest.sharing = plan.sharing;
   manifest.allow_dynamic = true;  // a compiler has taken them, and the warning was said before it ran
-  manifest.quant_told = plan.compiler == Compiler::kQnn;
+  manifest.quant_told = true;
   FATCTX_TRY(store(driver.shared_records(), manifest.records));
   for (TargetOutcome& outcome : outcomes) {
     auto& records = outcome.result->records;
@@ -135,12 +150,13 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
 // The pass is one for all, and what it says of the reason seldom names a SoC. Each by itself tells which of them fail;
 // what succeeds stays in the cache.
 Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& plan, const QnnCompile& driver,
-                                 const QnnCompile::Together& together) {
+                                 const QnnCompile::Together& together, const Interrupt& interrupt) {
   print_log(driver.name() + " said", together.log);
   print_note("the pass for all targets failed: " + escaped(together.error->message));
   print_note("each target by itself, to tell which fail:");
-  const std::vector<TargetOutcome> outcomes = compile_each(flags, plan, driver);
-  const nlohmann::ordered_json json = report_of(driver.name(), outcomes);
+  FATCTX_ASSIGN(const std::vector<TargetOutcome> outcomes, compile_each(flags, plan, driver, interrupt));
+  nlohmann::ordered_json json = report_of(driver.name(), outcomes);
+  json["error"] = together.error->message;
   if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
   print_note(escaped(
       fmt::format("fatctx: each of {} compiles by itself, and all in one pass do not; {} was not written; write "
@@ -150,11 +166,14 @@ Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& p
   return ExitCode::kCheckFailed;
 }
 
-Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& plan, QnnCompile& driver) {
+Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
+                                QnnCompile& driver) {
   std::string log;
+  auto interrupt = std::make_unique<Interrupt>();
   FATCTX_TRY(driver.begin(log));
   FATCTX_ASSIGN(const QnnCompile::Together together, driver.compile_dlc());
-  if (together.error) return tell_which_fail(flags, plan, driver, together);
+  if (interrupt->flag()->load()) return interrupted(plan);
+  if (together.error) return tell_which_fail(flags, plan, driver, together, *interrupt);
   for (const TargetOutcome& outcome : together.outcomes) {
     print_note(escaped(outcome.result ? fmt::format("  {}  {}", outcome.label, size_text(outcome.result->size_bytes))
                                       : fmt::format("  {}  FAILED  {}", outcome.label, outcome.error->message)));
@@ -164,7 +183,8 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   const nlohmann::ordered_json json = report_of(driver.name(), together.outcomes);
   if (failed) return give_up(flags, plan, together.outcomes, json);
   for (const std::string& finding : together.findings) print_note("warning: " + escaped(finding));
-  FATCTX_TRY(write_dlc(together.file, plan.meaning.output, flags.force));
+  interrupt.reset();
+  FATCTX_TRY(write_dlc(cache, together.file, plan.meaning.output, flags.force));
   std::error_code error;
   print_result(flags.json ? json_text(json)
                           : escaped(fmt::format("{}: {}, {}", plan.meaning.output,
@@ -174,30 +194,45 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   return ExitCode::kOk;
 }
 
+// Errors: invalid_argument (settings for graphs that the model does not have).
+Status warn_of_htp(const OnnxModel& model, const std::string& path, const HtpConfig& config,
+                   const std::string& common_arch) {
+  if (config.targets.empty()) return Done{};
+  FATCTX_TRY(check_graph_names(config, {model.graph.name, fs::path(path).stem().string()}));
+  for (const std::string& line : htp_model_warnings(model, config, common_arch)) {
+    print_note("warning: " + escaped(line));
+  }
+  return Done{};
+}
+
 Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
                                  const CompileInput& input, OnnxModels models) {
   if (!input.onnx->ep_contexts.empty()) {
     return invalid(
         fmt::format("{}: is compiled already (it has EPContext nodes); fatctx pack --ep-context packs it", input.path));
   }
-  FATCTX_TRY(check_graph_names(plan.htp, {input.onnx->graph.name, fs::path(input.path).stem().string()}));
-  for (const std::string& line : htp_model_warnings(*input.onnx, plan.htp, flags.common_arch)) {
-    print_note("warning: " + escaped(line));
-  }
+  FATCTX_TRY(warn_of_htp(*input.onnx, input.path, plan.htp, flags.common_arch));
   FATCTX_ASSIGN(QnnTools tools, find_qnn(flags.qnn_python));
   QnnCompile driver(
       std::move(tools), cache, input,
       {.config = plan.htp, .backend_path = plan.meaning.backend_path, .log_severity = plan.meaning.log_severity});
-  if (plan.form == OutputForm::kDlc) return compile_as_dlc(flags, plan, driver);
+  if (plan.form == OutputForm::kDlc) return compile_as_dlc(flags, plan, cache, driver);
   return compile_and_pack(flags, plan, driver, input, std::move(models));
 }
 
-std::string log_word(int severity) {
-  return severity >= 3 ? "error" : severity == 2 ? "warn" : severity == 1 ? "info" : "debug";
+// What is wrong with it as ONNX its reader says; other compilers may take files and folders of any form.
+Status check_model(const CompileFlags& flags, const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return Error{ErrorCode::kNotFound, fmt::format("{}: not there", path)};
+  if (flags.keep_source && fs::is_directory(path, error)) {
+    return invalid(fmt::format("--keep-source: {} is a folder, and a record is a file; leave it out", path));
+  }
+  return Done{};
 }
 
 Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan) {
   const std::string& path = plan.meaning.model;
+  FATCTX_TRY(check_model(flags, path));
   OnnxModels models;
   // Other compilers may take models of other forms; what is in those nobody here can tell.
   if (plan.compiler != Compiler::kCommand || path.ends_with(".onnx")) {
@@ -212,11 +247,14 @@ Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan
     case Compiler::kQnn:
       return compile_for_htp(flags, plan, cache, input, models);
     case Compiler::kCommand: {
-      FATCTX_ASSIGN(CommandCompile driver, CommandCompile::create({.command = *plan.command,
-                                                                   .targets = plan.commands,
-                                                                   .format = flags.format,
-                                                                   .log_level = log_word(plan.meaning.log_severity)},
-                                                                  cache, input));
+      if (input.onnx != nullptr) FATCTX_TRY(warn_of_htp(*input.onnx, path, plan.htp_of_commands(), flags.common_arch));
+      FATCTX_ASSIGN(
+          CommandCompile driver,
+          CommandCompile::create({.command = *plan.command,
+                                  .targets = plan.commands,
+                                  .format = flags.format,
+                                  .log_level = flags.vendor.log_level.empty() ? "warn" : flags.vendor.log_level},
+                                 cache, input));
       return compile_and_pack(flags, plan, driver, input, models);
     }
     case Compiler::kIree:
@@ -232,6 +270,9 @@ Result<ExitCode> run_compile(const CompileFlags& flags) {
   return compile_with(flags, plan);
 }
 
+// Of an unset variable of a script; without this the command would look for something else to do.
+std::string refuse_empty(const std::string& value) { return value.empty() ? "the value is empty" : std::string(); }
+
 void add_target_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--targets", flags.targets_file, "IREE: what to compile for, as JSON with comments")
       ->type_name("FILE");
@@ -246,6 +287,7 @@ void add_target_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--htp-socs", flags.htp_socs, "Snapdragon: SoCs in any spelling: SM8650,69")->type_name("LIST");
   command.add_option("--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
       ->delimiter(',')
+      ->allow_extra_args(false)  // or it takes MODEL for a number
       ->type_name("LIST");
   command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
       ->type_name("FILE");
@@ -307,6 +349,10 @@ void add_compile(CLI::App& app, Outcome& outcome) {
   add_target_flags(*command, *flags);
   add_compiler_flags(*command, *flags);
   add_vendor_flags(*command, flags->vendor);
+  for (CLI::Option* const option :
+       command->get_options([](const CLI::Option* o) { return o->get_expected_max() > 0; })) {
+    option->check(refuse_empty, "");
+  }
   command->add_flag("--keep-source", flags->keep_source, "Keep the model itself in the container");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_flag("--force", flags->force, "Replace OUT if it is there");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "fatctx/base/nearest.h"
-#include "fatctx/content_hash.h"
 #include "fatctx/import_dlc.h"
 #include "fatctx/select.h"
 #include "tools/compiler_tool.h"
@@ -84,6 +84,19 @@ Result<std::string> with_places_filled(const std::string& part,
     at = end + 1;
   }
   return filled;
+}
+
+std::set<std::string> as_set(const std::vector<std::string>& files) { return {files.begin(), files.end()}; }
+
+// The file of that name, or all files of the folder of that name; nothing if there is neither.
+void add_files(const std::string& name, std::set<std::string>& files) {
+  std::error_code error;
+  if (fs::is_regular_file(name, error)) files.insert(name);
+  if (name.empty() || !fs::is_directory(name, error)) return;
+  for (auto entry = fs::recursive_directory_iterator(name, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_regular_file(error)) files.insert(entry->path().string());
+  }
 }
 
 Error wrong_target(const CommandTarget& target, const std::string& what) {
@@ -187,23 +200,21 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
                     fs::path(program).has_parent_path() ? "" : " in PATH; give its whole path, or install it")};
   }
   compile.program_ = *found;
-  std::vector<std::string> files = {compile.program_};
-  if (compile.input_.onnx != nullptr) {
-    const auto of_model = files_of_model(compile.input_.path, *compile.input_.onnx);
-    files.insert(files.end(), of_model.begin(), of_model.end());
-  }
-  // Scripts and configurations too: every argument that is a file decides what comes out.
+  std::set<std::string> files = {compile.program_};
+  add_files(compile.input_.path, files);
+  if (compile.input_.onnx != nullptr) files.merge(as_set(files_of_model(compile.input_.path, *compile.input_.onnx)));
+  // Scripts and configurations too: every argument that names a file decides what comes out, also behind "--in=".
   for (const CommandTarget& target : compile.request_.targets) {
+    add_files(target.config_file, files);
     FATCTX_ASSIGN(const std::vector<std::string> arguments, compile.arguments_for(target, kOutputFile));
     for (const std::string& argument : arguments) {
-      if (argument != kOutputFile && fs::is_regular_file(argument, error)) files.push_back(argument);
+      if (argument == kOutputFile) continue;
+      add_files(argument, files);
+      add_files(argument.substr(argument.find('=') + 1), files);
     }
   }
-  for (const std::string& file : files) {
-    if (compile.hashes_.contains(file)) continue;
-    FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(file));
-    compile.hashes_[file] = to_hex(hash.bytes);
-  }
+  compile.files_.assign(files.begin(), files.end());
+  FATCTX_TRY(store(hash_words(compile.files_), compile.hashes_));
   return compile;
 }
 
@@ -224,10 +235,16 @@ Result<std::vector<std::string>> CommandCompile::arguments_for(const CommandTarg
 
 Result<std::string> CommandCompile::key_of(const CommandTarget& target) const {
   std::vector<std::string> words = {"command"};
-  for (const auto& [file, hash] : hashes_) words.push_back(hash);
+  words.insert(words.end(), files_.begin(), files_.end());
+  words.insert(words.end(), hashes_.begin(), hashes_.end());
   FATCTX_ASSIGN(const std::vector<std::string> arguments, arguments_for(target, kOutputFile));
   words.insert(words.end(), arguments.begin(), arguments.end());
   return CompileCache::key_of(words);
+}
+
+Error CommandCompile::wrong_form(const std::string& form) const {
+  return Error{ErrorCode::kSerialiseFailed,
+               fmt::format("{} wrote a file that begins like {}, and --format says {}", name(), form, request_.format)};
 }
 
 // A DLC says for which SoCs it is; other payloads are opaque, and only their first bytes are looked at.
@@ -249,14 +266,12 @@ Result<std::vector<ManifestRecord>> CommandCompile::read_back(const CommandTarge
       }
     }
     if (info.socs.empty()) return wrong_target(target, "a DLC without a context binary");
+    if (!request_.format.empty() && request_.format != form) return wrong_form(form);
     FATCTX_ASSIGN(ImportedRecords imported,
                   manifest_records_from_dlc(file, {.group = input_.name, .unit = {}, .prefix = target.label + "."}));
     return std::move(imported.records);
   }
-  if (!request_.format.empty() && !form.empty() && form != request_.format) {
-    return Error{ErrorCode::kSerialiseFailed, fmt::format("{} wrote a file that begins like {}, and --format says {}",
-                                                          name(), form, request_.format)};
-  }
+  if (!request_.format.empty() && !form.empty() && form != request_.format) return wrong_form(form);
   ManifestRecord binary;
   binary.where = "target " + target.label;
   binary.record.type = RecordType::kContextBinary;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,14 +75,16 @@ class CommandCompile : public CompileDriver {
   [[nodiscard]] Result<std::vector<std::string>> arguments_for(const CommandTarget& target,
                                                                const std::string& output) const;
   [[nodiscard]] Result<std::string> key_of(const CommandTarget& target) const;
+  [[nodiscard]] Error wrong_form(const std::string& form) const;
   [[nodiscard]] Result<std::vector<ManifestRecord>> read_back(const CommandTarget& target,
                                                               const std::string& file) const;
 
   CommandRequest request_;
   const CompileCache* cache_;
   CompileInput input_;
-  std::string program_;                        // absolute
-  std::map<std::string, std::string> hashes_;  // of every file that the commands name, and of the model's weights
+  std::string program_;              // absolute
+  std::vector<std::string> files_;   // that decide what comes out: the program, the model, all that the commands name
+  std::vector<std::string> hashes_;  // of these
 };
 
 }  // namespace fatctx::tools

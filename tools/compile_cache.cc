@@ -156,6 +156,13 @@ Result<std::string> CompileCache::publish(const std::string& key, WorkFolder wor
     FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(work.file(name)));
     index["files"][name] = to_hex(hash.bytes);
   }
+  // What the step was made from, and whatever else its tools left, would be kept with each target.
+  std::error_code ignored;
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(work.path(), ignored)) {
+    if (!index["files"].contains(entry.path().filename().string())) others.push_back(entry.path());
+  }
+  for (const fs::path& other : others) fs::remove_all(other, ignored);
   std::ofstream out(work.file(kEntryFile), std::ios::binary);
   out << index.dump(2) << '\n';
   out.close();

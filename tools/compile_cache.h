@@ -53,8 +53,8 @@ class CompileCache {
   // The folder of a finished step whose files are all there and unchanged; nothing otherwise.
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
   [[nodiscard]] Result<WorkFolder> begin() const;
-  // Makes the named files of `work` the entry `key` and returns its folder. If another process was faster, its entry
-  // stays. Errors: io, not_found (a file is missing).
+  // Makes the named files of `work` the entry `key`, drops all others, and returns its folder. If another process was
+  // faster, its entry stays. Errors: io, not_found (a file is missing).
   [[nodiscard]] Result<std::string> publish(const std::string& key, WorkFolder work,
                                             const std::vector<std::string>& files) const;
 

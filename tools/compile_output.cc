@@ -11,8 +11,8 @@
 
 #include "fatctx/container.h"
 #include "fatctx/stored_dlc.h"
-#include "tools/compile_cache.h"
 #include "tools/ep_context.h"
+#include "tools/htp_checks.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
 
@@ -99,6 +99,9 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
                    fmt::format("{}: is there already; --force replaces it", (folder / file).string())};
     }
   }
+  for (const std::string& file : all) {
+    if (fs::is_directory(folder / file, error)) return cannot_write(folder / file, "it is a folder");
+  }
   // All bytes are on the disk before the first of the old files goes.
   FATCTX_ASSIGN(const WorkFolder work, WorkFolder::create_in(output));
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -114,13 +117,17 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
     if (error) return cannot_write(folder / file, error.message());
     if (file != kManifestFile) text += fmt::format("  {}\n", escaped(file));
   }
-  return text + fmt::format("  {}: fatctx pack {} -o {}.fatctx\n", kManifestFile,
-                            escaped((folder / kManifestFile).string()), escaped(manifest.name));
+  // What a compiler has taken, pack is told to take too.
+  const bool fixed = std::all_of(gathered.records.begin(), gathered.records.end(),
+                                 [](const PackRecord& record) { return check_fixed_shapes(record).ok(); });
+  return text + fmt::format("  {}: fatctx pack {}{} -o {}.fatctx\n", kManifestFile,
+                            escaped((folder / kManifestFile).string()), fixed ? "" : " --allow-dynamic",
+                            escaped(manifest.name));
 }
 
 // The archive goes through a container, which is what writes archives whole or not at all.
-Status write_dlc(const std::string& compiled, const std::string& output, bool force) {
-  FATCTX_ASSIGN(const WorkFolder work, WorkFolder::create_in(fs::temp_directory_path().string()));
+Status write_dlc(const CompileCache& cache, const std::string& compiled, const std::string& output, bool force) {
+  FATCTX_ASSIGN(const WorkFolder work, cache.begin());
   const std::string container = work.file("one_pass.fatctx");
   Manifest manifest;
   manifest.name = "one_pass";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "tools/compile_cache.h"
 #include "tools/compile_driver.h"
 #include "tools/manifest.h"
 
@@ -22,6 +23,7 @@ namespace fatctx::tools {
 
 // The DLC of one pass of the vendor's compiler, whole or not at all. Errors: exists (without `force`), those of reading
 // and writing archives.
-[[nodiscard]] Status write_dlc(const std::string& compiled, const std::string& output, bool force);
+[[nodiscard]] Status write_dlc(const CompileCache& cache, const std::string& compiled, const std::string& output,
+                               bool force);
 
 }  // namespace fatctx::tools

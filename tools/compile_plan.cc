@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -67,6 +68,13 @@ Result<HtpConfig> htp_targets(const CompileFlags& flags, const SocTable& table) 
   return config;
 }
 
+bool same_target(const PackKey& a, const PackKey& b) {
+  const auto facts = [](const PackKey& key) {
+    return std::tie(key.backend, key.arch, key.features, key.part, key.qnn_soc, key.vtcm_mb, key.generic);
+  };
+  return facts(a) == facts(b);
+}
+
 Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, const HtpConfig& htp,
                                                    const SocTable& table) {
   std::vector<CommandTarget> targets;
@@ -78,8 +86,10 @@ Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, co
   if (targets.empty()) return invalid("no target; give --target, --htp_socs or --config_file");
   for (std::size_t i = 0; i < targets.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (targets[i].label == targets[j].label)
-        return invalid(fmt::format("target {} is there twice", targets[i].label));
+      if (targets[i].label == targets[j].label || same_target(targets[i].key, targets[j].key)) {
+        return invalid(fmt::format("target {} is there twice{}", targets[i].label,
+                                   targets[i].label == targets[j].label ? "" : ", also as " + targets[j].label));
+      }
     }
   }
   return targets;
@@ -133,6 +143,13 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
   for (const Row& row : rows) {
     if (row.given && !row.has_effect) return invalid(fmt::format("{} {}", row.flag, row.what));
   }
+  if (!flags.sharing.empty() && !flags.sharing_override.empty()) {
+    return invalid(
+        "--sharing and --reference_weight_sharing_enabled_override both say whether records share; give one");
+  }
+  if (flags.name.find('/') != std::string::npos) {
+    return invalid(fmt::format("--name {}: records are named after it, and their names have no \"/\"", flags.name));
+  }
   if (flags.no_cache && !flags.cache.empty()) return invalid("--cache and --no-cache contradict each other; give one");
   return Done{};
 }
@@ -140,8 +157,30 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
 Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
   const std::string& output = plan.meaning.output;
   std::error_code error;
-  if (flags.force || plan.form == OutputForm::kFolder || !fs::exists(fs::symlink_status(output, error))) return Done{};
-  return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", output)};
+  for (const std::string& input : {plan.meaning.model, flags.vendor.dlc_path}) {
+    if (!input.empty() && fs::equivalent(input, output, error)) {
+      return invalid(fmt::format("{}: is the model itself; write to another file", output));
+    }
+  }
+  const auto there = [&](const fs::path& path) {
+    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path.string())};
+  };
+  if (plan.form == OutputForm::kFolder) {
+    const fs::path folder(output);
+    const fs::path name = folder.has_filename() ? folder : folder.parent_path();
+    if (fs::exists(name, error) && !fs::is_directory(name, error)) {
+      return invalid(fmt::format("{}: is a file, and the parts go into a folder", name.string()));
+    }
+    if (!flags.force && fs::exists(folder / "manifest.json", error)) return there(folder / "manifest.json");
+    return Done{};
+  }
+  const fs::path parent = fs::path(output).parent_path();
+  if (!parent.empty() && !fs::is_directory(parent, error)) {
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("{}: there is no folder {}; make it first", output, parent.string())};
+  }
+  if (!flags.force && fs::exists(fs::symlink_status(output, error))) return there(output);
+  return Done{};
 }
 
 Status plan_for_htp(const SocTable& table, CompilePlan& plan) {
@@ -163,6 +202,20 @@ Status plan_for_htp(const SocTable& table, CompilePlan& plan) {
 }
 
 }  // namespace
+
+HtpConfig CompilePlan::htp_of_commands() const {
+  HtpConfig config = htp;
+  for (std::size_t i = htp.targets.size(); i < commands.size(); ++i) {
+    const PackKey& key = commands[i].key;
+    if (key.backend != "htp") continue;
+    HtpTarget target;
+    target.part = key.part;
+    target.qnn_soc = key.qnn_soc;
+    target.arch = key.arch;
+    config.targets.push_back(std::move(target));
+  }
+  return config;
+}
 
 Result<CompilePlan> plan_of(const CompileFlags& flags) {
   CompilePlan plan;
@@ -193,6 +246,9 @@ Result<CompilePlan> plan_of(const CompileFlags& flags) {
     case Compiler::kCommand:
       FATCTX_TRY(store(CommandTemplate::parse(flags.command), plan.command));
       FATCTX_TRY(store(command_targets(flags, plan.htp, table), plan.commands));
+      for (const std::string& line : sharing_warnings(plan.htp, table, SharingForm::kContainer)) {
+        print_note("warning: " + escaped(line));
+      }
       break;
     case Compiler::kQnn:
       FATCTX_TRY(plan_for_htp(table, plan));

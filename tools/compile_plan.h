@@ -60,6 +60,9 @@ struct CompilePlan {
   std::optional<CommandTemplate> command;
   std::vector<CommandTarget> commands;  // its targets
   SharingWish sharing;
+
+  // `htp` with those of `commands` that were given in words.
+  [[nodiscard]] HtpConfig htp_of_commands() const;
 };
 
 // Prints what is worth knowing before a compiler runs.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -31,7 +33,8 @@ std::string first_lines(const std::string& log, std::size_t count) {
 
 class TargetRun {
  public:
-  explicit TargetRun(const CompileDriver& driver) : driver_(driver), outcomes_(driver.target_count()) {
+  TargetRun(const CompileDriver& driver, const std::atomic<bool>& stop)
+      : driver_(driver), stop_(stop), outcomes_(driver.target_count()) {
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       outcomes_[i].label = driver.label(i);
       label_width_ = std::max(label_width_, outcomes_[i].label.size());
@@ -53,17 +56,32 @@ class TargetRun {
   void work() {
     for (std::size_t i = next_++; i < outcomes_.size(); i = next_++) {
       TargetOutcome& outcome = outcomes_[i];
-      auto result = driver_.compile(i, outcome.log);
-      if (result.ok()) {
-        outcome.result = std::move(result).value();
-      } else {
-        outcome.error = std::move(result).error();
+      if (stop_.load(std::memory_order_relaxed)) {
+        outcome.error = Error{ErrorCode::kCancelled, "not begun: interrupted"};
+        continue;
       }
+      compile(i, outcome);
       const std::lock_guard lock(mutex_);
       ++done_;
       line_.reset();  // wipes the line, so that the note starts on a clean one
       tell(outcome);
       show_progress();
+    }
+  }
+
+  // No exception leaves a thread.
+  void compile(std::size_t target, TargetOutcome& outcome) const {
+    try {
+      auto result = driver_.compile(target, outcome.log);
+      if (result.ok()) {
+        outcome.result = std::move(result).value();
+      } else {
+        outcome.error = std::move(result).error();
+      }
+    } catch (const std::bad_alloc&) {
+      outcome.error = Error{ErrorCode::kOutOfMemory, "out of memory"};
+    } catch (const std::exception& error) {
+      outcome.error = Error{ErrorCode::kInternal, error.what()};
     }
   }
 
@@ -88,6 +106,7 @@ class TargetRun {
   }
 
   const CompileDriver& driver_;
+  const std::atomic<bool>& stop_;
   std::vector<TargetOutcome> outcomes_;
   std::size_t label_width_ = 0;
   std::atomic<std::size_t> next_ = 0;
@@ -98,8 +117,8 @@ class TargetRun {
 
 }  // namespace
 
-std::vector<TargetOutcome> compile_targets(const CompileDriver& driver, unsigned jobs) {
-  return TargetRun(driver).run(jobs);
+std::vector<TargetOutcome> compile_targets(const CompileDriver& driver, unsigned jobs, const std::atomic<bool>& stop) {
+  return TargetRun(driver, stop).run(jobs);
 }
 
 std::size_t failed_count(const std::vector<TargetOutcome>& outcomes) {

@@ -1,6 +1,7 @@
 // Compiles for all targets side by side, tells about each as it ends, and lists what became of them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -20,8 +21,10 @@ struct TargetOutcome {
   std::string log;
 };
 
-// In the order of the targets. Prints a line for each on stderr. Requires: begin() of the driver is done, jobs >= 1.
-[[nodiscard]] std::vector<TargetOutcome> compile_targets(const CompileDriver& driver, unsigned jobs);
+// In the order of the targets. Prints a line for each on stderr. Once `stop` is set no further target is begun: it is
+// `cancelled`. Requires: begin() of the driver is done, jobs >= 1.
+[[nodiscard]] std::vector<TargetOutcome> compile_targets(const CompileDriver& driver, unsigned jobs,
+                                                         const std::atomic<bool>& stop);
 
 [[nodiscard]] std::size_t failed_count(const std::vector<TargetOutcome>& outcomes);
 [[nodiscard]] nlohmann::ordered_json outcomes_json(const std::vector<TargetOutcome>& outcomes);

@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kUnknownVersion = "unknown";
+
 Error missing_tool(std::string_view name, const std::string& folder) {
   return Error{
       ErrorCode::kBackendLibraryMissing,
@@ -31,7 +33,7 @@ Error missing_tool(std::string_view name, const std::string& folder) {
 std::string version_of(const std::string& text) {
   constexpr std::string_view kBefore = "compiler version ";
   const std::size_t at = text.find(kBefore);
-  if (at == std::string::npos) return "unknown";
+  if (at == std::string::npos) return kUnknownVersion;
   std::string version = text.substr(at + kBefore.size());
   return version.substr(0, version.find_first_of(" \n\r"));
 }
@@ -75,6 +77,11 @@ Result<IreeTools> find_iree(const std::string& folder) {
     return error;
   }
   tools.version = version_of(log);
+  if (tools.version == kUnknownVersion) {
+    // Two compilers of which nothing is known are told apart by their bytes.
+    FATCTX_ASSIGN(const auto hashes, hash_words({tools.import_onnx, tools.compile}));
+    tools.version += fmt::format("-{:.8}", CompileCache::key_of(hashes));
+  }
   return tools;
 }
 
@@ -129,7 +136,6 @@ Result<StepResult> IreeDriver::compile(const StepResult& imported, const Compile
   arguments.insert(arguments.end(), {"-o", kModuleFile});
   FATCTX_ASSIGN(const double seconds, run_tool("iree-compile", std::move(arguments), work.path(), log));
   FATCTX_TRY(check_module(work.file(kModuleFile)));
-  fs::remove(work.file(kMlirFile), error);
   FATCTX_ASSIGN(std::string folder, cache_.publish(key, std::move(work), {kModuleFile}));
   return StepResult{.folder = std::move(folder), .cached = false, .seconds = seconds};
 }

@@ -460,7 +460,10 @@ void describe_source(PackRecord& record, std::vector<std::string>& notes) {
   }
   if (description.format.empty()) description.format = "onnx";
   const std::set<std::string>& operators = model.value().operators;
-  if (!operators.empty()) {
+  const bool listed = std::any_of(description.options.begin(), description.options.end(), [](const auto& option) {
+    return option.owner == "onnx" && option.key == "operators";
+  });
+  if (!operators.empty() && !listed) {
     description.options.push_back({"operators", fmt::format("{}", fmt::join(operators, ", ")), "onnx"});
   }
   add_quant_facts_of(model.value(), description.options);

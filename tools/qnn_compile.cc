@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <system_error>
 
@@ -32,6 +34,7 @@ constexpr const char* kContextFile = "model_ctx.onnx";
 constexpr const char* kBinaryFile = "model_ctx_qnn.bin";
 constexpr const char* kScriptFile = "compile.py";
 constexpr const char* kRequestFile = "request.json";
+constexpr std::string_view kOwnFiles[] = {kModelFile, kContextFile, kBinaryFile, kScriptFile, kRequestFile};
 constexpr std::uint64_t kBinaryGranule = 4096;  // context binaries are whole pages
 
 // Settings of the vendor's files for which the QNN provider has an option.
@@ -62,7 +65,11 @@ std::string option_value(const std::string& value) {
 std::vector<DescribedOption> applied_settings(const HtpTarget& target) {
   std::vector<DescribedOption> applied;
   for (const DescribedOption& setting : target.settings) {
-    if (option_of(setting.key) != nullptr) applied.push_back(setting);
+    // Several blocks of one file may say the same.
+    const bool known = std::any_of(applied.begin(), applied.end(), [&](const DescribedOption& other) {
+      return other.key == setting.key && other.value == setting.value;
+    });
+    if (option_of(setting.key) != nullptr && !known) applied.push_back(setting);
   }
   return applied;
 }
@@ -76,6 +83,12 @@ std::string settings_text(const std::vector<DescribedOption>& a, const std::vect
     return parts.empty() ? std::string("none") : fmt::format("{}", fmt::join(parts, ", "));
   };
   return fmt::format("{} against {}", text(a), text(b));
+}
+
+// Of nlohmann's parser, which refuses what its writer would throw at. Quotes and backslashes do not matter here.
+bool is_utf8(std::string text) {
+  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return nlohmann::json::accept('"' + text + '"');
 }
 
 Error wrong(std::string message) { return Error{ErrorCode::kSerialiseFailed, std::move(message)}; }
@@ -162,7 +175,8 @@ Result<QnnTools> find_qnn(const std::string& python) {
   if (!ran.ok()) return missing_python(*found, ran.error().message);
   if (!ran.value().succeeded()) return missing_python(*found, "cannot import onnxruntime and onnxruntime_qnn");
   const auto versions = nlohmann::json::parse(ran.value().output, nullptr, false);
-  if (!versions.is_object() || !versions.contains("onnxruntime_qnn") || !versions.contains("onnxruntime")) {
+  const auto says = [&](const char* key) { return versions.contains(key) && versions[key].is_string(); };
+  if (!versions.is_object() || !says("onnxruntime_qnn") || !says("onnxruntime")) {
     return missing_python(*found, "does not tell the version of onnxruntime-qnn");
   }
   return QnnTools{.python = *found,
@@ -172,7 +186,17 @@ Result<QnnTools> find_qnn(const std::string& python) {
 
 Status check_settings(const HtpConfig& config) {
   for (const HtpTarget& target : config.targets) {
-    for (const DescribedOption& setting : applied_settings(target)) {
+    std::map<std::string, const DescribedOption*> said;  // by option
+    const std::vector<DescribedOption> settings = applied_settings(target);
+    for (const DescribedOption& setting : settings) {
+      const DescribedOption& first = *said.emplace(option_of(setting.key), &setting).first->second;
+      if (option_value(first.value) != option_value(setting.value)) {
+        return Error{
+            ErrorCode::kInvalidArgument,
+            fmt::format("{}: {} = {} and {} = {} contradict each other: the QNN provider has one option {} for "
+                        "all graphs; make them equal",
+                        target.file, first.key, first.value, setting.key, setting.value, option_of(setting.key))};
+      }
       const DescribedOption option{option_of(setting.key), option_value(setting.value), "QNN"};
       const auto wrong_value = wrong_provider_option(option);
       if (!wrong_value) continue;
@@ -221,7 +245,21 @@ HtpConfig with_effect(HtpConfig config) {
 
 Status QnnCompile::begin(std::string& log) {
   log.clear();
-  return store(hash_words(files_of_model(input_.path, *input_.onnx)), hashes_);
+  for (const std::string& file : input_.onnx->external_files) {
+    if (std::find(std::begin(kOwnFiles), std::end(kOwnFiles), file) == std::end(kOwnFiles)) continue;
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: the file with its weights is called {}, which the compiler's own files are called here; "
+                    "give it another name",
+                    input_.path, file)};
+  }
+  if (!is_utf8(request_.backend_path)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--backend: the path is not UTF-8, in which it is handed to the compiler"};
+  }
+  std::vector<std::string> files = files_of_model(input_.path, *input_.onnx);
+  if (!request_.backend_path.empty()) files.push_back(request_.backend_path);
+  return store(hash_words(files), hashes_);
 }
 
 std::vector<std::pair<std::string, std::string>> QnnCompile::options_for(const Targets& targets) const {
@@ -368,7 +406,8 @@ Result<QnnCompile::Together> QnnCompile::compile_dlc() const {
     compiled.cached = step.value().cached;
     compiled.seconds = step.value().seconds;
     for (const DlcSoc& soc : info.socs) {
-      if (soc.qnn_soc == targets[i]->qnn_soc) compiled.size_bytes = info.entries[soc.entry].data.size;
+      const bool same_vtcm = targets[i]->vtcm_mb == 0 || soc.vtcm_mb == targets[i]->vtcm_mb;
+      if (soc.qnn_soc == targets[i]->qnn_soc && same_vtcm) compiled.size_bytes = info.entries[soc.entry].data.size;
     }
     together.outcomes[i].result = std::move(compiled);
   }

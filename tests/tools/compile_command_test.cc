@@ -80,6 +80,83 @@ TEST_F(CompileCommand, CompilesAgainOnlyWhatChanged) {
   EXPECT_EQ(payload("net.SM8650"), "another compiler");
 }
 
+// Whatever names a file decides what comes out: part of an argument, in no argument at all, a folder.
+TEST_F(CompileCommand, WhatTheCommandReadsIsCompiledAnewWhenItChanges) {
+  const auto compiled = [&](const std::string& model, const std::string& places) {
+    const std::size_t before = calls();
+    EXPECT_EQ(run_and_keep({"compile", path(model), "--target", "SM8650", "--command", path("mycc") + " " + places,
+                            "--cache", path("cache"), "-o", path("out.fatctx"), "--force"}),
+              ExitCode::kOk)
+        << err_;
+    return calls() - before;
+  };
+  compiler("printf x > \"${1#*=}\"\n");
+  std::filesystem::create_directories(path("folder/sub"));
+  for (const std::string file : {"a.tflite", "folder/sub/part"}) {
+    const std::string model = file.substr(0, file.find('/'));
+    for (const char* const places : {"-o={output} --model={model}", "-o={output}"}) {
+      support::write_text(path(file), "one");
+      EXPECT_EQ(compiled(model, places), 1U) << file;
+      EXPECT_EQ(compiled(model, places), 0U) << file;
+      support::write_text(path(file), "two");
+      EXPECT_EQ(compiled(model, places), 1U) << file << " " << places;
+    }
+  }
+}
+
+TEST_F(CompileCommand, AConfigurationThatChangesIsCompiledAnew) {
+  const auto configure = [&](const char* cores) {
+    support::write_text(path("main.json"), R"({"backend_extensions": {"config_file_path": "a.json"}})");
+    support::write_text(path("a.json"), R"({"graphs": [{"graph_names": ["tiny"], "hvx_threads": )" +
+                                            std::string(cores) + R"(}], "devices": [{"soc_id": 57}]})");
+  };
+  compiler("cp \"${1#*=}\" \"$2\"\n");
+  const std::vector<std::string> flags = {"--config_file", path("main.json"), "--force"};
+  configure("1");
+  ASSERT_EQ(run(flags, "--config={config} {output}"), ExitCode::kOk) << err_;
+  configure("2");
+  ASSERT_EQ(run(flags, "--config={config} {output}"), ExitCode::kOk) << err_;
+
+  EXPECT_EQ(calls(), 2U);
+  EXPECT_EQ(payload("net.SM8650"), text("a.json"));
+}
+
+TEST_F(CompileCommand, AModelThatIsNotThereIsFoundBeforeTheProgramRuns) {
+  EXPECT_EQ(run_and_keep({"compile", path("no.tflite"), "--target", "SM8650", "--command", path("mycc") + " {output}",
+                          "--no-cache", "-o", path("out.fatctx")}),
+            ExitCode::kUsage);
+
+  EXPECT_THAT(err_, HasSubstr("no.tflite: not there"));
+  EXPECT_EQ(calls(), 0U);
+}
+
+TEST_F(CompileCommand, CtrlCEndsItAfterWhatIsUnderWayAndLeavesNoWorkBehind) {
+  compiler("kill -INT $PPID\nprintf ok > \"$3\"\n");
+
+  EXPECT_EQ(run({"--target", "SM8650", "--target", "SM8750", "-j", "1"}), ExitCode::kEnvironment);
+
+  EXPECT_EQ(calls(), 1U);
+  EXPECT_THAT(err_, HasSubstr("interrupted"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
+  EXPECT_TRUE(std::filesystem::is_empty(path("cache/work")));
+}
+
+TEST_F(CompileCommand, WarnsOfTheModelAndOfItsTargetsAsForTheVendorsCompiler) {
+  ASSERT_EQ(run({"--htp_socs", "SM8550,SM8750"}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("warning: the model is not quantised"));
+  EXPECT_THAT(err_, Not(HasSubstr("--quant")));
+
+  support::write_text(path("main.json"),
+                      R"({"backend_extensions": {"per_soc_config_file_path": ["a.json", "b.json"]}})");
+  for (const auto& [file, soc] : {std::pair{"a.json", "57"}, std::pair{"b.json", "69"}}) {
+    support::write_text(
+        path(file), std::string(R"({"graphs": [{"graph_names": ["tiny"], "dlbc": 1}], "devices": [{"soc_id": )") + soc +
+                        R"(}], "context": {"reference_weight_sharing_enabled": true}})");
+  }
+  ASSERT_EQ(run({"--config_file", path("main.json"), "--force"}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("has bandwidth compression (dlbc)"));
+}
+
 TEST_F(CompileCommand, OneTargetThatFailsStopsNoOtherAndWritesNothing) {
   compiler("if [ \"$1\" = SM8650 ]; then echo 'error: no such chip' >&2; exit 3; fi\nprintf ok > \"$3\"\n");
   support::write_text(path("out.fatctx"), "precious");
@@ -100,6 +177,17 @@ TEST_F(CompileCommand, SuccessWithoutAFileIsAFailure) {
   compiler(": > \"$3\"\n");
   EXPECT_EQ(run({"--target", "SM8650"}), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("wrote an empty output.bin"));
+}
+
+TEST_F(CompileCommand, TheFormAndTheLogLevelAreHandedOn) {
+  compiler("printf '%s' \"$1\" > \"$2\"\n");
+  ASSERT_EQ(run({"--target", "SM8650", "--log_level", "verbose"}, "{log_level} {output}"), ExitCode::kOk) << err_;
+  EXPECT_EQ(payload("net.SM8650"), "verbose");
+
+  support::write_file(path("two.dlc"), support::two_socs().write());
+  compiler("cp " + path("two.dlc") + " \"$1\"\n");
+  EXPECT_EQ(run({"--target", "htp:generic", "--format", "mine", "--force"}, "{output}"), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("wrote a file that begins like dlc, and --format says mine"));
 }
 
 TEST_F(CompileCommand, ADlcIsReadBackAndComparedWithTheTarget) {
@@ -124,6 +212,21 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(err_, HasSubstr("did you mean SM8550"));
   EXPECT_EQ(run({}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("no target"));
+  EXPECT_EQ(run({"--target", "SM8650", "--target", "57"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is there twice, also as"));
+  EXPECT_EQ(run({"--target", "SM8650", "--name", "org/net"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("their names have no"));
+  EXPECT_EQ(run({"--target", "SM8650", "--command", ""}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("the value is empty"));
+  EXPECT_EQ(run({"--target", "SM8650"}, "{output}", path("nowhere/out.fatctx")), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("there is no folder"));
+  EXPECT_EQ(run({"--target", "SM8650"}, "{output}", path("mycc") + "/"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is a file, and the parts go into a folder"));
+  EXPECT_EQ(run({"--target", "SM8650", "--force"}, "{output}", path("net.onnx")), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is the model itself"));
+  EXPECT_EQ(run({"--htp_socs", "57", "--sharing", "pages", "--reference_weight_sharing_enabled_override", "false"}),
+            ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("both say whether records share"));
   EXPECT_EQ(run({"--target", "SM8650", "--target", "SM8650"}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("is there twice"));
   EXPECT_EQ(calls(), 0U);
@@ -179,16 +282,28 @@ TEST_F(CompileCommand, FlagsOfOtherCompilersAndFormsAreRefused) {
 }
 
 TEST_F(CompileCommand, WritesPartsAndAManifestThatPacks) {
+  ASSERT_EQ(run({"--target", "SM8650", "--keep-source"}), ExitCode::kOk) << err_;
   ASSERT_EQ(run({"--target", "SM8650", "--keep-source"}, "{target} {model} {output}", path("parts/")), ExitCode::kOk)
       << err_;
 
   EXPECT_TRUE(std::filesystem::exists(path("parts/net.SM8650.bin")));
   EXPECT_TRUE(std::filesystem::exists(path("parts/net.source.onnx")));
-  EXPECT_EQ(run_command({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx")}), ExitCode::kOk);
+  EXPECT_EQ(run_and_keep({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx")}), ExitCode::kOk) << err_;
+  EXPECT_EQ(support::read_file(path("packed.fatctx")), support::read_file(path("out.fatctx")));
   const auto packed = Container::open(path("packed.fatctx"));
   ASSERT_TRUE(is_ok(packed));
   EXPECT_EQ(packed.value().find("net.SM8650").value().key.qnn_soc, 57U);
   EXPECT_EQ(packed.value().find("net.source.onnx").value().type, RecordType::kSourceModel);
+}
+
+TEST_F(CompileCommand, WhatTheHintSaysPacksAModelWithOpenSizesToo) {
+  support::write_model(path("net.onnx"), support::tiny_model());
+  ASSERT_EQ(run({"--target", "SM8650"}, "{target} {model} {output}", path("parts/")), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(out_, HasSubstr("manifest.json --allow-dynamic -o"));
+  EXPECT_EQ(run_and_keep({"pack", path("parts/manifest.json"), "--allow-dynamic", "-o", path("packed.fatctx")}),
+            ExitCode::kOk)
+      << err_;
 }
 
 TEST(CommandTemplates, KeepWhatIsQuotedTogetherAndKnowNoShell) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -214,7 +215,9 @@ TEST_F(CompileQnn, APassThatFailsIsRepeatedForEachSocToTellWhich) {
 
   EXPECT_EQ(run({"--htp_socs", "57,69", "--json"}, "net.onnx", "out.dlc"), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("each of 2 targets compiles by itself, and all in one pass do not"));
-  EXPECT_EQ(nlohmann::json::parse(out_)["targets"].size(), 2U);
+  const auto report = nlohmann::json::parse(out_);
+  EXPECT_EQ(report["targets"].size(), 2U);
+  EXPECT_THAT(report["error"].get<std::string>(), HasSubstr("cannot compile for 57,69"));
   EXPECT_FALSE(std::filesystem::exists(path("out.dlc")));
 }
 
@@ -228,6 +231,57 @@ TEST_F(CompileQnn, SettingsThatTheProviderRefusesAreFoundBeforeItRuns) {
   EXPECT_THAT(err_, HasSubstr("b.json: graphs.O, which becomes the option htp_graph_finalization_optimization_mode of "
                               "the QNN provider: found \"7\"; allowed: \"0\", \"1\", \"2\", \"3\""));
   EXPECT_EQ(requests(), "");
+}
+
+TEST_F(CompileQnn, SettingsOfOneFileThatContradictEachOtherAreRefused) {
+  write_config(R"(}, {"graph_names": ["net"], "O": 1)");
+  EXPECT_EQ(run({"--config_file", path("main.json")}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("a.json: graphs.O = 3 and graphs.O = 1 contradict each other"));
+
+  write_config(R"(}, {"graph_names": ["net"], "O": 3)");
+  ASSERT_EQ(run({"--config_file", path("main.json")}), ExitCode::kOk) << err_;
+  const auto description = Container::open(path("out.fatctx")).value().describe().value();
+  const auto& options = description.records[0].options;
+  EXPECT_EQ(std::count_if(options.begin(), options.end(), [](const auto& row) { return row.key == "graphs.O"; }), 1);
+}
+
+TEST_F(CompileQnn, ALibraryOfTheBackendThatChangesIsCompiledWithAnew) {
+  const auto compiled = [&] {
+    const std::size_t before = requests().size();
+    EXPECT_EQ(run({"--htp_socs", "57", "--backend", path("libQnnHtp.so"), "--force"}), ExitCode::kOk) << err_;
+    return requests().size() > before;
+  };
+  support::write_text(path("libQnnHtp.so"), "one");
+  EXPECT_TRUE(compiled());
+  EXPECT_FALSE(compiled());
+  support::write_text(path("libQnnHtp.so"), "two");
+  EXPECT_TRUE(compiled());
+
+  support::write_text(path("\xff.libQnnHtp.so"), "three");
+  EXPECT_EQ(run({"--htp_socs", "57", "--backend", path("\xff.libQnnHtp.so"), "--force"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is not UTF-8"));
+}
+
+TEST_F(CompileQnn, TheCacheKeepsWhatWasCompiledAndNotTheModel) {
+  ASSERT_EQ(run({"--htp_socs", "57,69"}), ExitCode::kOk) << err_;
+
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path("cache"))) {
+    EXPECT_NE(entry.path().filename(), "model.onnx") << entry.path();
+    EXPECT_NE(entry.path().filename(), "request.json") << entry.path();
+  }
+}
+
+TEST_F(CompileQnn, NumbersBehindAFlagDoNotTakeTheModel) {
+  EXPECT_EQ(run_and_keep({"compile", "--qnn-python", path("python"), "--cache", path("cache"), "--htp_socs", "57",
+                          "--vtcm_mb", "0", path("net.onnx"), "-o", path("out.fatctx")}),
+            ExitCode::kOk)
+      << err_;
+}
+
+TEST_F(CompileQnn, APythonThatSaysNoVersionsIsNotBelieved) {
+  support::write_script(path("python"), "echo '{\"onnxruntime\": 1, \"onnxruntime_qnn\": 2}'\n");
+  EXPECT_EQ(run({"--htp_socs", "57"}), ExitCode::kEnvironment);
+  EXPECT_THAT(err_, HasSubstr("does not tell the version"));
 }
 
 TEST_F(CompileQnn, FlagsThatMeanNothingForADlcAreRefused) {
