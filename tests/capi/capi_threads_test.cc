@@ -9,6 +9,7 @@
 
 #include "capi/c_model.h"
 #include "support/process_files.h"
+#include "support/sanitized.h"
 
 namespace fatctx::capi::testing {
 namespace {
@@ -96,9 +97,8 @@ TEST_F(CModel, HandlesClosedByOtherThreadsAreStaleOrWork) {
 }
 
 TEST_F(CModel, AChildForkedAmidstCallsUsesItsHandlesAndOpensAnew) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the thread sanitizer does not follow threads after fork";
-#endif
+  // A child hung once in some thousand forks until its alarm; the plain build had none in 7,500.
+  if (support::kSanitized) GTEST_SKIP() << "the sanitizer's malloc leaves its locks held in a forked child";
   const fatctx_container container = open();
   std::atomic<bool> done = false;
   std::vector<std::thread> threads;
