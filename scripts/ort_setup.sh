@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Makes build/onnxruntime/{include,lib}: headers of the package libonnxruntime-dev of Debian testing, and the library of
+# the Python package onnxruntime that .venv holds. scripts/setup.sh calls it; ONNXRUNTIME_ROOT takes its place.
+#
+#   scripts/ort_setup.sh [--no-install]
+#
+# The headers come through an apt of this script's own (its sources, lists and cache lie in build/), so the machine's
+# own packages stay as they are. When nothing is missing no network is touched. What cannot be had is one line
+# "skipped: WHY" and exit code 5; all but the ONNX Runtime adapter builds without it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/talk.sh
+
+readonly PLACE=build/onnxruntime PACKAGE=libonnxruntime-dev SUITE=testing
+readonly APT=$PWD/$PLACE/apt LOG=$PLACE/setup.log OLDEST=23
+
+INSTALL=yes
+for argument in "$@"; do
+  case $argument in
+    --no-install) INSTALL=no ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail "$EXIT_USAGE" "ort_setup: unknown argument $argument; see scripts/ort_setup.sh --help" ;;
+  esac
+done
+
+skip() {
+  say "skipped: ONNX Runtime adapter: $1"
+  exit "$EXIT_ENVIRONMENT"
+}
+
+# The number of the C interface that the headers describe; empty if there are none.
+headers_version() {
+  sed -n 's/^#define ORT_API_VERSION \([0-9]*\).*/\1/p' "$PLACE/include/onnxruntime_c_api.h" 2>/dev/null || true
+}
+
+wheel_library() { find .venv/lib/ -path '*/onnxruntime/capi/libonnxruntime.so.*.*' 2>/dev/null | sort | head -n 1; }
+
+# The Debian archive that this machine uses itself.
+archive() {
+  local found
+  # shellcheck disable=SC2016  # apt's own placeholders
+  found=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null |
+    sed -n 's/^Debian \(.*\/debian\/\{0,1\}\)$/\1/p' | head -n 1)
+  printf '%s' "${found:-http://deb.debian.org/debian}"
+}
+
+isolated_apt() {
+  local tool=$1
+  shift
+  # The lists are read again for every answer: they are a few files, used once.
+  "$tool" -o Dir::Etc::SourceList="$APT/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null \
+    -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$APT/state" -o Dir::State::Status="$APT/status" \
+    -o Dir::State::Lists="$APT/lists" -o Dir::Cache="$APT/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none \
+    -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
+    -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false "$@"
+}
+
+fetch_headers() {
+  local keyring=/usr/share/keyrings/debian-archive-keyring.gpg package
+  command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
+    skip "no apt-get here to fetch the headers with; name an installation in ONNXRUNTIME_ROOT"
+  [[ -f $keyring ]] || skip "$keyring is not here: the headers could not be told from forged ones"
+  mkdir -p "$APT"/{state,lists/partial,cache/archives/partial,unpacked}
+  : >"$APT/status"
+  printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$(archive)" "$SUITE" >"$APT/sources.list"
+  say "ONNX Runtime: fetching the headers ($PACKAGE of Debian $SUITE)"
+  {
+    isolated_apt apt-get update -q && (cd "$APT" && isolated_apt apt-get download -q "$PACKAGE")
+  } >"$LOG" 2>&1 </dev/null || skip "the headers could not be fetched (is there a network?); see $LOG"
+  package=$(find "$APT" -maxdepth 1 -name "${PACKAGE}_*.deb" | sort | tail -n 1)
+  dpkg-deb -x "$package" "$APT/unpacked" >>"$LOG" 2>&1 || skip "$PACKAGE could not be unpacked; see $LOG"
+  rm -rf "$PLACE/include"
+  cp -r "$APT/unpacked/usr/include/onnxruntime" "$PLACE/include"
+  rm -rf "$APT"
+}
+
+[[ $(uname -s) == Linux ]] || skip "the set-up knows Linux only; name an installation in ONNXRUNTIME_ROOT"
+mkdir -p "$PLACE/lib"
+version=$(headers_version)
+if [[ -z $version ]]; then
+  [[ $INSTALL == yes ]] || skip "the headers are not here, and --no-install forbids fetching them"
+  fetch_headers
+  version=$(headers_version)
+fi
+[[ -n $version && $version -ge $OLDEST ]] ||
+  skip "the headers are of interface ${version:-unknown}, and $OLDEST is needed; rm -r $PLACE/include fetches them again"
+library=$(wheel_library)
+[[ -n $library ]] || skip ".venv holds no onnxruntime; scripts/setup.sh installs it"
+# The wheel lacks the link by which programs find the library at run time, and the one for the linker.
+ln -sfn "$PWD/$library" "$PLACE/lib/libonnxruntime.so.1"
+ln -sfn libonnxruntime.so.1 "$PLACE/lib/libonnxruntime.so"
+say "ONNX Runtime: headers of interface $version, library ${library##*/}"
