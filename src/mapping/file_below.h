@@ -1,0 +1,28 @@
+// A file that another file names: it must lie in a given folder or below it, whatever links there are on the way.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fatctx/base/result.h"
+
+namespace fatctx::mapping {
+
+// The path of `name` in `folder` ("" is the current one), without links in it.
+// Errors: malformed (the name is empty, absolute, or leaves the folder: by dots or by a link), not_found,
+// not_regular_file, io.
+[[nodiscard]] Result<std::string> file_below(const std::string& folder, std::string_view name);
+
+// The folder of the file at `path`, as it is written ("" without one), and that of the file that it is a link to.
+struct FoldersOfFile {
+  std::string written;
+  std::string real;  // the same as `written` unless a link leads elsewhere, or the file is not there
+};
+[[nodiscard]] FoldersOfFile folders_of(const std::string& path);
+
+// `path` from the current folder on, without dots in it; links stay.
+[[nodiscard]] std::string absolute_path(const std::string& path);
+// `path` as seen from `folder`; both absolute. Empty if it does not lie in the folder or below it.
+[[nodiscard]] std::string path_below(const std::string& path, const std::string& folder);
+
+}  // namespace fatctx::mapping

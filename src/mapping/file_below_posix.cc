@@ -1,0 +1,66 @@
+#include "mapping/file_below.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/filesystem/operations.hpp>
+#include <boost/filesystem/path.hpp>
+
+#include "mapping/os_error.h"
+
+namespace fatctx::mapping {
+namespace {
+
+namespace fs = boost::filesystem;
+
+bool lies_below(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+}  // namespace
+
+Result<std::string> file_below(const std::string& folder, std::string_view name) {
+  const fs::path relative{std::string(name)};
+  if (relative.empty()) return Error{ErrorCode::kMalformed, "the file name is empty"};
+  if (name.find('\0') != std::string_view::npos) return Error{ErrorCode::kMalformed, "the file name has a zero byte"};
+  if (relative.is_absolute()) {
+    return Error{ErrorCode::kMalformed, fmt::format("{}: the path is absolute, and must be relative", name)};
+  }
+  if (std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end()) {
+    return Error{ErrorCode::kMalformed, fmt::format("{}: the path has \"..\", and must stay in its folder", name)};
+  }
+  boost::system::error_code failed;
+  const fs::path base = fs::canonical(folder.empty() ? fs::path(".") : fs::path(folder), failed);
+  if (failed) return os_error(failed.value(), fmt::format("cannot look into folder {}", folder));
+  const fs::path path = fs::canonical(base / relative, failed);
+  if (failed) return os_error(failed.value(), fmt::format("cannot find {}", (base / relative).string()));
+  if (!lies_below(path, base)) {
+    return Error{ErrorCode::kMalformed, fmt::format("{}: a link leads out of the folder, to {}", name, path.string())};
+  }
+  if (!fs::is_regular_file(path, failed)) {
+    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path.string())};
+  }
+  return path.string();
+}
+
+FoldersOfFile folders_of(const std::string& path) {
+  const fs::path written = fs::path(path).parent_path();
+  boost::system::error_code failed;
+  const fs::path real = fs::canonical(path, failed);
+  if (failed) return {.written = written.string(), .real = written.string()};
+  const fs::path known = fs::canonical(written.empty() ? fs::path(".") : written, failed);
+  const bool same = !failed && known == real.parent_path();
+  return {.written = written.string(), .real = same ? written.string() : real.parent_path().string()};
+}
+
+std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+std::string path_below(const std::string& path, const std::string& folder) {
+  const fs::path file = fs::path(path).lexically_normal();
+  const fs::path base = fs::path(folder.empty() ? "/" : folder).lexically_normal();
+  const fs::path relative = file.lexically_relative(base);
+  if (relative.empty() || relative.begin()->string() == "..") return {};
+  return relative.string();
+}
+
+}  // namespace fatctx::mapping

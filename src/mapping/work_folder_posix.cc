@@ -1,0 +1,51 @@
+#include "mapping/work_folder.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in <cstdlib>
+
+#include <boost/filesystem/operations.hpp>
+#include <boost/filesystem/path.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "mapping/os_error.h"
+
+namespace fatctx::mapping {
+
+namespace {
+
+Result<std::string> make_folder_in(const boost::filesystem::path& folder) {
+  std::string name = ((folder.empty() ? boost::filesystem::path(".") : folder) / ".fatctx-work-XXXXXX").string();
+  if (::mkdtemp(name.data()) != nullptr) return name;
+  return os_error(errno, fmt::format("cannot make a folder for temporary files in {}",
+                                     folder.empty() ? std::string("the current folder") : folder.string()));
+}
+
+}  // namespace
+
+Result<WorkFolder> WorkFolder::create_beside(const std::string& path) {
+  FATCTX_ASSIGN(std::string made, make_folder_in(boost::filesystem::path(path).parent_path()));
+  return WorkFolder(std::move(made));
+}
+
+Result<WorkFolder> WorkFolder::create_temporary() {
+  boost::system::error_code failed;
+  const auto folder = boost::filesystem::temp_directory_path(failed);
+  if (failed) return os_error(failed.value(), "cannot find the folder for temporary files");
+  FATCTX_ASSIGN(std::string made, make_folder_in(folder));
+  return WorkFolder(std::move(made));
+}
+
+WorkFolder::~WorkFolder() {
+  if (path_.empty()) return;
+  boost::system::error_code ignored;  // nobody is left to be told
+  boost::filesystem::remove_all(path_, ignored);
+}
+
+WorkFolder::WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+WorkFolder& WorkFolder::operator=(WorkFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+}  // namespace fatctx::mapping

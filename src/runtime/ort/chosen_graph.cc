@@ -1,0 +1,79 @@
+#include "runtime/ort/chosen_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "runtime/nothing_fits.h"
+#include "runtime/ort/weight_location.h"
+
+namespace fatctx::ort {
+namespace {
+
+Error with_file(Error error, const Container& container) {
+  return in_context(std::move(error), container.report().path);
+}
+
+// The chosen record of the unit.
+Result<RecordInfo> record_of(const Container& container, const Selection& selection, const std::string& unit) {
+  std::string units;
+  std::optional<RecordInfo> found;
+  for (const std::uint32_t id : selection.chosen) {
+    FATCTX_ASSIGN(const RecordInfo record, container.record(id));
+    units += fmt::format("{}\"{}\"", units.empty() ? "" : ", ", record.key.unit);
+    if (record.key.unit == unit || (unit.empty() && selection.chosen.size() == 1)) found = record;
+  }
+  if (found) return *found;
+  return Error{ErrorCode::kNotFound, fmt::format("{}: no graph \"{}\" among those of backend {} in group \"{}\": {}",
+                                                 container.report().path, unit, kBackend, selection.group, units)};
+}
+
+}  // namespace
+
+Device this_device() {
+  const RuntimeVersion version = runtime_version();
+  Device device;
+  device.backend = kBackend;
+  device.arch = std::string(kArch);
+  device.sdk = Version{.major = version.major, .minor = version.minor};
+  return device;
+}
+
+Result<ChosenGraph> choose_graph(const Container& container, const std::string& group, const std::string& unit) {
+  const Device device = this_device();
+  SelectPolicy policy;
+  policy.group = group;
+  auto selected = container.select(device, policy);
+  if (!selected.ok()) {
+    // Not what the application asked for: what the model asks of the container.
+    return with_file({ErrorCode::kMalformed, selected.error().message}, container);
+  }
+  const Selection& selection = selected.value();
+  if (selection.chosen.empty()) {
+    return nothing_fits(container.report().path, selection, container.candidates(), device, policy);
+  }
+  FATCTX_ASSIGN(const RecordInfo record, record_of(container, selection, unit));
+  FATCTX_ASSIGN(RecordView graph, container.acquire(record.id));
+  FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+  const OpenReport report = container.report();
+  ChosenGraph chosen{.key = fmt::format("{} {} {} {}", report.uuid, report.generation, to_hex(report.toc_hash.bytes),
+                                        record.id),
+                     .record = std::string(record.name),
+                     .unit = std::string(record.key.unit),
+                     .graph = std::move(graph),
+                     .weights = {},
+                     .explanation = explain_text(selection, container.candidates(), device, policy),
+                     .warnings = selection.warnings};
+  for (const std::uint32_t id : record.weights) {
+    FATCTX_ASSIGN(const RecordInfo blob, container.record(id));
+    FATCTX_ASSIGN(RecordView bytes, container.acquire(id));
+    chosen.weights.push_back({.location = location_of_blob(blob, description.find(id)),
+                              .record = std::string(blob.name),
+                              .bytes = std::move(bytes)});
+  }
+  return chosen;
+}
+
+}  // namespace fatctx::ort

@@ -1,0 +1,282 @@
+#include "runtime/ort/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "fatctx/appender.h"
+#include "fatctx/extract.h"
+#include "fatctx/packer.h"
+#include "fatctx/version.h"
+#include "mapping/file_below.h"
+#include "mapping/work_folder.h"
+#include "runtime/ort/graph_tensors.h"
+#include "runtime/ort/graph_write.h"
+#include "runtime/ort/optimise.h"
+#include "runtime/ort/share_group.h"
+#include "runtime/ort/weight_location.h"
+#include "runtime/ort/weight_pool.h"
+
+namespace fatctx::ort {
+namespace {
+
+constexpr std::string_view kExtension = ".fatctx";
+constexpr std::string_view kContextSuffix = "_ctx";
+constexpr double kMuchLarger = 1.25;
+
+// The name of a record or a unit has no '/' and no control characters; the name of a graph may.
+std::string name_of_unit(const std::string& prefix, const std::string& graph) {
+  std::string name = prefix + (graph.empty() ? "graph" : graph);
+  for (char& c : name) {
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  }
+  return name;
+}
+
+// "out/m_ctx.onnx" and "out/m.onnx" both give "out/m".
+std::string stem_of(const std::string& path) {
+  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  const std::size_t dot = path.rfind('.');
+  std::string stem = dot == std::string::npos || dot < name ? path : path.substr(0, dot);
+  if (stem.size() > name + kContextSuffix.size() && stem.ends_with(kContextSuffix)) {
+    stem.resize(stem.size() - kContextSuffix.size());
+  }
+  return stem;
+}
+
+// Where things go. All paths absolute.
+struct Target {
+  std::string container;
+  std::string cache_name;  // the container as seen from the model that names it
+  bool append = false;
+};
+
+Error no_place() {
+  return {ErrorCode::kInvalidArgument,
+          "the model comes from memory, so there is no folder to write the container to: name the model that is to be "
+          "written in ep.context_file_path (SetEpContextBinaryInformation of the Compile API), or embed it with "
+          "ep.context_embed_mode=1"};
+}
+
+Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& options, const std::string& shared) {
+  const std::string model = options.session.context_file_path.empty() ? std::string(graph.GetModelPath())
+                                                                      : options.session.context_file_path;
+  if (model.empty()) return no_place();
+  const std::string beside = mapping::absolute_path(model);
+  const std::string folder = mapping::folders_of(beside).written;
+  Target target;
+  if (!shared.empty()) {
+    target.container = shared;
+    target.append = true;
+  } else if (!options.provider.container.empty()) {
+    target.container = mapping::absolute_path(options.provider.container);
+  } else {
+    target.container = stem_of(beside) + std::string(kExtension);
+  }
+  target.cache_name = mapping::path_below(target.container, folder);
+  if (target.cache_name.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("the container {} does not lie in the folder of the model {} or below it, where a model can "
+                             "name it{}",
+                             target.container, beside,
+                             shared.empty() ? "" : "; models that share a container are written to one folder")};
+  }
+  return target;
+}
+
+// A graph on its way into a container, in files of a work folder.
+struct Staged {
+  mapping::WorkFolder folder;
+  StagedGraph graph;
+  std::uint64_t bytes_before = 0;  // of weights, before it was optimised
+};
+
+std::uint64_t external_bytes(const StagedGraph& graph) {
+  std::uint64_t sum = 0;
+  for (const ExternalTensor& tensor : graph.tensors()) sum += tensor.size_bytes;
+  return sum;
+}
+
+Result<Staged> stage(mapping::WorkFolder folder, const Ort::ConstGraph& graph, const Ort::ConstNode& fused,
+                     const std::string& unit, Optimisation level, const Ort::Env& env) {
+  const std::string written = folder.path_of("graph.onnx");
+  FATCTX_TRY(write_graph(graph, fused, unit, written, "graph.weights"));
+  FATCTX_ASSIGN(StagedGraph staged, StagedGraph::read(written));
+  const std::uint64_t before = external_bytes(staged);
+  if (level != Optimisation::kNone) {
+    const OptimisedFiles out = {.model = folder.path_of("optimised.onnx"), .weights = "optimised.weights"};
+    FATCTX_TRY(optimise_graph(env, written, level, out));
+    FATCTX_ASSIGN(staged, StagedGraph::read(out.model));
+  }
+  return Staged{.folder = std::move(folder), .graph = std::move(staged), .bytes_before = before};
+}
+
+std::vector<std::string> warnings_of(const Staged& staged) {
+  const std::uint64_t after = external_bytes(staged.graph);
+  if (static_cast<double>(after) <= kMuchLarger * static_cast<double>(staged.bytes_before)) return {};
+  return {fmt::format("optimising made {} bytes of weights {} bytes (constants were worked out beforehand, such as "
+                      "weights that are stored as int8 and used as float32); the provider option "
+                      "\"optimization\" = \"none\" keeps them as they are",
+                      staged.bytes_before, after)};
+}
+
+// What a container has already is known to the pool, so that it is not stored again.
+Status know_container(WeightPool& pool, const Container& container, const mapping::WorkFolder& folder) {
+  for (const RecordInfo& record : container.records()) {
+    if (record.type != RecordType::kWeightBlob || record.size_bytes == 0) continue;
+    const auto table = container.tensors(record.id);
+    if (!table.ok()) {
+      if (table.error().code == ErrorCode::kNotFound) continue;  // a blob without a table: nothing to find in it
+      return table.error();
+    }
+    // Out of the container by way of a check of every byte.
+    const std::string path = folder.path_of(fmt::format("known.{}", record.id));
+    FATCTX_TRY(extract_record(container, record.id, path, true));
+    std::vector<PackTensor> tensors;
+    for (std::size_t i = 0; i < table.value().size(); ++i) {
+      const TensorInfo info = table.value().at(i);
+      tensors.push_back({.name = std::string(info.name),
+                         .dtype = info.dtype,
+                         .shape = {info.shape.begin(), info.shape.end()},
+                         .offset_in_blob = info.offset_in_blob,
+                         .size_bytes = info.size_bytes});
+    }
+    FATCTX_TRY(pool.know(std::string(record.name), path, tensors));
+  }
+  return Done{};
+}
+
+// The records of one graph: the graph itself, and a weight blob if it has weights that are not there yet.
+Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const std::string& group,
+                                             const Container* known) {
+  WeightPool pool(unit + ".weights");
+  // What a graph calls a weight blob, for blobs that others have packed under another name.
+  std::map<std::string, std::string> locations;
+  if (known != nullptr) {
+    FATCTX_TRY(know_container(pool, *known, staged.folder));
+    FATCTX_ASSIGN(const ContainerDescription description, known->describe());
+    for (const RecordInfo& record : known->records()) {
+      if (record.type != RecordType::kWeightBlob) continue;
+      locations[std::string(record.name)] = location_of_blob(record, description.find(record.id));
+    }
+  }
+  std::set<std::string> blobs;
+  for (std::size_t i = 0; i < staged.graph.tensors().size(); ++i) {
+    const ExternalTensor& tensor = staged.graph.tensors()[i];
+    FATCTX_ASSIGN(const PlaceInBlob place, pool.place(tensor, staged.folder.path_of(tensor.location)));
+    const auto location = locations.find(place.blob);
+    staged.graph.point(i, location == locations.end() ? place.blob : location->second, place.offset);
+    blobs.insert(place.blob);
+  }
+  PackRecord graph;
+  graph.type = RecordType::kContextBinary;
+  graph.name = unit;
+  graph.key.group = group;
+  graph.key.unit = unit;
+  graph.key.backend = kBackend;
+  graph.key.arch = kArch;
+  const RuntimeVersion version = runtime_version();
+  graph.key.sdk = Version{.major = version.major, .minor = version.minor};
+  FATCTX_ASSIGN(graph.source.bytes, staged.graph.bytes());
+  graph.weights.assign(blobs.begin(), blobs.end());
+  graph.description.format = "onnx-graph";
+  graph.description.producer = fmt::format("fatctx {}, ONNX Runtime {}.{}", FATCTX_VERSION, version.major, version.minor);
+  graph.description.graphs.push_back(staged.graph.describe());
+  std::vector<PackRecord> records;
+  if (pool.new_bytes() != 0) records.push_back(pool.record());
+  records.push_back(std::move(graph));
+  return records;
+}
+
+Status pack(std::vector<PackRecord> records, const std::string& path, const std::string& model, bool overwrite) {
+  PackOptions options;
+  options.overwrite = overwrite;
+  options.model_name = model;
+  Packer packer(std::move(options));
+  for (PackRecord& record : records) FATCTX_TRY(packer.add(std::move(record)));
+  FATCTX_ASSIGN(const PackReport report, packer.publish(path));
+  return Done{};
+}
+
+Status append(std::vector<PackRecord> records, const std::string& path) {
+  FATCTX_ASSIGN(Appender appender, Appender::open(path));
+  for (PackRecord& record : records) {
+    auto added = appender.add(std::move(record));
+    if (added.ok()) continue;
+    if (added.error().code != ErrorCode::kExists) return added.error();
+    return Error{ErrorCode::kExists,
+                 added.error().message + "; models that share a container need graphs of different names: give each a "
+                                         "prefix of its own in ep.context_node_name_prefix"};
+  }
+  FATCTX_ASSIGN(const AppendReport report, appender.commit());
+  return Done{};
+}
+
+Result<std::string> read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (!file.bad() && !bytes.empty()) return bytes;
+  return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
+}
+
+Result<Generated> generate_embedded(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const Options& options,
+                                    const Ort::Env& env, const std::string& unit) {
+  FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, fused, unit, options.provider.optimisation, env));
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, nullptr));
+  const std::string path = staged.folder.path_of("embedded.fatctx");
+  FATCTX_TRY(pack(std::move(records), path, unit, false));
+  ContextNode node;
+  node.name = fused.GetName();
+  node.partition = unit;
+  node.group = options.provider.group;
+  FATCTX_ASSIGN(node.cache, read_whole(path));
+  FATCTX_ASSIGN(Container container, Container::open(path, options.provider.open));
+  return Generated{.container = std::move(container), .node = std::move(node), .warnings = warnings_of(staged)};
+}
+
+}  // namespace
+
+Result<Generated> generate_context(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const Options& options,
+                                   const Ort::Env& env) {
+  const SessionEntries& session = options.session;
+  const std::string unit = name_of_unit(session.node_name_prefix, graph.GetName());
+  if (session.embed) return generate_embedded(graph, fused, options, env, unit);
+  std::optional<ShareGroup> sharing;
+  if (session.share) sharing.emplace();
+  FATCTX_ASSIGN(const Target target, choose_target(graph, options, sharing ? sharing->container() : std::string()));
+  // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not.
+  const bool overwrite = session.compile_only;
+  if (!target.append && !overwrite && mapping::stat_path(target.container).ok()) {
+    return Error{ErrorCode::kExists, fmt::format("{}: the container is there already; remove it to compile it again, or "
+                                                 "name another one in the provider option \"container\"",
+                                                 target.container)};
+  }
+  FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, fused, unit, options.provider.optimisation, env));
+  if (target.append) {
+    FATCTX_ASSIGN(const Container known, Container::open(target.container));
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, &known));
+    FATCTX_TRY(append(std::move(records), target.container));
+  } else {
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, nullptr));
+    FATCTX_TRY(pack(std::move(records), target.container, unit, overwrite));
+  }
+  if (sharing) sharing->written(target.container, session.stop_share);
+  FATCTX_ASSIGN(Container container, Container::open(target.container, options.provider.open));
+  ContextNode node;
+  node.name = fused.GetName();
+  node.embedded = false;
+  node.cache = target.cache_name;
+  node.partition = unit;
+  node.group = options.provider.group;
+  return Generated{.container = std::move(container), .node = std::move(node), .warnings = warnings_of(staged)};
+}
+
+}  // namespace fatctx::ort

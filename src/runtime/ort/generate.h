@@ -1,0 +1,28 @@
+// The compile side: a graph that ONNX Runtime hands over becomes records of a container, and an EPContext node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fatctx/container.h"
+#include "runtime/ort/context_node.h"
+#include "runtime/ort/options.h"
+
+namespace fatctx::ort {
+
+struct Generated {
+  Container container;
+  ContextNode node;  // that takes the place of the graph
+  std::vector<std::string> warnings;
+};
+
+// Optimises the graph, packs it and its weights, and opens the container. With ep.share_ep_contexts=1 the graphs of
+// several sessions come into one container, up to the one with ep.stop_share_ep_contexts=1; weights that are equal are
+// stored once. Either everything is written or nothing.
+// Errors: exists (the container is there, and this is not the Compile API), invalid_argument (no place to write to),
+//         unsupported (inputs or outputs that are no tensors, attributes that have no form in ONNX), those of
+//         Packer::publish and Appender::commit; malformed with what ONNX Runtime says against the graph.
+[[nodiscard]] Result<Generated> generate_context(const Ort::ConstGraph& graph, const Ort::ConstNode& fused,
+                                                 const Options& options, const Ort::Env& env);
+
+}  // namespace fatctx::ort

@@ -1,0 +1,247 @@
+#include "runtime/ort/provider.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/ort/chosen_graph.h"
+#include "runtime/ort/compatibility.h"
+#include "runtime/ort/container_place.h"
+#include "runtime/ort/context_node.h"
+#include "runtime/ort/cpu_graph.h"
+#include "runtime/ort/generate.h"
+#include "runtime/ort/shared_place.h"
+
+namespace fatctx::ort {
+namespace {
+
+// What ONNX Runtime holds for a fused node.
+class Compute : public OrtNodeComputeInfo {
+ public:
+  Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared)
+      : OrtNodeComputeInfo{}, graph_(std::move(graph)), shared_(std::move(shared)) {
+    ort_version_supported = ORT_API_VERSION;
+    CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*, void** state) -> OrtStatus* {
+      *state = static_cast<Compute*>(self)->graph_.get();
+      return nullptr;
+    };
+    OrtNodeComputeInfo::Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* kernel) -> OrtStatus* {
+      return guarded([&]() -> Status {
+        static_cast<const CpuGraph*>(state)->run(kernel);
+        return Done{};
+      });
+    };
+    ReleaseState = [](OrtNodeComputeInfo*, void*) {};  // it is a part of the object itself
+  }
+
+ private:
+  std::unique_ptr<CpuGraph> graph_;
+  SharedPlace shared_;
+};
+
+std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& nodes, bool ours) {
+  std::vector<Ort::ConstNode> found;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(found),
+               [&](const Ort::ConstNode& node) { return ours ? is_ours(node) : is_context_node(node); });
+  return found;
+}
+
+Status fuse(OrtEpGraphSupportInfo* info, std::span<const Ort::ConstNode> nodes, bool drop_initializers) {
+  std::vector<const OrtNode*> raw(nodes.begin(), nodes.end());
+  OrtNodeFusionOptions fusion = {};
+  fusion.ort_version_supported = ORT_API_VERSION;
+  fusion.drop_constant_initializers = drop_initializers;
+  Ort::ThrowOnError(Ort::GetApi().GetEpApi()->EpGraphSupportInfo_AddNodesToFuse(info, raw.data(), raw.size(), &fusion));
+  return Done{};
+}
+
+// What the model says about the machine that it was compiled for.
+Status check_compatibility(const Ort::ConstGraph& graph, const SessionEntries& session, const Ort::Logger& logger) {
+  Ort::AllocatorWithDefaultOptions allocator;
+  const auto text = graph.GetModelMetadata().LookupCustomMetadataMapAllocated(compatibility_key().c_str(), allocator);
+  if (!text) return Done{};
+  const Compatibility judged = judge_compatibility(text.get());
+  const bool prefers = judged.level == OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION;
+  // ONNX Runtime asks about the same text itself, but not for sessions that its Python makes.
+  if (judged.level == OrtCompiledModelCompatibility_EP_UNSUPPORTED || (prefers && session.fail_on_suboptimal)) {
+    return Error{ErrorCode::kNoMatch, judged.why};
+  }
+  if (prefers) ORT_CXX_LOGF_NOEXCEPT(logger, ORT_LOGGING_LEVEL_WARNING, "fatctx: %s", judged.why.c_str());
+  return Done{};
+}
+
+struct Opened {
+  std::optional<Container> container;
+  SharedPlace shared;
+};
+
+// The same for nodes that mean one container.
+std::string place_key(const ContextNode& node) { return node.embedded ? "in " + node.name : "file " + node.cache; }
+
+Opened from_place(const SharedPlace& shared) { return {.container = *shared, .shared = shared}; }
+
+Result<Opened> open_main(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
+  auto opened = open_container(node, place, options);
+  if (opened.ok()) {
+    const bool share = options.session.share && !node.embedded;
+    SharedPlace shared = share ? share_container(node, opened.value()) : nullptr;
+    return Opened{.container = std::move(opened).value(), .shared = std::move(shared)};
+  }
+  if (options.session.share && opened.error().code == ErrorCode::kNotFound) {
+    if (const SharedPlace shared = find_shared(node)) return from_place(shared);
+  }
+  return std::move(opened).error();
+}
+
+// Of a node that is no main node: that of a main node of the same model, or what other sessions share.
+Result<Opened> open_other(const ContextNode& node, const std::map<std::string, Opened>& mains, const Options& options) {
+  if (!mains.empty()) return mains.begin()->second;
+  if (options.session.share) {
+    if (const SharedPlace shared = find_shared(node)) return from_place(shared);
+  }
+  return Error{ErrorCode::kMalformed,
+               fmt::format("EPContext node \"{}\" has main_context=0, and the model has no node with main_context=1 that "
+                           "names a container{}",
+                           node.name,
+                           options.session.share ? "; nor does any session that shares one have graph \"" +
+                                                       node.partition + "\""
+                                                 : "")};
+}
+
+}  // namespace
+
+struct Provider::Work {
+  const OrtGraph** graphs;
+  const OrtNode** nodes;
+  std::size_t count;
+  OrtNodeComputeInfo** computes;
+  OrtNode** context_nodes;
+};
+
+Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger)
+    : OrtEp{},
+      options_(read_options(options)),
+      logger_(&logger),
+      env_(ORT_LOGGING_LEVEL_WARNING, "fatctx"),
+      compatibility_(compatibility_text()) {
+  ort_version_supported = ORT_API_VERSION;
+  GetName = name;
+  GetCapability = capability;
+  Compile = compile;
+  ReleaseNodeComputeInfos = release;
+  GetCompiledModelCompatibilityInfo = compatibility;
+}
+
+const char* Provider::name(const OrtEp*) noexcept { return kProviderName.data(); }
+
+const char* Provider::compatibility(OrtEp* ep, const OrtGraph*) noexcept {
+  return static_cast<Provider*>(ep)->compatibility_.c_str();
+}
+
+OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
+  return guarded([&]() -> Status {
+    const auto& self = *static_cast<Provider*>(ep);
+    const Ort::ConstGraph graph(raw);
+    const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
+    for (const Ort::ConstNode& node : context_nodes_of(nodes, true)) FATCTX_TRY(fuse(info, std::array{node}, false));
+    // With wrong options everything is claimed, so that compile() can say so.
+    const bool all = !self.options_.ok() || self.options_.value().session.context_enable;
+    // The graph inside of an If or a Loop goes with the node that it belongs to.
+    const bool whole = graph.GetParentNode() == nullptr;
+    if (all && whole && !nodes.empty() && context_nodes_of(nodes, false).empty()) FATCTX_TRY(fuse(info, nodes, true));
+    return Done{};
+  });
+}
+
+OrtStatus* Provider::compile(OrtEp* ep, const OrtGraph** graphs, const OrtNode** nodes, std::size_t count,
+                             OrtNodeComputeInfo** computes, OrtNode** context_nodes) noexcept {
+  const Work work = {
+      .graphs = graphs, .nodes = nodes, .count = count, .computes = computes, .context_nodes = context_nodes};
+  OrtStatus* const failed = guarded([&] { return static_cast<Provider*>(ep)->compile_all(work); });
+  if (failed != nullptr) {
+    for (std::size_t i = 0; i < count; ++i) delete static_cast<Compute*>(std::exchange(computes[i], nullptr));
+  }
+  return failed;
+}
+
+void Provider::release(OrtEp*, OrtNodeComputeInfo** computes, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) delete static_cast<Compute*>(computes[i]);
+}
+
+Status Provider::compile_all(const Work& work) {
+  if (!options_.ok()) return options_.error();
+  bool compiled = false;
+  for (std::size_t i = 0; i < work.count; ++i) {
+    compiled = compiled || !context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).empty();
+  }
+  if (!compiled) return generate(work);
+  if (options_.value().session.context_enable) {
+    return Error{ErrorCode::kMalformed,
+                 "ep.context_enable is 1, and the model has EPContext nodes already: it is the result of an earlier "
+                 "compilation. Compile the original model, or leave ep.context_enable out to run this one"};
+  }
+  return load(work);
+}
+
+Status Provider::load(const Work& work) {
+  const Options& options = options_.value();
+  const Ort::ConstGraph first(work.graphs[0]);
+  FATCTX_TRY(check_compatibility(first, options.session, logger_));
+  const PlaceOfModel place = {.model_path = first.GetModelPath()};
+  std::vector<Ort::ConstNode> inner;
+  std::vector<ContextNode> nodes;
+  std::map<std::string, Opened> mains;  // by what the node says, so that it is opened once
+  for (std::size_t i = 0; i < work.count; ++i) {
+    inner.push_back(context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).front());
+    FATCTX_ASSIGN(ContextNode node, read_context_node(inner.back()));
+    if (node.main_context && !mains.contains(place_key(node))) {
+      FATCTX_ASSIGN(Opened opened, open_main(node, place, options));
+      mains.emplace(place_key(node), std::move(opened));
+    }
+    nodes.push_back(std::move(node));
+  }
+  for (std::size_t i = 0; i < work.count; ++i) {
+    const ContextNode& node = nodes[i];
+    FATCTX_ASSIGN(Opened opened, node.main_context ? Result<Opened>(mains.at(place_key(node)))
+                                                   : open_other(node, mains, options));
+    const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
+    FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, group, node.partition));
+    ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_INFO, "fatctx: EPContext node \"%s\": record \"%s\"\n%s",
+                          node.name.c_str(), graph.record.c_str(), graph.explanation.c_str());
+    for (const std::string& warning : graph.warnings) {
+      ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: record \"%s\": %s", graph.record.c_str(),
+                            warning.c_str());
+    }
+    FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options.provider, inner[i]));
+    work.computes[i] = new Compute(std::move(made), std::move(opened.shared));
+  }
+  return Done{};
+}
+
+Status Provider::generate(const Work& work) {
+  if (work.count != 1) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("ONNX Runtime has cut the model into {} parts, and this provider compiles whole models: add "
+                             "no other execution provider before it",
+                             work.count)};
+  }
+  const Ort::ConstNode fused(work.nodes[0]);
+  FATCTX_ASSIGN(Generated generated, generate_context(Ort::ConstGraph(work.graphs[0]), fused, options_.value(), env_));
+  for (const std::string& warning : generated.warnings) {
+    ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: %s", warning.c_str());
+  }
+  // Whoever goes on to run the session runs what was written.
+  FATCTX_ASSIGN(ChosenGraph graph, choose_graph(generated.container, generated.node.group, generated.node.partition));
+  FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused));
+  FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
+  work.computes[0] = new Compute(std::move(made), nullptr);
+  work.context_nodes[0] = node.release();
+  return Done{};
+}
+
+}  // namespace fatctx::ort

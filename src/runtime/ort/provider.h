@@ -1,0 +1,36 @@
+// The execution provider of one session: claims our EPContext nodes, or a whole graph that is to be compiled.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/ort/options.h"
+#include "runtime/ort/status.h"
+
+namespace fatctx::ort {
+
+class Provider : public OrtEp {
+ public:
+  Provider(const OrtSessionOptions& options, const OrtLogger& logger);
+
+ private:
+  static const char* ORT_API_CALL name(const OrtEp* ep) noexcept;
+  static OrtStatus* ORT_API_CALL capability(OrtEp* ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept;
+  static OrtStatus* ORT_API_CALL compile(OrtEp* ep, const OrtGraph** graphs, const OrtNode** nodes, std::size_t count,
+                                         OrtNodeComputeInfo** computes, OrtNode** context_nodes) noexcept;
+  static void ORT_API_CALL release(OrtEp* ep, OrtNodeComputeInfo** computes, std::size_t count) noexcept;
+  static const char* ORT_API_CALL compatibility(OrtEp* ep, const OrtGraph* graph) noexcept;
+
+  struct Work;
+  [[nodiscard]] Status compile_all(const Work& work);
+  [[nodiscard]] Status load(const Work& work);
+  [[nodiscard]] Status generate(const Work& work);
+
+  Result<Options> options_;
+  Ort::Logger logger_;
+  // ONNX Runtime counts who has made it; a session has one already, so this is that one.
+  Ort::Env env_;
+  std::string compatibility_;
+};
+
+}  // namespace fatctx::ort

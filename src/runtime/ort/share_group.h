@@ -1,0 +1,23 @@
+// Sessions of a process that compile into one container: from the first with ep.share_ep_contexts=1 to the one with
+// ep.stop_share_ep_contexts=1.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+namespace fatctx::ort {
+
+// Held while a session of a group compiles, so that two at once write one after the other.
+class ShareGroup {
+ public:
+  ShareGroup();
+  // Absolute; empty: this session is the first of its group.
+  [[nodiscard]] const std::string& container() const;
+  // The session has written its part.
+  void written(const std::string& container, bool last);
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace fatctx::ort
