@@ -103,10 +103,10 @@ std::uint64_t external_bytes(const StagedGraph& graph) {
   return sum;
 }
 
-Result<Staged> stage(mapping::WorkFolder folder, const Ort::ConstGraph& graph, const Ort::ConstNode& fused,
-                     const std::string& unit, Optimisation level, const Ort::Env& env) {
+Result<Staged> stage(mapping::WorkFolder folder, const GraphToCompile& graph, const std::string& unit,
+                     Optimisation level, const Ort::Env& env) {
   const std::string written = folder.path_of("graph.onnx");
-  FATCTX_TRY(write_graph(graph, fused, unit, written, "graph.weights"));
+  FATCTX_TRY(write_graph(graph.graph, graph.fused, unit, written, "graph.weights"));
   FATCTX_ASSIGN(StagedGraph staged, StagedGraph::read(written));
   const std::uint64_t before = external_bytes(staged);
   if (level != Optimisation::kNone) {
@@ -225,15 +225,15 @@ Result<std::string> read_whole(const std::string& path) {
   return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
 }
 
-Result<Generated> generate_embedded(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const Options& options,
-                                    const Ort::Env& env, const std::string& unit) {
+Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& options, const Ort::Env& env,
+                                    const std::string& unit) {
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
-  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, fused, unit, options.provider.optimisation, env));
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
   FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, nullptr));
   const std::string path = staged.folder.path_of("embedded.fatctx");
   FATCTX_TRY(pack(std::move(records), path, unit, false));
   ContextNode node;
-  node.name = fused.GetName();
+  node.name = graph.fused.GetName();
   node.partition = unit;
   node.group = options.provider.group;
   FATCTX_ASSIGN(node.cache, read_whole(path));
@@ -243,14 +243,13 @@ Result<Generated> generate_embedded(const Ort::ConstGraph& graph, const Ort::Con
 
 }  // namespace
 
-Result<Generated> generate_context(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const Options& options,
-                                   const Ort::Env& env) {
+Result<Generated> generate_context(const GraphToCompile& graph, const Options& options, const Ort::Env& env) {
   const SessionEntries& session = options.session;
-  const std::string unit = name_of_unit(session.node_name_prefix, graph.GetName());
-  if (session.embed) return generate_embedded(graph, fused, options, env, unit);
+  const std::string unit = name_of_unit(session.node_name_prefix, graph.name);
+  if (session.embed) return generate_embedded(graph, options, env, unit);
   std::optional<ShareGroup> sharing;
   if (session.share) sharing.emplace();
-  FATCTX_ASSIGN(const Target target, choose_target(graph, options, sharing ? sharing->container() : std::string()));
+  FATCTX_ASSIGN(const Target target, choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
   // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not.
   const bool overwrite = session.compile_only;
   if (!target.append && !overwrite && mapping::stat_path(target.container).ok()) {
@@ -259,7 +258,7 @@ Result<Generated> generate_context(const Ort::ConstGraph& graph, const Ort::Cons
                                                  target.container)};
   }
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
-  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, fused, unit, options.provider.optimisation, env));
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
   if (target.append) {
     FATCTX_ASSIGN(const Container known, Container::open(target.container));
     FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, &known));
@@ -271,7 +270,7 @@ Result<Generated> generate_context(const Ort::ConstGraph& graph, const Ort::Cons
   if (sharing) sharing->written(target.container, session.stop_share);
   FATCTX_ASSIGN(Container container, Container::open(target.container, options.provider.open));
   ContextNode node;
-  node.name = fused.GetName();
+  node.name = graph.fused.GetName();
   node.embedded = false;
   node.cache = target.cache_name;
   node.partition = unit;

@@ -10,6 +10,13 @@
 
 namespace fatctx::ort {
 
+// What is compiled.
+struct GraphToCompile {
+  Ort::ConstGraph graph;
+  Ort::ConstNode fused;  // stands for it in the model
+  std::string name;      // of the graph in the model
+};
+
 struct Generated {
   Container container;
   ContextNode node;  // that takes the place of the graph
@@ -22,7 +29,7 @@ struct Generated {
 // Errors: exists (the container is there, and this is not the Compile API), invalid_argument (no place to write to),
 //         unsupported (inputs or outputs that are no tensors, attributes that have no form in ONNX), those of
 //         Packer::publish and Appender::commit; malformed with what ONNX Runtime says against the graph.
-[[nodiscard]] Result<Generated> generate_context(const Ort::ConstGraph& graph, const Ort::ConstNode& fused,
-                                                 const Options& options, const Ort::Env& env);
+[[nodiscard]] Result<Generated> generate_context(const GraphToCompile& graph, const Options& options,
+                                                 const Ort::Env& env);
 
 }  // namespace fatctx::ort

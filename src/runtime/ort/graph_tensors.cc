@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <limits>
@@ -49,14 +50,39 @@ Result<ExternalTensor> read_tensor(const onnx::TensorProto& proto, std::string_v
 
 bool is_outside(const onnx::TensorProto& proto) { return proto.data_location() == onnx::TensorProto::EXTERNAL; }
 
-Result<std::vector<ExternalTensor>> tensors_of(const onnx::GraphProto& graph, std::string_view record) {
-  std::vector<ExternalTensor> tensors;
-  for (const auto& proto : graph.initializer()) {
-    if (!is_outside(proto)) continue;
-    FATCTX_ASSIGN(ExternalTensor tensor, read_tensor(proto, record));
-    tensors.push_back(std::move(tensor));
+// Calls `use` with this graph and with those inside of it.
+template <typename Use>
+void for_each_graph(onnx::GraphProto& graph, const Use& use) {
+  use(graph);
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) for_each_graph(*attribute.mutable_g(), use);
+    }
   }
-  return tensors;
+}
+
+// ONNX Runtime writes some lists in the order of a hash table, which is another one in every process.
+void put_in_order(onnx::GraphProto& graph) {
+  const auto by_name = [](const auto& a, const auto& b) { return a.name() < b.name(); };
+  std::sort(graph.mutable_initializer()->begin(), graph.mutable_initializer()->end(), by_name);
+  std::sort(graph.mutable_value_info()->begin(), graph.mutable_value_info()->end(), by_name);
+}
+
+// ONNX Runtime looks for the files of tensors of inner graphs on the disk, whatever it was given in memory; so these
+// tensors stay in the model.
+Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
+  FATCTX_ASSIGN(const ExternalTensor tensor, read_tensor(proto, model_path));
+  const std::string path = model_path.substr(0, model_path.rfind('/') + 1) + tensor.location;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(tensor.offset));
+  std::string bytes(tensor.size_bytes, '\0');
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
+    return Error{ErrorCode::kTruncated, fmt::format("{}: initializer \"{}\" cannot be read from it", path, tensor.name)};
+  }
+  proto.clear_external_data();
+  proto.clear_data_location();
+  proto.set_raw_data(std::move(bytes));
+  return Done{};
 }
 
 DescribedTensor describe_port(const onnx::ValueInfoProto& proto) {
@@ -74,7 +100,7 @@ DescribedTensor describe_port(const onnx::ValueInfoProto& proto) {
 
 struct StagedGraph::Impl {
   onnx::ModelProto model;
-  std::vector<int> outside;  // index of the initializer for each of the tensors
+  std::vector<onnx::TensorProto*> outside;  // of the model, for each of the tensors
 };
 
 StagedGraph::StagedGraph(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
@@ -88,7 +114,13 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView bytes, std::string
       !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return broken(record, "its bytes are not an ONNX model");
   }
-  return tensors_of(model.graph(), record);
+  std::vector<ExternalTensor> tensors;
+  for (const auto& proto : model.graph().initializer()) {
+    if (!is_outside(proto)) continue;
+    FATCTX_ASSIGN(ExternalTensor tensor, read_tensor(proto, record));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
 }
 
 Result<StagedGraph> StagedGraph::read(const std::string& path) {
@@ -97,17 +129,27 @@ Result<StagedGraph> StagedGraph::read(const std::string& path) {
   if (!file) return Error{ErrorCode::kNotFound, fmt::format("{}: cannot be read", path)};
   if (!impl->model.ParseFromIstream(&file)) return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", path)};
   StagedGraph graph(std::move(impl));
-  FATCTX_ASSIGN(graph.tensors_, tensors_of(graph.impl_->model.graph(), path));
-  const auto& initializers = graph.impl_->model.graph().initializer();
-  for (int i = 0; i < initializers.size(); ++i) {
-    if (is_outside(initializers[i])) graph.impl_->outside.push_back(i);
+  onnx::ModelProto& model = graph.impl_->model;
+  std::sort(model.mutable_opset_import()->begin(), model.mutable_opset_import()->end(),
+            [](const auto& a, const auto& b) { return a.domain() < b.domain(); });
+  std::vector<onnx::TensorProto*> inside;
+  for_each_graph(*model.mutable_graph(), [&](onnx::GraphProto& any) {
+    put_in_order(any);
+    auto& list = &any == model.mutable_graph() ? graph.impl_->outside : inside;
+    for (auto& proto : *any.mutable_initializer()) {
+      if (is_outside(proto)) list.push_back(&proto);
+    }
+  });
+  for (onnx::TensorProto* const proto : inside) FATCTX_TRY(take_in(*proto, path));
+  for (const onnx::TensorProto* const proto : graph.impl_->outside) {
+    FATCTX_ASSIGN(ExternalTensor tensor, read_tensor(*proto, path));
+    graph.tensors_.push_back(std::move(tensor));
   }
   return graph;
 }
 
 void StagedGraph::point(std::size_t index, const std::string& location, std::uint64_t offset) {
-  auto* const proto = impl_->model.mutable_graph()->mutable_initializer(impl_->outside[index]);
-  for (auto& entry : *proto->mutable_external_data()) {
+  for (auto& entry : *impl_->outside[index]->mutable_external_data()) {
     if (entry.key() == "location") entry.set_value(location);
     if (entry.key() == "offset") entry.set_value(std::to_string(offset));
   }

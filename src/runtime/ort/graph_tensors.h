@@ -26,7 +26,7 @@ struct ExternalTensor {
 // Of the main graph. Errors: malformed (not an ONNX model; a place that is not said whole), naming `record`.
 [[nodiscard]] Result<std::vector<ExternalTensor>> external_tensors(ByteView model, std::string_view record);
 
-// A model in a file, to be packed.
+// A model in a file, to be packed. The order of what has none is that of names, so that equal models are equal bytes.
 class StagedGraph {
  public:
   // Errors: not_found, malformed.
@@ -35,7 +35,7 @@ class StagedGraph {
   StagedGraph(StagedGraph&&) noexcept;
   StagedGraph& operator=(StagedGraph&&) noexcept;
 
-  // Its external tensors, in their order in the model.
+  // Those that lie outside, always in the same order. Tensors of graphs inside of the graph lie in the model.
   [[nodiscard]] const std::vector<ExternalTensor>& tensors() const noexcept { return tensors_; }
   // Points the tensor with this index to another place.
   void point(std::size_t index, const std::string& location, std::uint64_t offset);

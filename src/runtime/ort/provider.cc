@@ -145,7 +145,7 @@ const char* Provider::compatibility(OrtEp* ep, const OrtGraph*) noexcept {
 
 OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
   return guarded([&]() -> Status {
-    const auto& self = *static_cast<Provider*>(ep);
+    auto& self = *static_cast<Provider*>(ep);
     const Ort::ConstGraph graph(raw);
     const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
     for (const Ort::ConstNode& node : context_nodes_of(nodes, true)) FATCTX_TRY(fuse(info, std::array{node}, false));
@@ -153,7 +153,10 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
     const bool all = !self.options_.ok() || self.options_.value().session.context_enable;
     // The graph inside of an If or a Loop goes with the node that it belongs to.
     const bool whole = graph.GetParentNode() == nullptr;
-    if (all && whole && !nodes.empty() && context_nodes_of(nodes, false).empty()) FATCTX_TRY(fuse(info, nodes, true));
+    if (all && whole && !nodes.empty() && context_nodes_of(nodes, false).empty()) {
+      self.graph_name_ = graph.GetName();
+      FATCTX_TRY(fuse(info, nodes, true));
+    }
     return Done{};
   });
 }
@@ -231,7 +234,7 @@ Status Provider::generate(const Work& work) {
                              work.count)};
   }
   const Ort::ConstNode fused(work.nodes[0]);
-  FATCTX_ASSIGN(Generated generated, generate_context(Ort::ConstGraph(work.graphs[0]), fused, options_.value(), env_));
+  FATCTX_ASSIGN(Generated generated, generate_context({Ort::ConstGraph(work.graphs[0]), fused, graph_name_}, options_.value(), env_));
   for (const std::string& warning : generated.warnings) {
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: %s", warning.c_str());
   }

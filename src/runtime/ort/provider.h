@@ -31,6 +31,7 @@ class Provider : public OrtEp {
   // ONNX Runtime counts who has made it; a session has one already, so this is that one.
   Ort::Env env_;
   std::string compatibility_;
+  std::string graph_name_;  // that the model gives; in compile() graphs have other names, made from the model's path
 };
 
 }  // namespace fatctx::ort

@@ -1,0 +1,436 @@
+"""The compile side: session entries and the Compile API, names, sharing, what cannot be compiled."""
+
+import subprocess
+
+import fatctx
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import ort_sessions as s
+
+
+@pytest.fixture(scope="module", autouse=True)
+def provider(library):
+    s.register(library)
+    return s.PROVIDER
+
+
+@pytest.fixture()
+def model(tmp_path):
+    return s.save(s.layers([64, 128, 32]), tmp_path / "m.onnx")
+
+
+def names_in(folder) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def by_session(model, provider=None, **entries) -> ort.InferenceSession:
+    return s.session(model, provider, ep__context_enable="1", **entries)
+
+
+# -- where it is written -----------------------------------------------------------------------------------------------
+
+def test_a_session_with_context_enable_writes_beside_the_model(model, tmp_path):
+    session = by_session(model)
+    assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx", "m.fatctx"}
+    feed = s.inputs(2, 64)
+    # The session that compiles runs, too, and what it wrote gives the same.
+    np.testing.assert_allclose(session.run(None, feed)[0], s.plain(model).run(None, feed)[0], rtol=1e-5, atol=1e-6)
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", feed)
+
+
+def test_context_file_path_says_where(model, tmp_path):
+    (tmp_path / "out").mkdir()
+    by_session(model, ep__context_file_path=str(tmp_path / "out" / "n_ctx.onnx"))
+    assert names_in(tmp_path / "out") == {"n_ctx.onnx", "n.fatctx"}
+    assert s.context_nodes(tmp_path / "out" / "n_ctx.onnx")[0]["ep_cache_context"] == b"n.fatctx"
+
+
+def test_the_node_says_all_that_a_reader_may_ask(model, tmp_path):
+    by_session(model)
+    node, = s.context_nodes(tmp_path / "m_ctx.onnx")
+    assert node["main_context"] == 1 and node["embed_mode"] == 0 and node["source"] == b"fatctx"
+    assert node["partition_name"] == b"main" and node["ep_sdk_version"] == fatctx.__version__.encode()
+
+
+def test_the_option_container_names_it(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / "all.fatctx")})
+    assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx", "all.fatctx"}
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+
+
+def test_a_container_that_a_model_could_not_name_is_refused(model, tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(Exception, match="does not lie in the folder of the model"):
+        s.compile_model(model, tmp_path / "out" / "m_ctx.onnx", {"container": str(tmp_path / "all.fatctx")})
+    assert names_in(tmp_path) == {"m.onnx", "out"} and names_in(tmp_path / "out") == set()
+
+
+def test_a_session_does_not_write_over_a_container(model, tmp_path):
+    (tmp_path / "m.fatctx").write_bytes(b"somebody's")
+    with pytest.raises(Exception, match="m.fatctx: the container is there already; remove it"):
+        by_session(model)
+    assert (tmp_path / "m.fatctx").read_bytes() == b"somebody's"
+    assert names_in(tmp_path) == {"m.onnx", "m.fatctx"}
+
+
+def test_a_session_does_not_write_over_a_model(model, tmp_path):
+    by_session(model)
+    before = (tmp_path / "m.fatctx").read_bytes()
+    with pytest.raises(Exception, match="exists already"):
+        by_session(model)
+    assert (tmp_path / "m.fatctx").read_bytes() == before
+
+
+def test_the_compile_api_writes_anew(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx")
+    other = s.save(s.layers([64, 128, 32], seed=33), tmp_path / "m.onnx")
+    s.compile_model(other, tmp_path / "m_ctx.onnx")
+    s.assert_equal_to_cpu(other, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+
+
+def test_the_compile_api_does_not_write_over_a_model_if_told_so(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx")
+    before = (tmp_path / "m.fatctx").read_bytes()
+    compiler = ort.ModelCompiler(s.options(), str(model), flags=ort.OrtCompileApiFlags.ERROR_IF_OUTPUT_FILE_EXISTS)
+    with pytest.raises(Exception, match="exist"):
+        compiler.compile_to_file(str(tmp_path / "m_ctx.onnx"))
+    assert (tmp_path / "m.fatctx").read_bytes() == before
+
+
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
+    folders = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        s.compile_model(model, tmp_path / name / "m_ctx.onnx")
+        folders.append((tmp_path / name / "m.fatctx").read_bytes())
+    assert folders[0] == folders[1]
+
+
+def test_a_compiled_model_is_not_compiled_again(model, tmp_path):
+    by_session(model)
+    with pytest.raises(Exception, match="EPContext nodes already"):
+        s.compile_model(tmp_path / "m_ctx.onnx", tmp_path / "again_ctx.onnx")
+    assert "again_ctx.onnx" not in names_in(tmp_path) and "again.fatctx" not in names_in(tmp_path)
+
+
+def test_a_prefix_names_the_graph(model, tmp_path):
+    by_session(model, ep__context_node_name_prefix="phone_")
+    node, = s.context_nodes(tmp_path / "m_ctx.onnx")
+    assert node["partition_name"] == b"phone_main"
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+
+
+def test_a_group_goes_into_record_and_node(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"group": "llm"})
+    node, = s.context_nodes(tmp_path / "m_ctx.onnx")
+    assert node["fatctx_group"] == b"llm"
+    assert fatctx.open(tmp_path / "m.fatctx").records[0].key.group == "llm"
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_weights_inside_or_outside_of_the_model(tmp_path, external):
+    model = s.save(s.layers([64, 128, 32]), tmp_path / "m.onnx", external=external)
+    s.compile_model(model, tmp_path / "m_ctx.onnx")
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+    assert onnx.load(str(tmp_path / "m_ctx.onnx"), load_external_data=False).graph.initializer == []
+
+
+# -- to memory, from memory --------------------------------------------------------------------------------------------
+
+def test_embedded_everything_is_one_file(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx", embed=True)
+    assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx"}
+    assert s.context_nodes(tmp_path / "m_ctx.onnx")[0]["embed_mode"] == 1
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "m_ctx.onnx").rename(tmp_path / "elsewhere" / "x.onnx")
+    s.assert_equal_to_cpu(model, tmp_path / "elsewhere" / "x.onnx", s.inputs(2, 64), {"memory": "full_speed"})
+
+
+def test_embedded_by_a_session_entry(model, tmp_path):
+    by_session(model, ep__context_embed_mode="1")
+    assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx"}
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+
+
+def test_from_memory_to_memory(model):
+    compiled = ort.ModelCompiler(s.options(), model.read_bytes(), embed_compiled_data_into_model=True).compile_to_bytes()
+    s.assert_equal_to_cpu(model, compiled, s.inputs(2, 64))
+
+
+def test_to_a_stream(model, tmp_path):
+    pieces = []
+    ort.ModelCompiler(s.options(), str(model), embed_compiled_data_into_model=True).compile_to_stream(
+        lambda piece: pieces.append(bytes(piece)))
+    s.assert_equal_to_cpu(model, b"".join(pieces), s.inputs(2, 64))
+
+
+def test_to_memory_with_the_container_in_a_file(model, tmp_path):
+    compiled = ort.ModelCompiler(s.options(ep__context_file_path=str(tmp_path / "n_ctx.onnx")),
+                                 str(model)).compile_to_bytes()
+    assert "n.fatctx" in names_in(tmp_path)
+    s.assert_equal_to_cpu(model, compiled, s.inputs(2, 64), ep__context_file_path=str(tmp_path / "n_ctx.onnx"))
+
+
+def test_from_memory_without_a_folder_says_what_to_do(model):
+    with pytest.raises(Exception, match="ep.context_file_path|valid location|output"):
+        ort.ModelCompiler(s.options(), model.read_bytes()).compile_to_bytes()
+
+
+def test_external_initializers_are_in_the_container_and_nowhere_else(model, tmp_path):
+    ort.ModelCompiler(s.options(), str(model), external_initializers_file_path="rest.data",
+                      external_initializers_size_threshold=0).compile_to_file(str(tmp_path / "m_ctx.onnx"))
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+    assert onnx.load(str(tmp_path / "m_ctx.onnx"), load_external_data=False).graph.initializer == []
+    assert not (tmp_path / "rest.data").exists() or (tmp_path / "rest.data").stat().st_size == 0
+
+
+def test_embedding_and_sharing_exclude_each_other(model, tmp_path):
+    with pytest.raises(Exception, match="exclude each other"):
+        by_session(model, ep__context_embed_mode="1", ep__share_ep_contexts="1")
+    assert names_in(tmp_path) == {"m.onnx"}
+
+
+# -- several models, one container -------------------------------------------------------------------------------------
+
+def two_models(folder):
+    """Prefill and decode: the same weights, another shape; and a layer that only the second has."""
+    first = s.save(s.layers([64, 256, 64], graph="prefill", batch=16), folder / "prefill.onnx")
+    second = s.layers([64, 256, 64], graph="decode", batch=1)
+    second.graph.initializer.append(numpy_helper.from_array(s.weights(64, 64, seed=77), "extra"))
+    del second.graph.node[-1]
+    second.graph.node.append(helper.make_node("MatMul", ["a1", "extra"], ["y"], "head"))
+    return first, s.save(second, folder / "decode.onnx")
+
+
+def share(first, second, folder):
+    s.compile_model(first, folder / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(second, folder / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+
+
+def test_two_models_share_one_container_and_its_weights_are_stored_once(tmp_path):
+    first, second = two_models(tmp_path)
+    share(first, second, tmp_path)
+    assert names_in(tmp_path) == {"prefill.onnx", "decode.onnx", "prefill_ctx.onnx", "decode_ctx.onnx", "prefill.fatctx"}
+    for name in ("prefill_ctx.onnx", "decode_ctx.onnx"):
+        node, = s.context_nodes(tmp_path / name)
+        assert node["ep_cache_context"] == b"prefill.fatctx" and node["main_context"] == 1
+    container = fatctx.open(tmp_path / "prefill.fatctx")
+    blobs = {record.name: record.size_bytes for record in container.records if record.type == "weight_blob"}
+    assert blobs["decode.weights"] == 64 * 64 * 4  # the layer that only the second has
+    assert blobs["prefill.weights"] >= 2 * 64 * 256 * 4
+    s.assert_equal_to_cpu(first, tmp_path / "prefill_ctx.onnx", s.inputs(16, 64))
+    for memory in ("least", "full_speed"):
+        s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64), {"memory": memory})
+
+
+def test_equal_names_of_different_weights_do_not_meet(tmp_path):
+    first = s.save(s.layers([64, 128], graph="a", seed=1), tmp_path / "a.onnx")
+    second = s.save(s.layers([64, 128], graph="b", seed=2), tmp_path / "b.onnx")
+    s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    for memory in ("least", "full_speed"):
+        s.assert_equal_to_cpu(first, tmp_path / "a_ctx.onnx", s.inputs(2, 64), {"memory": memory})
+        s.assert_equal_to_cpu(second, tmp_path / "b_ctx.onnx", s.inputs(2, 64), {"memory": memory})
+
+
+def test_equal_graph_names_in_one_container_are_refused_with_the_remedy(tmp_path):
+    first = s.save(s.layers([64, 128]), tmp_path / "a.onnx")
+    second = s.save(s.layers([64, 128], seed=2), tmp_path / "b.onnx")
+    s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
+    before = (tmp_path / "a.fatctx").read_bytes()
+    with pytest.raises(Exception, match="ep.context_node_name_prefix"):
+        s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1")
+    assert (tmp_path / "a.fatctx").read_bytes() == before and "b_ctx.onnx" not in names_in(tmp_path)
+    s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1",
+                    ep__context_node_name_prefix="b_")
+    s.assert_equal_to_cpu(second, tmp_path / "b_ctx.onnx", s.inputs(2, 64))
+
+
+def test_after_the_last_of_a_group_the_next_is_a_new_one(tmp_path):
+    first, second = two_models(tmp_path)
+    share(first, second, tmp_path)
+    third = s.save(s.layers([8, 8], graph="third"), tmp_path / "third.onnx")
+    s.compile_model(third, tmp_path / "third_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    assert s.context_nodes(tmp_path / "third_ctx.onnx")[0]["ep_cache_context"] == b"third.fatctx"
+
+
+def test_models_that_share_are_written_to_one_folder(tmp_path):
+    first, second = two_models(tmp_path)
+    (tmp_path / "other").mkdir()
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    with pytest.raises(Exception, match="written to one folder"):
+        s.compile_model(second, tmp_path / "other" / "decode_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+
+
+# -- the shared place at inference -------------------------------------------------------------------------------------
+
+SHARE = {"ep__share_ep_contexts": "1"}
+
+
+@pytest.fixture()
+def shared(tmp_path):
+    first, second = two_models(tmp_path)
+    share(first, second, tmp_path)
+    return tmp_path
+
+
+def run(session, rows):
+    return session.run(None, s.inputs(rows, 64))[0]
+
+
+def test_the_second_session_takes_what_the_first_has_brought(shared, tmp_path):
+    first = s.session(shared / "prefill_ctx.onnx", **SHARE)
+    # From memory, and without a word about a folder: only the shared place knows the container.
+    second = s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
+    want = run(s.plain(shared / "decode.onnx"), 1)
+    np.testing.assert_allclose(run(second, 1), want, rtol=1e-5, atol=1e-6)
+    # Nothing was taken out: a third one has it as well.
+    third = s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
+    del first, second
+    np.testing.assert_allclose(run(third, 1), want, rtol=1e-5, atol=1e-6)
+    fourth = s.session((shared / "prefill_ctx.onnx").read_bytes(), **SHARE)
+    assert run(fourth, 16).shape == (16, 64)
+
+
+def test_what_is_not_shared_is_not_found(shared):
+    first = s.session(shared / "prefill_ctx.onnx")  # holds it for itself
+    with pytest.raises(Exception, match="comes from memory"):
+        s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
+    second = s.session(shared / "prefill_ctx.onnx", **SHARE)
+    with pytest.raises(Exception, match="comes from memory"):
+        s.session((shared / "decode_ctx.onnx").read_bytes())
+    del first, second
+
+
+def test_with_the_last_session_the_shared_place_is_empty(shared):
+    first = s.session(shared / "prefill_ctx.onnx", **SHARE)
+    del first
+    with pytest.raises(Exception, match="comes from memory"):
+        s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
+
+
+def test_a_node_that_is_no_main_node_finds_its_graph_in_the_shared_place(shared):
+    model = onnx.load(str(shared / "decode_ctx.onnx"))
+    node = model.graph.node[0]
+    for attribute in list(node.attribute):
+        if attribute.name in ("main_context", "ep_cache_context"):
+            node.attribute.remove(attribute)
+    node.attribute.append(helper.make_attribute("main_context", 0))
+    first = s.session(shared / "prefill_ctx.onnx", **SHARE)
+    second = s.session(model.SerializeToString(), **SHARE)
+    np.testing.assert_allclose(run(second, 1), run(s.plain(shared / "decode.onnx"), 1), rtol=1e-5, atol=1e-6)
+    del first
+
+
+def test_sessions_that_share_need_no_sharing(shared):
+    # generative runtimes set it always
+    one = s.session(shared / "prefill_ctx.onnx", **SHARE)
+    two = s.session(shared / "prefill_ctx.onnx", **SHARE)
+    np.testing.assert_array_equal(run(one, 16), run(two, 16))
+
+
+# -- what kinds of graphs ----------------------------------------------------------------------------------------------
+
+def test_a_graph_inside_of_a_graph(tmp_path):
+    def branch(name, scale):
+        return helper.make_graph(
+            [helper.make_node("MatMul", ["x", f"{name}_w"], [f"{name}_y"], f"{name}_matmul")], name, [],
+            [helper.make_tensor_value_info(f"{name}_y", TensorProto.FLOAT, ["batch", 8])],
+            [numpy_helper.from_array(s.weights(64, 8, seed=scale), f"{name}_w")])
+
+    nodes = [helper.make_node("ReduceSum", ["x"], ["sum"], "sum", keepdims=0),
+             helper.make_node("Greater", ["sum", "zero"], ["positive"], "positive"),
+             helper.make_node("If", ["positive"], ["y"], "if", then_branch=branch("then", 1), else_branch=branch("else", 2))]
+    graph = helper.make_graph(nodes, "main", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 8])],
+                              [numpy_helper.from_array(np.float32(0), "zero")])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "i.onnx")
+    s.compile_model(model, tmp_path / "i_ctx.onnx")
+    for seed in range(4):
+        s.assert_equal_to_cpu(model, tmp_path / "i_ctx.onnx", s.inputs(3, 64, seed=seed))
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32,
+                                   TensorProto.INT64, TensorProto.UINT8, TensorProto.INT8, TensorProto.BOOL])
+def test_weights_of_every_type(tmp_path, dtype):
+    numpy_type = helper.tensor_dtype_to_np_dtype(dtype)
+    table = (np.arange(4096).reshape(64, 64) % 2).astype(numpy_type)
+    graph = helper.make_graph([helper.make_node("Gather", ["table", "x"], ["y"], "gather", axis=0)], "main",
+                              [helper.make_tensor_value_info("x", TensorProto.INT64, ["n"])],
+                              [helper.make_tensor_value_info("y", dtype, ["n", 64])],
+                              [numpy_helper.from_array(table, "table")])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "t.onnx")
+    s.compile_model(model, tmp_path / "t_ctx.onnx")
+    for memory in ("least", "full_speed"):
+        s.assert_equal_to_cpu(model, tmp_path / "t_ctx.onnx", {"x": np.array([3, 0, 63])}, {"memory": memory})
+
+
+def test_attributes_of_every_kind_reach_the_container(tmp_path):
+    nodes = [helper.make_node("Constant", [], ["c"], "constant", value=numpy_helper.from_array(s.weights(8, 3, 3, 3), "v")),
+             helper.make_node("Conv", ["x", "c"], ["k"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], auto_pad="NOTSET"),
+             helper.make_node("LeakyRelu", ["k"], ["l"], "leaky", alpha=0.3),
+             helper.make_node("Resize", ["l", "", "scales"], ["r"], "resize", mode="nearest"),
+             helper.make_node("Softmax", ["r"], ["y"], "softmax", axis=1)]
+    graph = helper.make_graph(nodes, "main", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 16, 16])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "a.onnx")
+    feed = {"x": s.weights(1, 3, 16, 16)}
+    for level in ("none", "basic", "extended"):
+        s.compile_model(model, tmp_path / f"{level}_ctx.onnx", {"optimization": level})
+        for memory in ("least", "full_speed"):
+            s.assert_equal_to_cpu(model, tmp_path / f"{level}_ctx.onnx", feed, {"memory": memory})
+
+
+def test_strings_cannot_be_handed_through(tmp_path):
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"], "id")], "main",
+                              [helper.make_tensor_value_info("x", TensorProto.STRING, ["n"])],
+                              [helper.make_tensor_value_info("y", TensorProto.STRING, ["n"])])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "s.onnx")
+    with pytest.raises(Exception, match="tensor of strings"):
+        s.compile_model(model, tmp_path / "s_ctx.onnx")
+    assert names_in(tmp_path) == {"s.onnx"}
+
+
+def test_optimising_is_done_before_packing(tmp_path):
+    model = s.layers([64, 128])
+    # Two that fold into one.
+    model.graph.node.insert(0, helper.make_node("Mul", ["w0", "scale"], ["w"], "scaled"))
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(2), "scale"))
+    model.graph.node[1].input[1] = "w"
+    path = s.save(model, tmp_path / "m.onnx")
+    kinds = {}
+    for level in ("none", "extended"):
+        s.compile_model(path, tmp_path / f"{level}_ctx.onnx", {"optimization": level})
+        graph = onnx.load_from_string(bytes(fatctx.open(tmp_path / f"{level}.fatctx").acquire("main")))
+        kinds[level] = [node.op_type for node in graph.graph.node]
+        s.assert_equal_to_cpu(path, tmp_path / f"{level}_ctx.onnx", s.inputs(2, 64))
+    assert "Mul" in kinds["none"] and "Mul" not in kinds["extended"]
+
+
+def test_the_command_shows_and_checks_what_was_compiled(fatctx, model, tmp_path):
+    by_session(model)
+    info = subprocess.run([str(fatctx), "info", "--records", str(tmp_path / "m.fatctx")], capture_output=True, text=True)
+    if info.returncode != 0:
+        info = subprocess.run([str(fatctx), "info", str(tmp_path / "m.fatctx")], capture_output=True, text=True, check=True)
+    assert "ort-cpu" in info.stdout and "main.weights" in info.stdout
+    subprocess.run([str(fatctx), "verify", str(tmp_path / "m.fatctx")], check=True, capture_output=True)
+
+
+def test_a_full_disk_leaves_nothing(model, tmp_path):
+    # A folder that takes no files is as good as full.
+    out = tmp_path / "out"
+    out.mkdir(mode=0o500)
+    import os
+    if os.access(out, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    with pytest.raises(Exception, match="out"):
+        s.compile_model(model, out / "m_ctx.onnx")
+    assert names_in(out) == set()
