@@ -424,13 +424,18 @@ def test_the_command_shows_and_checks_what_was_compiled(fatctx, model, tmp_path)
     subprocess.run([str(fatctx), "verify", str(tmp_path / "m.fatctx")], check=True, capture_output=True)
 
 
-def test_a_full_disk_leaves_nothing(model, tmp_path):
-    # A folder that takes no files is as good as full.
-    out = tmp_path / "out"
-    out.mkdir(mode=0o500)
-    import os
-    if os.access(out, os.W_OK):
-        pytest.skip("this user may write everywhere")
-    with pytest.raises(Exception, match="out"):
-        s.compile_model(model, out / "m_ctx.onnx")
-    assert names_in(out) == set()
+def test_a_compilation_that_fails_leaves_nothing(tmp_path):
+    graph = helper.make_graph([helper.make_node("NoSuchOperator", ["x"], ["y"], "unknown", domain="com.microsoft")], "main",
+                              [helper.make_tensor_value_info("x", 1, ["n"])], [helper.make_tensor_value_info("y", 1, ["n"])])
+    path = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17),
+                                                          helper.make_opsetid("com.microsoft", 1)], ir_version=9),
+                  tmp_path / "u.onnx")
+    with pytest.raises(Exception, match="NoSuchOperator"):
+        s.compile_model(path, tmp_path / "u_ctx.onnx")
+    assert names_in(tmp_path) == {"u.onnx"}
+
+
+def test_no_folder_for_the_container_is_an_error_that_names_it(model, tmp_path):
+    with pytest.raises(Exception, match="no/such"):
+        s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / "no" / "such" / "m.fatctx")})
+    assert names_in(tmp_path) == {"m.onnx"}

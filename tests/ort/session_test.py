@@ -234,10 +234,24 @@ def test_a_second_node_takes_its_graph_from_the_container_of_the_main_node(provi
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
-def test_a_model_of_another_compilation_does_not_fit(own, tmp_path):
+def test_a_container_of_another_compilation_is_told_by_its_digest(own, tmp_path):
+    """S3.54, S3.55: a container that was renamed into the place of another is found out, with both digests."""
+    other = tmp_path / "other"
+    other.mkdir()
+    s.compile_model(s.save(s.layers([64, 128, 32], seed=40), other / "m.onnx"), other / "m_ctx.onnx")
+    expected = s.context_nodes(own / "m_ctx.onnx")[0]["fatctx_digest"].decode()
+    found = s.context_nodes(other / "m_ctx.onnx")[0]["fatctx_digest"].decode()
+    assert expected != found
+    (other / "m.fatctx").rename(own / "m.fatctx")
+    said = failure(own / "m_ctx.onnx")
+    assert expected in said and found in said and "different compilations" in said and "malformed" in said
+
+
+def test_without_a_digest_inputs_and_outputs_must_fit(own, tmp_path):
     whole = s.layers([64, 32])
     whole.graph.output.append(helper.make_tensor_value_info("m0", 1, ["batch", 32]))
     other = s.compile_model(s.save(whole, tmp_path / "two.onnx"), tmp_path / "two_ctx.onnx")
+    write_node(other, fatctx_digest=None)
     shutil.copy(own / "m.fatctx", tmp_path / "two.fatctx")
     said = failure(other)
     assert "do not fit" in said and "different compilations" in said and "2 outputs in the node" in said
@@ -291,7 +305,8 @@ def test_a_container_replaced_between_sessions_is_the_new_one(own, provider):
     other.mkdir()
     model = s.save(s.layers([64, 128, 32], seed=900), other / "m.onnx")
     s.compile_model(model, other / "m_ctx.onnx")
-    (other / "m.fatctx").rename(own / "m.fatctx")
+    for name in ("m.fatctx", "m_ctx.onnx"):
+        (other / name).rename(own / name)
     after = s.session(own / "m_ctx.onnx")
     np.testing.assert_array_equal(before.run(None, feed)[0], old)  # the old session keeps the old bytes
     np.testing.assert_allclose(after.run(None, feed)[0], s.plain(model).run(None, feed)[0], rtol=1e-5, atol=1e-6)

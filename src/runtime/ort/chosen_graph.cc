@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "fatctx/content_hash.h"
 #include "runtime/nothing_fits.h"
 #include "runtime/ort/weight_location.h"
 
@@ -62,17 +63,21 @@ Result<ChosenGraph> choose_graph(const Container& container, const std::string& 
                                         record.id),
                      .record = std::string(record.name),
                      .unit = std::string(record.key.unit),
+                     .digest = {},
                      .graph = std::move(graph),
                      .weights = {},
                      .explanation = explain_text(selection, container.candidates(), device, policy),
                      .warnings = selection.warnings};
+  std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
   for (const std::uint32_t id : record.weights) {
     FATCTX_ASSIGN(const RecordInfo blob, container.record(id));
     FATCTX_ASSIGN(RecordView bytes, container.acquire(id));
     chosen.weights.push_back({.location = location_of_blob(blob, description.find(id)),
                               .record = std::string(blob.name),
                               .bytes = std::move(bytes)});
+    hashes.insert(hashes.end(), blob.hash.bytes.begin(), blob.hash.bytes.end());
   }
+  chosen.digest = to_hex(content_hash(hashes).bytes);
   return chosen;
 }
 

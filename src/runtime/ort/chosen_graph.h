@@ -19,6 +19,7 @@ struct ChosenGraph {
   std::string key;  // the same for the same record of the same state of the same container
   std::string record;
   std::string unit;
+  std::string digest;  // XXH3-128 over the hashes of the graph and of its weight blobs, hexadecimal
   RecordView graph;  // an ONNX model without its weights
   std::vector<WeightFile> weights;
   std::string explanation;            // why this one, for the log

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kOperator = "EPContext";
 constexpr std::string_view kDomain = "com.microsoft";
 constexpr const char* kGroupAttribute = "fatctx_group";
+constexpr const char* kDigestAttribute = "fatctx_digest";
 
 // Null without the attribute.
 Ort::ConstOpAttr attribute_of(const Ort::ConstNode& node, const char* name) {
@@ -84,6 +85,7 @@ Result<ContextNode> read_context_node(const Ort::ConstNode& node) {
   FATCTX_TRY(read_text(node, "ep_cache_context", read.cache));
   FATCTX_TRY(read_text(node, "partition_name", read.partition));
   FATCTX_TRY(read_text(node, kGroupAttribute, read.group));
+  FATCTX_TRY(read_text(node, kDigestAttribute, read.digest));
   return read;
 }
 
@@ -102,6 +104,7 @@ Result<Ort::Node> make_context_node(const Ort::ConstNode& fused, const ContextNo
   attributes.push_back(text_attribute("source", kNodeSource));
   attributes.push_back(text_attribute("ep_sdk_version", FATCTX_VERSION));
   if (!node.group.empty()) attributes.push_back(text_attribute(kGroupAttribute, node.group));
+  if (!node.digest.empty()) attributes.push_back(text_attribute(kDigestAttribute, node.digest));
   const auto names = [](const std::vector<Ort::ConstValueInfo>& values) {
     std::vector<std::string> found;
     for (const auto& value : values) found.push_back(value == nullptr ? std::string() : value.GetName());

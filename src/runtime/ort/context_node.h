@@ -17,6 +17,8 @@ struct ContextNode {
   std::string cache;      // else its file, relative to the model; empty where a main node names it
   std::string partition;  // the unit of the record; empty: the only one
   std::string group;      // an attribute of our own, "fatctx_group"; empty: the only one
+  // Also our own, "fatctx_digest": of the graph and its weights that the model was written for. Empty: not said.
+  std::string digest;
 };
 
 [[nodiscard]] bool is_context_node(const Ort::ConstNode& node);

@@ -75,6 +75,16 @@ Status check_compatibility(const Ort::ConstGraph& graph, const SessionEntries& s
   return Done{};
 }
 
+// A container of the right name with other bytes: somebody renamed it, or compiled it again without the model.
+Status check_digest(const ContextNode& node, const ChosenGraph& graph, const std::string& container) {
+  if (node.digest.empty() || node.digest == graph.digest) return Done{};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("EPContext node \"{}\" was written for graph \"{}\" with digest {}, and {} has it with {}: the "
+                           "model and its container are from different compilations. Put back the container that belongs "
+                           "to the model, or compile the model again",
+                           node.name, graph.unit, node.digest, container, graph.digest)};
+}
+
 struct Opened {
   std::optional<Container> container;
   SharedPlace shared;
@@ -214,6 +224,7 @@ Status Provider::load(const Work& work) {
                                                    : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
     FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, group, node.partition));
+    FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_INFO, "fatctx: EPContext node \"%s\": record \"%s\"\n%s",
                           node.name.c_str(), graph.record.c_str(), graph.explanation.c_str());
     for (const std::string& warning : graph.warnings) {
@@ -240,6 +251,7 @@ Status Provider::generate(const Work& work) {
   }
   // Whoever goes on to run the session runs what was written.
   FATCTX_ASSIGN(ChosenGraph graph, choose_graph(generated.container, generated.node.group, generated.node.partition));
+  generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
   work.computes[0] = new Compute(std::move(made), nullptr);

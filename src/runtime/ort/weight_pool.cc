@@ -100,15 +100,6 @@ Result<const WeightPool::Piece*> WeightPool::find(const Piece& piece, const Hash
   return nullptr;
 }
 
-// Graphs inside of a graph may use its names again, for tensors of their own.
-void WeightPool::list(const ExternalTensor& tensor, std::uint64_t offset) {
-  PackTensor described = describe(tensor, offset);
-  for (int number = 2; !names_.insert(described.name).second; ++number) {
-    described.name = fmt::format("{}#{}", tensor.name, number);
-  }
-  tensors_.push_back(std::move(described));
-}
-
 Status WeightPool::know(const std::string& blob, const std::string& path, const std::vector<PackTensor>& tensors) {
   FATCTX_ASSIGN(const File opened, file(path));
   for (const PackTensor& tensor : tensors) {
@@ -129,12 +120,12 @@ Result<PlaceInBlob> WeightPool::place(const ExternalTensor& tensor, const std::s
   FATCTX_ASSIGN(const Piece* const known, find(piece, digest));
   if (known != nullptr) {
     // A second name for the same bytes of the new blob; a blob that is there already stays as it is.
-    if (known->place.blob == blob_) list(tensor, known->place.offset);
+    if (known->place.blob == blob_) tensors_.push_back(describe(tensor, known->place.offset));
     return known->place;
   }
   piece.place = {.blob = blob_, .offset = (size_ + kAlignment - 1) / kAlignment * kAlignment};
   size_ = piece.place.offset + piece.size_bytes;
-  list(tensor, piece.place.offset);
+  tensors_.push_back(describe(tensor, piece.place.offset));
   fresh_.push_back(piece);
   return pieces_.emplace(digest, std::move(piece))->second.place;
 }

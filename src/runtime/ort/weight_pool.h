@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,15 +52,12 @@ class WeightPool {
   [[nodiscard]] static Result<bool> equal(const Piece& a, const Piece& b);
   [[nodiscard]] Result<const Piece*> find(const Piece& piece, const Hash128& hash) const;
 
-  void list(const ExternalTensor& tensor, std::uint64_t offset);
-
   std::string blob_;
   std::uint64_t size_ = 0;
   std::map<std::string, File> files_;
   std::multimap<Hash128, Piece> pieces_;  // known and new
   std::vector<Piece> fresh_;              // of the new blob, by offset
   std::vector<PackTensor> tensors_;       // of the new blob
-  std::set<std::string> names_;           // of these
 };
 
 }  // namespace fatctx::ort

@@ -1,0 +1,21 @@
+// An ONNX model for tests: dense layers, each a product with a matrix of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fatctx::support {
+
+struct DenseModel {
+  std::string graph = "main";
+  std::vector<std::int64_t> sizes = {64, 128, 32};  // of the input, of each layer's output
+  std::int64_t rows = -1;                           // -1: any number
+  unsigned seed = 1;
+};
+
+// x [rows, sizes.front()] -> y [rows, sizes.back()].
+[[nodiscard]] std::string dense_model_bytes(const DenseModel& model);
+void write_dense_model(const DenseModel& model, const std::string& path);
+
+}  // namespace fatctx::support
