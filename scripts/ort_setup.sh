@@ -57,8 +57,9 @@ isolated_apt() {
 
 fetch_headers() {
   local keyring=/usr/share/keyrings/debian-archive-keyring.gpg package
-  command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
+  if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-deb >/dev/null 2>&1; then
     skip "no apt-get here to fetch the headers with; name an installation in ONNXRUNTIME_ROOT"
+  fi
   [[ -f $keyring ]] || skip "$keyring is not here: the headers could not be told from forged ones"
   mkdir -p "$APT"/{state,lists/partial,cache/archives/partial,unpacked}
   : >"$APT/status"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing: system packages (apt), then the Python packages of scripts/requirements.txt into .venv.
+# Installs what is missing: system packages (apt), the Python packages of scripts/requirements.txt into .venv, the headers
+# of ONNX Runtime into build/onnxruntime.
 #
 #   scripts/setup.sh [--check] [--small] [--no-install]
 #
@@ -20,7 +21,7 @@ for argument in "$@"; do
     --check) KINDS=(build check) PASS_ON+=(--check) ;;
     --small) PASS_ON+=(--small) ;;
     --no-install) INSTALL=no PASS_ON+=(--no-install) ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "$EXIT_USAGE" "setup: unknown argument $argument; see scripts/setup.sh --help" ;;
   esac
 done
@@ -87,3 +88,7 @@ scripts/preflight.sh ground "${PASS_ON[@]}"
 if has_apt && [[ $INSTALL == yes ]]; then install_packages; fi
 scripts/preflight.sh tools "${PASS_ON[@]}"
 make_environment
+# The adapter for ONNX Runtime is left out where its headers cannot be had; the script says so in a line.
+ORT=()
+[[ $INSTALL == yes ]] || ORT=(--no-install)
+scripts/ort_setup.sh "${ORT[@]}" || (($? == EXIT_ENVIRONMENT))

@@ -111,7 +111,8 @@ TEST(ProviderLibrary, RefusesARuntimeThatIsTooOld) {
   std::filesystem::copy_file(FATCTX_ORT_LIBRARY, copy);
   void* const library = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
-  using Create = OrtStatus* (*)(const char*, const OrtApiBase*, const OrtLogger*, OrtEpFactory**, std::size_t, std::size_t*);
+  using Create =
+      OrtStatus* (*)(const char*, const OrtApiBase*, const OrtLogger*, OrtEpFactory**, std::size_t, std::size_t*);
   const auto create = reinterpret_cast<Create>(dlsym(library, "CreateEpFactories"));
   ASSERT_NE(create, nullptr);
   const OrtApiBase old = {.GetApi = old_api, .GetVersionString = []() noexcept -> const char* { return "1.22.0"; }};

@@ -53,7 +53,8 @@ TEST_F(ProviderThreads, RunOneSession) {
 TEST_F(ProviderThreads, EndSessionsThatOthersHaveMade) {
   const std::string model = compile("m");
   std::vector<Ort::Session> sessions;
-  for (int i = 0; i < kThreads; ++i) sessions.push_back(session(model, {{"memory", i % 2 == 0 ? "least" : "full_speed"}}));
+  for (int i = 0; i < kThreads; ++i)
+    sessions.push_back(session(model, {{"memory", i % 2 == 0 ? "least" : "full_speed"}}));
   on_threads([&](int number) { const Ort::Session mine = std::move(sessions[static_cast<std::size_t>(number)]); });
   Ort::Session after = session(model);
   EXPECT_EQ(run(after, 1).size(), 32U);

@@ -59,15 +59,15 @@ Result<ChosenGraph> choose_graph(const Container& container, const std::string& 
   FATCTX_ASSIGN(RecordView graph, container.acquire(record.id));
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
   const OpenReport report = container.report();
-  ChosenGraph chosen{.key = fmt::format("{} {} {} {}", report.uuid, report.generation, to_hex(report.toc_hash.bytes),
-                                        record.id),
-                     .record = std::string(record.name),
-                     .unit = std::string(record.key.unit),
-                     .digest = {},
-                     .graph = std::move(graph),
-                     .weights = {},
-                     .explanation = explain_text(selection, container.candidates(), device, policy),
-                     .warnings = selection.warnings};
+  ChosenGraph chosen{
+      .key = fmt::format("{} {} {} {}", report.uuid, report.generation, to_hex(report.toc_hash.bytes), record.id),
+      .record = std::string(record.name),
+      .unit = std::string(record.key.unit),
+      .digest = {},
+      .graph = std::move(graph),
+      .weights = {},
+      .explanation = explain_text(selection, container.candidates(), device, policy),
+      .warnings = selection.warnings};
   std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
   for (const std::uint32_t id : record.weights) {
     FATCTX_ASSIGN(const RecordInfo blob, container.record(id));

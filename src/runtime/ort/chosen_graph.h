@@ -20,7 +20,7 @@ struct ChosenGraph {
   std::string record;
   std::string unit;
   std::string digest;  // XXH3-128 over the hashes of the graph and of its weight blobs, hexadecimal
-  RecordView graph;  // an ONNX model without its weights
+  RecordView graph;    // an ONNX model without its weights
   std::vector<WeightFile> weights;
   std::string explanation;            // why this one, for the log
   std::vector<std::string> warnings;  // of the selection

@@ -58,16 +58,19 @@ Compatibility judge_compatibility(std::string_view text) {
     return found == words.end() ? std::string_view() : found->second;
   };
   if (word("backend") != kBackend) {
-    return unsupported(fmt::format("the model is for the backend \"{}\", and this library has {}", word("backend"), kBackend));
+    return unsupported(
+        fmt::format("the model is for the backend \"{}\", and this library has {}", word("backend"), kBackend));
   }
   RuntimeVersion compiled;
-  if (!parse(word("runtime"), compiled)) return unsupported(fmt::format("the model says \"{}\", without a runtime", text));
+  if (!parse(word("runtime"), compiled))
+    return unsupported(fmt::format("the model says \"{}\", without a runtime", text));
   const RuntimeVersion own = runtime_version();
   const auto order = [](RuntimeVersion v) { return std::tuple(v.major, v.minor); };
   if (order(compiled) > order(own)) {
-    return unsupported(fmt::format("the model was compiled with ONNX Runtime {}.{}, and this is {}.{}: use a runtime that "
-                                   "is at least as new, or compile it again",
-                                   compiled.major, compiled.minor, own.major, own.minor));
+    return unsupported(
+        fmt::format("the model was compiled with ONNX Runtime {}.{}, and this is {}.{}: use a runtime that "
+                    "is at least as new, or compile it again",
+                    compiled.major, compiled.minor, own.major, own.minor));
   }
   if (order(compiled) == order(own)) return {.level = OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL, .why = {}};
   return {.level = OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION,

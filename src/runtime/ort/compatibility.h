@@ -19,8 +19,8 @@ struct Compatibility {
   OrtCompiledModelCompatibility level = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
   std::string why;  // a sentence, unless it is optimal
 };
-// Compiled with the same minor version: optimal; with an older one: better compiled again; with a newer one, for another
-// backend, or in a way that this version does not know: unsupported. A text that is not ours does not apply.
+// Compiled with the same minor version: optimal; with an older one: better compiled again; with a newer one, for
+// another backend, or in a way that this version does not know: unsupported. A text that is not ours does not apply.
 [[nodiscard]] Compatibility judge_compatibility(std::string_view text);
 
 }  // namespace fatctx::ort

@@ -48,9 +48,10 @@ Ort::SessionOptions inner_options(const ProviderOptions& options) {
 }
 
 Error other_ports(const ChosenGraph& graph, const Ort::ConstNode& node, const std::string& what) {
-  return {ErrorCode::kMalformed, fmt::format("EPContext node \"{}\" and graph \"{}\" (record \"{}\") do not fit: {}. The "
-                                             "model and its container are from different compilations",
-                                             node.GetName(), graph.unit, graph.record, what)};
+  return {ErrorCode::kMalformed,
+          fmt::format("EPContext node \"{}\" and graph \"{}\" (record \"{}\") do not fit: {}. The "
+                      "model and its container are from different compilations",
+                      node.GetName(), graph.unit, graph.record, what)};
 }
 
 Status check_port(const ChosenGraph& graph, const Ort::ConstNode& node, const Ort::ConstValueInfo& wanted,
@@ -60,8 +61,9 @@ Status check_port(const ChosenGraph& graph, const Ort::ConstNode& node, const Or
   if (info.GetONNXType() != ONNX_TYPE_TENSOR) return Done{};  // the node does not say, which is no contradiction
   const auto node_type = info.GetTensorTypeAndShapeInfo().GetElementType();
   if (node_type == type) return Done{};
-  return other_ports(graph, node, fmt::format("{} \"{}\" is {} in the node and {} in the graph", which, wanted.GetName(),
-                                              type_word(node_type), type_word(type)));
+  return other_ports(graph, node,
+                     fmt::format("{} \"{}\" is {} in the node and {} in the graph", which, wanted.GetName(),
+                                 type_word(node_type), type_word(type)));
 }
 
 void copy_into(const Ort::Value& from, OrtKernelContext* kernel, std::size_t index) {
@@ -103,9 +105,9 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node) {
   const auto node_inputs = node.GetInputs();
   const auto node_outputs = node.GetOutputs();
   if (session_.GetInputCount() != node_inputs.size() || session_.GetOutputCount() != node_outputs.size()) {
-    return other_ports(graph_, node, fmt::format("{} inputs and {} outputs in the node, {} and {} in the graph",
-                                                 node_inputs.size(), node_outputs.size(), session_.GetInputCount(),
-                                                 session_.GetOutputCount()));
+    return other_ports(graph_, node,
+                       fmt::format("{} inputs and {} outputs in the node, {} and {} in the graph", node_inputs.size(),
+                                   node_outputs.size(), session_.GetInputCount(), session_.GetOutputCount()));
   }
   for (std::size_t i = 0; i < node_inputs.size(); ++i) {
     const auto info = session_.GetInputTypeInfo(i);
@@ -135,13 +137,11 @@ void CpuGraph::run(OrtKernelContext* kernel) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Port& port = outputs_[i];
     if (!port.fixed) continue;
-    Ort::ThrowOnError(
-        api.KernelContext_GetOutput(kernel, i, port.shape.data(), port.shape.size(), &outputs[i]));
+    Ort::ThrowOnError(api.KernelContext_GetOutput(kernel, i, port.shape.data(), port.shape.size(), &outputs[i]));
   }
   const std::vector<OrtValue*> given = outputs;
-  OrtStatus* const failed =
-      api.Run(session_, nullptr, input_names_.data(),
-              inputs.data(), inputs.size(), output_names_.data(), outputs.size(), outputs.data());
+  OrtStatus* const failed = api.Run(session_, nullptr, input_names_.data(), inputs.data(), inputs.size(),
+                                    output_names_.data(), outputs.size(), outputs.data());
   std::vector<Ort::Value> made;
   for (std::size_t i = 0; i < outputs.size(); ++i) made.emplace_back(outputs[i] == given[i] ? nullptr : outputs[i]);
   Ort::ThrowOnError(failed);

@@ -65,8 +65,8 @@ Error no_place() {
 }
 
 Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& options, const std::string& shared) {
-  const std::string model = options.session.context_file_path.empty() ? std::string(graph.GetModelPath())
-                                                                      : options.session.context_file_path;
+  const std::string model =
+      options.session.context_file_path.empty() ? std::string(graph.GetModelPath()) : options.session.context_file_path;
   if (model.empty()) return no_place();
   const std::string beside = mapping::absolute_path(model);
   const std::string folder = mapping::folders_of(beside).written;
@@ -81,11 +81,12 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   }
   target.cache_name = mapping::path_below(target.container, folder);
   if (target.cache_name.empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("the container {} does not lie in the folder of the model {} or below it, where a model can "
-                             "name it{}",
-                             target.container, beside,
-                             shared.empty() ? "" : "; models that share a container are written to one folder")};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("the container {} does not lie in the folder of the model {} or below it, where a model can "
+                    "name it{}",
+                    target.container, beside,
+                    shared.empty() ? "" : "; models that share a container are written to one folder")};
   }
   return target;
 }
@@ -120,10 +121,11 @@ Result<Staged> stage(mapping::WorkFolder folder, const GraphToCompile& graph, co
 std::vector<std::string> warnings_of(const Staged& staged) {
   const std::uint64_t after = external_bytes(staged.graph);
   if (static_cast<double>(after) <= kMuchLarger * static_cast<double>(staged.bytes_before)) return {};
-  return {fmt::format("optimising made {} bytes of weights {} bytes (constants were worked out beforehand, such as "
-                      "weights that are stored as int8 and used as float32); the provider option "
-                      "\"optimization\" = \"none\" keeps them as they are",
-                      staged.bytes_before, after)};
+  return {
+      fmt::format("optimising made {} bytes of weights {} bytes (constants were worked out beforehand, such as "
+                  "weights that are stored as int8 and used as float32); the provider option "
+                  "\"optimization\" = \"none\" keeps them as they are",
+                  staged.bytes_before, after)};
 }
 
 // What a container has already is known to the pool, so that it is not stored again.
@@ -186,7 +188,8 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   FATCTX_ASSIGN(graph.source.bytes, staged.graph.bytes());
   graph.weights.assign(blobs.begin(), blobs.end());
   graph.description.format = "onnx-graph";
-  graph.description.producer = fmt::format("fatctx {}, ONNX Runtime {}.{}", FATCTX_VERSION, version.major, version.minor);
+  graph.description.producer =
+      fmt::format("fatctx {}, ONNX Runtime {}.{}", FATCTX_VERSION, version.major, version.minor);
   graph.description.graphs.push_back(staged.graph.describe());
   std::vector<PackRecord> records;
   if (pool.new_bytes() != 0) records.push_back(pool.record());
@@ -210,8 +213,8 @@ Status append(std::vector<PackRecord> records, const std::string& path) {
     auto added = appender.add(std::move(record));
     if (added.ok()) continue;
     if (added.error().code != ErrorCode::kExists) return added.error();
-    return Error{ErrorCode::kExists,
-                 added.error().message + "; models that share a container need graphs of different names: give each a "
+    return Error{ErrorCode::kExists, added.error().message +
+                                         "; models that share a container need graphs of different names: give each a "
                                          "prefix of its own in ep.context_node_name_prefix"};
   }
   FATCTX_ASSIGN(const AppendReport report, appender.commit());
@@ -249,13 +252,15 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   if (session.embed) return generate_embedded(graph, options, env, unit);
   std::optional<ShareGroup> sharing;
   if (session.share) sharing.emplace();
-  FATCTX_ASSIGN(const Target target, choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
+  FATCTX_ASSIGN(const Target target,
+                choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
   // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not.
   const bool overwrite = session.compile_only;
   if (!target.append && !overwrite && mapping::stat_path(target.container).ok()) {
-    return Error{ErrorCode::kExists, fmt::format("{}: the container is there already; remove it to compile it again, or "
-                                                 "name another one in the provider option \"container\"",
-                                                 target.container)};
+    return Error{ErrorCode::kExists,
+                 fmt::format("{}: the container is there already; remove it to compile it again, or "
+                             "name another one in the provider option \"container\"",
+                             target.container)};
   }
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));

@@ -77,7 +77,8 @@ Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
   file.seekg(static_cast<std::streamoff>(tensor.offset));
   std::string bytes(tensor.size_bytes, '\0');
   if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
-    return Error{ErrorCode::kTruncated, fmt::format("{}: initializer \"{}\" cannot be read from it", path, tensor.name)};
+    return Error{ErrorCode::kTruncated,
+                 fmt::format("{}: initializer \"{}\" cannot be read from it", path, tensor.name)};
   }
   proto.clear_external_data();
   proto.clear_data_location();
@@ -127,7 +128,8 @@ Result<StagedGraph> StagedGraph::read(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kNotFound, fmt::format("{}: cannot be read", path)};
-  if (!impl->model.ParseFromIstream(&file)) return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", path)};
+  if (!impl->model.ParseFromIstream(&file))
+    return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", path)};
   StagedGraph graph(std::move(impl));
   onnx::ModelProto& model = graph.impl_->model;
   std::sort(model.mutable_opset_import()->begin(), model.mutable_opset_import()->end(),
@@ -167,7 +169,8 @@ DescribedGraph StagedGraph::describe() const {
 Result<std::vector<std::byte>> StagedGraph::bytes() const {
   const std::size_t size = impl_->model.ByteSizeLong();
   if (size > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    return Error{ErrorCode::kLimitExceeded, fmt::format("the graph has {} bytes without its weights; ONNX holds 2 GiB", size)};
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("the graph has {} bytes without its weights; ONNX holds 2 GiB", size)};
   }
   std::vector<std::byte> bytes(size);
   if (!impl_->model.SerializeToArray(bytes.data(), static_cast<int>(size))) {

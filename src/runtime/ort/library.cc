@@ -82,9 +82,9 @@ __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char* 
   *made = 0;
   if (!fatctx::ort::use_runtime(base)) {
     // The oldest interface there is can say it.
-    return base->GetApi(1)->CreateStatus(
-        ORT_NOT_IMPLEMENTED,
-        "fatctx: this ONNX Runtime is older than the one that libfatctx_ort.so was built for; use ONNX Runtime 1.23 or newer");
+    return base->GetApi(1)->CreateStatus(ORT_NOT_IMPLEMENTED,
+                                         "fatctx: this ONNX Runtime is older than the one that libfatctx_ort.so was "
+                                         "built for; use ONNX Runtime 1.23 or newer");
   }
   return fatctx::ort::guarded([&]() -> fatctx::Status {
     if (max == 0) return fatctx::Error{fatctx::ErrorCode::kInvalidArgument, "ONNX Runtime has no room for a factory"};

@@ -108,8 +108,10 @@ constexpr Option kOptions[] = {
      [](std::string_view key, std::string_view text, ProviderOptions& options) {
        return read_number(key, text, options.open.max_copied_bytes);
      }},
-    {"require_local", [](std::string_view key, std::string_view text,
-                         ProviderOptions& options) { return read_word(key, text, kSwitch, options.open.require_local); }},
+    {"require_local",
+     [](std::string_view key, std::string_view text, ProviderOptions& options) {
+       return read_word(key, text, kSwitch, options.open.require_local);
+     }},
     {"verify",
      [](std::string_view key, std::string_view text, ProviderOptions& options) -> Status {
        const auto policy = verify_policy_from_name(text);
@@ -121,8 +123,10 @@ constexpr Option kOptions[] = {
      [](std::string_view key, std::string_view text, ProviderOptions& options) {
        return read_number(key, text, options.open.minimum_generation);
      }},
-    {"optimization", [](std::string_view key, std::string_view text,
-                        ProviderOptions& options) { return read_word(key, text, kOptimisation, options.optimisation); }},
+    {"optimization",
+     [](std::string_view key, std::string_view text, ProviderOptions& options) {
+       return read_word(key, text, kOptimisation, options.optimisation);
+     }},
 };
 
 Status unknown_option(std::string_view key) {

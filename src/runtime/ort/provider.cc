@@ -78,11 +78,12 @@ Status check_compatibility(const Ort::ConstGraph& graph, const SessionEntries& s
 // A container of the right name with other bytes: somebody renamed it, or compiled it again without the model.
 Status check_digest(const ContextNode& node, const ChosenGraph& graph, const std::string& container) {
   if (node.digest.empty() || node.digest == graph.digest) return Done{};
-  return Error{ErrorCode::kMalformed,
-               fmt::format("EPContext node \"{}\" was written for graph \"{}\" with digest {}, and {} has it with {}: the "
-                           "model and its container are from different compilations. Put back the container that belongs "
-                           "to the model, or compile the model again",
-                           node.name, graph.unit, node.digest, container, graph.digest)};
+  return Error{
+      ErrorCode::kMalformed,
+      fmt::format("EPContext node \"{}\" was written for graph \"{}\" with digest {}, and {} has it with {}: the "
+                  "model and its container are from different compilations. Put back the container that belongs "
+                  "to the model, or compile the model again",
+                  node.name, graph.unit, node.digest, container, graph.digest)};
 }
 
 struct Opened {
@@ -114,13 +115,13 @@ Result<Opened> open_other(const ContextNode& node, const std::map<std::string, O
   if (options.session.share) {
     if (const SharedPlace shared = find_shared(node)) return from_place(shared);
   }
-  return Error{ErrorCode::kMalformed,
-               fmt::format("EPContext node \"{}\" has main_context=0, and the model has no node with main_context=1 that "
-                           "names a container{}",
-                           node.name,
-                           options.session.share ? "; nor does any session that shares one have graph \"" +
-                                                       node.partition + "\""
-                                                 : "")};
+  return Error{
+      ErrorCode::kMalformed,
+      fmt::format(
+          "EPContext node \"{}\" has main_context=0, and the model has no node with main_context=1 that "
+          "names a container{}",
+          node.name,
+          options.session.share ? "; nor does any session that shares one have graph \"" + node.partition + "\"" : "")};
 }
 
 }  // namespace
@@ -220,8 +221,8 @@ Status Provider::load(const Work& work) {
   }
   for (std::size_t i = 0; i < work.count; ++i) {
     const ContextNode& node = nodes[i];
-    FATCTX_ASSIGN(Opened opened, node.main_context ? Result<Opened>(mains.at(place_key(node)))
-                                                   : open_other(node, mains, options));
+    FATCTX_ASSIGN(Opened opened,
+                  node.main_context ? Result<Opened>(mains.at(place_key(node))) : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
     FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, group, node.partition));
     FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
@@ -239,13 +240,15 @@ Status Provider::load(const Work& work) {
 
 Status Provider::generate(const Work& work) {
   if (work.count != 1) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("ONNX Runtime has cut the model into {} parts, and this provider compiles whole models: add "
-                             "no other execution provider before it",
-                             work.count)};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("ONNX Runtime has cut the model into {} parts, and this provider compiles whole models: add "
+                    "no other execution provider before it",
+                    work.count)};
   }
   const Ort::ConstNode fused(work.nodes[0]);
-  FATCTX_ASSIGN(Generated generated, generate_context({Ort::ConstGraph(work.graphs[0]), fused, graph_name_}, options_.value(), env_));
+  FATCTX_ASSIGN(Generated generated,
+                generate_context({Ort::ConstGraph(work.graphs[0]), fused, graph_name_}, options_.value(), env_));
   for (const std::string& warning : generated.warnings) {
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: %s", warning.c_str());
   }

@@ -20,7 +20,8 @@ Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph
   const auto file = std::find_if(graph.weights.begin(), graph.weights.end(),
                                  [&](const WeightFile& weights) { return weights.location == tensor.location; });
   const auto complain = [&](std::string_view what) {
-    return Error{ErrorCode::kMalformed, fmt::format("record \"{}\": initializer \"{}\" {}", graph.record, tensor.name, what)};
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("record \"{}\": initializer \"{}\" {}", graph.record, tensor.name, what)};
   };
   if (file == graph.weights.end()) {
     return complain(fmt::format("lies in \"{}\", which is none of the weight blobs of the record", tensor.location));
@@ -57,7 +58,8 @@ Result<std::shared_ptr<const SharedWeights>> SharedWeights::of(const ChosenGraph
 }
 
 void SharedWeights::add_to(Ort::SessionOptions& options) const {
-  for (const Initializer& initializer : initializers_) options.AddInitializer(initializer.name.c_str(), initializer.value);
+  for (const Initializer& initializer : initializers_)
+    options.AddInitializer(initializer.name.c_str(), initializer.value);
 }
 
 }  // namespace fatctx::ort

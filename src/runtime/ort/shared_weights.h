@@ -1,4 +1,5 @@
-// The initializers of one graph as values that point into the mapping, and what kernels make of them, once in a process.
+// The initializers of one graph as values that point into the mapping, and what kernels make of them, once in a
+// process.
 #pragma once
 
 #include <memory>

@@ -47,7 +47,8 @@ class WeightPool::Source : public ByteSource {
       const std::uint64_t from = std::max(offset, piece->place.offset);
       const std::uint64_t to = std::min(end, piece->place.offset + piece->size_bytes);
       if (from >= to) continue;
-      FATCTX_TRY(piece->file->read_at(piece->offset + (from - piece->place.offset), out.subspan(from - offset, to - from)));
+      FATCTX_TRY(
+          piece->file->read_at(piece->offset + (from - piece->place.offset), out.subspan(from - offset, to - from)));
     }
     return Done{};
   }

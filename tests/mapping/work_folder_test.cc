@@ -1,0 +1,57 @@
+#include "mapping/work_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "support/result_matchers.h"
+#include "support/temp_dir.h"
+
+namespace fatctx::mapping {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t entries(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(WorkFolder, IsThereForItsOwnerAndGoesWithEverythingInIt) {
+  const support::TempDir dir;
+  {
+    const auto folder = WorkFolder::create_beside(dir.file("model.onnx"));
+    ASSERT_TRUE(support::is_ok(folder));
+    support::write_file(folder.value().path_of("a"), {});
+    fs::create_directories(folder.value().path_of("b/c"));
+    EXPECT_EQ(entries(dir.path()), 1U);
+    EXPECT_EQ(fs::status(fs::path(folder.value().path_of("a")).parent_path()).permissions(), fs::perms::owner_all);
+  }
+  EXPECT_EQ(entries(dir.path()), 0U);
+}
+
+TEST(WorkFolder, GoesOnceWhenItWasMoved) {
+  const support::TempDir dir;
+  std::optional<WorkFolder> kept;
+  {
+    auto made = WorkFolder::create_beside(dir.file("x"));
+    ASSERT_TRUE(support::is_ok(made));
+    kept.emplace(std::move(made).value());
+  }
+  EXPECT_EQ(entries(dir.path()), 1U);
+  kept.reset();
+  EXPECT_EQ(entries(dir.path()), 0U);
+}
+
+TEST(WorkFolder, NamesTheFolderThatIsNotThere) {
+  const support::TempDir dir;
+  const auto folder = WorkFolder::create_beside(dir.file("none/x"));
+  ASSERT_TRUE(support::fails_with(folder, ErrorCode::kNotFound));
+  EXPECT_NE(folder.error().message.find(dir.file("none")), std::string::npos);
+}
+
+TEST(WorkFolder, IsMadeWhereTheSystemKeepsThem) { EXPECT_TRUE(support::is_ok(WorkFolder::create_temporary())); }
+
+}  // namespace
+}  // namespace fatctx::mapping
