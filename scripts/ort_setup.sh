@@ -33,7 +33,9 @@ headers_version() {
   sed -n 's/^#define ORT_API_VERSION \([0-9]*\).*/\1/p' "$PLACE/include/onnxruntime_c_api.h" 2>/dev/null || true
 }
 
-wheel_library() { find .venv/lib/ -path '*/onnxruntime/capi/libonnxruntime.so.*.*' 2>/dev/null | sort | head -n 1; }
+wheel_library() {
+  { find .venv/lib/ -path '*/onnxruntime/capi/libonnxruntime.so.*.*' 2>/dev/null || true; } | sort | head -n 1
+}
 
 # The Debian archive that this machine uses itself.
 archive() {

@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What any Linux has. Everything that the scripts judge (compiler, Python, apt, df ...) is put there by the test.
-PLAIN_TOOLS = ("awk bash cat chmod cut date dirname env find grep head mkdir mv paste printf rm sed seq setsid sha256sum sleep sort tail tee"
+PLAIN_TOOLS = ("awk bash cat chmod cp cut date dirname env find grep head ln mkdir mv paste printf rm sed seq setsid sha256sum sleep sort tail tee"
                " tr uname uniq wc").split()
 
 V2_FLAGS = "fpu sse sse2 cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2"
@@ -83,6 +83,17 @@ class Machine:
         assert set(missing) <= set(known)
         installed = "".join(f"installed {name}:amd64\\n" for name in known if name not in missing)
         self.tool("dpkg-query", f"printf '{installed}'")
+
+    def onnx_runtime(self, interface=23, library="libonnxruntime.so.1.31.1"):
+        """The headers that set-up has fetched before, and the library of the Python package; None: not there."""
+        if interface is not None:
+            headers = self.checkout / "build" / "onnxruntime" / "include"
+            headers.mkdir(parents=True, exist_ok=True)
+            (headers / "onnxruntime_c_api.h").write_text(f"#pragma once\n#define ORT_API_VERSION {interface}\n")
+        if library is not None:
+            capi = self.checkout / ".venv" / "lib" / "python3.11" / "site-packages" / "onnxruntime" / "capi"
+            capi.mkdir(parents=True, exist_ok=True)
+            (capi / library).touch()
 
     def run(self, *command, **more_environment):
         return subprocess.run([str(self.checkout / command[0]), *command[1:]], cwd=self.checkout, capture_output=True,

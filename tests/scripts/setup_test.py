@@ -16,6 +16,7 @@ def make_finished_environment(machine):
     (scripts / "activate").write_text(f"VIRTUAL_ENV={machine.checkout}/.venv\n")
     content = (machine.checkout / "scripts" / "requirements.txt").read_bytes() + f"{machine.checkout}\n".encode()
     (machine.checkout / ".venv" / "fatctx-requirements.sha256").write_text(hashlib.sha256(content).hexdigest() + "\n")
+    machine.onnx_runtime()
     return machine.checkout / "python-calls"
 
 
@@ -142,3 +143,13 @@ def test_a_lane_that_does_not_exist_is_a_usage_error(machine):
 
     assert result.returncode == 2
     assert "unknown lane releese" in result.stderr and "release" in result.stderr
+
+
+def test_without_the_headers_of_onnx_runtime_set_up_says_so_and_goes_on(machine):
+    make_finished_environment(machine)
+    (machine.checkout / "build" / "onnxruntime" / "include" / "onnxruntime_c_api.h").unlink()
+
+    result = machine.run("scripts/setup.sh", "--no-install")
+
+    assert result.returncode == 0, result.stderr
+    assert "skipped: ONNX Runtime adapter: the headers are not here, and --no-install forbids fetching them" in result.stdout
