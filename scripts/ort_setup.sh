@@ -43,7 +43,7 @@ archive() {
   # shellcheck disable=SC2016  # apt's own placeholders
   found=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null |
     sed -n 's/^Debian \(.*\/debian\/\{0,1\}\)$/\1/p' | head -n 1)
-  printf '%s' "${found:-http://deb.debian.org/debian}"
+  printf '%s' "$found"
 }
 
 isolated_apt() {
@@ -58,14 +58,16 @@ isolated_apt() {
 }
 
 fetch_headers() {
-  local keyring=/usr/share/keyrings/debian-archive-keyring.gpg package
+  local keyring=/usr/share/keyrings/debian-archive-keyring.gpg package mirror
   if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-deb >/dev/null 2>&1; then
     skip "no apt-get here to fetch the headers with; name an installation in ONNXRUNTIME_ROOT"
   fi
   [[ -f $keyring ]] || skip "$keyring is not here: the headers could not be told from forged ones"
+  mirror=$(archive)
+  [[ -n $mirror ]] || skip "apt knows no archive of Debian to fetch the headers from; name an installation in ONNXRUNTIME_ROOT"
   mkdir -p "$APT"/{state,lists/partial,cache/archives/partial,unpacked}
   : >"$APT/status"
-  printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$(archive)" "$SUITE" >"$APT/sources.list"
+  printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" "$SUITE" >"$APT/sources.list"
   say "ONNX Runtime: fetching the headers ($PACKAGE of Debian $SUITE)"
   {
     isolated_apt apt-get update -q && (cd "$APT" && isolated_apt apt-get download -q "$PACKAGE")
