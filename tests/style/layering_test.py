@@ -56,7 +56,7 @@ SEAMS = {
     "lz4": ("src/container/codec.cc",),
     "sodium": ("src/container/crypto.cc",),
     "onnx/": ("tools/onnx_import.cc", "src/runtime/ort/graph_"),
-    "onnxruntime": ("src/runtime/ort/",),
+    "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/"),
     "nanobind/": ("python/src/",),
     "CLI/": ("tools/",),
 }

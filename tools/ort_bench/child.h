@@ -1,0 +1,27 @@
+// One way to get a session, measured in a process of its own, so that nothing of another way is in its memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace fatctx::tools {
+
+struct ChildOptions {
+  std::string way;      // "normal", "compile", "context", "least", "run"
+  std::string model;    // that the sessions are made of
+  std::string output;   // of "compile": the context model; of "run": the context model to compare `model` with
+  std::string library;  // the execution provider
+  std::string memory;   // its option; empty: an ordinary session
+  std::uint32_t sessions = 1;
+  std::uint32_t runs = 0;      // of each of two sessions, in turn
+  std::int64_t dimension = 1;  // in the place of every dimension that is not fixed
+  bool embed = false;          // of "compile"
+};
+
+// Prints what it found as JSON. Throws Ort::Exception.
+[[nodiscard]] nlohmann::ordered_json run_child(const ChildOptions& options);
+
+}  // namespace fatctx::tools

@@ -1,0 +1,54 @@
+// What the bench of ONNX Runtime found, and its forms: text, JSON, a picture.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace fatctx::tools {
+
+struct Times {  // seconds
+  double min = 0;
+  double median = 0;
+};
+[[nodiscard]] Times times_of(std::vector<double> seconds);
+
+// A way to get sessions of the model.
+struct WayFigures {
+  std::string way;  // "normal load", "compile", ...
+  Times first;
+  Times further;  // of each session after the first; 0 where there is none
+  std::uint32_t sessions = 1;
+  std::int64_t anonymous_first = 0;  // bytes, with one session
+  std::int64_t anonymous_all = 0;    // with all
+  std::int64_t pss_first = 0;
+  std::int64_t pss_all = 0;
+};
+
+struct RunFigures {
+  std::string memory;  // the option of our provider
+  Times ordinary;
+  Times ours;
+};
+
+struct OrtBench {
+  std::string model;
+  std::uint64_t model_bytes = 0;  // with its external data
+  std::uint64_t container_bytes = 0;
+  std::uint32_t repetitions = 0;
+  std::uint32_t sessions = 0;
+  std::uint32_t runs = 0;
+  std::string machine;
+  std::string runtime;
+  std::vector<WayFigures> ways;
+  std::vector<RunFigures> run;
+};
+
+[[nodiscard]] std::string bench_text(const OrtBench& bench);
+[[nodiscard]] nlohmann::ordered_json bench_json(const OrtBench& bench);  // schema fatctx.bench_onnxruntime/1
+// Bars of the load times, and of the memory of all sessions.
+[[nodiscard]] std::string bench_svg(const OrtBench& bench);
+
+}  // namespace fatctx::tools
