@@ -184,6 +184,19 @@ def test_a_node_without_partition_name_takes_the_only_graph(own):
     s.assert_equal_to_cpu(own / "m.onnx", own / "m_ctx.onnx", s.inputs(2, 64))
 
 
+def test_without_partition_name_the_name_of_the_node_counts(provider, tmp_path):
+    """S3.66"""
+    for name, seed in (("first", 1), ("second", 2)):
+        s.compile_model(s.save(s.layers([16, 8], graph=name, seed=seed), tmp_path / f"{name}.onnx"),
+                        tmp_path / f"{name}_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts=str(seed - 1))
+    path = tmp_path / "second_ctx.onnx"
+    model = onnx.load(str(path))
+    model.graph.node[0].name = "second"
+    onnx.save(model, str(path))
+    write_node(path, partition_name=None)
+    s.assert_equal_to_cpu(tmp_path / "second.onnx", path, s.inputs(2, 16))
+
+
 def test_another_graph_lists_those_that_are_there(own):
     write_node(own / "m_ctx.onnx", partition_name="decode")
     said = failure(own / "m_ctx.onnx")

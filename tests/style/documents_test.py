@@ -140,7 +140,8 @@ def table_of(section: str) -> list[list[str]]:
 # Shows S3.3, S3.5.
 def test_the_build_page_has_every_option_and_preset_and_needs_no_vendor_sdk():
     declared = dict(re.findall(r"^option\((FATCTX_\w+) .* (ON|OFF)\)$", text_of("CMakeLists.txt"), re.MULTILINE))
-    declared |= {name: "" for name in re.findall(r'^set\((FATCTX_\w+) "" CACHE', text_of("CMakeLists.txt"), re.MULTILINE)}
+    declared |= {name: value.strip('"') for name, value in
+                 re.findall(r'^set\((FATCTX_\w+|ONNXRUNTIME_ROOT) ("\w*"|\w+) CACHE', text_of("CMakeLists.txt"), re.MULTILINE)}
     assert len(declared) >= 10
     rows = table_of(section_of("docs/build.md", "## Options"))
     assert {row[0].strip("`"): row[1].strip("`") for row in rows} == declared

@@ -18,17 +18,19 @@ Error with_file(Error error, const Container& container) {
 }
 
 // The chosen record of the unit.
-Result<RecordInfo> record_of(const Container& container, const Selection& selection, const std::string& unit) {
+Result<RecordInfo> record_of(const Container& container, const Selection& selection, const GraphWanted& wanted) {
   std::string units;
   std::optional<RecordInfo> found;
   for (const std::uint32_t id : selection.chosen) {
     FATCTX_ASSIGN(const RecordInfo record, container.record(id));
     units += fmt::format("{}\"{}\"", units.empty() ? "" : ", ", record.key.unit);
-    if (record.key.unit == unit || (unit.empty() && selection.chosen.size() == 1)) found = record;
+    const bool named = record.key.unit == (wanted.unit.empty() ? wanted.name : wanted.unit);
+    if (named || (wanted.unit.empty() && selection.chosen.size() == 1)) found = record;
   }
   if (found) return *found;
-  return Error{ErrorCode::kNotFound, fmt::format("{}: no graph \"{}\" among those of backend {} in group \"{}\": {}",
-                                                 container.report().path, unit, kBackend, selection.group, units)};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: no graph \"{}\" among those of backend {} in group \"{}\": {}", container.report().path,
+                           wanted.unit.empty() ? wanted.name : wanted.unit, kBackend, selection.group, units)};
 }
 
 }  // namespace
@@ -42,10 +44,10 @@ Device this_device() {
   return device;
 }
 
-Result<ChosenGraph> choose_graph(const Container& container, const std::string& group, const std::string& unit) {
+Result<ChosenGraph> choose_graph(const Container& container, const GraphWanted& wanted) {
   const Device device = this_device();
   SelectPolicy policy;
-  policy.group = group;
+  policy.group = wanted.group;
   auto selected = container.select(device, policy);
   if (!selected.ok()) {
     // Not what the application asked for: what the model asks of the container.
@@ -55,7 +57,7 @@ Result<ChosenGraph> choose_graph(const Container& container, const std::string& 
   if (selection.chosen.empty()) {
     return nothing_fits(container.report().path, selection, container.candidates(), device, policy);
   }
-  FATCTX_ASSIGN(const RecordInfo record, record_of(container, selection, unit));
+  FATCTX_ASSIGN(const RecordInfo record, record_of(container, selection, wanted));
   FATCTX_ASSIGN(RecordView graph, container.acquire(record.id));
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
   const OpenReport report = container.report();

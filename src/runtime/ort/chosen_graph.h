@@ -29,9 +29,15 @@ struct ChosenGraph {
 // What this runtime is to the rules of selection: operators of ONNX, and its own version where others have an SDK.
 [[nodiscard]] Device this_device();
 
-// The graph `unit` of `group`; empty: the only one. Errors: no_match (with the reason for every record), not_found
+// Which graph of a container is meant.
+struct GraphWanted {
+  std::string group;  // empty: the only one
+  std::string unit;   // empty: `name`, or the only one
+  std::string name;   // of the node
+};
+
+// Errors: no_match (with the reason for every record), not_found
 // (listing the units), invalid_argument of select() as malformed; those of Container::acquire.
-[[nodiscard]] Result<ChosenGraph> choose_graph(const Container& container, const std::string& group,
-                                               const std::string& unit);
+[[nodiscard]] Result<ChosenGraph> choose_graph(const Container& container, const GraphWanted& wanted);
 
 }  // namespace fatctx::ort

@@ -224,7 +224,7 @@ Status Provider::load(const Work& work) {
     FATCTX_ASSIGN(Opened opened,
                   node.main_context ? Result<Opened>(mains.at(place_key(node))) : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
-    FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, group, node.partition));
+    FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, {group, node.partition, node.name}));
     FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_INFO, "fatctx: EPContext node \"%s\": record \"%s\"\n%s",
                           node.name.c_str(), graph.record.c_str(), graph.explanation.c_str());
@@ -253,7 +253,8 @@ Status Provider::generate(const Work& work) {
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: %s", warning.c_str());
   }
   // Whoever goes on to run the session runs what was written.
-  FATCTX_ASSIGN(ChosenGraph graph, choose_graph(generated.container, generated.node.group, generated.node.partition));
+  FATCTX_ASSIGN(ChosenGraph graph,
+                choose_graph(generated.container, {generated.node.group, generated.node.partition, {}}));
   generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
