@@ -86,10 +86,10 @@ nlohmann::ordered_json report_of(const std::string& compiler, const std::vector<
   return json;
 }
 
-Error interrupted(const CompilePlan& plan) {
-  return Error{ErrorCode::kCancelled, fmt::format("interrupted; {} was not written, and what was compiled stays in the "
-                                                  "cache",
-                                                  plan.meaning.output)};
+Error interrupted(const CompileFlags& flags, const CompilePlan& plan) {
+  return Error{ErrorCode::kCancelled,
+               fmt::format("interrupted; {} was not written, and what was compiled {}", plan.meaning.output,
+                           flags.no_cache ? "is gone, as --no-cache keeps nothing" : "stays in the cache")};
 }
 
 // Errors: cancelled, if somebody pressed Ctrl-C.
@@ -98,7 +98,7 @@ Result<std::vector<TargetOutcome>> compile_each(const CompileFlags& flags, const
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<TargetOutcome> outcomes =
       compile_targets(driver, flags.jobs == 0 ? cores : flags.jobs, *interrupt.flag());
-  if (interrupt.flag()->load()) return interrupted(plan);
+  if (interrupt.flag()->load()) return interrupted(flags, plan);
   for (const TargetOutcome& outcome : outcomes) {
     if (plan.meaning.show_logs || !outcome.result) {
       print_log(driver.name() + " for " + outcome.label + " said", outcome.log);
@@ -113,7 +113,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   std::vector<TargetOutcome> outcomes;
   auto interrupt = std::make_unique<Interrupt>();
   const Status begun = driver.begin(log);
-  if (!begun.ok() && interrupt->flag()->load()) return interrupted(plan);
+  if (!begun.ok() && interrupt->flag()->load()) return interrupted(flags, plan);
   if (!begun.ok()) {
     print_log("the compiler said", log);
     if (begun.error().code != ErrorCode::kSerialiseFailed) return begun.error();
@@ -172,7 +172,7 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   auto interrupt = std::make_unique<Interrupt>();
   FATCTX_TRY(driver.begin(log));
   FATCTX_ASSIGN(const QnnCompile::Together together, driver.compile_dlc());
-  if (interrupt->flag()->load()) return interrupted(plan);
+  if (interrupt->flag()->load()) return interrupted(flags, plan);
   if (together.error) return tell_which_fail(flags, plan, driver, together, *interrupt);
   for (const TargetOutcome& outcome : together.outcomes) {
     print_note(escaped(outcome.result ? fmt::format("  {}  {}", outcome.label, size_text(outcome.result->size_bytes))

@@ -89,9 +89,15 @@ Result<std::string> with_places_filled(const std::string& part,
 std::set<std::string> as_set(const std::vector<std::string>& files) { return {files.begin(), files.end()}; }
 
 // The file of that name, or all files of the folder of that name; nothing if there is neither.
-void add_files(const std::string& name, std::set<std::string>& files) {
+void add_file(const std::string& name, std::set<std::string>& files) {
   std::error_code error;
   if (fs::is_regular_file(name, error)) files.insert(name);
+}
+
+// Also what lies in a folder: a model may be one.
+void add_files(const std::string& name, std::set<std::string>& files) {
+  add_file(name, files);
+  std::error_code error;
   if (name.empty() || !fs::is_directory(name, error)) return;
   for (auto entry = fs::recursive_directory_iterator(name, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
@@ -203,14 +209,15 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
   std::set<std::string> files = {compile.program_};
   add_files(compile.input_.path, files);
   if (compile.input_.onnx != nullptr) files.merge(as_set(files_of_model(compile.input_.path, *compile.input_.onnx)));
-  // Scripts and configurations too: every argument that names a file decides what comes out, also behind "--in=".
+  // Scripts and configurations too: every argument that names a file decides what comes out, also behind "--in=". A
+  // folder among them is an installation more often than an input, and may hold gigabytes.
   for (const CommandTarget& target : compile.request_.targets) {
-    add_files(target.config_file, files);
+    add_file(target.config_file, files);
     FATCTX_ASSIGN(const std::vector<std::string> arguments, compile.arguments_for(target, kOutputFile));
     for (const std::string& argument : arguments) {
       if (argument == kOutputFile) continue;
-      add_files(argument, files);
-      add_files(argument.substr(argument.find('=') + 1), files);
+      add_file(argument, files);
+      add_file(argument.substr(argument.find('=') + 1), files);
     }
   }
   compile.files_.assign(files.begin(), files.end());

@@ -12,6 +12,8 @@
 
 namespace fatctx::tools {
 
+inline constexpr const char* kManifestFile = "manifest.json";  // in a folder with parts
+
 // The model as it was given, and the files with its weights, for the day when somebody compiles again.
 [[nodiscard]] std::vector<ManifestRecord> source_records(const CompileInput& input);
 

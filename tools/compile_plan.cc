@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "tools/asked_device.h"
+#include "tools/compile_output.h"
 #include "tools/print.h"
 #include "tools/qnn_compile.h"
 
@@ -130,7 +131,7 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
       {"--targets", !flags.targets_file.empty(), iree, "is for IREE's compiler; leave it out"},
       {"--target", !flags.target_words.empty(), !qnn, "is not for Snapdragon; list the SoCs with --htp_socs"},
       {"--iree-bin", !flags.iree_bin.empty(), iree, "is for IREE's compiler, which is not used here; leave it out"},
-      {"--qnn-python", !flags.qnn_python.empty(), qnn, "is for Snapdragon's compiler, which is not used here"},
+      {"--qnn-python", !flags.qnn_python.empty(), qnn, "is for Snapdragon's compiler, which is not used here; leave it out"},
       {"--soc-table", !flags.soc_table.empty(), !iree, "is for targets that are SoCs; IREE's have none"},
       {"--common-arch", !flags.common_arch.empty(), !iree, "is about models for Snapdragon; leave it out"},
       {"--seal", flags.seal, container, "is for a container (-o OUT.fatctx); leave it out"},
@@ -171,7 +172,7 @@ Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
     if (fs::exists(name, error) && !fs::is_directory(name, error)) {
       return invalid(fmt::format("{}: is a file, and the parts go into a folder", name.string()));
     }
-    if (!flags.force && fs::exists(folder / "manifest.json", error)) return there(folder / "manifest.json");
+    if (!flags.force && fs::exists(folder / kManifestFile, error)) return there(folder / kManifestFile);
     return Done{};
   }
   const fs::path parent = fs::path(output).parent_path();

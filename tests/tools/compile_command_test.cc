@@ -104,6 +104,17 @@ TEST_F(CompileCommand, WhatTheCommandReadsIsCompiledAnewWhenItChanges) {
   }
 }
 
+// The folder of an SDK among the arguments is not read: it may be gigabytes, with files that nobody may read.
+TEST_F(CompileCommand, AFolderAmongTheArgumentsIsNoInput) {
+  compiler("printf x > \"$1\"\n");
+  std::filesystem::create_directories(path("sdk"));
+  for (const char* const version : {"one", "two"}) {
+    support::write_text(path("sdk/tool"), version);
+    EXPECT_EQ(run({"--force"}, "{output} --sdk=" + path("sdk") + " " + path("sdk")), ExitCode::kOk) << err_;
+  }
+  EXPECT_EQ(calls(), 1U);
+}
+
 TEST_F(CompileCommand, AConfigurationThatChangesIsCompiledAnew) {
   const auto configure = [&](const char* cores) {
     support::write_text(path("main.json"), R"({"backend_extensions": {"config_file_path": "a.json"}})");
