@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 std::string part_ending(const PackRecord& record) {
   const std::string& form = record.description.format;
   if (form == "irpa") return ".irpa";

@@ -110,7 +110,9 @@ TEST_F(CompileCommand, AFolderAmongTheArgumentsIsNoInput) {
   std::filesystem::create_directories(path("sdk"));
   for (const char* const version : {"one", "two"}) {
     support::write_text(path("sdk/tool"), version);
-    EXPECT_EQ(run({"--force"}, "{output} --sdk=" + path("sdk") + " " + path("sdk")), ExitCode::kOk) << err_;
+    EXPECT_EQ(run({"--target", "SM8650", "--force"}, "{output} --sdk=" + path("sdk") + " " + path("sdk")),
+              ExitCode::kOk)
+        << err_;
   }
   EXPECT_EQ(calls(), 1U);
 }
