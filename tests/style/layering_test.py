@@ -37,6 +37,7 @@ PUBLIC_LAYER = {
     "soc_table.h": "runtime",
     "model.h": "runtime",
     "load.h": "runtime",
+    "onnxruntime.h": "runtime",
     "info.h": "runtime",
     "metrics.h": "runtime",
     "view_cache.h": "runtime",
