@@ -220,7 +220,7 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView model) {
     }
   }
   if (!any_graph) return not_a_model("it has no graph");
-  std::ranges::stable_partition(found, [](const ExternalTensor& tensor) { return !tensor.inner; });
+  std::stable_partition(found.begin(), found.end(), [](const ExternalTensor& tensor) { return !tensor.inner; });
   return found;
 }
 

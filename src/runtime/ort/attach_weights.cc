@@ -57,7 +57,7 @@ Status count_copies(const Container& container, const ChosenBlob& blob, bool all
     if (aligned(view) || view.bytes().empty()) continue;
     if (!allowed) {
       return copied(container, blob, view,
-                    "every session would copy it; pack the model again with --embedded, or allow copies");
+                    "every session would copy it; pack the model with its weights inside, or allow copies");
     }
     ++report.copied_tensors;
     report.copied_bytes += view.bytes().size();
