@@ -34,6 +34,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 
 std::string locations_of(const std::vector<ChosenBlob>& blobs) {
   std::vector<std::string> names;
+  names.reserve(blobs.size());
   for (const ChosenBlob& blob : blobs) names.push_back(blob.location);
   return quoted_list(names);
 }
