@@ -1,5 +1,5 @@
 # Headers, libraries, the command, and a package file: `find_package(fatctx)` then `fatctx::fatctx`, or `fatctx::fatctx_c`
-# for the C interface, which `pkg-config fatctx` finds too.
+# for the C interface, which `pkg-config fatctx` finds too; `fatctx::onnxruntime` where it was built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -7,6 +7,10 @@ install(FILES ${PROJECT_BINARY_DIR}/include/fatctx/version.h DESTINATION ${CMAKE
 install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_runtime EXPORT fatctxTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS fatctx_c EXPORT fatctxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET fatctx_onnxruntime)
+  set_target_properties(fatctx_onnxruntime PROPERTIES EXPORT_NAME onnxruntime)
+  install(TARGETS fatctx_onnxruntime EXPORT fatctxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 configure_file(cmake/fatctx.pc.in ${PROJECT_BINARY_DIR}/fatctx.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/fatctx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(FATCTX_HAVE_ORT)

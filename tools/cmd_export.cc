@@ -3,6 +3,7 @@
 // An ONNX model may keep its weights in another file, at offsets. A weight blob lies in the container as the file that
 // it was, so the container can be that other file: the model then stays small, and everything that loads ONNX models
 // takes its weights out of the container. A DLC that was packed comes back as the file that it was.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,12 +12,14 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/stored_dlc.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
+#include "tools/onnx_embedded.h"
 #include "tools/onnx_import.h"
 #include "tools/onnx_weights.h"
 #include "tools/print.h"
@@ -32,6 +35,7 @@ struct ExportOptions {
   std::string model;
   std::string output;
   std::vector<std::string> weights;
+  bool attached = false;
   bool dlc = false;
   std::string layout;
   bool force = false;
@@ -57,25 +61,24 @@ Result<std::string> location_for(const std::string& container, const std::string
   return relative.generic_string();
 }
 
-// Where a weight blob lies in the file, if it lies there in one piece.
-Result<OnnxPlace> place_of(const RecordInfo& record) {
-  if (record.size_bytes == 0) return OnnxPlace{};
+// Where a weight blob lies in the file called `file`, if it lies there in one piece.
+Result<OnnxPlace> place_of(const RecordInfo& record, const std::string& file) {
+  if (record.size_bytes == 0) return OnnxPlace{.file = file};
   if (record.codec != Codec::kNone || record.recipe || record.slice_count != 1) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("record \"{}\" does not lie in the file in one piece, as an ONNX model needs it; pack "
-                             "with --sharing off",
+                             "with --sharing off, or let a program attach it (--attached)",
                              record.name)};
   }
-  return OnnxPlace{record.file_offset, record.size_bytes};
+  return OnnxPlace{file, record.file_offset, record.size_bytes};
 }
 
-// The name that the model gave to the file; empty: it is none of a model.
-std::string location_of_record(const ContainerDescription& description, std::uint32_t id) {
-  for (const RecordDescription& record : description.records) {
-    if (record.record_id != id) continue;
-    for (const DescribedOption& option : record.options) {
-      if (option.key == kOnnxLocation) return option.value;
-    }
+// The value of an option that packing a model gives to its weight blobs; empty: there is none.
+std::string onnx_option(const ContainerDescription& description, std::uint32_t id, std::string_view key) {
+  const RecordDescription* record = description.find(id);
+  if (record == nullptr) return {};
+  for (const DescribedOption& option : record->options) {
+    if (option.key == key) return option.value;
   }
   return {};
 }
@@ -104,8 +107,16 @@ Status check_places(const OnnxModel& model, const std::string& location, const C
   return Done{};
 }
 
-Result<std::map<std::string, OnnxPlace>> places_of(const ExportOptions& options, const Container& container,
-                                                   const OnnxModel& model) {
+// Whether a blob is of this model: one that has the place of its external data, one that was named, or one that has
+// what is inside of a model of this file name.
+bool wanted(const ExportOptions& options, const OnnxModel& model, const std::string& location, bool embedded) {
+  if (!embedded) return true;
+  const bool inside = std::ranges::find(model.external_files, location) == model.external_files.end();
+  return inside && (!options.weights.empty() || location == embedded_location(options.model));
+}
+
+Result<OnnxPlaces> places_of(const ExportOptions& options, const Container& container, const OnnxModel& model,
+                             const std::string& file) {
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
   std::vector<RecordInfo> records;
   for (const std::string& name : options.weights) {
@@ -117,11 +128,12 @@ Result<std::map<std::string, OnnxPlace>> places_of(const ExportOptions& options,
       if (record.type == RecordType::kWeightBlob) records.push_back(record);
     }
   }
-  std::map<std::string, OnnxPlace> places;
+  OnnxPlaces places;
   std::map<std::string, std::string> names;
   for (const RecordInfo& record : records) {
-    const std::string location = location_of_record(description, record.id);
-    if (location.empty()) continue;
+    const std::string location = onnx_option(description, record.id, kOnnxLocation);
+    const bool embedded = !onnx_option(description, record.id, kOnnxEmbedded).empty();
+    if (location.empty() || !wanted(options, model, location, embedded)) continue;
     const auto [first, inserted] = names.emplace(location, record.name);
     if (!inserted) {
       return invalid(
@@ -129,9 +141,18 @@ Result<std::map<std::string, OnnxPlace>> places_of(const ExportOptions& options,
                       "which one is meant",
                       options.path, first->second, record.name, location));
     }
-    FATCTX_TRY(check_places(model, location, container, record));
-    FATCTX_ASSIGN(const OnnxPlace place, place_of(record));
-    places.emplace(location, place);
+    if (embedded) {
+      FATCTX_ASSIGN(auto moved, find_embedded(container, record, options.model, location));
+      places.moved.merge(moved);
+    } else {
+      FATCTX_TRY(check_places(model, location, container, record));
+    }
+    if (options.attached) {
+      places.files.emplace(location, OnnxPlace{location, 0, record.size_bytes});
+    } else {
+      FATCTX_ASSIGN(OnnxPlace place, place_of(record, file));
+      places.files.emplace(location, std::move(place));
+    }
   }
   return places;
 }
@@ -157,21 +178,34 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   }
   FATCTX_ASSIGN(const Container container, Container::open(options.path));
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(options.model));
-  if (model.external_files.empty()) {
-    return invalid(fmt::format("{}: the model has no external data that could be elsewhere", options.model));
+  std::string file;
+  if (!options.attached) {
+    FATCTX_ASSIGN(file, location_for(options.path, options.output));
   }
-  FATCTX_ASSIGN(const auto places, places_of(options, container, model));
-  FATCTX_ASSIGN(const std::string location, location_for(options.path, options.output));
+  FATCTX_ASSIGN(const OnnxPlaces places, places_of(options, container, model, file));
+  if (model.external_files.empty() && places.moved.empty()) {
+    return invalid(
+        fmt::format("{}: the model has no external data that could be elsewhere, and no weight blob has the "
+                    "initializers inside of it; pack it with --weights {}, or name the blob with --weights",
+                    options.model, options.model));
+  }
 
   const std::string part = options.output + ".part";
-  const auto pointed = write_onnx_pointing_into(options.model, location, places, part);
+  const auto pointed = write_onnx_pointing_into(options.model, places, part);
   if (!pointed.ok()) {
     fs::remove(part, status);
     return in_context(pointed.error(), options.path);
   }
   fs::rename(part, options.output, status);
   if (status) return Error{ErrorCode::kIo, fmt::format("{}: {}", options.output, status.message())};
-  print_note(escaped(fmt::format("{}: {} tensors lie in {}", options.output, pointed.value(), location)));
+  if (options.attached) {
+    std::vector<std::string> locations;
+    for (const auto& [location, place] : places.files) locations.push_back(location);
+    print_note(escaped(fmt::format("{}: {} tensors lie in what a program attaches as {}", options.output,
+                                   pointed.value(), fmt::join(locations, ", "))));
+    return ExitCode::kOk;
+  }
+  print_note(escaped(fmt::format("{}: {} tensors lie in {}", options.output, pointed.value(), file)));
   if (!container.report().sealed) {
     print_note(
         escaped(fmt::format("note: {} is not sealed; what is packed anew may lie elsewhere, and the model has to be "
@@ -184,6 +218,7 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
 Result<ExitCode> run_export(const ExportOptions& options) {
   if (options.dlc == !options.model.empty()) return invalid("export: give either --onnx MODEL or --dlc");
   if (options.dlc && !options.weights.empty()) return invalid("export: --weights is for --onnx");
+  if (options.dlc && options.attached) return invalid("export: --attached is for --onnx");
   if (!options.dlc && !options.layout.empty()) return invalid("export: --layout is for --dlc");
   return options.dlc ? run_export_dlc(options) : run_export_onnx(options);
 }
@@ -199,8 +234,7 @@ void add_export(CLI::App& app, Outcome& outcome) {
                 .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
                              "fatctx export model.fatctx --dlc -o model.dlc"},
                 .more = "docs/cli.md"});
-  command->add_option("FILE", options->path, "The container, which holds the model's external data or the DLC")
-      ->required();
+  command->add_option("FILE", options->path, "The container, which holds the model's weights or the DLC")->required();
   command->add_option("--onnx", options->model, "The model that was packed")->type_name("MODEL");
   command->add_flag("--dlc", options->dlc, "The DLC that was packed with --dlc, byte for byte");
   command->add_option("--layout", options->layout, "Of several DLCs, the one with this layout record")
@@ -212,6 +246,7 @@ void add_export(CLI::App& app, Outcome& outcome) {
       ->type_name("RECORD")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--attached", options->attached, "Name files that a program attaches, wherever the container is");
   command->add_flag("--force", options->force, "Replace OUT if it is there");
   command->callback([options, &outcome] { outcome.finish(run_export(*options)); });
 }

@@ -500,7 +500,7 @@ Status gather_tensors(const ManifestTensors& from, const OnnxModels& models, Pac
         FATCTX_ASSIGN(OnnxWeights of_model, external_weights(model, path, location));
         FATCTX_TRY(add_weights(weights, std::move(of_model), path));
       }
-      describe_tensors(std::move(weights.tensors), std::move(weights.options), "onnx-external-data", record);
+      describe_tensors(std::move(weights.tensors), std::move(weights.options), kOnnxDataFormat, record);
       return Done{};
     }
   }
@@ -686,7 +686,7 @@ Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
 
 Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index,
                                           const std::string& group) {
-  FATCTX_ASSIGN(FileFlag flag, parse_file_flag("--weights", text, {"name", "group"}));
+  FATCTX_ASSIGN(FileFlag flag, parse_file_flag("--weights", text, {"name", "group", "embedded"}));
   ManifestRecord result;
   result.where = flag.where;
   PackRecord& record = result.record;
@@ -696,6 +696,12 @@ Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::stri
   record.name = flag.words["name"];
   if (record.name.empty())
     record.name = index == 0 ? model + ".weights" : fmt::format("{}.weights{}", model, index + 1);
+  if (flag.words.contains("embedded")) {
+    FATCTX_ASSIGN(result.embedded_size, flag_number("--weights", "embedded", flag.words["embedded"]));
+    if (!flag.path.ends_with(".onnx")) {
+      return invalid(fmt::format("--weights {}: embedded is for ONNX models, whose files end in .onnx", text));
+    }
+  }
   return result;
 }
 

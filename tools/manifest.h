@@ -39,6 +39,8 @@ struct ManifestRecord {
   std::optional<ManifestTensors> tensors;
   std::string ranges_from;  // a JSON file with the record's ranges; empty: they are in the record, or there are none
   std::string graphs_from;  // an ONNX model whose inputs and outputs describe the record; empty: none
+  // Of --weights MODEL.onnx: initializers inside of the model of at least so many bytes are wanted too.
+  std::optional<std::uint64_t> embedded_size = {};
   QuantFacts quant = {};
   std::string where;  // what errors call it: "m.json: /records/0", "--weights w.irpa"
 };
@@ -98,7 +100,7 @@ struct FileFlag {
 // Errors: invalid_argument.
 [[nodiscard]] Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model,
                                                        const std::string& group = {});
-// FILE[,name=...,group=...] of --weights. `index` counts the blobs from 0.
+// FILE[,name=...,group=...,embedded=...] of --weights. `index` counts the blobs from 0.
 [[nodiscard]] Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model,
                                                         std::size_t index, const std::string& group = {});
 

@@ -1,12 +1,16 @@
 #include "tools/onnx_import.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -271,14 +275,49 @@ void set_external(onnx::TensorProto& tensor, const std::string& key, const std::
   entry.set_value(value);
 }
 
-// Points one tensor into `file`, if it lies outside of the model.
-Status point_into(onnx::TensorProto& tensor, const std::string& file, const std::map<std::string, OnnxPlace>& places,
-                  std::uint64_t& pointed) {
+// Appends the low bytes of numbers, as external data has them.
+template <typename Numbers>
+void append_numbers(const Numbers& numbers, std::size_t width, std::vector<std::byte>& bytes) {
+  for (const auto number : numbers) {
+    const auto bits = std::bit_cast<std::array<std::byte, sizeof(number)>>(number);
+    bytes.insert(bytes.end(), bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(std::min(width, bits.size())));
+  }
+}
+
+// The bytes of a tensor inside of the model: as such, or as numbers in the list that goes with its type.
+std::vector<std::byte> bytes_of(const onnx::TensorProto& tensor, std::uint32_t element_bits) {
+  static_assert(std::endian::native == std::endian::little);
+  std::vector<std::byte> bytes;
+  if (tensor.has_raw_data()) {
+    const ByteView raw = std::as_bytes(std::span(tensor.raw_data()));
+    bytes.assign(raw.begin(), raw.end());
+    return bytes;
+  }
+  const std::size_t width = std::max(element_bits / 8, 1U);  // two elements of 4 bits stand in one number
+  append_numbers(tensor.float_data(), sizeof(float), bytes);
+  append_numbers(tensor.double_data(), sizeof(double), bytes);
+  append_numbers(tensor.int32_data(), width, bytes);
+  append_numbers(tensor.int64_data(), sizeof(std::int64_t), bytes);
+  append_numbers(tensor.uint64_data(), width, bytes);
+  return bytes;
+}
+
+void clear_bytes(onnx::TensorProto& tensor) {
+  tensor.clear_raw_data();
+  tensor.clear_float_data();
+  tensor.clear_double_data();
+  tensor.clear_int32_data();
+  tensor.clear_int64_data();
+  tensor.clear_uint64_data();
+}
+
+// Points one tensor into the file that its external data lies in, if it lies outside of the model.
+Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint64_t& pointed) {
   if (!lies_outside(tensor)) return Done{};
   FATCTX_ASSIGN(const OnnxInitializer initializer, initializer_of(tensor));
   const OnnxExternal& external = *initializer.external;
-  const auto place = places.find(external.location);
-  if (place == places.end()) {
+  const auto place = places.files.find(external.location);
+  if (place == places.files.end()) {
     return Error{ErrorCode::kNotFound, fmt::format("tensor \"{}\" lies in \"{}\", which is none of the weights there",
                                                    tensor.name(), external.location)};
   }
@@ -289,12 +328,25 @@ Status point_into(onnx::TensorProto& tensor, const std::string& file, const std:
     return Error{ErrorCode::kMalformed, fmt::format("tensor \"{}\", {} bytes at {}, leaves the {} bytes of \"{}\"",
                                                     tensor.name(), size, external.offset, whole, external.location)};
   }
-  set_external(tensor, "location", file);
+  set_external(tensor, "location", place->second.file);
   set_external(tensor, "offset", fmt::format("{}", place->second.file_offset + external.offset));
   set_external(tensor, "length", fmt::format("{}", size));
   remove_external(tensor, "checksum");  // of the old file
   ++pointed;
   return Done{};
+}
+
+// Makes external data of the initializers that are to be some.
+void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>& moved) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const auto found = moved.find(tensor.name());
+    if (found == moved.end() || lies_outside(tensor)) continue;
+    clear_bytes(tensor);
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    set_external(tensor, "location", found->second.location);
+    set_external(tensor, "offset", fmt::format("{}", found->second.offset));
+    if (found->second.size) set_external(tensor, "length", fmt::format("{}", *found->second.size));
+  }
 }
 
 }  // namespace
@@ -310,12 +362,32 @@ std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer) {
   return bits / 8 + (bits % 8 != 0 ? 1 : 0);
 }
 
-Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const std::string& file,
-                                               const std::map<std::string, OnnxPlace>& places,
+Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::uint64_t min_size) {
+  FATCTX_ASSIGN(const onnx::ModelProto model, load(path));
+  std::vector<OnnxEmbedded> found;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    if (lies_outside(tensor)) continue;
+    auto initializer = initializer_of(tensor);
+    if (!initializer.ok()) return in_context(std::move(initializer).error(), path);
+    const auto size = size_bytes(initializer.value());
+    if (!size || *size < min_size || *size == 0) continue;
+    std::vector<std::byte> bytes = bytes_of(tensor, initializer.value().bits);
+    if (bytes.size() != *size) {
+      return Error{ErrorCode::kMalformed, fmt::format("{}: initializer \"{}\" has {} bytes, but {} [{}] takes {}", path,
+                                                      tensor.name(), bytes.size(), initializer.value().type,
+                                                      fmt::join(initializer.value().shape, ", "), *size)};
+    }
+    found.push_back({std::move(initializer).value(), std::move(bytes)});
+  }
+  return found;
+}
+
+Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places,
                                                const std::string& output) {
   FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  move_out(*model.mutable_graph(), places.moved);
   std::uint64_t pointed = 0;
-  const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, file, places, pointed); };
+  const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, places, pointed); };
   const auto status = for_every_tensor(model, visit);
   if (!status.ok()) return in_context(status.error(), model_path);
   std::ofstream out(output, std::ios::binary | std::ios::trunc);

@@ -2,6 +2,7 @@
 // onnx_import.cc; nothing here checks or runs the model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -63,6 +64,17 @@ struct OnnxModel {
 // Cost: reads and parses the whole file into memory, once.
 [[nodiscard]] Result<OnnxModel> read_onnx(const std::string& path);
 
+// An initializer of the main graph whose bytes are inside of the model, as they would lie in external data: row-major,
+// little-endian.
+struct OnnxEmbedded {
+  OnnxInitializer initializer;
+  std::vector<std::byte> bytes;
+};
+// Those of at least `min_size` bytes, in the order of the model. Strings, and types whose size is not known, are left
+// out. Errors: those of read_onnx; malformed (bytes of another size than type and shape have).
+// Cost: reads and parses the whole file, and copies what it returns.
+[[nodiscard]] Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::uint64_t min_size);
+
 // The paths of the model itself and of its external files.
 [[nodiscard]] std::vector<std::string> files_of_model(const std::string& path, const OnnxModel& model);
 
@@ -75,18 +87,22 @@ struct OnnxModel {
 
 // Where an external file lies inside another file.
 struct OnnxPlace {
+  std::string file;  // the other one, relative to the new model
   std::uint64_t file_offset = 0;
   std::uint64_t size_bytes = 0;
 };
-// Writes the model at `model_path` again to `output`, with every tensor that lies in a file of `places` (by location)
-// taken from `file` instead, at the place of its bytes there; all else stays, but for checksums of the old file. `file`
-// is relative to the new model. A tensor that does not say its size gets that of its type and shape, because it no
+struct OnnxPlaces {
+  std::map<std::string, OnnxPlace> files;     // by location
+  std::map<std::string, OnnxExternal> moved;  // initializers inside of the model, by name: where they are in `files`
+};
+// Writes the model at `model_path` again to `output`, with every tensor that lies in a file of `places` taken from the
+// other file instead, at the place of its bytes there, and moved initializers without their bytes; all else stays, but
+// for checksums of the old file. A tensor that does not say its size gets that of its type and shape, because it no
 // longer ends with its file.
 // Returns how many tensors were pointed there.
 // Errors: those of read_onnx; not_found (a location that is not in `places`), malformed (a tensor that leaves its
 //         place), io.
-[[nodiscard]] Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const std::string& file,
-                                                             const std::map<std::string, OnnxPlace>& places,
+[[nodiscard]] Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places,
                                                              const std::string& output);
 
 }  // namespace fatctx::tools

@@ -14,6 +14,8 @@ namespace fatctx::tools {
 
 // The option of such a weight blob that says which file of the model it is; the owner is "onnx".
 inline constexpr std::string_view kOnnxLocation = "onnx.location";
+// The form that descriptions name.
+inline constexpr std::string_view kOnnxDataFormat = "onnx-external-data";
 
 struct OnnxWeights {
   std::string path;

@@ -12,6 +12,7 @@
 
 #include "fatctx/import_dlc.h"
 #include "tools/ep_context.h"
+#include "tools/onnx_embedded.h"
 #include "tools/onnx_weights.h"
 
 namespace fatctx::tools {
@@ -37,25 +38,44 @@ std::optional<ManifestTensors> tensors_of(const PackRecord& record, const std::s
   return tensors;
 }
 
-// `record` is of a model: the blobs are the files with its external data. The first has the record's name, the others
-// a number behind it.
-Result<std::vector<ManifestRecord>> external_records(const ManifestRecord& record) {
+// The initializers inside of a model, as a blob of their own.
+Result<ManifestRecord> embedded_record(const ManifestRecord& record, const OnnxModel& model) {
+  const std::string& model_path = record.record.source.path;
+  FATCTX_ASSIGN(EmbeddedWeights weights,
+                embedded_weights(model, model_path, record.embedded_size.value_or(kDefaultEmbeddedSize)));
+  ManifestRecord blob = record;
+  blob.record.source = {.path = {}, .bytes = std::move(weights.bytes)};
+  blob.record.description.format = kOnnxDataFormat;
+  blob.record.description.options = std::move(weights.options);
+  blob.tensors = ManifestTensors{
+      .source = TensorSource::kRanges, .shapes_from = {}, .models = {}, .ranges = std::move(weights.tensors)};
+  return blob;
+}
+
+// `record` is of a model: the blobs are the files with its external data, and what is inside of it if that is asked for
+// or all there is. The first has the record's name, the others a number behind it.
+Result<std::vector<ManifestRecord>> weights_of_model(const ManifestRecord& record) {
   const std::string& model_path = record.record.source.path;
   auto model = read_onnx(model_path);
   if (!model.ok()) return in_context(std::move(model).error(), record.where);
-  if (model.value().external_files.empty()) {
-    return invalid(fmt::format("{}: the model has no external data; its weights are inside of it", record.where));
-  }
   std::vector<ManifestRecord> records;
+  const auto add = [&](ManifestRecord blob) {
+    if (!records.empty()) blob.record.name += fmt::format("{}", records.size() + 1);
+    records.push_back(std::move(blob));
+  };
   for (const std::string& location : model.value().external_files) {
     auto weights = external_weights(model.value(), model_path, location);
     if (!weights.ok()) return in_context(std::move(weights).error(), record.where);
     ManifestRecord blob = record;
     blob.record.source.path = weights.value().path;
-    if (!records.empty()) blob.record.name += fmt::format("{}", records.size() + 1);
     blob.tensors =
         ManifestTensors{.source = TensorSource::kOnnx, .shapes_from = {}, .models = {model_path}, .ranges = {}};
-    records.push_back(std::move(blob));
+    add(std::move(blob));
+  }
+  if (records.empty() || record.embedded_size) {
+    auto blob = embedded_record(record, model.value());
+    if (!blob.ok()) return in_context(std::move(blob).error(), record.where);
+    add(std::move(blob).value());
   }
   return records;
 }
@@ -143,7 +163,7 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
                   parse_weights_flag(flags.weights[i], flags.name, weight_names.size(), flags.group));
     std::vector<ManifestRecord> blobs;
     if (record.record.source.path.ends_with(".onnx")) {
-      FATCTX_ASSIGN(blobs, external_records(record));
+      FATCTX_ASSIGN(blobs, weights_of_model(record));
     } else {
       record.record.description.format = format_of(record.record.source.path);
       record.tensors = tensors_of(record.record, flags.tensors_from);
@@ -219,7 +239,7 @@ void add_record_flags(CLI::App& command, RecordFlags& flags) {
       ->type_name("SPEC")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--weights", flags.weights, "A weight blob: FILE[,name=...]; of an .onnx, its external data")
+  command.add_option("--weights", flags.weights, "A weight blob: FILE[,name=...]; of an .onnx, its weights")
       ->type_name("SPEC")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

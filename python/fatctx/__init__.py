@@ -8,10 +8,11 @@ file once, picks the record for its chip with a reason, and hands every inferenc
     session = model.session()
     code = memoryview(session.binary())         # the bytes of the mapped file, not a copy
 
-Errors are exceptions of `fatctx.errors`, all of them `fatctx.Error`. `fatctx.iree` runs IREE modules from the views.
+Errors are exceptions of `fatctx.errors`, all of them `fatctx.Error`. `fatctx.iree` runs IREE modules from the views,
+`fatctx.onnxruntime` gives sessions of ONNX Runtime their weights.
 """
 
-from . import errors, iree
+from . import errors, iree, onnxruntime
 from ._core import (
     AppendReport,
     Appender,
@@ -244,6 +245,7 @@ __all__ = [
     "mapping_guard_installed",
     "measure_sharing",
     "merge",
+    "onnxruntime",
     "open",
     "open_memory",
     "open_model",

@@ -1,14 +1,16 @@
-"""Real sessions of ONNX Runtime with the execution provider of the build."""
+"""Real sessions of ONNX Runtime: with the execution provider of the build, and with weights that are attached."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
-
 ROOT = Path(__file__).resolve().parents[2]
+# The modules beside this file, whatever way pytest imports tests, and those of the tests of the package.
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests" / "python")]
+
 BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
 LIBRARY = BUILD / "src" / "libfatctx_ort.so"
 
@@ -20,6 +22,18 @@ def fatctx():
     if not command.exists():
         pytest.skip(f"{command} is not built (scripts/build.sh)")
     return command
+
+
+@pytest.fixture()
+def command(fatctx, tmp_path):
+    """command(arguments) in the folder of the test; fails unless it exits with `exits`."""
+
+    def run(*arguments, exits: int = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run([fatctx, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == exits, done.stderr
+        return done
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -89,6 +89,16 @@ def test_examples_of_the_page_about_loading_are_the_samples():
     assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
 
 
+# Shows S5.9.
+def test_the_page_about_weights_of_onnx_models_has_the_sample_and_compares_who_maps():
+    text = text_of("docs/onnxruntime_weights.md")
+    assert [file for file, _ in EXAMPLE.findall(text)] == ["samples/cpp_attach.cc"]
+    assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
+    rows = table_of(section_of("docs/onnxruntime_weights.md", "## What it costs"))
+    assert any("mapped by ONNX Runtime" in row[0] for row in rows) and any("attached" in row[0] for row in rows)
+    assert {len(row) for row in rows} == {6} and all(re.search(r"\d+ ms", row[2]) and "MB" in row[4] for row in rows)
+
+
 def test_the_readme_names_commands_that_exist():
     for command in re.findall(r"^\./(\w+)", text_of("README.md"), re.MULTILINE):
         assert (ROOT / command).is_file(), f"./{command}"

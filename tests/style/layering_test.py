@@ -37,6 +37,7 @@ PUBLIC_LAYER = {
     "soc_table.h": "runtime",
     "model.h": "runtime",
     "load.h": "runtime",
+    "onnxruntime.h": "runtime",
     "info.h": "runtime",
     "metrics.h": "runtime",
     "view_cache.h": "runtime",
@@ -56,7 +57,8 @@ SEAMS = {
     "lz4": ("src/container/codec.cc",),
     "sodium": ("src/container/crypto.cc",),
     "onnx/": ("tools/onnx_import.cc", "src/runtime/ort/graph_"),
-    "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/"),
+    # Programs that use it bring it along, as applications do.
+    "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/", "samples/cpp_attach.cc"),
     "nanobind/": ("python/src/",),
     "CLI/": ("tools/",),
 }

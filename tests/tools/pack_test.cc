@@ -112,9 +112,11 @@ TEST_F(Pack, FilesOfWeightsGetTheirTensorsByWhatTheyAre) {
   EXPECT_EQ(formats["head"], "onnx-external-data");
 }
 
-TEST_F(Pack, AModelWithoutExternalDataIsNoWeights) {
+TEST_F(Pack, AModelWithoutLargeInitializersIsNoWeights) {
   EXPECT_EQ(run({"--name", "net", "--weights", path("model.onnx")}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("no external data"));
+  EXPECT_THAT(err_, HasSubstr("no initializer inside of the model has 1024 bytes or more"));
+  EXPECT_EQ(run({"--name", "net", "--weights", path("m.irpa,embedded=1")}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("embedded is for ONNX models"));
 }
 
 TEST_F(Pack, EveryExampleOfTheManifestPageWorks) {

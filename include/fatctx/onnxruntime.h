@@ -1,0 +1,120 @@
+// Weights of ordinary ONNX models out of a container, for ONNX Runtime sessions of any execution provider.
+//
+// A model whose initializers lie in external data is small; its data file is a weight blob of a container
+// (`fatctx pack --weights model.onnx`). attach_weights() gives session options the mapped bytes in place of that file:
+// all sessions made with them, and with other options that were attached to, share the pages of one mapping, and none
+// has a copy on the heap. docs/onnxruntime_weights.md compares the routes and says what they cost.
+//
+// A library of its own, fatctx::onnxruntime. It calls ONNX Runtime through the OrtApiBase of the caller and links
+// nothing of it: the application brings its ONNX Runtime, 1.23 or newer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+
+struct OrtApiBase;         // of onnxruntime_c_api.h: OrtGetApiBase()
+struct OrtSessionOptions;  // what Ort::SessionOptions converts to
+
+namespace fatctx {
+
+// How the bytes reach a session.
+enum class AttachRoute : std::uint8_t {
+  kAuto,  // kFileBuffers if this ONNX Runtime can borrow, else kInitializers
+  // The blob stands for the external data file, which needs not exist; the graph is optimised as usual. Borrows from
+  // 1.31 on; an older ONNX Runtime would copy every tensor for every session, so it is refused. Initializers of the
+  // main graph only: those of the bodies of If, Loop and Scan are still read from the file.
+  kFileBuffers,
+  // Each tensor of the blob's table replaces the initializer with its name, inner graphs included. Works from 1.23 on.
+  // The external data file must exist, of whatever size; ONNX Runtime checks its path and takes nothing of it, unless
+  // it optimises: its optimiser reads values from the file, so optimising is switched off (see below).
+  kInitializers,
+};
+[[nodiscard]] std::string_view attach_route_name(AttachRoute route) noexcept;  // "auto", "file_buffers", ...
+
+struct AttachFile {
+  std::string record;         // name of a weight blob
+  std::string location = {};  // what the model calls the file; empty: what the blob's option "onnx.location" says
+};
+
+struct AttachOptions {
+  AttachRoute route = AttachRoute::kAuto;
+  std::vector<AttachFile> files = {};  // empty: every weight blob with the option "onnx.location"
+  // The bytes of the ONNX model, during the call only. What it says of its external data is compared with the
+  // container: a file that no blob stands for, or a tensor that lies elsewhere, is an error instead of a session that
+  // computes nonsense. Empty: nothing is compared.
+  ByteView model = {};
+  // kFileBuffers: ONNX Runtime copies a tensor for every session, without a word, if it does not lie on a multiple of
+  // the size of its elements. False: such a tensor is an error. True: the report counts it.
+  bool allow_copies = false;
+  // Sets the session entry session.disable_prepacking. Without it every session has a second, rearranged copy of what
+  // matrix products and convolutions read, which makes them faster; a PrepackedWeightsContainer of the caller's has
+  // one for all sessions of the process.
+  bool disable_prepacking = true;
+  // kInitializers: leaves the optimisation level of the session options as it is, in place of ORT_DISABLE_ALL. Only
+  // for external data files with the bytes that the container has: from any other file, sessions compute wrong results.
+  bool keep_optimisation_level = false;
+};
+
+struct AttachedBlob {
+  std::uint32_t record_id = 0;
+  std::string record;
+  std::string location;  // empty: kInitializers without a name for the file
+  // Of a view of the whole blob; kDirect also for kInitializers if there is none, and its tensors lie in the file.
+  AccessPath access_path = AccessPath::kDirect;
+  std::uint64_t size_bytes = 0;      // handed over: the blob, or the tensors of kInitializers
+  std::uint64_t tensor_count = 0;    // in its table
+  std::uint64_t copied_tensors = 0;  // that every session copies (allow_copies)
+  std::uint64_t copied_bytes = 0;    // of these
+  std::uint64_t process_bytes = 0;   // memory of this process in place of file pages, once for all sessions
+};
+
+struct AttachReport {
+  AttachRoute route = AttachRoute::kFileBuffers;  // the one that was taken
+  std::string runtime_version;                    // "1.31.1"
+  std::uint64_t size_bytes = 0;                   // of all blobs
+  std::uint64_t tensor_count = 0;
+  bool model_compared = false;
+  std::vector<AttachedBlob> blobs;
+};
+
+// What sessions borrow from: views of the container and, with kInitializers, the OrtValues over them.
+//
+// Ownership:  copyable; copies share. Keeps the mapping alive whatever becomes of the container.
+// Threads:    const members from any number of threads; the last copy may go on any thread.
+// Lifetime:   must outlive the last run of every session made with the options, and the making of sessions with them.
+//             Sessions and options that nobody uses any more may be destroyed before or after it.
+class AttachedWeights {
+ public:
+  struct Impl;
+  explicit AttachedWeights(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
+  [[nodiscard]] const AttachReport& report() const& noexcept;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// Attaches the weight blobs of `container` to `options`, which must not be used by another thread meanwhile.
+// Payload is verified by the container's open policy before a session exists. Everything is checked before the first
+// call that changes `options`; after an error that names ONNX Runtime's own words, throw the options away.
+//
+// Errors: invalid_argument (a null pointer; a record that is no weight blob; a blob without a location; two blobs for
+//         one location, or with kInitializers two tensors of one name; a tensor that `model` has elsewhere; what ONNX
+//         Runtime refuses, with its words, for example options that were attached to already), not_found (no such
+//         record; no blob with a location; a location of `model` that no blob has, listing those there are),
+//         unsupported (an ONNX Runtime that is too old; an initializer of an inner graph with kFileBuffers; a blob
+//         without a table, or a type that tables do not have, with kInitializers), copy_not_allowed (naming a tensor
+//         that would be copied), malformed (`model` is no ONNX model); those of Container::describe, acquire and
+//         tensors.
+// Cost:   reads the blobs once per mapping (VerifyPolicy::kRecordOnAcquire); later calls take microseconds.
+[[nodiscard]] Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions* options,
+                                                     const Container& container, const AttachOptions& attach = {});
+
+}  // namespace fatctx
