@@ -1,10 +1,16 @@
-"""Gives ONNX Runtime sessions of any execution provider their weights out of a container, without copying them.
+"""ONNX Runtime on containers: the execution provider, and weights for sessions of any other one, without copying them.
+
+    options = onnxruntime.SessionOptions()
+    fatctx.onnxruntime.add_provider(options, {"memory": "least"})
+    session = onnxruntime.InferenceSession("model_ctx.onnx", options)
+
+runs an EPContext model straight from the mapped container that it names (docs/onnxruntime.md).
 
     options = onnxruntime.SessionOptions()
     fatctx.onnxruntime.attach_weights(options, "model.fatctx", model="model.onnx")
     session = onnxruntime.InferenceSession("model.onnx", options)
 
-The model is an ordinary one whose external data was packed as a weight blob (`fatctx pack --weights model.onnx`); its
+gives an ordinary model its weights. It is one whose external data was packed as a weight blob (`fatctx pack --weights model.onnx`); its
 data file needs not be there. All sessions of the process use the pages of one mapping. docs/onnxruntime_weights.md
 compares the routes and says what they cost.
 
@@ -24,10 +30,14 @@ from . import _core
 from ._onnx_data import ExternalTensor, external_tensors
 from .errors import CopyNotAllowed, InvalidArgument, NotFound, Unsupported
 
-__all__ = ["LOCATION_OPTION", "AttachedBlob", "AttachedWeights", "attach_weights"]
+__all__ = ["LOCATION_OPTION", "PROVIDER", "AttachedBlob", "AttachedWeights", "add_provider", "attach_weights",
+           "provider_library"]
 
 LOCATION_OPTION = "onnx.location"
 """Key of the description option of a weight blob that says which external data file of a model it is."""
+
+PROVIDER = "FatctxExecutionProvider"
+"""Name of the execution provider that runs EPContext models out of a container (docs/onnxruntime.md)."""
 
 _OWNER = "onnx"
 _BORROW = "session.use_external_initializer_file_buffers_directly"
@@ -115,6 +125,33 @@ def _runtime() -> tuple[Any, tuple[int, int]]:
         raise Unsupported(f"ONNX Runtime {onnxruntime.__version__} is too old to attach weights: "
                           f"{_OLDEST[0]}.{_OLDEST[1]} or newer is needed")
     return onnxruntime, version
+
+
+def provider_library() -> str:
+    """The path of the execution provider's library, for onnxruntime.register_execution_provider_library().
+
+    Errors: NotFound if this package was built without it.
+    """
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libfatctx_ort.so")
+    if os.path.exists(path):
+        return path
+    raise NotFound(f"{path} is not there: this package was built without the headers of ONNX Runtime; "
+                   "scripts/ort_setup.sh fetches them, then build the package again")
+
+
+def add_provider(session_options: Any, provider_options: Optional[Mapping[str, str]] = None) -> None:
+    """Adds the execution provider to session options, after registering its library where nobody has.
+
+    `provider_options`: docs/onnxruntime.md, "Provider options". What is wrong with them is said by the session.
+    Threads: from any thread, but not two at once before the library is registered.
+    Errors: ImportError without ONNX Runtime; NotFound, Unsupported (ONNX Runtime is too old).
+    """
+    ort, _ = _runtime()
+    devices = [device for device in ort.get_ep_devices() if device.ep_name == PROVIDER]
+    if not devices:
+        ort.register_execution_provider_library(PROVIDER, provider_library())
+        devices = [device for device in ort.get_ep_devices() if device.ep_name == PROVIDER]
+    session_options.add_provider_for_devices(devices, dict(provider_options or {}))
 
 
 def _route(asked: str, ort: Any, version: tuple[int, int]) -> str:
