@@ -55,7 +55,7 @@ SEAMS = {
     "nlohmann/": ("tools/",),
     "lz4": ("src/container/codec.cc",),
     "sodium": ("src/container/crypto.cc",),
-    "onnx/": ("tools/onnx_import.cc",),
+    "onnx/": ("tools/onnx_import.cc", "tools/onnx_wrapper.cc"),
     "onnxruntime": ("src/runtime/ort/",),
     "nanobind/": ("python/src/",),
     "CLI/": ("tools/",),
