@@ -14,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/findings.h"
+#include "tools/onnx_fit.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
@@ -31,6 +32,7 @@ struct VerifyFlags {
   std::string record;
   bool strict = false;
   std::string range;
+  std::string onnx;
   std::uint32_t threads = 0;
   bool json = false;
 };
@@ -103,7 +105,57 @@ std::string report_text(const VerifyFlags& flags, const VerifyReport& report) {
          fmt::format("{}: {}, {} checked{}\n", escaped(subject), verdict, size_text(report.checked_bytes), signer);
 }
 
+std::string fit_json(const VerifyFlags& flags, const OnnxFit& fit) {
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+  };
+  for (const FittedNode& node : fit.nodes) {
+    nodes.push_back({{"node", node.node},
+                     {"source", node.source},
+                     {"binary", text_or_null(node.binary)},
+                     {"record", text_or_null(node.record)}});
+  }
+  return json_text({{"schema", "fatctx.verify_onnx/1"},
+                    {"file", flags.path},
+                    {"onnx", flags.onnx},
+                    {"fits", fit.findings.empty()},
+                    {"checked_bytes", fit.checked_bytes},
+                    {"nodes", std::move(nodes)},
+                    {"findings", findings_json(fit.findings)},
+                    {"notes", fit.notes}});
+}
+
+std::string fit_text(const VerifyFlags& flags, const OnnxFit& fit) {
+  std::string out;
+  for (const VerifyFinding& finding : fit.findings) out += escaped(to_text(finding.error)) + "\n";
+  for (const FittedNode& node : fit.nodes) {
+    if (node.record.empty()) continue;
+    const std::string binary = node.binary.empty() ? std::string() : fmt::format(", {}", node.binary);
+    out +=
+        escaped(fmt::format("node \"{}\" of {}{}: record \"{}\"", node.node, node.source, binary, node.record)) + "\n";
+  }
+  const std::string verdict =
+      fit.findings.empty() ? fmt::format("fits {}", flags.onnx) : count_text(fit.findings.size(), "finding");
+  return out + escaped(fmt::format("{}: {}, {} compared", flags.path, verdict, size_text(fit.checked_bytes))) + "\n";
+}
+
+// A check of its own: it reads what the model names, and of the container what that must be.
+Result<ExitCode> run_fit(const VerifyFlags& flags) {
+  if (flags.strict || !flags.record.empty() || !flags.range.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "--onnx is a check of its own: leave out --strict, --record and --range"};
+  }
+  FATCTX_ASSIGN(const OpenOptions open, open_options(flags.trust, flags.generation));
+  FATCTX_ASSIGN(const Container container, Container::open(flags.path, open));
+  ProgressLine line("verify");
+  FATCTX_ASSIGN(const OnnxFit fit, fit_of_onnx(container, flags.onnx, line.callback()));
+  for (const std::string& note : fit.notes) print_note(escaped("note: " + note));
+  print_result(flags.json ? fit_json(flags, fit) : fit_text(flags, fit));
+  return fit.findings.empty() ? ExitCode::kOk : ExitCode::kFile;
+}
+
 Result<ExitCode> run_verify(const VerifyFlags& flags) {
+  if (!flags.onnx.empty()) return run_fit(flags);
   FATCTX_ASSIGN(const VerifyReport report, check(flags));
   print_result(flags.json ? report_json(flags, report) : report_text(flags, report));
   return report.findings.empty() ? ExitCode::kOk : ExitCode::kFile;
@@ -118,13 +170,16 @@ void add_verify(CLI::App& app, Outcome& outcome) {
                {.purpose = "Check every byte of a container, of one record, or of a range",
                 .synopsis = "fatctx verify FILE [options]",
                 .examples = {"fatctx verify model.fatctx", "fatctx verify model.fatctx --record weights --json",
-                             "fatctx verify model.fatctx --range 0x30000:65536"},
+                             "fatctx verify model.fatctx --range 0x30000:65536",
+                             "fatctx verify model.fatctx --onnx model_ctx.onnx"},
                 .more = "docs/cli.md; the rules a finding names are in docs/format.md"});
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--record", flags->record, "Check this record only; a name, or # and an id")->type_name("NAME");
   command->add_flag("--strict", flags->strict, "As for delivery: no unfinished append, no unused bytes");
   command->add_option("--range", flags->range, "Check the leaves under these bytes of the file, or of the record")
       ->type_name("OFFSET:SIZE");
+  command->add_option("--onnx", flags->onnx, "Check that this model with EPContext nodes fits, and nothing else")
+      ->type_name("MODEL");
   add_generation(*command, flags->generation);
   add_trust_flags(*command, flags->trust);
   add_threads(*command, flags->threads, "read and hash");

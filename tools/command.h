@@ -94,6 +94,7 @@ void add_cache(CLI::App& app, Outcome& outcome);
 void add_bench(CLI::App& app, Outcome& outcome);
 void add_dlc(CLI::App& app, Outcome& outcome);
 void add_export(CLI::App& app, Outcome& outcome);
+void add_wrap(CLI::App& app, Outcome& outcome);
 void add_sign(CLI::App& app, Outcome& outcome);
 void add_keygen(CLI::App& app, Outcome& outcome);
 

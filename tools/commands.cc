@@ -12,7 +12,8 @@ const std::vector<CommandHook>& command_hooks() {
       {"socs", add_socs},     {"verify", add_verify},   {"repair", add_repair},
       {"diff", add_diff},     {"extract", add_extract}, {"materialize", add_materialize},
       {"cache", add_cache},   {"bench", add_bench},     {"dlc", add_dlc},
-      {"export", add_export}, {"sign", add_sign},       {"keygen", add_keygen},
+      {"export", add_export}, {"wrap", add_wrap},       {"sign", add_sign},
+      {"keygen", add_keygen},
   };
   return hooks;
 }

@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "tools/ep_context_facts.h"
+#include "tools/io_quant.h"
 #include "tools/onnx_import.h"
+#include "tools/quant_facts.h"
 
 namespace fatctx::tools {
 
@@ -53,12 +56,38 @@ Result<std::string> beside(const std::string& model, const std::string& name) {
   return (std::filesystem::path(model).parent_path() / file).string();
 }
 
-void add_graph(PackRecord& record, const OnnxModel& model, const OnnxEpContext& node) {
-  DescribedGraph graph = model.graph;
+// The graph is what the node takes and gives: a model may hold more nodes than one, and conversions around them.
+DescribedGraph graph_of(const OnnxModel& model, const OnnxEpContext& node) {
+  const auto typed = [](const DescribedTensor& tensor) { return !tensor.dtype.empty(); };
+  const bool known = !node.outputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), typed) &&
+                     std::all_of(node.outputs.begin(), node.outputs.end(), typed);
+  if (!known) return model.graph;  // the nearest there is
+  return {.name = {}, .inputs = node.inputs, .outputs = node.outputs};
+}
+
+void add_graph(PackRecord& record, const OnnxModel& model, const OnnxEpContext& node, IoQuantisation& io) {
+  DescribedGraph graph = graph_of(model, node);
   graph.name = node.partition_name.empty() ? node.name : node.partition_name;
   auto& graphs = record.description.graphs;
   const bool there = std::any_of(graphs.begin(), graphs.end(), [&](const auto& g) { return g.name == graph.name; });
-  if (!there && !graph.name.empty()) graphs.push_back(std::move(graph));
+  if (there || graph.name.empty()) return;
+  for (const auto& [name, quantisation] : node.quantised) io[graph.name].emplace(name, quantisation);
+  graphs.push_back(std::move(graph));
+}
+
+// What the provider says of the binary, word for word.
+void add_facts(const OnnxModel& model, const OnnxEpContext& node, PackRecord& record) {
+  const auto add = [&record](std::string_view key, std::string value) {
+    if (!value.empty()) {
+      record.description.options.push_back({std::string(key), std::move(value), std::string(kEpContextOwner)});
+    }
+  };
+  add(kSourceFact, node.source);
+  add(kSdkVersionFact, node.sdk_version);
+  if (node.max_size != 0) add(kMaxSizeFact, fmt::format("{}", node.max_size));
+  for (const auto& [key, value] : model.metadata) {
+    if (key.starts_with(kCompatibilityPrefix)) add(key, value);
+  }
 }
 
 Status set_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
@@ -123,8 +152,13 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   std::vector<ManifestRecord>& records = imported.records;
   std::map<std::string, std::size_t> by_file;
   std::vector<std::size_t> binaries;  // without the entries of DLCs
+  std::map<std::size_t, IoQuantisation> io;
+  std::vector<const OnnxEpContext*> followers;
   for (const OnnxEpContext& node : model.ep_contexts) {
-    if (!node.main_context && node.cache.empty()) continue;  // its binary is that of the main node
+    if (!node.main_context && node.cache.empty()) {  // its binary is that of the main node
+      followers.push_back(&node);
+      continue;
+    }
     if (node.embedded) {
       return invalid(
           fmt::format("{}: the binary of node \"{}\" is inside the model; compile with "
@@ -134,7 +168,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     FATCTX_ASSIGN(const std::string file, beside(path, node.cache));
     const auto [place, fresh] = by_file.emplace(file, records.size());
     if (!fresh) {
-      add_graph(records[place->second].record, model, node);
+      add_graph(records[place->second].record, model, node, io[place->second]);
       continue;
     }
     if (format_of(file) == "dlc") {
@@ -159,11 +193,21 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     } else {
       FATCTX_TRY(set_target(path, model, record.record));
     }
-    add_graph(record.record, model, node);
+    add_facts(model, node, record.record);
+    add_graph(record.record, model, node, io[records.size()]);
     binaries.push_back(records.size());
     records.push_back(std::move(record));
   }
   if (records.empty()) return invalid(fmt::format("{}: no EPContext node of it names a binary", path));
+  for (const OnnxEpContext* node : followers) {
+    if (binaries.size() != 1) break;  // nothing says whose they are
+    add_graph(records[binaries[0]].record, model, *node, io[binaries[0]]);
+  }
+  for (const auto& [index, tensors] : io) {
+    if (tensors.empty()) continue;
+    records[index].record.description.options.push_back(
+        {std::string(kIoQuant), io_quant_text(tensors), std::string(kQuantOwner)});
+  }
   if (!words["name"].empty()) {
     for (const std::size_t at : binaries) {
       std::string& name = records[at].record.name;

@@ -144,18 +144,153 @@ Result<OnnxInitializer> initializer_of(const onnx::TensorProto& tensor) {
   return initializer;
 }
 
-OnnxEpContext ep_context_of(const onnx::NodeProto& node) {
+// What a model says of its values by name: types of all that have one, and scalars among its initializers.
+struct Values {
+  std::map<std::string_view, const onnx::ValueInfoProto*> types;
+  std::map<std::string_view, const onnx::TensorProto*> constants;
+};
+
+Values values_of(const onnx::GraphProto& graph) {
+  Values values;
+  for (const auto* list : {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& value : *list) values.types.emplace(value.name(), &value);
+  }
+  for (const auto& tensor : graph.initializer()) values.constants.emplace(tensor.name(), &tensor);
+  return values;
+}
+
+DescribedTensor described(const Values& values, const std::string& name) {
+  const auto found = values.types.find(name);
+  if (found != values.types.end()) return describe(*found->second);
+  DescribedTensor tensor;
+  tensor.name = name;
+  return tensor;
+}
+
+template <typename T>
+T from_raw(const std::string& raw) {
+  T value{};
+  std::copy_n(raw.begin(), sizeof(T), reinterpret_cast<char*>(&value));  // ONNX data is little-endian, as we are
+  return value;
+}
+
+// The one number that a scale or a zero point of a whole tensor is; nothing if it is not one.
+std::optional<double> scalar(const Values& values, const std::string& name) {
+  const auto found = values.constants.find(name);
+  if (found == values.constants.end()) return std::nullopt;
+  const onnx::TensorProto& tensor = *found->second;
+  for (const std::int64_t dim : tensor.dims()) {
+    if (dim != 1) return std::nullopt;
+  }
+  const std::string& raw = tensor.raw_data();
+  switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT:
+      if (tensor.float_data_size() == 1) return static_cast<double>(tensor.float_data(0));
+      if (raw.size() == sizeof(float)) return static_cast<double>(from_raw<float>(raw));
+      return std::nullopt;
+    case onnx::TensorProto::UINT8:
+      if (raw.size() == sizeof(std::uint8_t)) return from_raw<std::uint8_t>(raw);
+      break;
+    case onnx::TensorProto::INT8:
+      if (raw.size() == sizeof(std::int8_t)) return from_raw<std::int8_t>(raw);
+      break;
+    case onnx::TensorProto::UINT16:
+      if (raw.size() == sizeof(std::uint16_t)) return from_raw<std::uint16_t>(raw);
+      break;
+    case onnx::TensorProto::INT16:
+      if (raw.size() == sizeof(std::int16_t)) return from_raw<std::int16_t>(raw);
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (tensor.int32_data_size() == 1) return tensor.int32_data(0);
+  return std::nullopt;
+}
+
+// The scale and zero point of a QuantizeLinear or DequantizeLinear node; its other side is `outside`.
+std::optional<TensorQuantisation> quantisation_of(const Values& values, const onnx::NodeProto& node,
+                                                  const std::string& outside) {
+  if (node.input_size() < 2) return std::nullopt;
+  const auto scale = scalar(values, node.input(1));
+  const bool shifted = node.input_size() > 2 && !node.input(2).empty();
+  const auto zero_point = shifted ? scalar(values, node.input(2)) : std::optional<double>(0);
+  if (!scale || !zero_point) return std::nullopt;
+  return TensorQuantisation{.scale = *scale, .zero_point = static_cast<std::int64_t>(*zero_point), .outside = outside};
+}
+
+// Puts into `context` how numbers of the model become those of the node, and back.
+void add_quantised(const onnx::GraphProto& graph, const Values& values, OnnxEpContext& context) {
+  const auto among = [](const std::vector<DescribedTensor>& tensors, const std::string& name) {
+    return std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.name == name; });
+  };
+  const auto outside = [&values](const std::string& name) {
+    return values.types.contains(name) ? name : std::string();
+  };
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.input_size() == 0 || node.output_size() == 0) continue;
+    const bool into = node.op_type() == "QuantizeLinear" && among(context.inputs, node.output(0));
+    const bool out_of = node.op_type() == "DequantizeLinear" && among(context.outputs, node.input(0));
+    if (!into && !out_of) continue;
+    const auto found = quantisation_of(values, node, outside(into ? node.input(0) : node.output(0)));
+    if (found) context.quantised.emplace(into ? node.output(0) : node.input(0), *found);
+  }
+}
+
+// "q=x;": the binary calls x what the model calls q. Names may hold an equals sign, so the model's decide where one
+// ends.
+std::map<std::string, std::string> names_in_binary(const OnnxEpContext& context, std::string_view overrides) {
+  std::set<std::string_view> known;
+  for (const auto* tensors : {&context.inputs, &context.outputs}) {
+    for (const DescribedTensor& tensor : *tensors) known.insert(tensor.name);
+  }
+  std::map<std::string, std::string> names;
+  while (!overrides.empty()) {
+    const std::string_view one = overrides.substr(0, overrides.find(';'));
+    overrides.remove_prefix(std::min(one.size() + 1, overrides.size()));
+    for (std::size_t at = one.find('='); at != std::string_view::npos; at = one.find('=', at + 1)) {
+      if (!known.contains(one.substr(0, at))) continue;
+      names.emplace(one.substr(0, at), one.substr(at + 1));
+      break;
+    }
+  }
+  return names;
+}
+
+void rename_as_in_binary(OnnxEpContext& context, std::string_view overrides) {
+  const auto names = names_in_binary(context, overrides);
+  const auto renamed = [&names](const std::string& name) {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+  };
+  for (auto* tensors : {&context.inputs, &context.outputs}) {
+    for (DescribedTensor& tensor : *tensors) tensor.name = renamed(tensor.name);
+  }
+  std::map<std::string, TensorQuantisation> quantised;
+  for (auto& [name, quantisation] : context.quantised) quantised.emplace(renamed(name), std::move(quantisation));
+  context.quantised = std::move(quantised);
+}
+
+// Takes the payload out of `node`: it may be most of the model.
+OnnxEpContext ep_context_of(const onnx::GraphProto& graph, const Values& values, onnx::NodeProto& node) {
   OnnxEpContext context;
   context.name = node.name();
   std::string cache;
-  for (const auto& attribute : node.attribute()) {
+  std::string overrides;
+  for (auto& attribute : *node.mutable_attribute()) {
     if (attribute.name() == "source") context.source = attribute.s();
     if (attribute.name() == "partition_name") context.partition_name = attribute.s();
+    if (attribute.name() == "ep_sdk_version") context.sdk_version = attribute.s();
+    if (attribute.name() == "io_name_overrides") overrides = attribute.s();
+    if (attribute.name() == "max_size") context.max_size = attribute.i();
     if (attribute.name() == "main_context") context.main_context = attribute.i() != 0;
     if (attribute.name() == "embed_mode") context.embedded = attribute.i() != 0;
-    if (attribute.name() == "ep_cache_context") cache = attribute.s();
+    if (attribute.name() == "ep_cache_context") cache = std::move(*attribute.mutable_s());
   }
-  if (!context.embedded) context.cache = std::move(cache);
+  (context.embedded ? context.payload : context.cache) = std::move(cache);
+  for (const std::string& name : node.input()) context.inputs.push_back(described(values, name));
+  for (const std::string& name : node.output()) context.outputs.push_back(described(values, name));
+  add_quantised(graph, values, context);
+  rename_as_in_binary(context, overrides);
   return context;
 }
 
@@ -351,6 +486,12 @@ void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>
 
 }  // namespace
 
+int onnx_element_type(DType dtype) noexcept {
+  const auto* found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
+                                   [&](const auto& row) { return row.dtype == dtype; });
+  return found == std::end(kElementTypes) ? onnx::TensorProto::UNDEFINED : found->onnx;
+}
+
 std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer) {
   if (initializer.bits == 0) return std::nullopt;
   std::uint64_t bits = initializer.bits;
@@ -422,8 +563,9 @@ Result<OnnxModel> read_onnx(const std::string& path) {
     if (!initializer_names.contains(input.name())) result.graph.inputs.push_back(describe(input));
   }
   for (const auto& output : model.graph().output()) result.graph.outputs.push_back(describe(output));
-  for (const auto& node : model.graph().node()) {
-    if (node.op_type() == "EPContext") result.ep_contexts.push_back(ep_context_of(node));
+  const Values values = values_of(model.graph());
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() == "EPContext") result.ep_contexts.push_back(ep_context_of(model.graph(), values, node));
   }
   list_operators(model.graph(), result.operators);
   for (const onnx::FunctionProto& function : model.functions()) {

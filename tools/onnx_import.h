@@ -1,5 +1,6 @@
-// What an ONNX model says about its weights and its inputs and outputs. The one file that knows the onnx classes is
-// onnx_import.cc; nothing here checks or runs the model.
+// What an ONNX model says about its weights and its inputs and outputs. Two files know the onnx classes:
+// onnx_import.cc, and onnx_wrapper.cc, which writes models around context binaries. Nothing here checks or runs the
+// model.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +36,35 @@ struct OnnxInitializer {
 // Bytes by type and shape; nothing if the type is not known or they do not fit 64 bits.
 [[nodiscard]] std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer);
 
+// The number that ONNX gives to an element type.
+[[nodiscard]] int onnx_element_type(DType dtype) noexcept;
+
+// How numbers stand for others: value = scale * (stored - zero_point), the same for the whole tensor.
+struct TensorQuantisation {
+  double scale = 1;
+  std::int64_t zero_point = 0;
+  std::string outside =
+      {};  // what the model calls the float32 tensor on the other side of the conversion; may be empty
+  friend bool operator==(const TensorQuantisation&, const TensorQuantisation&) = default;
+};
+
 // An EPContext node: a graph that an execution provider has compiled.
 struct OnnxEpContext {
   std::string name;
   std::string source;          // the execution provider, as it calls itself
   std::string cache;           // file with the binary, as the node names it; empty: the main node's, or inside the node
+  std::string payload;         // of an embedded node: the binary itself
   std::string partition_name;  // of the graph in the binary
+  std::string sdk_version;     // that made the binary; empty: not stated
+  std::int64_t max_size = 0;   // 0: not stated
   bool main_context = true;
   bool embedded = true;
+  // What the node takes and gives, named as in the binary, which io_name_overrides of the node may call otherwise than
+  // the model. Of a tensor whose type the model does not say, `dtype` is empty.
+  std::vector<DescribedTensor> inputs;
+  std::vector<DescribedTensor> outputs;
+  // Of those that QuantizeLinear makes for the node, or that DequantizeLinear takes from it: by the same names.
+  std::map<std::string, TensorQuantisation> quantised;
 };
 
 struct OnnxModel {

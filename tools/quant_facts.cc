@@ -10,6 +10,7 @@
 #include "fatctx/record.h"
 #include "tools/flag_words.h"
 #include "tools/htp_config.h"
+#include "tools/io_quant.h"
 
 namespace fatctx::tools {
 
@@ -57,7 +58,8 @@ Result<std::string> digest_at(const JsonCursor& cursor) {
 }  // namespace
 
 Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder) {
-  FATCTX_TRY(cursor.only_keys({"activation_type", "weight_type", "common_arch", "calibration_sha256", "overrides"}));
+  FATCTX_TRY(
+      cursor.only_keys({"activation_type", "weight_type", "common_arch", "calibration_sha256", "overrides", kIoQuant}));
   QuantFacts facts;
   for (const char* key : {"activation_type", "weight_type"}) {
     if (!cursor.has(key)) continue;
@@ -71,6 +73,10 @@ Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder)
   if (cursor.has("calibration_sha256")) {
     FATCTX_ASSIGN(std::string digest, digest_at(cursor.at("calibration_sha256")));
     add(facts.options, "calibration_sha256", std::move(digest));
+  }
+  if (cursor.has(kIoQuant)) {
+    FATCTX_ASSIGN(const IoQuantisation io, io_quant_at(cursor.at(kIoQuant)));
+    add(facts.options, kIoQuant, io_quant_text(io));
   }
   if (cursor.has("overrides")) {
     const JsonCursor overrides = cursor.at("overrides");

@@ -14,6 +14,7 @@
 namespace fatctx::tools {
 
 inline constexpr std::string_view kQuantOwner = "quant";
+inline constexpr std::string_view kIoQuant = "io";  // the fact that io_quant.h reads
 
 struct QuantFacts {
   std::vector<DescribedOption> options;

@@ -1,4 +1,4 @@
-// A record's bytes out of a container, as a stream or as a file.
+// A record's bytes out of a container, as a stream or as a file; and what belongs beside that file.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,9 @@ using ByteSink = std::function<Status(ByteView)>;
 // commit_unknown.
 [[nodiscard]] Status extract_record(const Container& container, std::uint32_t record_id, const std::string& path,
                                     bool overwrite, const Progress& progress = {});
+
+// Bytes of the caller's, such as a model that names an extracted record, into a file that appears whole or not at all.
+// Errors: those of extract_record that do not speak of a container.
+[[nodiscard]] Status publish_bytes(ByteView bytes, const std::string& path, bool overwrite);
 
 }  // namespace fatctx

@@ -54,4 +54,10 @@ Status extract_record(const Container& container, std::uint32_t record_id, const
   return pending->publish(false);
 }
 
+Status publish_bytes(ByteView bytes, const std::string& path, bool overwrite) {
+  FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending, mapping::PendingFile::create(path, overwrite));
+  FATCTX_TRY(pending->file().write_at(0, bytes));
+  return pending->publish(false);
+}
+
 }  // namespace fatctx

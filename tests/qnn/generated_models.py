@@ -38,6 +38,19 @@ class Convolutions:
     channels: tuple[int, ...] = (32, 64, 128, 256)
 
 
+@dataclass(frozen=True)
+class TwoHalves:
+    """A matrix, an operator that the compiler does not take, another matrix."""
+    width: int = 16
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return (1, self.width)
+
+
+SHRINK = 0.5  # below it that operator makes everything zero
+
+
 # Eight bits a weight: 12 * width * width bytes a layer. How many tokens go in at once changes where the compiler
 # places the weights, and with it how many whole pages chips have in common; see docs/sharing.md.
 SHAPES = {
@@ -46,6 +59,7 @@ SHAPES = {
     "transformer_128_tokens": Transformer(layers=8, width=1024, tokens=128),
     "small_transformer": Transformer(layers=2, width=512),
     "convolutions": Convolutions(),
+    "two_halves": TwoHalves(),
 }
 
 
@@ -125,6 +139,17 @@ def convolutions(shape: Convolutions) -> onnx.ModelProto:
     return graph.model(shape.input_shape, graph.linear("head", at, before * side * side, 256), (1, 256))
 
 
+def two_halves(shape: TwoHalves) -> onnx.ModelProto:
+    graph, width = Graph(SEED + 3), shape.width
+    first = graph.node("MatMul", "first", "input", graph.weight("first.weight", width, width, fan_in=width))
+    middle = graph.node("Shrink", "middle", first, lambd=SHRINK)
+    last = graph.node("MatMul", "result", middle, graph.weight("last.weight", width, width, fan_in=width))
+    return graph.model(shape.input_shape, last, shape.input_shape)
+
+
+MAKERS = {Transformer: transformer, Convolutions: convolutions, TwoHalves: two_halves}
+
+
 def inputs_of(name: str, count: int) -> list[np.ndarray]:
     chance = np.random.default_rng(SEED + 2)
     return [chance.standard_normal(SHAPES[name].input_shape, dtype=np.float32) for _ in range(count)]
@@ -142,7 +167,7 @@ class Samples(CalibrationDataReader):
 def generate(name: str, folder: Path) -> Path:
     shape = SHAPES[name]
     plain, quantised = folder / f"{name}.float.onnx", folder / f"{name}.onnx"
-    onnx.save(transformer(shape) if isinstance(shape, Transformer) else convolutions(shape), plain)
+    onnx.save(MAKERS[type(shape)](shape), plain)
     quantize_static(plain, quantised, Samples(name), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8,
                     weight_type=QuantType.QUInt8)
     plain.unlink()

@@ -1,7 +1,10 @@
 """The vendor's compiler and its x86 simulator, driven through ONNX Runtime; each call is a process of its own.
 
     python snapdragon.py compile MODEL.onnx SOC[,SOC...] OUT_ctx.onnx
+    python snapdragon.py compile_mixed MODEL.onnx SOC OUT_ctx.onnx     what the NPU need not do stays on the CPU
     python snapdragon.py run MODEL_ctx.onnx INPUTS.npz OUT.npy
+    python snapdragon.py run_mixed MODEL_ctx.onnx INPUTS.npz OUT.npy
+    python snapdragon.py run_halves MODEL_ctx.onnx INPUTS.npz OUT.npy  two graphs without the Shrink between them
     python snapdragon.py cpu MODEL.onnx INPUTS.npz OUT.npy
 
 Runs under the Python of the compiler's environment (scripts/qnn_setup.sh). What the compiler makes is opaque here.
@@ -14,10 +17,12 @@ import sys
 import numpy as np
 import onnxruntime as ort
 
+from generated_models import SHRINK
+
 EP_NAME = "QNNExecutionProvider"
 
 
-def simulator(options: ort.SessionOptions, **more: str) -> ort.SessionOptions:
+def simulator(options: ort.SessionOptions, only: bool = True, **more: str) -> ort.SessionOptions:
     import onnxruntime_qnn
 
     # The library takes the name it is registered under as the provider's name.
@@ -25,16 +30,17 @@ def simulator(options: ort.SessionOptions, **more: str) -> ort.SessionOptions:
     devices = [device for device in ort.get_ep_devices()
                if device.ep_name == EP_NAME and device.device.type == ort.OrtHardwareDeviceType.CPU]
     options.add_provider_for_devices(devices[:1], {"backend_path": onnxruntime_qnn.get_qnn_htp_path(), **more})
-    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    if only:
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     return options
 
 
-def compile_for(model: str, socs: str, out: str) -> None:
+def compile_for(model: str, socs: str, out: str, only: bool = True, **more: str) -> None:
     options = ort.SessionOptions()
     options.add_session_config_entry("ep.context_enable", "1")
     options.add_session_config_entry("ep.context_file_path", out)
     options.add_session_config_entry("ep.context_embed_mode", "0")
-    ort.InferenceSession(model, simulator(options, soc_model=socs))
+    ort.InferenceSession(model, simulator(options, only, soc_model=socs, **more))
 
 
 def run(model: str, inputs: str, out: str, options: ort.SessionOptions, **more) -> None:
@@ -42,9 +48,28 @@ def run(model: str, inputs: str, out: str, options: ort.SessionOptions, **more) 
     np.save(out, session.run(None, dict(np.load(inputs)))[0])
 
 
+def run_halves(model: str, inputs: str, out: str) -> None:
+    session = ort.InferenceSession(model, simulator(ort.SessionOptions(), only=False))
+    given = dict(np.load(inputs))
+    (between,) = {value.name for value in session.get_inputs()} - set(given)
+    (last,) = (value.name for value in session.get_outputs() if value.name == "result")
+    (first,) = (value.name for value in session.get_outputs() if value.name != last)
+    # The first half does not look at what goes into the second.
+    shape = next(value.shape for value in session.get_inputs() if value.name == between)
+    (half,) = session.run([first], {**given, between: np.zeros(shape, np.float32)})
+    shrunk = np.where(np.abs(half) > SHRINK, half, np.float32(0))
+    np.save(out, session.run([last], {**given, between: shrunk})[0])
+
+
 def main(action: str, *arguments: str) -> None:
     if action == "compile":
         compile_for(*arguments)
+    elif action == "compile_mixed":
+        compile_for(*arguments, only=False, offload_graph_io_quantization="1")
+    elif action == "run_mixed":
+        run(*arguments, simulator(ort.SessionOptions(), only=False))
+    elif action == "run_halves":
+        run_halves(*arguments)
     elif action == "run":
         run(*arguments, simulator(ort.SessionOptions()))
     elif action == "cpu":

@@ -61,9 +61,21 @@ class Vendor:
             assert made.binary.stat().st_size > 0
         return made
 
-    def simulated(self, name: str, model: Path) -> np.ndarray:
-        """What the simulator computes with `model`, a _ctx.onnx of the model `name`."""
-        return self._computed("run", name, model)
+    def offloaded(self, name: str, soc: int) -> Compiled:
+        """The same for one SoC, with everything that the NPU need not do left to the CPU: conversions, other operators."""
+        stem = f"{name}_{soc}_offloaded_ctx"
+        made = Compiled(self._folder / f"{stem}.onnx", self._folder / f"{stem}_qnn.bin")
+        if not made.model.exists():
+            self._made("snapdragon.py", "compile_mixed", self.model(name).name, str(soc), made.model.name)
+        return made
+
+    def simulated(self, name: str, model: Path, action: str = "run") -> np.ndarray:
+        """What the simulator computes with `model`, a _ctx.onnx of the model `name`; "run_mixed": and the CPU."""
+        return self._computed(action, name, model)
+
+    def simulated_halves(self, name: str, model: Path) -> np.ndarray:
+        """The same for a model of the two halves of "two_halves" without what was between them."""
+        return self._computed("run_halves", name, model)
 
     def on_cpu(self, name: str) -> np.ndarray:
         """What ONNX Runtime's CPU provider computes with the quantised model itself."""

@@ -56,7 +56,7 @@ SEAMS = {
     "nlohmann/": ("tools/",),
     "lz4": ("src/container/codec.cc",),
     "sodium": ("src/container/crypto.cc",),
-    "onnx/": ("tools/onnx_import.cc", "src/runtime/ort/graph_"),
+    "onnx/": ("tools/onnx_import.cc", "tools/onnx_wrapper.cc", "src/runtime/ort/graph_"),
     # Programs that use it bring it along, as applications do.
     "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/", "samples/cpp_attach.cc"),
     "nanobind/": ("python/src/",),

@@ -81,7 +81,7 @@ TEST_F(EpContext, NodesThatShareABinaryAreGraphsOfOneRecord) {
 
   ASSERT_TRUE(is_ok(found));
   ASSERT_EQ(found.value().size(), 1U);
-  EXPECT_EQ(found.value()[0].record.description.graphs.size(), 2U);
+  EXPECT_EQ(found.value()[0].record.description.graphs.size(), 3U);
 }
 
 TEST_F(EpContext, ABinaryThatIsAMultiSocDlcBecomesItsEntries) {

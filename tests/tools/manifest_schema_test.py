@@ -29,7 +29,8 @@ WHOLE = {
                 "ep": {"value": "qnn", "owner": "onnxruntime"}},
     "sharing": "pages", "max_pieces": 100, "granule": 16,
     "quant": {"activation_type": "uint16", "weight_type": ["uint8", "int4"], "common_arch": "v73",
-              "calibration_sha256": "0123456789abcdef" * 4, "overrides": "overrides.json"},
+              "calibration_sha256": "0123456789abcdef" * 4, "overrides": "overrides.json",
+              "io": {"g": {"x": {"scale": 0.5, "zero_point": -7, "outside": "x_float"}, "y": {"scale": 2}}}},
     "records": [
         {"type": "weight_blob", "name": "w", "file": "w.bin", "format": "raw",
          "tensors": {"format": "ranges", "ranges": [
@@ -93,7 +94,7 @@ GOOD = [
     ("/records/8/file", "a.irpa"), ("/options/level", -1.5e300), ("/options/ep/owner", GONE),
     ("/options/ep/value", False), ("/options/ep/value", ""), ("/options/", "an empty key"), ("/records/5/options", {}),
     ("/quant", GONE), ("/quant/activation_type", ["uint8"]), ("/quant/weight_type", "float16"), ("/quant/weight_type", GONE),
-    ("/quant/overrides", []), ("/quant/common_arch", "v100"), ("/records/4/quant", {"weight_type": "int8"}),
+    ("/quant/overrides", []), ("/quant/io/g/x", {"scale": 1e-9}), ("/quant/io", GONE), ("/quant/common_arch", "v100"), ("/records/4/quant", {"weight_type": "int8"}),
     ("/options", []), ("/records/1/options/1/owner", "x"), ("/records/1/options/1/value", True),
 ]
 
@@ -153,7 +154,9 @@ BAD = [
     ("/quant", {}), ("/quant", []), ("/quant", "uint8"), ("/quant/activation", "uint8"), ("/quant/activation_type", "u8"),
     ("/quant/weight_type", []), ("/quant/weight_type", ["uint8", 4]), ("/quant/common_arch", "75"), ("/quant/common_arch", "v"),
     ("/quant/common_arch", "v1000"), ("/quant/calibration_sha256", "00"), ("/quant/calibration_sha256", "A" * 64),
-    ("/quant/overrides", ""), ("/quant/overrides", 7), ("/records/4/quant", {}), ("/options", "fast"),
+    ("/quant/io", {}), ("/quant/io/g", {}), ("/quant/io/g/x", {}), ("/quant/io/g/x/scale", 0), ("/quant/io/g/x/scale", "1"),
+    ("/quant/io/g/x/zero_point", 65536), ("/quant/io/g/x/zero_point", -32769), ("/quant/io/g/x/outside", ""),
+    ("/quant/io/g/x/offset", 1), ("/quant/overrides", ""), ("/quant/overrides", 7), ("/records/4/quant", {}), ("/options", "fast"),
     ("/records/1/options/0/key", GONE), ("/records/1/options/0/key", ""), ("/records/1/options/0/value", GONE),
     ("/records/1/options/0/value", []), ("/records/1/options/0/owner", ""), ("/records/1/options/0/name", "x"),
 ]
@@ -288,6 +291,7 @@ OBJECTS = [
     ("/records/3/graphs", SCHEMA["$defs"]["graphs"]["anyOf"][0]), ("/records/1/graphs/0", SCHEMA["$defs"]["graph"]),
     ("/records/1/graphs/0/inputs/0", SCHEMA["$defs"]["graph_tensor"]), ("/options/ep", SCHEMA["$defs"]["owned_option"]),
     ("/records/10/ranges/0", SCHEMA["$defs"]["part"]), ("/quant", SCHEMA["$defs"]["quant"]),
+    ("/quant/io/g/x", SCHEMA["$defs"]["io_tensor"]),
     ("/records/1/options/0", SCHEMA["$defs"]["listed_option"]),
 ]
 WORDS = [

@@ -60,6 +60,12 @@ TEST(QuantFacts, MistakesAreNamedWithTheirPlace) {
       {R"({"calibration_sha256": "00"})", "m.json: /calibration_sha256: "},
       {R"({"overrides": 7})", "m.json: /overrides: found 7"},
       {R"({"overrides": ""})", "m.json: /overrides: "},
+      {R"({"io": 7})", "m.json: /io: found 7"},
+      {R"({"io": {}})", "m.json: /io: says nothing"},
+      {R"({"io": {"g": {"x": {"zero_point": 1}}}})", "m.json: /io/g/x: "},
+      {R"({"io": {"g": {"x": {"scale": 0}}}})", "m.json: /io/g/x/scale: found 0; allowed: a number above 0"},
+      {R"({"io": {"g": {"x": {"scale": 1, "zero_point": 65536}}}})", "m.json: /io/g/x/zero_point: found 65536"},
+      {R"({"io": {"g": {"x": {"scale": 1, "offset": 1}}}})", "m.json: /io/g/x/offset: unknown key"},
   };
   for (const Mistake& mistake : mistakes) {
     const auto facts = parse(mistake.text);

@@ -1,0 +1,83 @@
+"""What `fatctx wrap` writes runs in the vendor's provider, unmodified, and computes what the provider's own model does."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from packing import complaints_of, fatctx
+from vendor import FOUR, V75
+
+
+def inputs_and_outputs(model: Path) -> list[tuple[str, list]]:
+    """Name, type and shape of what a session takes and gives."""
+    graph = onnx.load(model, load_external_data=False).graph
+    return [(value.name, value.type.tensor_type.elem_type, [dim.dim_value for dim in value.type.tensor_type.shape.dim])
+            for value in (*graph.input, *graph.output)]
+
+
+@pytest.mark.parametrize("how", ["beside", "embedded"])
+@pytest.mark.parametrize("sharing", ["pages", "bytes"])
+def test_the_record_that_a_soc_gets_runs_as_the_compilers_own_model(vendor, packer, tmp_path, sharing, how):
+    container = packer.singles("convolutions", FOUR, sharing)
+    for soc in FOUR:
+        original = vendor.compiled("convolutions", soc)
+        wrapped = tmp_path / f"wrapped_{soc}_ctx.onnx"
+        fatctx("wrap", container, "--device", str(soc), "-o", wrapped, *(["--embed"] if how == "embedded" else []))
+
+        fatctx("verify", container, "--onnx", wrapped)
+        assert inputs_and_outputs(wrapped) == inputs_and_outputs(original.model)
+        assert np.array_equal(vendor.simulated("convolutions", wrapped), vendor.simulated("convolutions", original.model))
+
+
+def test_conversions_that_the_compiler_left_to_the_cpu_are_written_again(vendor, tmp_path):
+    original = vendor.offloaded("convolutions", V75)
+    container = tmp_path / "m.fatctx"
+    fatctx("pack", "-o", container, "--name", "convolutions", "--ep-context", original.model)
+    wrapped = tmp_path / "wrapped_ctx.onnx"
+    fatctx("wrap", container, "--device", str(V75), "-o", wrapped)
+
+    kinds = [node.op_type for node in onnx.load(wrapped).graph.node]
+    assert sorted(kinds) == ["DequantizeLinear", "EPContext", "QuantizeLinear"]
+    assert inputs_and_outputs(wrapped) == inputs_and_outputs(original.model)
+    for model in (wrapped, original.model):
+        fatctx("verify", container, "--onnx", model)
+    assert np.array_equal(vendor.simulated("convolutions", wrapped, "run_mixed"),
+                          vendor.simulated("convolutions", original.model, "run_mixed"))
+
+
+def test_several_graphs_of_one_binary_are_nodes_of_one_model(vendor, tmp_path):
+    """The model has an operator in its middle that the NPU lacks; the two halves are graphs of one binary."""
+    original = vendor.offloaded("two_halves", V75)
+    container = tmp_path / "m.fatctx"
+    fatctx("pack", "-o", container, "--name", "two_halves", "--ep-context", original.model)
+    wrapped = tmp_path / "wrapped_ctx.onnx"
+    fatctx("wrap", container, "--device", str(V75), "-o", wrapped)
+    for model in (wrapped, original.model):
+        fatctx("verify", container, "--onnx", model)
+
+    nodes = [node for node in onnx.load(wrapped).graph.node if node.op_type == "EPContext"]
+    assert len(nodes) == 2
+    # Shrink with its bias of 0 keeps what is farther from zero than lambd.
+    result = vendor.simulated_halves("two_halves", wrapped)
+    assert np.array_equal(result, vendor.simulated("two_halves", original.model, "run_mixed"))
+
+
+def test_a_binary_of_another_soc_does_not_pass_for_the_one_of_the_container(vendor, packer, tmp_path):
+    container = packer.singles("convolutions", FOUR, "pages")
+    wrapped = tmp_path / "wrapped_ctx.onnx"
+    fatctx("wrap", container, "--device", str(V75), "-o", wrapped)
+    binary = tmp_path / "wrapped_ctx_qnn.bin"
+    body = bytearray(binary.read_bytes())
+    body[len(body) // 2] ^= 1
+    binary.unlink()
+    binary.write_bytes(body)
+    assert "differs at byte" in fatctx("verify", container, "--onnx", wrapped, code=3)
+
+    shutil.copy(vendor.compiled("convolutions", V75).binary, binary)
+    fatctx("verify", container, "--onnx", wrapped)
+    assert "is there already" in complaints_of("wrap", container, "--device", str(V75), "-o", wrapped, code=2)

@@ -1,0 +1,24 @@
+// Whether bytes outside of a container are those of a record.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fatctx/base/result.h"
+#include "fatctx/container.h"
+
+namespace fatctx::tools {
+
+// Where they differ first; nothing if they are the same. Reads the record as stream_record() does, checked, and stops
+// at the first difference. Of two sizes the shorter one's end is a difference. Errors: those of stream_record(); of the
+// file not_found, io.
+[[nodiscard]] Result<std::optional<std::uint64_t>> first_difference(const Container& container,
+                                                                    const RecordInfo& record, const std::string& path,
+                                                                    const Progress& progress = {});
+[[nodiscard]] Result<std::optional<std::uint64_t>> first_difference_in(const Container& container,
+                                                                       const RecordInfo& record,
+                                                                       std::string_view bytes);
+
+}  // namespace fatctx::tools
