@@ -127,6 +127,10 @@ constexpr Option kOptions[] = {
      [](std::string_view key, std::string_view text, ProviderOptions& options) {
        return read_word(key, text, kOptimisation, options.optimisation);
      }},
+    {"inject_restart_at_run",
+     [](std::string_view key, std::string_view text, ProviderOptions& options) {
+       return read_number(key, text, options.inject_restart_at_run);
+     }},
 };
 
 Status unknown_option(std::string_view key) {

@@ -28,6 +28,9 @@ struct ProviderOptions {
   int intra_op_num_threads = 0;  // of the inner session; 0: as ONNX Runtime chooses
   OpenOptions open = {};
   Optimisation optimisation = Optimisation::kExtended;
+  // Fault injection, for tests of applications: from this run of the session on, every run ends as after a restart of
+  // the backend. 0: never.
+  std::uint64_t inject_restart_at_run = 0;
 };
 
 struct SessionEntries {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,25 +25,38 @@ namespace {
 // What ONNX Runtime holds for a fused node.
 class Compute : public OrtNodeComputeInfo {
  public:
-  Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared)
-      : OrtNodeComputeInfo{}, graph_(std::move(graph)), shared_(std::move(shared)) {
+  Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared, const ProviderOptions& options)
+      : OrtNodeComputeInfo{},
+        graph_(std::move(graph)),
+        shared_(std::move(shared)),
+        inject_restart_at_run_(options.inject_restart_at_run) {
     ort_version_supported = ORT_API_VERSION;
     CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*, void** state) -> OrtStatus* {
-      *state = static_cast<Compute*>(self)->graph_.get();
+      *state = static_cast<Compute*>(self);
       return nullptr;
     };
     OrtNodeComputeInfo::Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* kernel) -> OrtStatus* {
-      return guarded([&]() -> Status {
-        static_cast<const CpuGraph*>(state)->run(kernel);
-        return Done{};
-      });
+      return guarded([&] { return static_cast<Compute*>(state)->run(kernel); });
     };
-    ReleaseState = [](OrtNodeComputeInfo*, void*) {};  // it is a part of the object itself
+    ReleaseState = [](OrtNodeComputeInfo*, void*) {};  // it is the object itself
   }
 
  private:
+  Status run(OrtKernelContext* kernel) {
+    if (inject_restart_at_run_ != 0 && ++runs_ >= inject_restart_at_run_) {
+      return Error{ErrorCode::kBackendRestarted,
+                   fmt::format("the backend has been restarted, and the session is lost: create it again (injected by "
+                               "inject_restart_at_run={})",
+                               inject_restart_at_run_)};
+    }
+    graph_->run(kernel);
+    return Done{};
+  }
+
   std::unique_ptr<CpuGraph> graph_;
   SharedPlace shared_;
+  const std::uint64_t inject_restart_at_run_;
+  std::atomic<std::uint64_t> runs_ = 0;
 };
 
 std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& nodes, bool ours) {
@@ -233,7 +248,7 @@ Status Provider::load(const Work& work) {
                             warning.c_str());
     }
     FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options.provider, inner[i]));
-    work.computes[i] = new Compute(std::move(made), std::move(opened.shared));
+    work.computes[i] = new Compute(std::move(made), std::move(opened.shared), options.provider);
   }
   return Done{};
 }
@@ -258,7 +273,7 @@ Status Provider::generate(const Work& work) {
   generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
-  work.computes[0] = new Compute(std::move(made), nullptr);
+  work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider);
   work.context_nodes[0] = node.release();
   return Done{};
 }
