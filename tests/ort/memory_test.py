@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import onnx
+import numpy as np
 import pytest
-from onnx import helper, numpy_helper
 
 import ort_sessions as s
 
@@ -103,8 +102,9 @@ def test_minilm_costs_little_per_session(library, tmp_path):
             (("input_ids", tokens), ("attention_mask", [1] * 16), ("token_type_ids", [0] * 16))}
     wanted = {i.name for i in s.plain(model).get_inputs()}
     feed = {name: value for name, value in feed.items() if name in wanted}
-    arrays = {name: __import__("numpy").array(value, dtype=kind) for name, (kind, value) in feed.items()}
+    arrays = {name: np.array(value, dtype=kind) for name, (kind, value) in feed.items()}
     for memory in ("least", "full_speed"):
-        s.assert_equal_to_cpu(model, compiled, arrays, {"memory": memory})
+        # Fused operators add up in another order.
+        s.assert_equal_to_cpu(model, compiled, arrays, {"memory": memory}, atol=1e-5)
     found = measure(library, compiled, "least", feed)
     assert found["loaded"][-1] - found["loaded"][0] < (SESSIONS - 1) * 2 * MIB, found

@@ -90,8 +90,8 @@ def inputs(rows: int, columns: int, seed: int = 7) -> dict:
     return {"x": np.random.default_rng(seed).standard_normal((rows, columns)).astype(np.float32)}
 
 
-def assert_equal_to_cpu(model, compiled, feed: dict, provider: dict | None = None, **entries: str) -> None:
+def assert_equal_to_cpu(model, compiled, feed: dict, provider: dict | None = None, atol=1e-6, **entries: str) -> None:
     want = plain(model).run(None, feed)
     got = session(compiled, provider, **entries).run(None, feed)
     for a, b in zip(want, got, strict=True):
-        np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(b, a, rtol=1e-5, atol=atol)
