@@ -81,6 +81,7 @@ void add_compact(CLI::App& app, Outcome& outcome);
 void add_seal(CLI::App& app, Outcome& outcome);
 void add_merge(CLI::App& app, Outcome& outcome);
 void add_compile(CLI::App& app, Outcome& outcome);
+void add_ctx_gen(CLI::App& app, Outcome& outcome);
 void add_info(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);

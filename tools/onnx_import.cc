@@ -19,6 +19,7 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/checked.h"
+#include "tools/onnx_max_size.h"
 
 namespace fatctx::tools {
 
@@ -536,6 +537,44 @@ Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, co
     return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", output)};
   }
   return pointed;
+}
+
+Result<std::int64_t> largest_max_size(const std::string& model_path) {
+  FATCTX_ASSIGN(const onnx::ModelProto model, load(model_path));
+  std::int64_t largest = 0;
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (node.op_type() == "EPContext" && attribute.name() == "max_size") largest = std::max(largest, attribute.i());
+    }
+  }
+  return largest;
+}
+
+Result<std::uint64_t> write_onnx_with_max_size(const std::string& model_path, std::int64_t max_size,
+                                               const std::string& output) {
+  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  std::uint64_t changed = 0;
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() != "EPContext") continue;
+    bool main_context = true;
+    onnx::AttributeProto* attribute = nullptr;
+    for (onnx::AttributeProto& there : *node.mutable_attribute()) {
+      if (there.name() == "max_size") attribute = &there;
+      if (there.name() == "main_context") main_context = there.i() != 0;
+    }
+    if (!main_context) continue;
+    if (attribute == nullptr) attribute = node.add_attribute();
+    if (attribute->i() == max_size && attribute->has_i()) continue;
+    attribute->set_name("max_size");
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(max_size);
+    ++changed;
+  }
+  std::ofstream out(output, std::ios::binary | std::ios::trunc);
+  if (!out || !model.SerializeToOstream(&out) || !out.flush()) {
+    return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", output)};
+  }
+  return changed;
 }
 
 Result<OnnxModel> read_onnx(const std::string& path) {

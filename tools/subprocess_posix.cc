@@ -20,6 +20,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/own_program.h"
+
 extern "C" char** environ;  // POSIX asks the program to declare it
 
 namespace fatctx::tools {
@@ -139,7 +141,28 @@ Status drain(Descriptor& out, Descriptor& err, BoundedText& output, BoundedText&
   return Done{};
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& arguments) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) {
+    pointers.push_back(const_cast<char*>(argument.c_str()));  // the interface predates const; nothing is written
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
+
+Error become_program(const std::vector<std::string>& arguments) {
+  std::vector<char*> pointers = pointers_to(arguments);
+  ::execv(pointers.front(), pointers.data());
+  return system_error(errno, fmt::format("cannot run {}", arguments.front()));
+}
+
+std::string own_program_folder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : program.parent_path().string();
+}
 
 Result<ProcessResult> run_process(const ProcessRequest& request) {
   const std::string& program = request.arguments.front();
@@ -152,11 +175,7 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
   if (!request.working_folder.empty()) {
     posix_spawn_file_actions_addchdir_np(actions.get(), request.working_folder.c_str());
   }
-  std::vector<char*> arguments;
-  for (const std::string& argument : request.arguments) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));  // the interface predates const; nothing is written
-  }
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = pointers_to(request.arguments);
 
   const auto start = std::chrono::steady_clock::now();
   pid_t child = -1;

@@ -75,7 +75,7 @@ def test_an_example_of_a_help_text_is_a_case(command):
 
 
 def test_every_command_and_every_exit_code_is_on_the_page():
-    commands = re.findall(r"^  (\w+)  ", read(CASES / "help" / "stdout").split("Options:")[0], re.MULTILINE)
+    commands = re.findall(r"^  ([\w-]+)  ", read(CASES / "help" / "stdout").split("Options:")[0], re.MULTILINE)
     assert len(commands) >= 7
     for command in commands:
         assert f"\n## fatctx {command}\n" in read(PAGE), command
@@ -84,7 +84,7 @@ def test_every_command_and_every_exit_code_is_on_the_page():
 
 
 def test_every_option_of_a_help_text_is_on_the_page():
-    sections = dict(re.findall(r"^## fatctx (\w+)\n(.*?)(?=^## |\Z)", read(PAGE), re.MULTILINE | re.DOTALL))
+    sections = dict(re.findall(r"^## fatctx ([\w-]+)\n(.*?)(?=^## |\Z)", read(PAGE), re.MULTILINE | re.DOTALL))
     for case in sorted(CASES.glob("help-*")):
         section = sections[case.name.removeprefix("help-")]
         for option in re.findall(r"^  (?:-\w, )?(--[\w-]+)", read(case / "stdout"), re.MULTILINE):

@@ -58,7 +58,7 @@ SEAMS = {
     "sodium": ("src/container/crypto.cc",),
     "onnx/": ("tools/onnx_import.cc", "tools/onnx_wrapper.cc", "src/runtime/ort/graph_"),
     # Programs that use it bring it along, as applications do.
-    "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/", "samples/cpp_attach.cc", "samples/ort_session.h",
+    "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/", "tools/ctx_gen/", "samples/cpp_attach.cc", "samples/ort_session.h",
                     "samples/ep_context_", "samples/recreate_session.cc"),
     "nanobind/": ("python/src/",),
     "CLI/": ("tools/",),

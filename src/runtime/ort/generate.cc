@@ -155,7 +155,7 @@ Status know_container(WeightPool& pool, const Container& container, const mappin
 }
 
 // The records of one graph: the graph itself, and a weight blob if it has weights that are not there yet.
-Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const std::string& group,
+Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const ProviderOptions& options,
                                              const Container* known) {
   WeightPool pool(unit + ".weights");
   // What a graph calls a weight blob, for blobs that others have packed under another name.
@@ -179,7 +179,7 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   PackRecord graph;
   graph.type = RecordType::kContextBinary;
   graph.name = unit;
-  graph.key.group = group;
+  graph.key.group = options.group;
   graph.key.unit = unit;
   graph.key.backend = kBackend;
   graph.key.arch = kArch;
@@ -190,6 +190,7 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   graph.description.format = "onnx-graph";
   graph.description.producer =
       fmt::format("fatctx {}, ONNX Runtime {}.{}", FATCTX_VERSION, version.major, version.minor);
+  graph.description.options = options.record_options;
   graph.description.graphs.push_back(staged.graph.describe());
   std::vector<PackRecord> records;
   if (pool.new_bytes() != 0) records.push_back(pool.record());
@@ -232,7 +233,7 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
                                     const std::string& unit) {
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
-  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, nullptr));
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr));
   const std::string path = staged.folder.path_of("embedded.fatctx");
   FATCTX_TRY(pack(std::move(records), path, unit, false));
   ContextNode node;
@@ -266,10 +267,10 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
   if (target.append) {
     FATCTX_ASSIGN(const Container known, Container::open(target.container));
-    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, &known));
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, &known));
     FATCTX_TRY(append(std::move(records), target.container));
   } else {
-    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider.group, nullptr));
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr));
     FATCTX_TRY(pack(std::move(records), target.container, unit, overwrite));
   }
   if (sharing) sharing->written(target.container, session.stop_share);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnxruntime_session_options_config_keys.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -65,6 +66,24 @@ constexpr std::array<Word<MemoryMode>, 2> kMemory = {
     {{"least", MemoryMode::kLeast}, {"full_speed", MemoryMode::kFullSpeed}}};
 constexpr std::array<Word<Optimisation>, 3> kOptimisation = {
     {{"none", Optimisation::kNone}, {"basic", Optimisation::kBasic}, {"extended", Optimisation::kExtended}}};
+
+// "owner|key|value owner|key|value": what whoever compiles wants to be read in the container later on.
+Status read_described(std::string_view key, std::string_view text, std::vector<DescribedOption>& options) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t first = word.find('|');
+    const std::size_t second = first == std::string_view::npos ? first : word.find('|', first + 1);
+    if (second == std::string_view::npos || second == first + 1) {
+      return wrong_value(key, word, "owner|key|value, with blanks between several");
+    }
+    options.push_back({.key = std::string(word.substr(first + 1, second - first - 1)),
+                       .value = std::string(word.substr(second + 1)),
+                       .owner = std::string(word.substr(0, first))});
+  }
+  return Done{};
+}
 
 struct Option {
   std::string_view key;
@@ -131,6 +150,8 @@ constexpr Option kOptions[] = {
      [](std::string_view key, std::string_view text, ProviderOptions& options) {
        return read_number(key, text, options.inject_restart_at_run);
      }},
+    {"record_options", [](std::string_view key, std::string_view text,
+                          ProviderOptions& options) { return read_described(key, text, options.record_options); }},
 };
 
 Status unknown_option(std::string_view key) {

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "fatctx/container.h"
+#include "fatctx/description.h"
 #include "runtime/ort/api.h"
 
 namespace fatctx::ort {
@@ -31,6 +33,7 @@ struct ProviderOptions {
   // Fault injection, for tests of applications: from this run of the session on, every run ends as after a restart of
   // the backend. 0: never.
   std::uint64_t inject_restart_at_run = 0;
+  std::vector<DescribedOption> record_options;  // written down in the description of what is compiled
 };
 
 struct SessionEntries {

@@ -1,0 +1,350 @@
+"""`ep_weight_sharing_ctx_gen` and `fatctx ctx-gen`: two models, one container, weights once. Shows S1.1 to S1.27 as named."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import fatctx as package
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import ort_sessions as s
+
+
+
+@pytest.fixture(scope="module", autouse=True)
+def provider(library):
+    s.register(library)
+
+
+@pytest.fixture(scope="module")
+def program(fatctx):
+    found = fatctx.parent / "ep_weight_sharing_ctx_gen"
+    if not found.exists():
+        pytest.skip(f"{found.name} is not built: no library of ONNX Runtime (scripts/ort_setup.sh)")
+    return found
+
+
+@pytest.fixture()
+def run(program, tmp_path):
+    def run_it(*arguments, code=0, by=program):
+        done = subprocess.run([by, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                              check=False)
+        assert done.returncode == code, f"exit {done.returncode}: {done.stderr}{done.stdout}"
+        return done
+    return run_it
+
+
+@pytest.fixture()
+def models(tmp_path):
+    return two_models(tmp_path)
+
+
+def two_models(folder, names=("prefill", "decode"), wide=256):
+    """The same weights, another shape, and a layer that only the second has."""
+    first = s.save(s.layers([64, wide, wide, 64], graph=names[0], batch=16), folder / "model1.onnx")
+    second = s.layers([64, wide, wide, 64], graph=names[1], batch=1)
+    second.graph.initializer.append(numpy_helper.from_array(s.weights(64, 64, seed=77), "extra"))
+    del second.graph.node[-1]
+    second.graph.node.append(helper.make_node("MatMul", ["a2", "extra"], ["y"], "head"))
+    return first, s.save(second, folder / "model2.onnx")
+
+
+def names_in(folder) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+INPUTS = {"model1.onnx", "model2.onnx"}
+OUTPUTS = {"model1_ctx.onnx", "model2_ctx.onnx", "model1.fatctx"}
+
+
+def partitions(folder, *names) -> list[bytes]:
+    return [s.context_nodes(folder / name)[0]["partition_name"] for name in names]
+
+
+# -- what is made ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments", [["./model1.onnx,./model2.onnx"], ["model1.onnx", "model2.onnx"]])
+def test_two_models_give_two_context_models_and_one_container_with_the_weights_once(run, models, tmp_path, arguments):
+    """S1.1, S1.3, S1.27, S3.64: N models, N+1 files, the container named after the first; results equal the CPU's."""
+    run("-e", "reference", *arguments)
+    assert names_in(tmp_path) == INPUTS | OUTPUTS
+    container = package.open(tmp_path / "model1.fatctx")
+    blobs = {record.name: record.size_bytes for record in container.records if record.type == "weight_blob"}
+    shared = 4 * (2 * 64 * 256 + 256 * 256)
+    assert sum(blobs.values()) < shared + 64 * 64 * 4 + 64 * 1024
+    for name in ("model1_ctx.onnx", "model2_ctx.onnx"):
+        node, = s.context_nodes(tmp_path / name)
+        assert node["ep_cache_context"] == b"model1.fatctx" and node["source"] == b"fatctx" and node["embed_mode"] == 0
+        assert node["main_context"] == 1
+    s.assert_equal_to_cpu(models[0], tmp_path / "model1_ctx.onnx", s.inputs(16, 64))
+    s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 64))
+
+
+def test_the_file_has_room_for_the_weights_once_only(run, tmp_path):
+    """S1.1."""
+    two_models(tmp_path, wide=1024)
+    run("-e", "reference", "model1.onnx,model2.onnx")
+    assert (tmp_path / "model1.fatctx").stat().st_size < 1.4 * 4 * (2 * 64 * 1024 + 1024 * 1024)
+
+
+def test_the_command_is_the_program(run, fatctx, models, tmp_path):
+    """S1.1, S3.63: `fatctx ctx-gen` runs the program beside it; its output and exit code are the program's."""
+    done = run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", "--json", by=fatctx)
+    assert json.loads(done.stdout)["schema"] == "fatctx.ctx_gen/1"
+    assert names_in(tmp_path) == INPUTS | OUTPUTS
+    assert "is there already" in run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", by=fatctx, code=2).stderr
+    assert run("-h").stdout == run("ctx-gen", "--help", by=fatctx).stdout
+
+
+def test_the_example_of_the_original_tool_runs_with_the_reference_provider(run, fatctx, models, tmp_path):
+    """S1.4, S1.7, S1.12, S1.14, S1.18, S1.25: the line as it is, with -e reference; all of it can be read back."""
+    done = run("-v", "-e", "reference", "-i", "soc_model|60 htp_graph_finalization_optimization_mode|3", "-C",
+               "ep.context_node_name_prefix|_part1", "./model1.onnx,./model2.onnx")
+    assert partitions(tmp_path, "model1_ctx.onnx", "model2_ctx.onnx") == [b"_part1prefill", b"_part1decode"]
+    assert "soc_model is an option of QNNExecutionProvider; the reference provider compiles for the CPU" in done.stderr
+    assert re.search(r"soc_model 60: SC8380XP, v73 \(table of SoCs ", done.stderr)
+    said = {(row.owner, row.key, row.value)
+            for record in package.open(tmp_path / "model1.fatctx").describe().records for row in record.options
+            if row.owner != "onnx"}
+    assert said == {("ctx-gen", "execution_provider", "reference"),
+                    ("session", "ep.context_node_name_prefix", "_part1"),
+                    ("QNNExecutionProvider", "soc_model", "60"),
+                    ("QNNExecutionProvider", "htp_graph_finalization_optimization_mode", "3")}
+    shown = run("info", "model1.fatctx", "--options", by=fatctx).stdout
+    assert re.search(r"QNNExecutionProvider +soc_model +60", shown)
+    s.assert_equal_to_cpu(models[0], tmp_path / "model1_ctx.onnx", s.inputs(16, 64))
+
+
+def test_options_of_the_provider_reach_it_and_are_kept(run, models, tmp_path):
+    """S1.13, S1.16: handed on and stored with their owner; the value of a path is not stored."""
+    run("-e", "reference", "-i", "group|llm optimization|basic backend_path|/somewhere/libQnnHtp.so", "model1.onnx,model2.onnx")
+    container = package.open(tmp_path / "model1.fatctx")
+    assert {record.key.group for record in container.records if record.type == "context_binary"} == {"llm"}
+    said = {(row.owner, row.key): row.value for record in container.describe().records for row in record.options}
+    assert said["FatctxExecutionProvider", "optimization"] == "basic"
+    assert said["QNNExecutionProvider", "backend_path"] == "given at run time"
+    assert b"somewhere" not in (tmp_path / "model1.fatctx").read_bytes()
+
+
+def test_verbose_tells_options_steps_times_records_and_how_the_target_is_known(run, models):
+    """S1.6, S3.62."""
+    done = run("-v", "-e", "reference", "model1.onnx,model2.onnx")
+    for word in ("provider: ", "session entries: ", "set by ctx-gen: ", "container: ", "library: ", "device: ",
+                 "this machine: "):
+        assert re.search(rf"^{word.rstrip(' ')} *", done.stderr, re.MULTILINE), word
+    steps = re.findall(r"^step (\d): (.*)$", done.stderr, re.MULTILINE)
+    assert [number for number, _ in steps] == ["1", "2", "3", "4", "5"]
+    assert re.search(r"model1\.onnx into the context, \d+\.\d\d s", steps[1][1])
+    assert "prefill.weights" in done.stdout and "context_binary" in done.stdout
+
+
+def test_json_lists_models_container_and_records(run, models, tmp_path):
+    """S1.6."""
+    summary = json.loads(run("-e", "reference", "--json", "model1.onnx,model2.onnx").stdout)
+    assert [row["graph"] for row in summary["models"]] == ["prefill", "decode"]
+    assert summary["container"] == {"path": "model1.fatctx", "file_size": (tmp_path / "model1.fatctx").stat().st_size}
+    assert {row["name"] for row in summary["records"]} >= {"prefill", "decode", "prefill.weights", "decode.weights"}
+    assert summary["files"][0] == "model1.fatctx"
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+def test_graphs_of_one_name_get_the_names_of_their_files(run, tmp_path):
+    """S1.12."""
+    models = two_models(tmp_path, names=("main", "main"))
+    done = run("-e", "reference", "-C", "ep.context_node_name_prefix|p_", "model1.onnx,model2.onnx")
+    assert 'its graph is called "p_model1_main"' in done.stderr
+    assert partitions(tmp_path, "model1_ctx.onnx", "model2_ctx.onnx") == [b"p_model1_main", b"p_model2_main"]
+    s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 64))
+
+
+def test_the_container_can_be_named(run, models, tmp_path):
+    """S3.64."""
+    run("-e", "reference", "--container-name", "llm.fatctx", "model1.onnx,model2.onnx")
+    assert names_in(tmp_path) == INPUTS | {"model1_ctx.onnx", "model2_ctx.onnx", "llm.fatctx"}
+    assert s.context_nodes(tmp_path / "model2_ctx.onnx")[0]["ep_cache_context"] == b"llm.fatctx"
+
+
+@pytest.mark.parametrize("name, output", [("a.b.onnx", "a.b_ctx.onnx"), ("plain", "plain_ctx.onnx")])
+def test_what_is_behind_the_last_dot_of_the_name_is_replaced(run, tmp_path, name, output):
+    """S3.51: a dot in the name of a folder does not count."""
+    folder = tmp_path / "v1.2"
+    folder.mkdir()
+    s.save(s.layers([8, 8]), folder / name)
+    run("-e", "reference", f"v1.2/{name}")
+    assert output in names_in(folder)
+
+
+def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path):
+    """S1.27."""
+    (tmp_path / "other").mkdir()
+    models[1].rename(tmp_path / "other" / "model2.onnx")
+    done = run("-e", "reference", "model1.onnx,other/model2.onnx", code=2)
+    assert "lie in different folders" in done.stderr and "--output-dir DIR" in done.stderr
+    run("-e", "reference", "--output-dir", "out/here", "model1.onnx,other/model2.onnx")
+    assert names_in(tmp_path / "out" / "here") == OUTPUTS
+    s.assert_equal_to_cpu(models[0], tmp_path / "out" / "here" / "model1_ctx.onnx", s.inputs(16, 64))
+
+
+# -- what is refused, before anything is written -----------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments, text", [
+    (["-e", "qn"], "-e qn: no such execution provider; did you mean qnn? known: qnn, tensorrt, openvino, vitisai, reference"),
+    (["-C", "a.b"], '-C: found "a.b"; write "KEY|VALUE KEY|VALUE"'),
+    (["-C", "|1"], '-C: found "|1"; write'),
+    (["-C", "a|"], '-C: found "a|"; write'),
+    (["-C", "a|1 a|2"], '-C: "a" is given twice'),
+    (["-C", "session.disable_cpu_ep_fallback|yes"], 'the value is "yes"; allowed: 0, 1'),
+    (["-C", "ep.context_file_path|x.onnx"], "ep.context_file_path is not to be changed here; --output-dir says where"),
+    (["-C", "ep.context_model_external_initializers_file_name|w.bin"], "2 models would write to the one file"),
+    (["-i", "memory"], '-i: found "memory"; write'),
+    (["-i", "memory|least memory|least"], '-i: "memory" is given twice'),
+    (["-i", "memry|least"], '-i: "memry" is no option of FatctxExecutionProvider; did you mean "memory"?'),
+    (["-i", "container|x"], "--container-name names it"),
+    (["-i", "vtcm_mb|big"], "-i: vtcm_mb: found \"big\"; allowed: a whole number"),
+    (["-e", "qnn", "-i", "vtcm|8"], '-i: "vtcm" is no option of QNNExecutionProvider; did you mean "vtcm_mb"?'),
+    (["-e", "qnn", "-i", "htp_graph_finalization_optimization_mode|4"], 'found "4"; allowed: "0", "1", "2", "3"'),
+    (["-e", "qnn", "-i", "htp_arch|74"], 'found "74"; allowed: "0", "68", "69", "73", "75", "79", "81", "85"'),
+    (["-e", "qnn", "-i", "enable_htp_fp16_precision|2"], 'allowed: "0", "1"'),
+    (["-e", "qnn", "-i", "offload_graph_io_quantization|x"], 'allowed: "0", "1"'),
+    (["-e", "qnn", "-i", "backend_type|htp backend_path|libQnnHtp.so"], "backend_type and backend_path exclude each other"),
+    (["-e", "openvino", "-i", "vtcm_mb|8"], "is an option of QNNExecutionProvider only, and -e is openvino"),
+    (["-e", "tensorrt", "-i", "htp_arch|73"], "is an option of QNNExecutionProvider only, and -e is tensorrt"),
+    (["-e", "vitisai", "-i", "soc_model|60"], "is an option of QNNExecutionProvider only, and -e is vitisai"),
+    (["-e", "openvino", "-i", "device_typ|CPU"], '"device_typ" is no option of OpenVINOExecutionProvider; did you mean'),
+    (["--container-name", "a/b.fatctx"], "is a name without a folder"),
+    (["--container-name", "model2_ctx.onnx"], "would both be written to model2_ctx.onnx"),
+    (["--container-name", "model2.onnx"], "is a model that is read"),
+    (["--output-dir", "model1.onnx"], "is there, and is no folder"),
+])
+def test_what_is_wrong_with_the_command_line_is_said_and_nothing_is_written(run, models, tmp_path, arguments, text):
+    """S1.5, S1.7, S1.8, S1.11, S1.13 to S1.16, S1.18, S1.20 to S1.22."""
+    first = [] if "-e" in arguments else ["-e", "reference"]
+    done = run(*first, *arguments, "model1.onnx,model2.onnx", code=2)
+    assert text in done.stderr
+    assert names_in(tmp_path) == INPUTS
+
+
+def test_wrong_models_are_said(run, models, tmp_path):
+    """S1.3."""
+    assert "a model is missing beside a comma" in run("-e", "reference", "model1.onnx,,model2.onnx", code=2).stderr
+    assert "model3.onnx: not there" in run("-e", "reference", "model1.onnx,model3.onnx", code=2).stderr
+    assert "would both be written to" in run("-e", "reference", "model1.onnx,model1.onnx", code=2).stderr
+    run("-e", "reference", "model1.onnx,model2.onnx")
+    assert "has EPContext nodes" in run("-e", "reference", "model1_ctx.onnx", code=2).stderr
+
+
+def test_forced_entries_are_said_and_ignored_and_unknown_ones_pass_with_a_warning(run, models, tmp_path):
+    """S1.8, S1.9, S1.10."""
+    done = run("-e", "reference", "-C", "ep.context_enable|0 ep.context_embed_mode|1 ep.share_ep_contexts|0 "
+               "session.disable_prepackin|1 my.own|2", "model1.onnx,model2.onnx")
+    for key, value, given in (("ep.context_enable", 1, 0), ("ep.context_embed_mode", 0, 1), ("ep.share_ep_contexts", 1, 0)):
+        assert f'-C: {key} is always {value} here; "{given}" is ignored' in done.stderr
+    assert '"session.disable_prepackin" is no session entry that is known here; it is passed on; did you mean' in done.stderr
+    assert '"my.own" is no session entry' in done.stderr
+    assert names_in(tmp_path) == INPUTS | OUTPUTS
+    quiet = run("-e", "reference", "-C", "ep.context_enable|1 ep.context_embed_mode|0", "--force", "model1.onnx,model2.onnx")
+    assert quiet.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["tensorrt", "vitisai"])
+def test_a_provider_without_a_library_says_how_to_name_one(run, models, tmp_path, name):
+    """S1.5: none is silently left out."""
+    done = run("-e", name, "model1.onnx,model2.onnx", code=5)
+    assert f"-e {name}: the library of " in done.stderr and "name it with --library PATH" in done.stderr
+    assert "there is no such file" in run("-e", name, "--library", "no.so", "model1.onnx,model2.onnx", code=2).stderr
+    (tmp_path / "no.so").write_text("text")
+    done = run("-e", name, "--library", "no.so", "model1.onnx,model2.onnx", code=5)
+    assert "cannot be loaded as a library of an execution provider" in done.stderr
+    assert names_in(tmp_path) == INPUTS | {"no.so"}
+
+
+@pytest.mark.parametrize("name, variable", [("qnn", "FATCTX_QNN_PYTHON"), ("openvino", "FATCTX_OPENVINO_PYTHON")])
+def test_a_package_that_is_not_installed_is_named(run, models, tmp_path, monkeypatch, name, variable):
+    """S1.5."""
+    monkeypatch.setenv(variable, "/bin/false")
+    done = run("-e", name, "model1.onnx,model2.onnx", code=5)
+    assert variable in done.stderr and "install the Python package" in done.stderr and "--library PATH" in done.stderr
+    assert names_in(tmp_path) == INPUTS
+
+
+def test_the_options_that_are_known_are_those_of_the_provider(run, models):
+    """S1.13."""
+    said = run("-e", "reference", "-i", "zzz|1", "model1.onnx", code=2).stderr
+    ours = set(re.search(r"Known: ([a-z_, ]*)", said).group(1).strip().split(", "))
+    with pytest.raises(Exception) as wrong:
+        s.compile_model(models[0], models[0].parent / "x_ctx.onnx", {"zzz": "1"})
+    theirs = set(re.search(r"Known: ([a-z_, ]*)", str(wrong.value)).group(1).strip().split(", "))
+    assert theirs - ours == {"container", "record_options", "inject_restart_at_run"} and ours <= theirs
+
+
+# -- all or nothing ----------------------------------------------------------------------------------------------------
+
+def test_a_second_model_that_fails_leaves_nothing(run, models, tmp_path):
+    """S1.1: nothing is left of the first, and what was there stays."""
+    broken = onnx.load(str(models[1]))
+    broken.graph.node[0].op_type = "NoSuchOperator"
+    onnx.save(broken, str(models[1]))
+    done = run("-e", "reference", "--output-dir", "out", "model1.onnx,model2.onnx", code=3)
+    assert "model2.onnx" in done.stderr and "NoSuchOperator" in done.stderr
+    assert names_in(tmp_path) == INPUTS
+    for name in OUTPUTS:
+        (tmp_path / name).write_text("old")
+    run("-e", "reference", "--force", "model1.onnx,model2.onnx", code=3)
+    assert names_in(tmp_path) == INPUTS | OUTPUTS
+    assert all((tmp_path / name).read_text() == "old" for name in OUTPUTS)
+
+
+def test_nothing_is_overwritten_without_force(run, models, tmp_path):
+    """S3.51."""
+    (tmp_path / "model2_ctx.onnx").write_text("old")
+    done = run("-e", "reference", "model1.onnx,model2.onnx", code=2)
+    assert "model2_ctx.onnx: is there already; --force replaces it" in done.stderr
+    assert names_in(tmp_path) == INPUTS | {"model2_ctx.onnx"} and (tmp_path / "model2_ctx.onnx").read_text() == "old"
+    run("-e", "reference", "--force", "model1.onnx,model2.onnx")
+    s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 64))
+
+
+def test_what_cannot_be_moved_into_place_puts_everything_back(run, models, tmp_path):
+    """S1.1: the last output is a folder, which no file replaces."""
+    (tmp_path / "model2_ctx.onnx").mkdir()
+    (tmp_path / "model1.fatctx").write_text("old")
+    run("-e", "reference", "--force", "model1.onnx,model2.onnx", code=2)
+    assert names_in(tmp_path) == INPUTS | {"model2_ctx.onnx", "model1.fatctx"}
+    assert (tmp_path / "model1.fatctx").read_text() == "old"
+
+
+def test_the_same_models_give_the_same_container(run, models, tmp_path):
+    """S1.1."""
+    run("-e", "reference", "--output-dir", "a", "model1.onnx,model2.onnx")
+    run("-e", "reference", "--output-dir", "b", "model1.onnx,model2.onnx")
+    assert (tmp_path / "a" / "model1.fatctx").read_bytes() == (tmp_path / "b" / "model1.fatctx").read_bytes()
+
+
+def test_ctrl_c_leaves_nothing(program, tmp_path):
+    """S1.1."""
+    two_models(tmp_path, wide=2500)
+    (tmp_path / "model1.fatctx").write_text("old")
+    running = subprocess.Popen([program, "-e", "reference", "--force", "model1.onnx,model2.onnx"], cwd=tmp_path,
+                               stderr=subprocess.PIPE, text=True)
+    while running.poll() is None and names_in(tmp_path) == INPUTS | {"model1.fatctx"}:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 5 and "ended on request; nothing was written" in said
+    assert names_in(tmp_path) == INPUTS | {"model1.fatctx"} and (tmp_path / "model1.fatctx").read_text() == "old"
+
+
+def test_a_command_without_the_program_says_how_to_get_it(fatctx, models, tmp_path):
+    """S1.1."""
+    (tmp_path / "bin").mkdir()
+    shutil.copy(fatctx, tmp_path / "bin" / "fatctx")
+    done = subprocess.run([tmp_path / "bin" / "fatctx", "ctx-gen", "-e", "reference", "model1.onnx,model2.onnx"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, "PATH": ""})
+    assert done.returncode == 5 and "run scripts/ort_setup.sh" in done.stderr

@@ -1,0 +1,304 @@
+#include "tools/ctx_gen_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "fatctx/container.h"
+#include "fatctx/select.h"
+#include "tools/asked_device.h"
+#include "tools/compile_cache.h"
+#include "tools/ctx_gen_publish.h"
+#include "tools/ep_context.h"
+#include "tools/interrupt.h"
+#include "tools/onnx_max_size.h"
+#include "tools/pack_run.h"
+#include "tools/print.h"
+#include "tools/progress.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxValue = 8192;  // of a session entry, which options of providers are handed on as
+
+std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  return fs::absolute(path, error).lexically_normal().string();
+}
+
+// What is written down of how a model was compiled.
+std::vector<DescribedOption> described(const CtxGenPlan& plan, const CtxGenModel& model) {
+  std::vector<DescribedOption> options = {{"execution_provider", std::string(plan.provider.word), "ctx-gen"}};
+  bool prefixed = false;
+  for (DescribedOption option : plan.entries.stored) {
+    if (option.key == "ep.context_node_name_prefix") {
+      option.value = model.prefix;
+      prefixed = true;
+    }
+    options.push_back(std::move(option));
+  }
+  if (!prefixed && !model.prefix.empty()) options.push_back({"ep.context_node_name_prefix", model.prefix, "session"});
+  options.insert(options.end(), plan.options.stored.begin(), plan.options.stored.end());
+  return options;
+}
+
+// The same as a value of our provider's option record_options.
+std::string as_words(const std::vector<DescribedOption>& options) {
+  std::string words;
+  for (const DescribedOption& option : options) {
+    words += fmt::format("{}{}|{}|{}", words.empty() ? "" : " ", option.owner, option.key, option.value);
+  }
+  return words;
+}
+
+Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary& library, const WorkFolder& work) {
+  EngineRequest request;
+  request.provider = std::string(plan.provider.name);
+  request.library = library.path;
+  for (const CtxGenModel& model : plan.models) {
+    EngineModel made;
+    made.input = absolute(model.input);
+    made.output = work.file(model.output);
+    made.session_entries = plan.entries.for_session;
+    made.session_entries.emplace_back("ep.context_enable", "1");
+    made.session_entries.emplace_back("ep.context_embed_mode", "0");
+    made.session_entries.emplace_back("ep.share_ep_contexts", "1");
+    made.session_entries.emplace_back("ep.context_file_path", made.output);
+    if (!model.prefix.empty()) made.session_entries.emplace_back("ep.context_node_name_prefix", model.prefix);
+    if (&model == &plan.models.back()) made.session_entries.emplace_back("ep.stop_share_ep_contexts", "1");
+    made.provider_options = plan.options.for_provider;
+    if (plan.provider.is_reference()) {
+      std::string words = as_words(described(plan, model));
+      if (words.size() > kMaxValue) {
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("-C and -i: {} characters to write down, and ONNX Runtime takes {}; leave some out",
+                                 words.size(), kMaxValue)};
+      }
+      made.provider_options.emplace_back("container", work.file(plan.container));
+      made.provider_options.emplace_back("record_options", std::move(words));
+    }
+    const bool backend_named =
+        std::any_of(made.provider_options.begin(), made.provider_options.end(),
+                    [](const auto& o) { return o.first == "backend_type" || o.first == "backend_path"; });
+    if (!library.backend_path.empty() && !backend_named) {
+      made.provider_options.emplace_back("backend_path", library.backend_path);
+    }
+    request.models.push_back(std::move(made));
+  }
+  return request;
+}
+
+// The largest spill-fill buffer of the group goes into every main node, so that sessions may start in any order.
+Status even_out_max_size(const CtxGenPlan& plan, const WorkFolder& work, std::vector<std::string>& notes) {
+  std::int64_t largest = 0;
+  for (const CtxGenModel& model : plan.models) {
+    FATCTX_ASSIGN(const std::int64_t asked, largest_max_size(work.file(model.output)));
+    largest = std::max(largest, asked);
+  }
+  if (largest == 0) return Done{};
+  for (const CtxGenModel& model : plan.models) {
+    FATCTX_ASSIGN(const std::uint64_t changed,
+                  write_onnx_with_max_size(work.file(model.output), largest, work.file(model.output)));
+    if (changed != 0) notes.push_back(fmt::format("{}: max_size is that of the group, {}", model.output, largest));
+  }
+  return Done{};
+}
+
+std::string value_of(const CtxGenPlan& plan, std::string_view key) {
+  for (const auto& [name, value] : plan.options.for_provider) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+// What was asked for, where the provider has left no word about it.
+Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
+  if (!plan.provider.is_qnn() || key.backend != "htp") return Done{};
+  const std::string soc = value_of(plan, "soc_model");
+  const std::string arch = value_of(plan, "htp_arch");
+  const std::string vtcm = value_of(plan, "vtcm_mb");
+  const auto one = [](const std::string& text) {
+    return !text.empty() && text != "0" && text.find(',') == std::string::npos;
+  };
+  if (one(soc)) {
+    FATCTX_ASSIGN(const Device device, device_in_words(soc));
+    if (key.qnn_soc == 0) key.qnn_soc = device.qnn_soc.value_or(0);
+    if (key.arch.empty() && !one(arch)) key.arch = device.arch.value_or("");
+  }
+  if (key.arch.empty() && one(arch)) key.arch = "v" + arch;
+  if (key.vtcm_mb == 0 && one(vtcm) && vtcm.size() < 6) key.vtcm_mb = static_cast<std::uint32_t>(std::stoul(vtcm));
+  return Done{};
+}
+
+// Binaries of other providers lie beside the models, which name them; the container holds them too.
+Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResult& result) {
+  Manifest manifest;
+  manifest.name = stem_of(plan.container);
+  manifest.allow_dynamic = true;
+  std::map<std::string, std::size_t> by_file;
+  for (const CtxGenModel& model : plan.models) {
+    FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(work.file(model.output), manifest.name));
+    for (ManifestRecord& made : imported.records) {
+      const auto [there, fresh] = by_file.emplace(made.record.source.path, manifest.records.size());
+      if (!fresh) {
+        auto& graphs = manifest.records[there->second].record.description.graphs;
+        for (DescribedGraph& graph : made.record.description.graphs) {
+          const bool known = std::any_of(graphs.begin(), graphs.end(),
+                                         [&](const DescribedGraph& other) { return other.name == graph.name; });
+          if (!known) graphs.push_back(std::move(graph));
+        }
+        continue;
+      }
+      made.where = model.output;
+      FATCTX_TRY(add_asked_target(plan, made.record.key));
+      if (made.record.description.format != "qnn-context-binary" && made.record.key.backend == "htp" &&
+          !plan.provider.is_qnn()) {
+        made.record.key.backend = std::string(plan.provider.word);
+      }
+      made.record.description.producer = fmt::format("{}, ONNX Runtime {}", plan.provider.name, result.engine.runtime);
+      const auto options = described(plan, model);
+      made.record.description.options.insert(made.record.description.options.end(), options.begin(), options.end());
+      manifest.records.push_back(std::move(made));
+    }
+    result.notes.insert(result.notes.end(), imported.notes.begin(), imported.notes.end());
+  }
+  if (by_file.size() > 1 && manifest.records.size() == by_file.size()) {
+    result.notes.push_back(fmt::format("{} wrote {} binaries for {} models: it does not share their weights by itself",
+                                       plan.provider.name, by_file.size(), plan.models.size()));
+    for (ManifestRecord& made : manifest.records) {
+      if (made.record.key.unit.empty()) made.record.key.unit = stem_of(made.where);
+    }
+  }
+  PackRequest request;
+  request.manifest = std::move(manifest);
+  request.output = work.file(plan.container);
+  FATCTX_ASSIGN(const PackSummary packed, pack_manifest(std::move(request)));
+  result.notes.insert(result.notes.end(), packed.notes.begin(), packed.notes.end());
+  return Done{};
+}
+
+Status read_records(const std::string& path, CtxGenResult& result) {
+  FATCTX_ASSIGN(const Container container, Container::open(path));
+  result.container_size = container.report().file_size;
+  for (const RecordInfo& record : container.records()) {
+    result.records.push_back({.name = std::string(record.name),
+                              .type = record.type,
+                              .target = record.key.backend.empty() ? std::string() : target_text(record.key),
+                              .size_bytes = record.size_bytes});
+  }
+  return Done{};
+}
+
+// Of -v: what the records are for, and where that comes from; then whether this machine would choose them.
+Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenResult& result) {
+  result.provenance.push_back(fmt::format("library: {} ({})", result.library.path, result.library.found_by));
+  result.provenance.push_back(fmt::format("device: {}, ONNX Runtime {}", result.engine.device, result.engine.runtime));
+  for (const DescribedOption& option : plan.options.stored) {
+    if (option.key != "soc_model" || option.value == "0" || option.value.find(',') != std::string::npos) continue;
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(const Device device, device_in_words(option.value));
+    result.provenance.push_back(fmt::format("soc_model {}: {}, {} (table of SoCs {})", option.value,
+                                            device.part.value_or("a part that is not known"),
+                                            device.arch.value_or("arch not known"), table.version()));
+  }
+  FATCTX_ASSIGN(const Container container, Container::open(path));
+  FATCTX_ASSIGN(const Detection detection, asked_device({}));
+  const std::vector<Candidate> candidates = container.candidates();
+  const Device& device = device_for(detection, candidates);
+  result.provenance.push_back(fmt::format("this machine: {} {} (known by {})", device.backend,
+                                          device.arch.value_or("unknown"), detection.decided_by));
+  if (const auto selection = container.select(device, {}); selection.ok()) {
+    result.provenance.push_back(explain_text(selection.value(), candidates, device, {}));
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flags, CtxGenEngine engine) {
+  CtxGenResult result;
+  FATCTX_ASSIGN(result.library, find_provider_library(plan.provider, flags.library));
+  const Interrupt interrupt;
+  FATCTX_ASSIGN(OutputFolder folder, OutputFolder::open(plan.folder));
+  FATCTX_ASSIGN(const WorkFolder work, WorkFolder::create_in(folder.path()));
+  FATCTX_ASSIGN(EngineRequest request, request_for(plan, result.library, work));
+  ProgressLine line("ctx-gen");
+  request.verbose = flags.verbose;
+  request.cancel = interrupt.flag();
+  request.begins = [&](std::size_t index) {
+    line.step(index, plan.models.size(), fs::path(plan.models[index].input).filename().string());
+  };
+  FATCTX_ASSIGN(result.engine, engine(request));
+  if (!plan.provider.is_reference()) {
+    FATCTX_TRY(even_out_max_size(plan, work, result.notes));
+    FATCTX_TRY(pack_binaries(plan, work, result));
+  }
+  FATCTX_TRY(read_records(work.file(plan.container), result));
+  if (flags.verbose) FATCTX_TRY(tell_provenance(plan, work.file(plan.container), result));
+  if (interrupt.flag()->load()) return Error{ErrorCode::kCancelled, "ended on request; nothing was written"};
+  FATCTX_ASSIGN(result.files, publish_files(work, plan.folder, flags.force));
+  folder.keep();
+  result.container = output_path(plan, plan.container);
+  return result;
+}
+
+std::string ctx_gen_text(const CtxGenPlan& plan, const CtxGenResult& result) {
+  std::string text = fmt::format("{}: {}, {} of {}\n", escaped(result.container), size_text(result.container_size),
+                                 count_text(result.records.size(), "record"), count_text(plan.models.size(), "model"));
+  Table models({{"model"}, {"written"}, {"graph"}, {"seconds", Table::Align::kRight}});
+  for (std::size_t i = 0; i < plan.models.size(); ++i) {
+    const CtxGenModel& model = plan.models[i];
+    models.add_row({model.input, output_path(plan, model.output), model.prefix + model.graph,
+                    fmt::format("{:.2f}", result.engine.seconds[i])});
+  }
+  text += models.text("  ");
+  Table records({{"record"}, {"type"}, {"target"}, {"size", Table::Align::kRight}});
+  for (const CtxGenRecord& record : result.records) {
+    records.add_row(
+        {record.name, std::string(record_type_name(record.type)), record.target, size_text(record.size_bytes)});
+  }
+  return text + records.text("  ");
+}
+
+nlohmann::ordered_json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
+  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < plan.models.size(); ++i) {
+    const CtxGenModel& model = plan.models[i];
+    models.push_back({{"model", model.input},
+                      {"output", output_path(plan, model.output)},
+                      {"graph", model.prefix + model.graph},
+                      {"seconds", result.engine.seconds[i]}});
+  }
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (const CtxGenRecord& record : result.records) {
+    records.push_back({{"name", record.name},
+                       {"type", record_type_name(record.type)},
+                       {"target", record.target},
+                       {"size_bytes", record.size_bytes}});
+  }
+  std::vector<std::string> notes = plan.notes;
+  notes.insert(notes.end(), result.notes.begin(), result.notes.end());
+  return {{"schema", "fatctx.ctx_gen/1"},
+          {"provider", plan.provider.word},
+          {"execution_provider", plan.provider.name},
+          {"runtime", result.engine.runtime},
+          {"models", std::move(models)},
+          {"container", {{"path", result.container}, {"file_size", result.container_size}}},
+          {"files", result.files},
+          {"records", std::move(records)},
+          {"notes", std::move(notes)}};
+}
+
+}  // namespace fatctx::tools
