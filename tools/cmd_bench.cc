@@ -14,7 +14,9 @@
 #include "tools/asked_device.h"
 #include "tools/command.h"
 #include "tools/load_bench.h"
+#include "tools/own_program.h"
 #include "tools/print.h"
+#include "tools/subprocess.h"
 
 namespace fatctx::tools {
 
@@ -28,7 +30,42 @@ struct BenchOptions {
   std::string sessions = "1,2,4";
   LoadBenchOptions load;
   bool json = false;
+  // Of an ONNX model.
+  std::string svg;
+  std::uint32_t runs = 0;
+  std::uint32_t dimension = 1;
+  bool embed = false;
 };
+
+constexpr const char* kOrtBench = "fatctx_ort_bench";
+
+bool is_onnx(const BenchOptions& options) { return options.path.ends_with(".onnx"); }
+
+// Sessions of ONNX Runtime are made by a program of their own, since the command is not linked to it.
+Result<ExitCode> run_onnx_bench(const BenchOptions& options, const CLI::App& command) {
+  for (const char* const flag : {"--device", "--verify", "--max-copied-bytes", "--cold"}) {
+    if (command.count(flag) == 0) continue;
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is for containers, and {} is an ONNX model; leave it out", flag, options.path)};
+  }
+  const std::string folder = own_program_folder();
+  const auto program = folder.empty() ? std::nullopt : find_program(kOrtBench, folder);
+  if (!program) {
+    return Error{ErrorCode::kBackendLibraryMissing,
+                 fmt::format("there is no program {} beside fatctx: this build has no ONNX Runtime; run "
+                             "scripts/ort_setup.sh, or name an installation in ONNXRUNTIME_ROOT, and build again",
+                             kOrtBench)};
+  }
+  std::vector<std::string> arguments = {*program,      options.path,
+                                        "--repeat",    std::to_string(options.load.repetitions),
+                                        "--runs",      std::to_string(options.runs),
+                                        "--dimension", std::to_string(options.dimension)};
+  if (command.count("--sessions") != 0) arguments.insert(arguments.end(), {"--sessions", options.sessions});
+  if (!options.svg.empty()) arguments.insert(arguments.end(), {"--svg", options.svg});
+  if (options.embed) arguments.emplace_back("--embed");
+  if (options.json) arguments.emplace_back("--json");
+  return become_program(arguments);
+}
 
 std::string time_text(std::uint64_t nanoseconds) {
   const double microseconds = static_cast<double>(nanoseconds) / 1000;
@@ -115,7 +152,13 @@ Result<std::vector<std::uint32_t>> session_counts(std::string_view text) {
   return counts;
 }
 
-Result<ExitCode> run_bench(BenchOptions options) {
+Result<ExitCode> run_bench(BenchOptions options, const CLI::App& command) {
+  if (is_onnx(options)) return run_onnx_bench(options, command);
+  for (const char* const flag : {"--svg", "--runs", "--dimension", "--embed"}) {
+    if (command.count(flag) == 0) continue;
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is for ONNX models, and {} is none; leave it out", flag, options.path)};
+  }
   FATCTX_ASSIGN(options.load.sessions, session_counts(options.sessions));
   options.load.model.open.verify = options.verify == "none" ? VerifyPolicy::kNone : VerifyPolicy::kRecordOnAcquire;
   if (!options.device.empty()) {
@@ -139,8 +182,10 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command->add_option("WHAT", options->what, "load: open, choose and take the views")
       ->required()
       ->check(CLI::IsMember({"load"}));
-  command->add_option("FILE", options->path, "The container")->required();
-  command->add_option("--sessions", options->sessions, "How many live at once; default: 1,2,4")->type_name("N,N");
+  command->add_option("FILE", options->path, "The container; or MODEL.onnx, to compare ways to load it")->required();
+  command
+      ->add_option("--sessions", options->sessions, "How many live at once; default: 1,2,4; of a model one number: 8")
+      ->type_name("N,N");
   command->add_option("--repeat", options->load.repetitions, "Loads for each row; default: 5")
       ->type_name("N")
       ->check(CLI::Range(1U, 10000U));
@@ -153,8 +198,14 @@ void add_bench(CLI::App& app, Outcome& outcome) {
                    "Memory that composed views may take; default: 0")
       ->type_name("BYTES");
   command->add_flag("--cold", options->load.cold, "Drop the records from the page cache before each load");
-  command->add_flag("--json", options->json, "Print JSON (schema fatctx.bench_load/1)");
-  command->callback([options, &outcome] { outcome.finish(run_bench(*options)); });
+  command->add_option("--runs", options->runs, "Of a model: also run both sessions so often, in turn; default: 0")
+      ->type_name("N");
+  command->add_option("--dimension", options->dimension, "Of a model: in place of sizes that are not fixed; default: 1")
+      ->type_name("N");
+  command->add_flag("--embed", options->embed, "Of a model: also with the container embedded in it");
+  command->add_option("--svg", options->svg, "Of a model: write a picture of the figures")->type_name("FILE");
+  command->add_flag("--json", options->json, "Print JSON (schema fatctx.bench_load/1, fatctx.bench_onnxruntime/1)");
+  command->callback([options, command, &outcome] { outcome.finish(run_bench(*options, *command)); });
 }
 
 }  // namespace fatctx::tools

@@ -263,3 +263,13 @@ def test_the_build_matrix_has_every_lane_and_needs_no_vendor_hardware():
     title, _, *jobs = rows
     assert title[2:] == ["lanes", "vendor hardware"] and {job[3] for job in jobs} == {"none"}
     assert {lane for job in jobs for lane in job[2].split(", ")} == lanes
+
+
+# Shows S2.26, S2.27, S2.28, S2.29.
+def test_the_published_load_times_stand_with_what_is_known_of_them():
+    section = section_of("docs/benchmarks.md", "### Published for another machine")
+    rows = {row[0]: row[1:5] for row in table_of(section)}
+    assert rows["DeepSeek Qwen 14B, INT4"] == ["31.2312", "34.9162", "4.95345", "3.7258"]
+    assert rows["Llama 3.1 8B Instruct, FP16"] == ["28.264", "30.8706", "6.77561", "6.0288"]
+    assert rows["Stable Diffusion 3.5, transformer"] == ["107.296", "121.263", "24.8112", "9.07548"]
+    assert missing(section, ["RTX 5090", "storage", "cache", "sizes"]) == []
