@@ -101,6 +101,27 @@ def test_the_compile_api_does_not_write_over_a_model_if_told_so(model, tmp_path)
     assert (tmp_path / "m.fatctx").read_bytes() == before
 
 
+def test_the_compile_api_does_not_write_over_the_container_of_another_model(model, tmp_path):
+    (tmp_path / "m.fatctx").write_bytes(b"somebody's")
+    with pytest.raises(Exception, match="m.fatctx: the container is there already"):
+        s.compile_model(model, tmp_path / "m_ctx.onnx")
+    assert (tmp_path / "m.fatctx").read_bytes() == b"somebody's" and "m_ctx.onnx" not in names_in(tmp_path)
+
+
+def test_options_for_sessions_do_not_spoil_a_compilation(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"minimum_generation": "5", "memory": "full_speed"})
+    assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx", "m.fatctx"}
+
+
+def test_an_initializer_that_is_an_input_as_well_stays_in_the_context_model(tmp_path):
+    proto = s.layers([16, 8])
+    proto.graph.input.append(helper.make_tensor_value_info("w0", TensorProto.FLOAT, [16, 8]))
+    path = s.save(proto, tmp_path / "o.onnx")
+    s.compile_model(path, tmp_path / "o_ctx.onnx")
+    s.assert_equal_to_cpu(path, tmp_path / "o_ctx.onnx", s.inputs(2, 16))
+    assert [i.name for i in onnx.load(str(tmp_path / "o_ctx.onnx")).graph.initializer] == ["w0"]
+
+
 def test_the_same_model_gives_the_same_bytes(model, tmp_path):
     folders = []
     for name in ("a", "b"):
@@ -258,6 +279,16 @@ def test_after_the_last_of_a_group_the_next_is_a_new_one(tmp_path):
     third = s.save(s.layers([8, 8], graph="third"), tmp_path / "third.onnx")
     s.compile_model(third, tmp_path / "third_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
     assert s.context_nodes(tmp_path / "third_ctx.onnx")[0]["ep_cache_context"] == b"third.fatctx"
+
+
+def test_a_last_session_that_fails_ends_its_group(tmp_path):
+    first = s.save(s.layers([64, 128]), tmp_path / "a.onnx")
+    second = s.save(s.layers([64, 128], seed=2), tmp_path / "b.onnx")
+    s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
+    with pytest.raises(Exception, match="ep.context_node_name_prefix"):  # the same graph name
+        s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    assert s.context_nodes(tmp_path / "b_ctx.onnx")[0]["ep_cache_context"] == b"b.fatctx"
 
 
 def test_models_that_share_are_written_to_one_folder(tmp_path):

@@ -6,6 +6,7 @@ import fatctx
 import numpy as np
 import onnx
 import onnxruntime as ort
+import onnx.numpy_helper
 import pytest
 from onnx import helper
 
@@ -278,6 +279,104 @@ def test_a_type_that_differs_is_named(own):
     assert 'input "x" is float64 in the node and float32 in the graph' in said
 
 
+def two_outputs(folder):
+    """x [n, 8] -> first [n, 4], second [n, 4]: compiled; what is fed and what comes out of the CPU."""
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "a"], ["first"], "one"), helper.make_node("MatMul", ["x", "b"], ["second"], "two")],
+        "pair", [helper.make_tensor_value_info("x", 1, ["n", 8])],
+        [helper.make_tensor_value_info(name, 1, ["n", 4]) for name in ("first", "second")],
+        [onnx.numpy_helper.from_array(s.weights(8, 4, seed=seed), name) for name, seed in (("a", 1), ("b", 2))])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "pair.onnx")
+    s.compile_model(model, folder / "pair_ctx.onnx")
+    feed = s.inputs(3, 8)
+    return feed, s.plain(model).run(None, feed)
+
+
+def spliced(folder, following, names):
+    """The EPContext node of pair_ctx.onnx with other names for its inputs and outputs, and nodes that follow it."""
+    model = onnx.load(str(folder / "pair_ctx.onnx"))
+    context = model.graph.node[0]
+    del model.graph.node[:], model.graph.input[:], model.graph.output[:]
+    for values in (context.input, context.output):
+        values[:] = [names.get(name, name) for name in values]
+    model.graph.node.extend([context, *following])
+    model.graph.input.append(helper.make_tensor_value_info("x", 1, ["n", 8]))
+    if "p" in names.values():
+        model.graph.value_info.append(helper.make_tensor_value_info("p", 1, ["n", 4]))
+    return model
+
+
+def test_outputs_keep_their_places_whatever_uses_them(provider, tmp_path):
+    # ONNX Runtime lists those first that are outputs of the model.
+    feed, (first, second) = two_outputs(tmp_path)
+    model = spliced(tmp_path, [helper.make_node("Neg", ["p"], ["negated"], "neg")], {"first": "p", "second": "q"})
+    model.graph.output.extend(helper.make_tensor_value_info(name, 1, ["n", 4]) for name in ("q", "negated"))
+    onnx.save(model, str(tmp_path / "spliced.onnx"))
+    q, negated = s.session(tmp_path / "spliced.onnx").run(["q", "negated"], feed)
+    np.testing.assert_allclose(q, second, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(negated, -first, rtol=1e-5, atol=1e-6)
+
+
+def test_an_output_that_nobody_uses_moves_no_other(provider, tmp_path):
+    feed, (_, second) = two_outputs(tmp_path)
+    model = spliced(tmp_path, [], {"first": "p", "second": "q"})
+    model.graph.output.append(helper.make_tensor_value_info("q", 1, ["n", 4]))
+    onnx.save(model, str(tmp_path / "spliced.onnx"))
+    np.testing.assert_allclose(s.session(tmp_path / "spliced.onnx").run(["q"], feed)[0], second, rtol=1e-5, atol=1e-6)
+
+
+def test_one_value_for_two_inputs(provider, tmp_path):
+    graph = helper.make_graph([helper.make_node("Sub", ["x", "y"], ["d"], "sub"), helper.make_node("MatMul", ["d", "w"], ["z"], "m")],
+                              "pair", [helper.make_tensor_value_info(name, 1, ["n", 8]) for name in "xy"],
+                              [helper.make_tensor_value_info("z", 1, ["n", 4])],
+                              [onnx.numpy_helper.from_array(s.weights(8, 4), "w")])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "pair.onnx")
+    s.compile_model(model, tmp_path / "pair_ctx.onnx")
+    twice = spliced(tmp_path, [], {"y": "x"})
+    twice.graph.output.append(helper.make_tensor_value_info("z", 1, ["n", 4]))
+    onnx.save(twice, str(tmp_path / "spliced.onnx"))
+    got = s.session(tmp_path / "spliced.onnx").run(None, s.inputs(3, 8))[0]
+    np.testing.assert_allclose(got, np.zeros((3, 4)), atol=1e-6)
+
+
+# -- graphs of others --------------------------------------------------------------------------------------------------
+
+def packed_by_hand(folder, graph: onnx.ModelProto):
+    """A container with a graph that the compile side would not write, and a model that names it."""
+    fatctx.pack(folder / "hand.fatctx", [fatctx.PackRecord("context_binary", "hand", graph.SerializeToString(), unit="main",
+                                                           backend="ort-cpu", arch="onnx")])
+    node = helper.make_node("EPContext", ["x"], ["y"], "n", domain="com.microsoft", main_context=1, embed_mode=0,
+                            source="fatctx", ep_cache_context="hand.fatctx", partition_name="main")
+    model = helper.make_model(
+        helper.make_graph([node], "g", [helper.make_tensor_value_info("x", 1, ["n", 8])],
+                          [helper.make_tensor_value_info("y", 1, ["n", 4])]),
+        ir_version=9, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+    onnx.save(model, str(folder / "hand_ctx.onnx"))
+    return folder / "hand_ctx.onnx"
+
+
+@pytest.mark.parametrize("memory", ["least", "full_speed"])
+def test_a_graph_reads_no_file_outside_of_the_container(provider, tmp_path, memory, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.bin").write_bytes(s.weights(8, 4).tobytes())
+    model = s.layers([8, 4])
+    weights = model.graph.initializer[0]
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "secret.bin"), ("offset", "0"), ("length", "128")):
+        weights.external_data.add(key=key, value=value)
+    said = failure(packed_by_hand(tmp_path, model), {"memory": memory})
+    assert 'lies in "secret.bin", which is none of the weight blobs' in said and "malformed" in said
+
+
+def test_a_graph_with_a_sequence_is_refused(provider, tmp_path):
+    graph = helper.make_graph([helper.make_node("SequenceConstruct", ["x"], ["y"], "s")], "main",
+                              [helper.make_tensor_value_info("x", 1, ["n", 8])],
+                              [helper.make_tensor_sequence_value_info("y", 1, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    assert "an output of the graph is no tensor" in failure(packed_by_hand(tmp_path, model))
+
+
 # -- what is wrong with the container ----------------------------------------------------------------------------------
 
 def test_a_damaged_weight_is_found_before_a_session_exists(own):
@@ -350,6 +449,7 @@ def test_sessions_end_in_any_order_and_the_file_may_go(own):
     ({"file_mapping": "maybe"}, "auto, require, disabled"),
     ({"disable_file_mapped_weights": "yes"}, "allowed: 0, 1"),
     ({"optimization": "fast"}, "allowed: none, basic, extended"),
+    ({"disable_file_mapped_weights": "1", "file_mapping": "require"}, "contradict each other"),
 ])
 def test_a_wrong_option_is_refused_and_named(made, option, words):
     said = failure(made / "m_ctx.onnx", option)

@@ -123,7 +123,8 @@ class Feed {
     const std::size_t count = value.GetTensorTypeAndShapeInfo().GetElementCount();
     auto* const bytes = static_cast<char*>(value.GetTensorMutableRawData());
     const std::size_t size = element_bytes(type);
-    std::memset(bytes, 0, count * size);
+    std::memset(bytes, 0, value.GetTensorSizeInBytes());
+    if (value.GetTensorSizeInBytes() != count * size) return;  // several elements to a byte
     for (std::size_t i = 0; i < count; ++i) {
       if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
         const float number = static_cast<float>(i % 13) / 13.0F;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -190,12 +191,23 @@ int measure(BenchOptions options) {
   const bool own_folder = options.work.empty();
   const fs::path own = fs::canonical("/proc/self/exe", failed);
   if (own_folder) {
-    std::string name =
-        (fs::temp_directory_path() / fmt::format("fatctx-bench-{}", std::hash<std::string>()(options.model))).string();
-    fs::create_directories(name, failed);
-    if (failed) return fail(name + ": " + failed.message(), 5);
-    options.work = std::move(name);
+    std::random_device random;
+    fs::path name;
+    do {
+      name = fs::temp_directory_path() / fmt::format("fatctx-bench-{:08x}", random());
+    } while (!fs::create_directory(name, failed) && !failed);  // false: somebody else's
+    if (failed) return fail(name.string() + ": " + failed.message(), 5);
+    fs::permissions(name, fs::perms::owner_all, failed);
+    options.work = name.string();
   }
+  struct Remove {
+    std::string folder;
+    ~Remove() {
+      std::error_code ignored;
+      if (!folder.empty()) fs::remove_all(folder, ignored);
+    }
+  };
+  const Remove remove{own_folder ? options.work : std::string()};
   if (options.library.empty()) {
     for (const char* const place : {"../src/libfatctx_ort.so", "../lib/libfatctx_ort.so", "libfatctx_ort.so"}) {
       const fs::path path = own.parent_path() / place;
@@ -204,7 +216,6 @@ int measure(BenchOptions options) {
     if (options.library.empty()) return fail("libfatctx_ort.so is not beside the program; name it with --library", 5);
   }
   const auto bench = Bench(options, own).measure();
-  if (own_folder) fs::remove_all(options.work, failed);
   if (!bench.ok()) return fail(to_text(bench.error()), 3);
   if (!options.svg.empty()) {
     std::ofstream file(options.svg);

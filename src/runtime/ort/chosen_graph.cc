@@ -78,6 +78,8 @@ Result<ChosenGraph> choose_graph(const Container& container, const GraphWanted& 
                               .record = std::string(blob.name),
                               .bytes = std::move(bytes)});
     hashes.insert(hashes.end(), blob.hash.bytes.begin(), blob.hash.bytes.end());
+    // Views of one record differ by how the container was opened: mapped, copied, verified or not.
+    chosen.key += fmt::format(" {}", fmt::ptr(chosen.weights.back().bytes.data()));
   }
   chosen.digest = to_hex(content_hash(hashes).bytes);
   return chosen;

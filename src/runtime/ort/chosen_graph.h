@@ -16,7 +16,7 @@ struct WeightFile {
 };
 
 struct ChosenGraph {
-  std::string key;  // the same for the same record of the same state of the same container
+  std::string key;  // the same for the same record with its weights at the same addresses
   std::string record;
   std::string unit;
   std::string digest;  // XXH3-128 over the hashes of the graph and of its weight blobs, hexadecimal

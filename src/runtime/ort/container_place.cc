@@ -64,8 +64,8 @@ Result<std::string> find_file(const ContextNode& node, const PlaceOfModel& place
 }  // namespace
 
 Result<Container> open_container(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
-  if (!options.provider.container.empty()) return Container::open(options.provider.container, options.provider.open);
   if (node.embedded) return open_embedded(node, options.provider.open);
+  if (!options.provider.container.empty()) return Container::open(options.provider.container, options.provider.open);
   FATCTX_ASSIGN(const std::string path, find_file(node, place, options));
   return Container::open(path, options.provider.open);
 }

@@ -107,6 +107,7 @@ Result<Ort::Node> make_context_node(const Ort::ConstNode& fused, const ContextNo
   if (!node.digest.empty()) attributes.push_back(text_attribute(kDigestAttribute, node.digest));
   const auto names = [](const std::vector<Ort::ConstValueInfo>& values) {
     std::vector<std::string> found;
+    found.reserve(values.size());
     for (const auto& value : values) found.push_back(value == nullptr ? std::string() : value.GetName());
     return found;
   };

@@ -66,6 +66,14 @@ Status check_port(const ChosenGraph& graph, const Ort::ConstNode& node, const Or
                                  type_word(node_type), type_word(type)));
 }
 
+std::optional<std::size_t> number_of(const Ort::ConstValueInfo& value, const std::vector<Ort::ConstValueInfo>& values) {
+  const std::string name = value.GetName();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != nullptr && values[i].GetName() == name) return i;
+  }
+  return std::nullopt;
+}
+
 void copy_into(const Ort::Value& from, OrtKernelContext* kernel, std::size_t index) {
   const std::vector<std::int64_t> shape = from.GetTensorTypeAndShapeInfo().GetShape();
   auto to = Ort::KernelContext(kernel).GetOutput(index, shape);
@@ -76,34 +84,40 @@ void copy_into(const Ort::Value& from, OrtKernelContext* kernel, std::size_t ind
 }  // namespace
 
 Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Ort::Env& env, ChosenGraph chosen,
-                                                   const ProviderOptions& options, const Ort::ConstNode& node) {
+                                                   const ProviderOptions& options, const Ort::ConstNode& node,
+                                                   const Ort::ConstNode& fused) {
   std::unique_ptr<CpuGraph> made(new CpuGraph(std::move(chosen)));
   const ChosenGraph& graph = made->graph_;
-  Ort::SessionOptions inner = inner_options(options);
-  // Also where the initializers are given one by one: ONNX Runtime looks whether their files are there.
-  add_files(inner, graph);
-  const bool one_by_one = options.memory == MemoryMode::kFullSpeed || !borrows_buffers();
-  if (one_by_one) {
-    FATCTX_ASSIGN(made->shared_weights_, SharedWeights::of(graph));
-    made->shared_weights_->add_to(inner);
-  }
+  // Also where ONNX Runtime finds the initializers by itself: what lies in no weight blob, it would look for on the
+  // disk.
+  FATCTX_ASSIGN(const std::vector<PlacedTensor> tensors, place_tensors(graph));
+  const bool full_speed = options.memory == MemoryMode::kFullSpeed;
   try {
+    Ort::SessionOptions inner = inner_options(options);
+    // Also where the initializers are given one by one: ONNX Runtime looks whether their files are there.
+    add_files(inner, graph);
+    if (full_speed || !borrows_buffers()) {
+      made->shared_weights_ = SharedWeights::of(graph, tensors);
+      made->shared_weights_->add_to(inner);
+    }
     const ByteView model = graph.graph.bytes();
-    made->session_ = options.memory == MemoryMode::kFullSpeed
+    made->session_ = full_speed
                          ? Ort::Session(env, model.data(), model.size(), inner, made->shared_weights_->prepacked())
                          : Ort::Session(env, model.data(), model.size(), inner);
   } catch (const Ort::Exception& error) {
     return Error{ErrorCode::kMalformed, fmt::format("record \"{}\" (graph \"{}\"): ONNX Runtime does not take it: {}",
                                                     graph.record, graph.unit, error.what())};
   }
-  FATCTX_TRY(made->check_ports(node));
+  FATCTX_TRY(made->check_ports(node, fused));
   return made;
 }
 
-Status CpuGraph::check_ports(const Ort::ConstNode& node) {
+Status CpuGraph::check_ports(const Ort::ConstNode& node, const Ort::ConstNode& fused) {
   Ort::AllocatorWithDefaultOptions allocator;
   const auto node_inputs = node.GetInputs();
   const auto node_outputs = node.GetOutputs();
+  const auto fused_inputs = fused.GetInputs();
+  const auto fused_outputs = fused.GetOutputs();
   if (session_.GetInputCount() != node_inputs.size() || session_.GetOutputCount() != node_outputs.size()) {
     return other_ports(graph_, node,
                        fmt::format("{} inputs and {} outputs in the node, {} and {} in the graph", node_inputs.size(),
@@ -111,14 +125,22 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node) {
   }
   for (std::size_t i = 0; i < node_inputs.size(); ++i) {
     const auto info = session_.GetInputTypeInfo(i);
+    if (info.GetONNXType() != ONNX_TYPE_TENSOR) return other_ports(graph_, node, "an input of the graph is no tensor");
     FATCTX_TRY(check_port(graph_, node, node_inputs[i], info.GetTensorTypeAndShapeInfo().GetElementType(), "input"));
-    inputs_.push_back({.name = session_.GetInputNameAllocated(i, allocator).get(), .shape = {}, .fixed = false});
+    Port port{.name = session_.GetInputNameAllocated(i, allocator).get(), .shape = {}};
+    port.kernel = number_of(node_inputs[i], fused_inputs);
+    if (!port.kernel) return other_ports(graph_, node, fmt::format("input \"{}\" has no value", port.name));
+    inputs_.push_back(std::move(port));
   }
   for (std::size_t i = 0; i < node_outputs.size(); ++i) {
     const auto info = session_.GetOutputTypeInfo(i);
+    if (info.GetONNXType() != ONNX_TYPE_TENSOR) return other_ports(graph_, node, "an output of the graph is no tensor");
     const auto tensor = info.GetTensorTypeAndShapeInfo();
-    FATCTX_TRY(check_port(graph_, node, node_outputs[i], tensor.GetElementType(), "output"));
-    Port port{.name = session_.GetOutputNameAllocated(i, allocator).get(), .shape = tensor.GetShape(), .fixed = false};
+    Port port{.name = session_.GetOutputNameAllocated(i, allocator).get(), .shape = tensor.GetShape()};
+    if (node_outputs[i] != nullptr) {
+      FATCTX_TRY(check_port(graph_, node, node_outputs[i], tensor.GetElementType(), "output"));
+      port.kernel = number_of(node_outputs[i], fused_outputs);
+    }
     // An unknown rank looks like that of a scalar.
     port.fixed = !port.shape.empty() && std::ranges::all_of(port.shape, [](auto size) { return size >= 0; });
     outputs_.push_back(std::move(port));
@@ -129,24 +151,37 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node) {
 }
 
 void CpuGraph::run(OrtKernelContext* kernel) const {
+  try {
+    run_session(kernel);
+  } catch (const Ort::Exception& error) {
+    throw Ort::Exception(fmt::format("fatctx: record \"{}\": {}", graph_.record, error.what()),
+                         error.GetOrtErrorCode());
+  }
+}
+
+void CpuGraph::run_session(OrtKernelContext* kernel) const {
   const OrtApi& api = Ort::GetApi();
   std::vector<const OrtValue*> inputs(inputs_.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) Ort::ThrowOnError(api.KernelContext_GetInput(kernel, i, &inputs[i]));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Ort::ThrowOnError(api.KernelContext_GetInput(kernel, *inputs_[i].kernel, &inputs[i]));
+  }
   // Where the shape is known, the inner session writes where the outer one reads; else what it has made is copied.
   std::vector<OrtValue*> outputs(outputs_.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Port& port = outputs_[i];
-    if (!port.fixed) continue;
-    Ort::ThrowOnError(api.KernelContext_GetOutput(kernel, i, port.shape.data(), port.shape.size(), &outputs[i]));
+    if (!port.fixed || !port.kernel) continue;
+    Ort::ThrowOnError(
+        api.KernelContext_GetOutput(kernel, *port.kernel, port.shape.data(), port.shape.size(), &outputs[i]));
   }
   const std::vector<OrtValue*> given = outputs;
   OrtStatus* const failed = api.Run(session_, nullptr, input_names_.data(), inputs.data(), inputs.size(),
                                     output_names_.data(), outputs.size(), outputs.data());
   std::vector<Ort::Value> made;
+  made.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) made.emplace_back(outputs[i] == given[i] ? nullptr : outputs[i]);
   Ort::ThrowOnError(failed);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (made[i] != nullptr) copy_into(made[i], kernel, i);
+    if (made[i] != nullptr && outputs_[i].kernel) copy_into(made[i], kernel, *outputs_[i].kernel);
   }
 }
 

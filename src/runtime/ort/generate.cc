@@ -55,6 +55,7 @@ struct Target {
   std::string container;
   std::string cache_name;  // the container as seen from the model that names it
   bool append = false;
+  bool has_model = false;  // the model that names it is there already
 };
 
 Error no_place() {
@@ -79,6 +80,7 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   } else {
     target.container = stem_of(beside) + std::string(kExtension);
   }
+  target.has_model = !options.session.context_file_path.empty() && mapping::stat_path(beside).ok();
   target.cache_name = mapping::path_below(target.container, folder);
   if (target.cache_name.empty()) {
     return Error{
@@ -241,7 +243,7 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
   node.partition = unit;
   node.group = options.provider.group;
   FATCTX_ASSIGN(node.cache, read_whole(path));
-  FATCTX_ASSIGN(Container container, Container::open(path, options.provider.open));
+  FATCTX_ASSIGN(Container container, Container::open(path));
   return Generated{.container = std::move(container), .node = std::move(node), .warnings = warnings_of(staged)};
 }
 
@@ -252,11 +254,12 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   const std::string unit = name_of_unit(session.node_name_prefix, graph.name);
   if (session.embed) return generate_embedded(graph, options, env, unit);
   std::optional<ShareGroup> sharing;
-  if (session.share) sharing.emplace();
+  if (session.share) sharing.emplace(session.stop_share);
   FATCTX_ASSIGN(const Target target,
                 choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
   // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not.
-  const bool overwrite = session.compile_only;
+  // Unless only the container is there: it belongs to another model then.
+  const bool overwrite = session.compile_only && target.has_model;
   if (!target.append && !overwrite && mapping::stat_path(target.container).ok()) {
     return Error{ErrorCode::kExists,
                  fmt::format("{}: the container is there already; remove it to compile it again, or "
@@ -273,8 +276,9 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
     FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr));
     FATCTX_TRY(pack(std::move(records), target.container, unit, overwrite));
   }
-  if (sharing) sharing->written(target.container, session.stop_share);
-  FATCTX_ASSIGN(Container container, Container::open(target.container, options.provider.open));
+  if (sharing) sharing->written(target.container);
+  // As whoever wrote it: what the options ask of a container must not fail behind its back.
+  FATCTX_ASSIGN(Container container, Container::open(target.container));
   ContextNode node;
   node.name = graph.fused.GetName();
   node.embedded = false;

@@ -68,6 +68,25 @@ void put_in_order(onnx::GraphProto& graph) {
   std::sort(graph.mutable_value_info()->begin(), graph.mutable_value_info()->end(), by_name);
 }
 
+// Whether nothing but initializers of the main graph lies outside of the model.
+bool all_inside(const onnx::GraphProto& graph, bool main) {
+  const auto inside = [](const auto& list) { return std::none_of(list.begin(), list.end(), is_outside); };
+  if (!main && !inside(graph.initializer())) return false;
+  for (const auto& sparse : graph.sparse_initializer()) {
+    if (is_outside(sparse.values()) || is_outside(sparse.indices())) return false;
+  }
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (is_outside(attribute.t()) || !inside(attribute.tensors())) return false;
+      if (attribute.has_g() && !all_inside(attribute.g(), false)) return false;
+      for (const auto& inner : attribute.graphs()) {
+        if (!all_inside(inner, false)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 // ONNX Runtime looks for the files of tensors of inner graphs on the disk, whatever it was given in memory; so these
 // tensors stay in the model.
 Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
@@ -114,6 +133,10 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView bytes, std::string
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return broken(record, "its bytes are not an ONNX model");
+  }
+  // ONNX Runtime would look for these on the disk, whatever it was given in memory.
+  if (!all_inside(model.graph(), true)) {
+    return broken(record, "a tensor of a graph inside of the graph, or of an attribute, lies outside of the model");
   }
   std::vector<ExternalTensor> tensors;
   for (const auto& proto : model.graph().initializer()) {

@@ -53,12 +53,16 @@ class WeightFileWriter {
 
 class GraphWriter {
  public:
-  explicit GraphWriter(WeightFileWriter& weights) : weights_(weights) {}
+  // `inputs` are those of the main graph.
+  GraphWriter(WeightFileWriter& weights, std::set<std::string> inputs)
+      : weights_(weights), inputs_(std::move(inputs)) {}
 
   Status write(const Ort::ConstGraph& graph, onnx::GraphProto& proto, bool main) {
     for (const Ort::ConstValueInfo& initializer : graph.GetInitializers()) {
       // A graph inside of another lists what it takes from the outer one, too.
       if (initializer.IsFromOuterScope()) continue;
+      // One that whoever runs the model may replace comes as an input.
+      if (main && inputs_.contains(initializer.GetName())) continue;
       FATCTX_TRY(write_initializer(initializer, *proto.add_initializer(), main));
     }
     for (const Ort::ConstNode& node : graph.GetNodes()) FATCTX_TRY(write_node(node, *proto.add_node()));
@@ -211,6 +215,7 @@ class GraphWriter {
   }
 
   WeightFileWriter& weights_;
+  std::set<std::string> inputs_;
   std::set<std::string> domains_;
 };
 
@@ -224,7 +229,9 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
   onnx::GraphProto& proto = *model.mutable_graph();
   proto.set_name(name);
   WeightFileWriter file(path.substr(0, path.rfind('/')), weights);
-  GraphWriter writer(file);
+  std::set<std::string> inputs;
+  for (const auto& input : fused.GetInputs()) inputs.insert(input.GetName());
+  GraphWriter writer(file, std::move(inputs));
   for (const auto& input : fused.GetInputs()) FATCTX_TRY(GraphWriter::write_port(input, *proto.add_input(), true));
   for (const auto& output : fused.GetOutputs()) FATCTX_TRY(GraphWriter::write_port(output, *proto.add_output(), true));
   FATCTX_TRY(writer.write(graph, proto, true));

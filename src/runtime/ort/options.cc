@@ -173,6 +173,17 @@ Status read_provider_options(const Entries& entries, ProviderOptions& options) {
     if (found == nullptr) return unknown_option(name);
     FATCTX_TRY(found->read(name, value, options));
   }
+  const auto given = [&](std::string_view name) {
+    const auto entry = entries.find(std::string(kPrefix).append(name));
+    return entry == entries.end() ? std::string_view() : std::string_view(entry->second);
+  };
+  if (given("disable_file_mapped_weights") == "1" && !given("file_mapping").empty() &&
+      given("file_mapping") != "disabled") {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("disable_file_mapped_weights=1 and file_mapping={} contradict each other; leave one of them out",
+                    given("file_mapping"))};
+  }
   return Done{};
 }
 

@@ -106,8 +106,10 @@ struct Opened {
   SharedPlace shared;
 };
 
-// The same for nodes that mean one container.
-std::string place_key(const ContextNode& node) { return node.embedded ? "in " + node.name : "file " + node.cache; }
+// The same for nodes that mean one container. What is embedded is each node's own.
+std::string place_key(const ContextNode& node, std::size_t number) {
+  return node.embedded ? fmt::format("in {}", number) : "file " + node.cache;
+}
 
 Opened from_place(const SharedPlace& shared) { return {.container = *shared, .shared = shared}; }
 
@@ -126,6 +128,19 @@ Result<Opened> open_main(const ContextNode& node, const PlaceOfModel& place, con
 
 // Of a node that is no main node: that of a main node of the same model, or what other sessions share.
 Result<Opened> open_other(const ContextNode& node, const std::map<std::string, Opened>& mains, const Options& options) {
+  const Opened* found = nullptr;
+  for (const auto& [key, opened] : mains) {
+    if (!has_graph(*opened.container, node)) continue;
+    if (found != nullptr) {
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("EPContext node \"{}\" has main_context=0, and more than one container of the model has "
+                               "its graph: let the node name its container",
+                               node.name)};
+    }
+    found = &opened;
+  }
+  if (found != nullptr) return *found;
+  // The error of the choice lists the graphs that there are.
   if (!mains.empty()) return mains.begin()->second;
   if (options.session.share) {
     if (const SharedPlace shared = find_shared(node)) return from_place(shared);
@@ -228,16 +243,16 @@ Status Provider::load(const Work& work) {
   for (std::size_t i = 0; i < work.count; ++i) {
     inner.push_back(context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).front());
     FATCTX_ASSIGN(ContextNode node, read_context_node(inner.back()));
-    if (node.main_context && !mains.contains(place_key(node))) {
+    if (node.main_context && !mains.contains(place_key(node, i))) {
       FATCTX_ASSIGN(Opened opened, open_main(node, place, options));
-      mains.emplace(place_key(node), std::move(opened));
+      mains.emplace(place_key(node, i), std::move(opened));
     }
     nodes.push_back(std::move(node));
   }
   for (std::size_t i = 0; i < work.count; ++i) {
     const ContextNode& node = nodes[i];
     FATCTX_ASSIGN(Opened opened,
-                  node.main_context ? Result<Opened>(mains.at(place_key(node))) : open_other(node, mains, options));
+                  node.main_context ? Result<Opened>(mains.at(place_key(node, i))) : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
     FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, {group, node.partition, node.name}));
     FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
@@ -247,7 +262,8 @@ Status Provider::load(const Work& work) {
       ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: record \"%s\": %s", graph.record.c_str(),
                             warning.c_str());
     }
-    FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options.provider, inner[i]));
+    FATCTX_ASSIGN(auto made,
+                  CpuGraph::create(env_, std::move(graph), options.provider, inner[i], Ort::ConstNode(work.nodes[i])));
     work.computes[i] = new Compute(std::move(made), std::move(opened.shared), options.provider);
   }
   return Done{};
@@ -271,7 +287,7 @@ Status Provider::generate(const Work& work) {
   FATCTX_ASSIGN(ChosenGraph graph,
                 choose_graph(generated.container, {generated.node.group, generated.node.partition, {}}));
   generated.node.digest = graph.digest;
-  FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused));
+  FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
   work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider);
   work.context_nodes[0] = node.release();

@@ -13,12 +13,14 @@ constinit Immortal<State> g_state;
 
 }  // namespace
 
-ShareGroup::ShareGroup() : lock_(g_state.get().mutex) {}
+ShareGroup::ShareGroup(bool last) : lock_(g_state.get().mutex), last_(last) {}
+
+ShareGroup::~ShareGroup() {
+  if (last_) g_state.get().container.clear();
+}
 
 const std::string& ShareGroup::container() const { return g_state.get().container; }
 
-void ShareGroup::written(const std::string& container, bool last) {
-  g_state.get().container = last ? std::string() : container;
-}
+void ShareGroup::written(const std::string& container) { g_state.get().container = container; }
 
 }  // namespace fatctx::ort

@@ -10,14 +10,19 @@ namespace fatctx::ort {
 // Held while a session of a group compiles, so that two at once write one after the other.
 class ShareGroup {
  public:
-  ShareGroup();
+  // With `last` the group ends with this object, whether its session has written anything or failed.
+  explicit ShareGroup(bool last);
+  ~ShareGroup();
+  ShareGroup(const ShareGroup&) = delete;
+  ShareGroup& operator=(const ShareGroup&) = delete;
   // Absolute; empty: this session is the first of its group.
   [[nodiscard]] const std::string& container() const;
   // The session has written its part.
-  void written(const std::string& container, bool last);
+  void written(const std::string& container);
 
  private:
   std::unique_lock<std::mutex> lock_;
+  bool last_;
 };
 
 }  // namespace fatctx::ort

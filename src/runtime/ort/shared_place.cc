@@ -25,14 +25,6 @@ struct Place {
 
 constinit Immortal<Place> g_place;
 
-bool has_graph(const Container& container, const ContextNode& node) {
-  const auto records = container.records();
-  return std::any_of(records.begin(), records.end(), [&](const RecordInfo& record) {
-    return record.type == RecordType::kContextBinary && record.key.backend == kBackend &&
-           record.key.unit == node.partition && (node.group.empty() || record.key.group == node.group);
-  });
-}
-
 bool same_state(const Container& a, const Container& b) {
   const OpenReport first = a.report();
   const OpenReport second = b.report();
@@ -41,12 +33,21 @@ bool same_state(const Container& a, const Container& b) {
 
 }  // namespace
 
+bool has_graph(const Container& container, const ContextNode& node) {
+  const auto records = container.records();
+  const std::string& unit = node.partition.empty() ? node.name : node.partition;
+  return std::any_of(records.begin(), records.end(), [&](const RecordInfo& record) {
+    return record.type == RecordType::kContextBinary && record.key.backend == kBackend && record.key.unit == unit &&
+           (node.group.empty() || record.key.group == node.group);
+  });
+}
+
 SharedPlace share_container(const ContextNode& node, const Container& container) {
   Place& place = g_place.get();
   const std::lock_guard lock(place.mutex);
   place.forget_dead();
   for (const Place::Entry& entry : place.entries) {
-    const SharedPlace live = entry.container.lock();
+    SharedPlace live = entry.container.lock();
     if (live && entry.name == node.cache && same_state(*live, container)) return live;
   }
   auto shared = std::make_shared<const Container>(container);

@@ -15,6 +15,9 @@ namespace fatctx::ort {
 // A session's share: while any session holds one, the container can be found.
 using SharedPlace = std::shared_ptr<const Container>;
 
+// Whether one of its records for our backend is the graph that the node means.
+[[nodiscard]] bool has_graph(const Container& container, const ContextNode& node);
+
 // Makes `container` known under the name in `node`. If another one is known under it, that one stays, unless it is of
 // the same bytes.
 [[nodiscard]] SharedPlace share_container(const ContextNode& node, const Container& container);

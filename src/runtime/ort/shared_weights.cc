@@ -8,6 +8,7 @@
 
 #include "base/immortal.h"
 #include "runtime/live_table.h"
+#include "runtime/ort/element_types.h"
 #include "runtime/ort/graph_tensors.h"
 
 namespace fatctx::ort {
@@ -29,6 +30,15 @@ Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph
   if (!within({tensor.offset, tensor.size_bytes}, file->bytes.size_bytes())) {
     return complain(fmt::format("leaves the weight blob \"{}\"", file->record));
   }
+  std::vector<std::uint64_t> shape;
+  for (const std::int64_t size : tensor.shape) {
+    if (size < 0) return complain("has a negative dimension");
+    shape.push_back(static_cast<std::uint64_t>(size));
+  }
+  if (const auto dtype = dtype_of(tensor.type)) {
+    const auto size = tensor_size_bytes(*dtype, shape);
+    if (!size || *size != tensor.size_bytes) return complain("has another size than its type and shape");
+  }
   return file->bytes.bytes().subspan(tensor.offset, tensor.size_bytes);
 }
 
@@ -42,15 +52,25 @@ Ort::Value value_over(const ExternalTensor& tensor, ByteView bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<const SharedWeights>> SharedWeights::of(const ChosenGraph& graph) {
+Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph) {
+  FATCTX_ASSIGN(std::vector<ExternalTensor> tensors, external_tensors(graph.graph.bytes(), graph.record));
+  std::vector<PlacedTensor> placed;
+  placed.reserve(tensors.size());
+  for (ExternalTensor& tensor : tensors) {
+    FATCTX_ASSIGN(const ByteView bytes, bytes_of(tensor, graph));
+    placed.push_back({std::move(tensor), bytes});
+  }
+  return placed;
+}
+
+std::shared_ptr<const SharedWeights> SharedWeights::of(const ChosenGraph& graph,
+                                                       const std::vector<PlacedTensor>& tensors) {
   Table::Claim claim(g_table.get(), graph.key);
   if (claim.live()) return claim.live();
-  FATCTX_ASSIGN(const std::vector<ExternalTensor> tensors, external_tensors(graph.graph.bytes(), graph.record));
   auto made = std::make_shared<SharedWeights>();
   for (const WeightFile& weights : graph.weights) made->keep_alive_.push_back(weights.bytes);
-  for (const ExternalTensor& tensor : tensors) {
-    FATCTX_ASSIGN(const ByteView bytes, bytes_of(tensor, graph));
-    made->initializers_.push_back({tensor.name, value_over(tensor, bytes)});
+  for (const PlacedTensor& placed : tensors) {
+    made->initializers_.push_back({placed.tensor.name, value_over(placed.tensor, placed.bytes)});
   }
   std::shared_ptr<const SharedWeights> shared = std::move(made);
   claim.finish(shared);

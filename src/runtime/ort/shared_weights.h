@@ -7,15 +7,25 @@
 #include <vector>
 
 #include "runtime/ort/chosen_graph.h"
+#include "runtime/ort/graph_tensors.h"
 
 namespace fatctx::ort {
+
+// An initializer that lies outside of its graph, and its bytes.
+struct PlacedTensor {
+  ExternalTensor tensor;
+  ByteView bytes;  // of a view of the graph
+};
+// Every one of the graph. Errors: malformed (one lies in no weight blob of the record, leaves it, or has another size
+// than its type and shape; what external_tensors() says).
+[[nodiscard]] Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph);
 
 // Borrowed by every session that was made with it, and outlives them.
 class SharedWeights {
  public:
-  // That of the graph, if a session has it already. Errors: malformed (an initializer that lies in no weight blob of
-  // the record, or leaves it).
-  [[nodiscard]] static Result<std::shared_ptr<const SharedWeights>> of(const ChosenGraph& graph);
+  // That of the graph, if a session has it already. `tensors` are those of place_tensors().
+  [[nodiscard]] static std::shared_ptr<const SharedWeights> of(const ChosenGraph& graph,
+                                                               const std::vector<PlacedTensor>& tensors);
 
   void add_to(Ort::SessionOptions& options) const;
   // What prepacking makes is shared through it; it locks by itself.
