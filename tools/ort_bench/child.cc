@@ -37,6 +37,15 @@ std::map<std::string, std::int64_t> memory_now() {
   return found;
 }
 
+// The most that was resident at once, of everything in the process; it counts pages that others share as well.
+std::int64_t peak_rss() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
 Json memory_since(std::map<std::string, std::int64_t> before) {
   auto now = memory_now();
   return {{"anonymous_bytes", now["Anonymous"] - before["Anonymous"]}, {"pss_bytes", now["Pss"] - before["Pss"]}};
@@ -161,6 +170,7 @@ Json load(const ChildOptions& options) {
     }
   }
   result["all"] = memory_since(before);
+  result["peak_rss_bytes"] = peak_rss();
   return result;
 }
 

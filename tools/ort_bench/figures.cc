@@ -94,13 +94,14 @@ std::string bench_text(const OrtBench& bench) {
                {"anonymous, 1", Align::kRight},
                {"all", Align::kRight},
                {"PSS, 1", Align::kRight},
-               {"all", Align::kRight}});
+               {"all", Align::kRight},
+               {"peak RSS", Align::kRight}});
   for (const WayFigures& way : bench.ways) {
     const bool sessions = way.way != "compile";
     table.add_row({way.way, time_text(way.first.min), time_text(way.first.median), time_text(way.further.min),
                    time_text(way.further.median), sessions ? bytes_text(way.anonymous_first) : "",
                    sessions ? bytes_text(way.anonymous_all) : "", sessions ? bytes_text(way.pss_first) : "",
-                   sessions ? bytes_text(way.pss_all) : ""});
+                   sessions ? bytes_text(way.pss_all) : "", sessions ? bytes_text(way.peak_rss) : ""});
   }
   std::string text = block.text() + "\n" + table.text();
   if (bench.run.empty()) return text;
@@ -129,7 +130,8 @@ nlohmann::ordered_json bench_json(const OrtBench& bench) {
                             {"first_seconds", times_json(way.first)},
                             {"further_seconds", times_json(way.further)},
                             {"anonymous_bytes", {{"first", way.anonymous_first}, {"all", way.anonymous_all}}},
-                            {"pss_bytes", {{"first", way.pss_first}, {"all", way.pss_all}}}});
+                            {"pss_bytes", {{"first", way.pss_first}, {"all", way.pss_all}}},
+                            {"peak_rss_bytes", way.peak_rss}});
   }
   for (const RunFigures& run : bench.run) {
     json["run"].push_back({{"memory", run.memory},

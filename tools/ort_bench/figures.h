@@ -25,6 +25,7 @@ struct WayFigures {
   std::int64_t anonymous_all = 0;    // with all
   std::int64_t pss_first = 0;
   std::int64_t pss_all = 0;
+  std::int64_t peak_rss = 0;  // of the process with all
 };
 
 struct RunFigures {

@@ -159,6 +159,7 @@ class Bench {
       figures.pss_first = found["first"]["pss_bytes"];
       figures.anonymous_all = found["all"]["anonymous_bytes"];
       figures.pss_all = found["all"]["pss_bytes"];
+      figures.peak_rss = found["peak_rss_bytes"];
     }
     figures.first = times_of(first);
     figures.further = times_of(further);

@@ -1,0 +1,74 @@
+"""`fatctx bench load MODEL.onnx`: its rows, its forms, and what is wrong with its arguments. Figures are not judged here."""
+
+import json
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import ort_sessions as s
+
+WAYS = ["normal load", "compile", "EP Context load", "EP Context + cache", "the same, full speed"]
+
+
+@pytest.fixture()
+def model(library, tmp_path):
+    return s.save(s.layers([64, 128, 32]), tmp_path / "m.onnx", external=True)
+
+
+def bench(fatctx, *arguments, exits=0):
+    done = subprocess.run([str(fatctx), "bench", "load", *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == exits, done.stdout + done.stderr
+    return done
+
+
+def test_each_way_has_times_further_sessions_and_memory(fatctx, model, tmp_path):
+    """S2.4, S2.25: cold, warm and shared loads."""
+    picture = tmp_path / "m.svg"
+    found = json.loads(bench(fatctx, model, "--json", "--repeat", 2, "--sessions", 3, "--runs", 3, "--embed", "--svg",
+                             picture).stdout)
+    assert found["schema"] == "fatctx.bench_onnxruntime/1" and found["model"] == "m.onnx"
+    assert found["model_bytes"] > 4 * (64 * 128 + 128 * 32) and found["container_bytes"] > 0
+    assert [way["way"] for way in found["ways"]] == [*WAYS, "embedded"]
+    for way in found["ways"]:
+        assert 0 < way["first_seconds"]["min"] <= way["first_seconds"]["median"]
+        if way["way"] != "compile":
+            assert 0 < way["further_seconds"]["min"] and way["peak_rss_bytes"] > 0
+    assert {run["memory"] for run in found["run"]} == {"least", "full_speed"}
+    texts = [node.text for node in ElementTree.parse(picture).getroot().iter() if node.tag.endswith("text")]
+    assert set(WAYS) <= set(texts)
+
+
+def test_the_table_has_the_four_columns_of_the_published_one(fatctx, model):
+    """S2.25"""
+    text = bench(fatctx, model, "--repeat", 1, "--sessions", 2).stdout
+    for way in WAYS:
+        assert way in text
+    assert "peak RSS" in text and "ONNX Runtime 1." in text
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["--cold"], "--cold is for containers"),
+    (["--device", "aarch64"], "--device is for containers"),
+])
+def test_flags_for_containers_are_refused(fatctx, model, arguments, words):
+    assert words in bench(fatctx, model, *arguments, exits=2).stderr
+
+
+def test_flags_for_models_are_refused_with_a_container(fatctx, tmp_path):
+    (tmp_path / "m.fatctx").write_bytes(b"")
+    assert "--svg is for ONNX models" in bench(fatctx, tmp_path / "m.fatctx", "--svg", "x.svg", exits=2).stderr
+
+
+def test_what_is_no_model_is_said(fatctx, library, tmp_path):
+    (tmp_path / "x.onnx").write_bytes(b"no model at all" * 10)
+    assert "x.onnx" in bench(fatctx, tmp_path / "x.onnx", exits=3).stderr
+    assert bench(fatctx, tmp_path / "none.onnx", exits=3).stderr != ""
+
+
+def test_nothing_is_left_behind(fatctx, model, tmp_path, monkeypatch):
+    work = tmp_path / "tmp"
+    work.mkdir()
+    monkeypatch.setenv("TMPDIR", str(work))
+    bench(fatctx, model, "--repeat", 1, "--sessions", 1)
+    assert list(work.glob("fatctx*")) == []  # ONNX Runtime leaves a file of its own
