@@ -66,6 +66,12 @@ Status AttachRuntime::done(OrtStatus* status, std::string_view what) const {
   return error;
 }
 
+Result<Environment> AttachRuntime::environment() const {
+  OrtEnv* environment = nullptr;
+  FATCTX_TRY(done(api_->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "fatctx", &environment), "making an environment"));
+  return Environment(environment, ReleaseEnvironment{api_});
+}
+
 Result<Value> AttachRuntime::tensor_over(const WeightView& view) const {
   const std::int32_t type = onnx_type(view.dtype());
   const std::string what = fmt::format("tensor \"{}\"", view.name());

@@ -26,6 +26,12 @@ struct ReleaseValue {
 };
 using Value = std::unique_ptr<OrtValue, ReleaseValue>;
 
+struct ReleaseEnvironment {
+  const OrtApi* api;
+  void operator()(OrtEnv* environment) const noexcept { api->ReleaseEnv(environment); }
+};
+using Environment = std::unique_ptr<OrtEnv, ReleaseEnvironment>;
+
 // An ONNX Runtime of the application's. Copies are cheap; the library stays loaded as long as the application says.
 class AttachRuntime {
  public:
@@ -35,6 +41,10 @@ class AttachRuntime {
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
   // Whether external data from memory is borrowed, if asked for, and not copied.
   [[nodiscard]] bool borrows() const noexcept { return borrows_; }
+
+  // A share in the application's environment, or one for now. ONNX Runtime writes what goes wrong to the log of an
+  // environment, and ends the process where there is none. Errors: invalid_argument.
+  [[nodiscard]] Result<Environment> environment() const;
 
   // A tensor over bytes that are not copied, and never written: initializers are constants.
   // Errors: unsupported (a type that ONNX Runtime does not have), invalid_argument.

@@ -169,6 +169,7 @@ Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions
                                        const AttachOptions& attach) {
   FATCTX_ASSIGN(const AttachRuntime runtime, AttachRuntime::of(base));
   if (options == nullptr) return Error{ErrorCode::kInvalidArgument, "attach_weights: the session options are null"};
+  FATCTX_ASSIGN(const ort::Environment environment, runtime.environment());
   FATCTX_ASSIGN(const AttachRoute route, settle_route(runtime, attach.route));
   FATCTX_ASSIGN(const std::vector<ChosenBlob> blobs, ort::choose_blobs(container, attach.files, route));
   auto impl = std::make_shared<AttachedWeights::Impl>();
