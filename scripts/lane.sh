@@ -76,7 +76,8 @@ lane_tsan() {
     [[ " ${targets[*]} " == *" ${file##*/}_tests "* ]] || targets+=("${file##*/}_tests")
   done
   scripts/build.sh --preset tsan --no-python --targets "${targets[*]}"
-  TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} run_ctest tsan -R '[Tt]hreads'
+  TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/ort/tsan.supp} \
+    run_ctest tsan -R '[Tt]hreads'
 }
 
 lane_tidy() {

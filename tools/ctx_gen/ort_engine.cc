@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/others_output.h"
+
 namespace fatctx::tools {
 
 namespace {
@@ -136,6 +138,7 @@ Status compile(Ort::Env& env, Ort::ConstEpDevice device, const EngineRequest& re
 }  // namespace
 
 Result<EngineReport> run_sessions(const EngineRequest& request) {
+  const OthersOutput others;
   EngineReport report;
   report.runtime = Ort::GetVersionString();
   std::string at = request.provider;
