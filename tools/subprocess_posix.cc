@@ -143,6 +143,7 @@ Status drain(Descriptor& out, Descriptor& err, BoundedText& output, BoundedText&
 
 std::vector<char*> pointers_to(const std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) {
     pointers.push_back(const_cast<char*>(argument.c_str()));  // the interface predates const; nothing is written
   }
