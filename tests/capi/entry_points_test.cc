@@ -1,5 +1,6 @@
 // Every function of the header with null, stale and foreign arguments. Shows S4.32.
 #include "capi/entry_points.h"
+#include "source_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,6 +9,7 @@
 
 #include "container/crypto.h"
 #include "fatctx/record.h"
+#include "source_dir.h"
 #include "support/pattern.h"
 #include "support/temp_dir.h"
 

@@ -19,6 +19,7 @@
 #include "fatctx/keys.h"
 #include "fatctx/signature.h"
 #include "runtime/registry.h"
+#include "source_dir.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fatctx/packer.h"
+#include "source_dir.h"
 
 namespace fatctx {
 namespace {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "fatctx/device.h"
+#include "source_dir.h"
 #include "support/temp_dir.h"
 
 namespace fatctx {

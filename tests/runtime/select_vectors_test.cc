@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fatctx/select.h"
+#include "source_dir.h"
 
 namespace fatctx {
 namespace {

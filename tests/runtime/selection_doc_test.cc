@@ -13,6 +13,7 @@
 
 #include "fatctx/select.h"
 #include "fatctx/soc_table.h"
+#include "source_dir.h"
 
 namespace fatctx {
 namespace {

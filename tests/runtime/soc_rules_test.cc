@@ -1,5 +1,6 @@
 // From captured facts to the SoC: the detection vectors of detect_vectors.json, and what they leave open.
 #include "runtime/soc_rules.h"
+#include "source_dir.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

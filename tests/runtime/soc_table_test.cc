@@ -10,6 +10,7 @@
 #include <string>
 
 #include "fatctx/device.h"
+#include "source_dir.h"
 #include "support/temp_dir.h"
 
 namespace fatctx {

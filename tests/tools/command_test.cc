@@ -1,4 +1,5 @@
 #include "tools/command.h"
+#include "source_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

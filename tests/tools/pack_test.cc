@@ -11,6 +11,7 @@
 
 #include "fatctx/container.h"
 #include "fatctx/select.h"
+#include "source_dir.h"
 #include "support/chip_corpus.h"
 #include "support/gguf_file.h"
 #include "support/result_matchers.h"

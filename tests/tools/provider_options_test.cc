@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "source_dir.h"
 #include "support/result_matchers.h"
 #include "tools/json_cursor.h"
 
