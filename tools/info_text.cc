@@ -151,7 +151,7 @@ std::string header_text(const Container& container, const ContainerDescription& 
   Block block;
   block.add("file", report.path);
   block.add("model", description.name.empty() ? "(no name)" : description.name);
-  block.add("format", fmt::format("fatctx {}, written by {}", format_version(),
+  block.add("format", fmt::format("fatctx {}, written by {}", report.format_version,
                                   description.writer.empty() ? "an unnamed writer" : description.writer));
   block.add("uuid", report.uuid);
   const std::string where = report.generation == report.newest_generation

@@ -110,6 +110,7 @@ struct OpenReport {
   bool signed_file = false;         // there is a signature
   std::string key_id;               // SHA-256 of the public key that it names, hexadecimal; empty without one
   bool signature_verified = false;  // it was checked, with one of OpenOptions::trusted_keys
+  std::string format_version;       // "1.0": of the file
   std::string filesystem;           // "ext4", "overlayfs", "nfs", ...
   bool remote_filesystem = false;
   std::uint64_t file_size = 0;  // of an earlier generation where that one ends

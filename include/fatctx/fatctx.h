@@ -48,7 +48,7 @@ extern "C" {
 // What the library was built as; differs from FATCTX_ABI_VERSION if header and library do not belong together.
 FATCTX_API uint32_t fatctx_abi_version(void);
 FATCTX_API const char* fatctx_library_version(void);  // "0.1.0"; static storage
-FATCTX_API const char* fatctx_format_version(void);   // "0.1": the format it reads and writes; static storage
+FATCTX_API const char* fatctx_format_version(void);   // "1.0": the format it writes; static storage
 
 // Codes of docs/errors.md.
 enum {
@@ -529,6 +529,7 @@ typedef struct fatctx_open_report {  // what an open found out
   uint32_t earlier_generations;       // those before `generation` whose bytes are still in the file
   uint32_t signature_verified;        // with one of trusted_keys
   fatctx_text key_id;                 // SHA-256 of the public key that the signature names, hexadecimal; empty: none
+  fatctx_text format_version;         // "1.0": of the file
 } fatctx_open_report;
 // Lifetime: texts borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);

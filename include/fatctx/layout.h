@@ -23,7 +23,7 @@ struct LayoutTable {
 // Lifetime: static storage.
 [[nodiscard]] std::span<const LayoutTable> layout_tables() noexcept;
 
-// "0.1": the format this library reads and writes.
+// "1.0": the format this library writes. It reads every 1.x, and 0.1.
 [[nodiscard]] std::string_view format_version() noexcept;
 
 }  // namespace fatctx

@@ -58,6 +58,7 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
   out.path = text_out(report.path);
   out.filesystem = text_out(report.filesystem);
   out.uuid = text_out(report.uuid);
+  out.format_version = text_out(report.format_version);
   out.generation = report.generation;
   out.file_size = report.file_size;
   out.committed_end = report.committed_end;

@@ -22,8 +22,10 @@ inline constexpr std::array<std::byte, 8> kMagic = {std::byte{0x89}, std::byte{'
 inline constexpr std::array<std::byte, 4> kSlotMagic = {std::byte{'C'}, std::byte{'T'}, std::byte{'X'}, std::byte{'S'}};
 inline constexpr std::array<std::byte, 4> kTocMagic = {std::byte{'C'}, std::byte{'T'}, std::byte{'X'}, std::byte{'T'}};
 
-inline constexpr std::uint16_t kMajorVersion = 0;
-inline constexpr std::uint16_t kMinorVersion = 1;
+inline constexpr std::uint16_t kMajorVersion = 1;
+inline constexpr std::uint16_t kMinorVersion = 0;
+// The one version before 1.0 that is read: its layout is that of 1.0.
+inline constexpr std::uint16_t kFirstMinorVersionOfMajor0 = 1;
 
 // Feature words: bits this version understands. None is defined yet.
 inline constexpr std::uint64_t kKnownIncompatFeatures = 0;

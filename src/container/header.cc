@@ -46,13 +46,23 @@ Status check_long_enough(ByteView header, std::uint64_t file_size) {
   return Done{};
 }
 
+// Minor versions of one major version have one layout; what is new in them is guarded by feature bits (F3).
+bool readable(const Prologue& prologue) {
+  return prologue.major_version == kMajorVersion ||
+         (prologue.major_version == 0 && prologue.minor_version == kFirstMinorVersionOfMajor0);
+}
+
+std::string version_of(const Prologue& prologue) {
+  return fmt::format("{}.{}", static_cast<unsigned>(prologue.major_version),
+                     static_cast<unsigned>(prologue.minor_version));
+}
+
 Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
-  if (prologue.major_version != kMajorVersion || prologue.minor_version != kMinorVersion) {
-    // While the major version is 0 every minor version may differ in layout.
-    return complaint(ErrorCode::kUnsupported, "F1", offset,
-                     fmt::format("format version {}.{}; this library reads {}.{}: pack the file again or update",
-                                 static_cast<unsigned>(prologue.major_version),
-                                 static_cast<unsigned>(prologue.minor_version), kMajorVersion, kMinorVersion));
+  if (!readable(prologue)) {
+    return complaint(
+        ErrorCode::kUnsupported, "F1", offset,
+        fmt::format("format version {}; this library reads {}.x: {}", version_of(prologue), kMajorVersion,
+                    prologue.major_version > kMajorVersion ? "update the library" : "pack the file again"));
   }
   if ((prologue.incompat_features & ~kKnownIncompatFeatures) != 0) {
     return complaint(ErrorCode::kUnsupported, "F3", offset,
@@ -90,6 +100,7 @@ Status read_prologue(ByteView header, Header& facts) {
       return complaint(ErrorCode::kMalformed, "F2", offset, "the two prologue copies are whole but differ");
     }
     good = offset;
+    facts.format_version = version_of(prologue);
     facts.uuid = prologue.uuid;
     facts.extent_log2 = prologue.extent_log2;
     facts.granule_log2 = prologue.granule_log2;

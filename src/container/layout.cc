@@ -170,12 +170,12 @@ constexpr bool gapless() {
   return true;
 }
 static_assert(gapless());
-static_assert(kMajorVersion == 0 && kMinorVersion == 1, "format_version() below says so in text");
+static_assert(kMajorVersion == 1 && kMinorVersion == 0, "format_version() below says so in text");
 
 }  // namespace
 
 std::span<const LayoutTable> layout_tables() noexcept { return kTables; }
 
-std::string_view format_version() noexcept { return "0.1"; }
+std::string_view format_version() noexcept { return "1.0"; }
 
 }  // namespace fatctx

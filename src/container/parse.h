@@ -41,6 +41,7 @@ struct SlotSignature {
 
 // What the 64 KiB header says, checked.
 struct Header {
+  std::string format_version;  // "1.0"
   DiskUuid uuid = {};
   std::uint8_t extent_log2 = 0;
   std::uint8_t granule_log2 = 0;

@@ -143,6 +143,7 @@ OpenReport Container::report() const {
   report.file_size = header.committed_end + header.tail_bytes;
   report.committed_end = header.committed_end;
   report.dead_bytes = mapped_->toc().dead_bytes();
+  report.format_version = header.format_version;
   report.uuid = container::uuid_text(header.uuid);
   report.toc_hash = header.toc_hash;
   report.already_live = already_live_;

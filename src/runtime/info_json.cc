@@ -122,7 +122,7 @@ Json container_json(const Container& container, const ContainerDescription& desc
   return {{"schema", "fatctx.info/1"},
           {"file", report.path},
           {"model", description.name},
-          {"format", format_version()},
+          {"format", report.format_version},
           {"writer", description.writer},
           {"uuid", report.uuid},
           {"generation", report.generation},

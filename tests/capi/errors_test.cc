@@ -357,7 +357,7 @@ TEST(CNames, VersionsAreThoseOfTheLibrary) {
   EXPECT_EQ(fatctx_abi_version(), FATCTX_ABI_VERSION);
   EXPECT_EQ(std::count(fatctx_library_version(), fatctx_library_version() + std::strlen(fatctx_library_version()), '.'),
             2);
-  EXPECT_STREQ(fatctx_format_version(), "0.1");
+  EXPECT_STREQ(fatctx_format_version(), "1.0");
 }
 
 TEST(CNames, VersionsAreReadAndWrittenAsTexts) {

@@ -1,4 +1,5 @@
 // Which generation a header leads to, and what it admits to have lost.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,6 +49,29 @@ TEST(Header, AFreshFileIsGenerationOneInPairA) {
   EXPECT_EQ(header.value().committed_end, support::unsealed_sample().size());
   EXPECT_EQ(header.value().tail_bytes, 0U);
   EXPECT_FALSE(header.value().sealed);
+}
+
+// From 1.0 on a minor version has the layout of its major version; what is new in it has a feature bit.
+TEST(Header, ALaterMinorVersionOpensAndSaysWhichItIs) {
+  HostileFile file(support::unsealed_sample());
+  file.prologue.minor_version = kMinorVersion + 7;
+
+  const auto header = header_of(file.bytes());
+
+  ASSERT_TRUE(is_ok(header));
+  EXPECT_EQ(header.value().format_version, "1.7");
+}
+
+TEST(Header, AnUnknownMajorVersionSaysWhatToDo) {
+  HostileFile newer(support::unsealed_sample());
+  newer.prologue.major_version = 2;
+  HostileFile older(support::unsealed_sample());
+  older.prologue.major_version = 0, older.prologue.minor_version = 2;
+
+  EXPECT_THAT(header_of(newer.bytes()).error().message,
+              testing::HasSubstr("format version 2.0; this library reads 1.x: update the library"));
+  EXPECT_THAT(header_of(older.bytes()).error().message,
+              testing::HasSubstr("format version 0.2; this library reads 1.x: pack the file again"));
 }
 
 TEST(Header, TheHigherOfTwoGenerationsIsOpenedWhereverItStands) {

@@ -37,10 +37,13 @@ inline constexpr Lie kHeaderLies[] = {
      [](auto& f) { f.at_last = [](auto& b) { b.insert(b.begin(), 30, std::byte{'P'}); }; }, ErrorCode::kBadMagic, "F1"},
     {"a newer major version", [](auto& f) { f.prologue.major_version = kMajorVersion + 1; }, ErrorCode::kUnsupported,
      "F1"},
-    {"a newer minor version", [](auto& f) { f.prologue.minor_version = kMinorVersion + 1; }, ErrorCode::kUnsupported,
-     "F1"},
-    {"an older minor version", [](auto& f) { f.prologue.minor_version = kMinorVersion - 1; }, ErrorCode::kUnsupported,
-     "F1"},
+    {"a version before 0.1", [](auto& f) { f.prologue.major_version = 0; }, ErrorCode::kUnsupported, "F1"},
+    {"a version between 0.1 and 1.0",
+     [](auto& f) {
+       f.prologue.major_version = 0;
+       f.prologue.minor_version = kFirstMinorVersionOfMajor0 + 1;
+     },
+     ErrorCode::kUnsupported, "F1"},
     {"both prologues damaged",
      [](auto& f) { f.at_last = [](auto& b) { b[0x0fff] ^= std::byte{1}, b[0x8100] = std::byte{1}; }; },
      ErrorCode::kChecksumMismatch, "F2"},

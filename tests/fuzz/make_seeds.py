@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 
 import dlc_archive  # noqa: E402
 
-GOLDEN = HERE.parent / "golden" / "v0"
+GOLDEN = HERE.parent / "golden" / "v1"
 
 Seeds = dict[str, bytes]
 

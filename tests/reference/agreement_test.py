@@ -26,7 +26,7 @@ from reference_mutations import grown, mutations  # noqa: E402
 from reference_recipe import program  # noqa: E402
 from reference_toc import DEAD, LEAVES, RECIPE  # noqa: E402
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v0"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v1"
 COUNT = int(os.environ.get("FATCTX_MUTATED_FILES", "2000"))
 SLOW = {"large extents"}  # bases of many megabytes, which no mutations are drawn of
 SEED = 20_260_101

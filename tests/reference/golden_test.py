@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, 
 
 import fatctx_reference as reference  # noqa: E402
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v0"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 
 def word(value) -> str:
@@ -60,7 +60,8 @@ def as_text(container: reference.Container) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.fatctx")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/*.fatctx")),
+                         ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_golden_file_says_what_its_text_says(path):
     container = reference.read(path.read_bytes())
 
@@ -70,5 +71,6 @@ def test_a_golden_file_says_what_its_text_says(path):
         assert len(bytes_of(container, record)) == record.logical_size, record.text
 
 
-def test_there_are_golden_files():
-    assert len(list(GOLDEN.glob("*.fatctx"))) >= 6
+@pytest.mark.parametrize("version", ["v0", "v1"])
+def test_there_are_golden_files(version):
+    assert len(list((GOLDEN / version).glob("*.fatctx"))) >= 6

@@ -50,7 +50,7 @@ def read_prologue(data: bytes, findings: Findings, degraded: list[str]) -> Simpl
 
 
 def check_prologue(prologue: SimpleNamespace, findings: Findings) -> None:
-    if (prologue.major_version, prologue.minor_version) != (0, 1):
+    if prologue.major_version != 1 and (prologue.major_version, prologue.minor_version) != (0, 1):
         findings.add("F1", "another version of the format", 8, code="unsupported")
     if prologue.incompat_features:
         findings.add("F3", "an unknown incompatible feature", 16, code="unsupported")

@@ -186,7 +186,7 @@ def test_the_schema_of_descriptions_is_repeated_word_for_word():
     ("| 8 | 8 | offset_in_segment |", "| 4 | 8 | offset_in_segment |"),
     ("| segments | 8192 |", "| segments | 8191 |"),
     ("| F16 | extents", "| F16 | all extents"),
-    ("version 0.1", "version 0.2"),
+    ("version 1.0", "version 1.1"),
 ])
 def test_a_planted_difference_is_found(program_output, old, new):
     text = text_of("docs/format.md")
