@@ -1,5 +1,9 @@
 # The compile options every target of the project shares.
 function(fatctx_target_options target)
+  if(MSVC)
+    target_compile_options(${target} PRIVATE /W4 /permissive- /utf-8 /Zc:__cplusplus $<$<BOOL:${FATCTX_WERROR}>:/WX>)
+    return()
+  endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough)
   # When it optimises, g++ 12 sees overlaps and overruns inside std::string and std::vector that cannot happen (GCC bug

@@ -123,12 +123,12 @@ headers_in() {
 
 # under_wine PROGRAM ARGUMENT...: in a Windows of this lane's own.
 under_wine() {
-  WINEPREFIX=$PWD/build/windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY='' wine "$@"
+  WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY='' wine "$@"
 }
 
 # Base and mapping, which need nothing but headers; the rest needs libraries that Debian does not build for Windows.
 lane_windows() {
-  local googletest=/usr/src/googletest tree=build/windows/tree programs=(base_tests windows_tests) missing=()
+  local googletest=/usr/src/googletest tree=build/windows programs=(base_tests windows_tests) missing=()
   local name report code=0
   for name in x86_64-w64-mingw32-g++-posix wine; do
     command -v "$name" >/dev/null 2>&1 || missing+=("$name")
@@ -140,12 +140,10 @@ lane_windows() {
     missing_for windows "${missing[@]}"
     return 0
   fi
-  headers_in build/windows/prefix/include
-  cmake -S . -B "$tree" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/mingw-w64.cmake -DFATCTX_ONLY_MAPPING=ON \
-    "-DCMAKE_PREFIX_PATH=$PWD/build/windows/prefix" -DFATCTX_GOOGLETEST=$googletest -DFATCTX_BUILD_BENCH=OFF \
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+  headers_in build/windows-prefix/include
+  cmake --preset windows "-DCMAKE_PREFIX_PATH=$PWD/build/windows-prefix" -DFATCTX_GOOGLETEST=$googletest \
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true)"
-  cmake --build "$tree" --target "${programs[@]}"
+  cmake --build --preset windows
   count passed 1 # MinGW-w64's g++ without a warning
   for name in "${programs[@]}"; do
     report=build/check/windows-$name.xml

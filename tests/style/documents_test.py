@@ -147,6 +147,19 @@ def table_of(section: str) -> list[list[str]]:
     return rows[2:]
 
 
+# Shows S2.31.
+def test_there_are_presets_for_linux_and_windows_and_the_windows_lane_uses_its_own():
+    presets = {preset["name"]: preset for preset in json.loads(text_of("CMakePresets.json"))["configurePresets"]}
+    said = subprocess.run(["cmake", "--list-presets=all", str(ROOT)], capture_output=True, text=True, check=True).stdout
+
+    assert {"release", "windows"} <= set(re.findall(r'^ +"(\w[\w-]*)"', said, re.MULTILINE))
+    toolchain = presets["windows"]["toolchainFile"].removeprefix("${sourceDir}/")
+    assert "CMAKE_SYSTEM_NAME Windows" in text_of(toolchain) and "CMAKE_SYSTEM_NAME" not in json.dumps(presets["release"])
+    assert "cmake --preset windows" in text_of("scripts/lane.sh")
+    least = re.search(r"cmake_minimum_required\(VERSION ([\d.]+)\)", text_of("CMakeLists.txt")).group(1)
+    assert missing(text_of("docs/build.md"), [f"CMake | {least}"]) == []
+
+
 # Shows S3.3, S3.5.
 def test_the_build_page_has_every_option_and_preset_and_needs_no_vendor_sdk():
     declared = dict(re.findall(r"^option\((FATCTX_\w+) .* (ON|OFF)\)$", text_of("CMakeLists.txt"), re.MULTILINE))

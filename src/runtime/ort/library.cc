@@ -73,9 +73,15 @@ class Factory : public OrtEpFactory {
 }  // namespace
 }  // namespace fatctx::ort
 
+#if defined(_WIN32)
+#define FATCTX_ORT_EXPORT __declspec(dllexport)
+#else
+#define FATCTX_ORT_EXPORT [[gnu::visibility("default")]]
+#endif
+
 extern "C" {
 
-__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char* /*registered_name*/,
+FATCTX_ORT_EXPORT OrtStatus* CreateEpFactories(const char* /*registered_name*/,
                                                                     const OrtApiBase* base, const OrtLogger* /*logger*/,
                                                                     OrtEpFactory** factories, std::size_t max,
                                                                     std::size_t* made) noexcept {
@@ -94,7 +100,7 @@ __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char* 
   });
 }
 
-__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) noexcept {
+FATCTX_ORT_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) noexcept {
   delete static_cast<fatctx::ort::Factory*>(factory);
   return nullptr;
 }
