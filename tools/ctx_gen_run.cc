@@ -103,8 +103,10 @@ Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary&
   return request;
 }
 
-// ONNX Runtime gives the nodes their names, and looks for them by these names while it writes the model.
+// ONNX Runtime gives the nodes their names, and looks for them by these names while it writes the model. Only of our
+// own provider: others may find their graph by the name of the node, as QNN's does.
 Status add_node_prefixes(const CtxGenPlan& plan, const WorkFolder& work) {
+  if (!plan.provider.is_reference()) return Done{};
   for (const CtxGenModel& model : plan.models) {
     if (model.prefix.empty()) continue;
     FATCTX_ASSIGN([[maybe_unused]] const std::uint64_t changed,

@@ -222,7 +222,8 @@ def test_the_example_with_a_soc_gives_a_record_for_its_part_and_arch(ctx_gen, co
     """S1.25."""
     ctx_gen("-i", "soc_model|60 htp_graph_finalization_optimization_mode|3", "-C", "ep.context_node_name_prefix|_part1",
             "./model1.onnx,./model2.onnx")
-    assert handed_on(tmp_path) == {"soc_model": "60", "htp_graph_finalization_optimization_mode": "3"}
+    assert handed_on(tmp_path) == {"soc_model": "60", "htp_graph_finalization_optimization_mode": "3",
+                                   "ep.context_node_name_prefix": "_part1"}
     assert "htp SC8380XP soc 60 v73" in command("info", "model1.fatctx").stdout
     shown = command("info", "model1.fatctx", "--records").stdout
     for line in ("part: +SC8380XP", "arch: +v73", "optimisation: +3, the longest preparation"):
@@ -232,29 +233,34 @@ def test_the_example_with_a_soc_gives_a_record_for_its_part_and_arch(ctx_gen, co
 
 # -- the prefix of names -----------------------------------------------------------------------------------------------
 
-def test_the_prefix_reaches_node_partition_and_graph(ctx_gen, command, models, tmp_path):
-    """S1.12: of a foreign provider and of ours."""
-    ctx_gen("-C", "ep.context_node_name_prefix|_part1")
-    graphs = [graph.name for record in package.open(tmp_path / "model1.fatctx").describe().records for graph in record.graphs]
-    assert graphs == ["_part1prefill", "_part1decode"]
-    command("ctx-gen", "-e", "reference", "-C", "ep.context_node_name_prefix|_part1", "--output-dir", "ours",
-            "model1.onnx,model2.onnx")
-    container = package.open(tmp_path / "ours" / "model1.fatctx")
-    units = {record.key.unit for record in container.records if record.type == "context_binary"}
-    assert units == {"_part1prefill", "_part1decode"}
-    for folder in (tmp_path, tmp_path / "ours"):
-        for name, partition in (("model1_ctx.onnx", b"_part1prefill"), ("model2_ctx.onnx", b"_part1decode")):
-            node, = s.context_nodes(folder / name)
-            assert node["name"].startswith("_part1") and node["name"].count("_part1") == 1
-            assert node["partition_name"] == partition
-    s.assert_equal_to_cpu(models[1], tmp_path / "ours" / "model2_ctx.onnx", s.inputs(1, 8))
-
-
-def test_without_a_prefix_names_stay_as_the_provider_gave_them(ctx_gen, tmp_path):
+def test_the_prefix_reaches_node_partition_and_graph(command, models, tmp_path):
     """S1.12."""
-    ctx_gen()
+    command("ctx-gen", "-e", "reference", "-C", "ep.context_node_name_prefix|_part1", "model1.onnx,model2.onnx")
+    container = package.open(tmp_path / "model1.fatctx")
+    units = {record.key.unit for record in container.records if record.type == "context_binary"}
+    graphs = {graph.name for record in container.describe().records for graph in record.graphs}
+    assert units == graphs == {"_part1prefill", "_part1decode"}
+    for name, graph in (("model1_ctx.onnx", b"_part1prefill"), ("model2_ctx.onnx", b"_part1decode")):
+        node, = s.context_nodes(tmp_path / name)
+        assert node["name"].startswith("_part1") and node["name"].count("_part1") == 1
+        assert node["partition_name"] == graph
+    s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 8))
+
+
+def test_without_a_prefix_names_stay_as_they_are(command, models, tmp_path):
+    """S1.12."""
+    command("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx")
     node, = s.context_nodes(tmp_path / "model1_ctx.onnx")
-    assert node["name"].startswith(OWNER) and node["partition_name"] == b"prefill"
+    assert node["name"].startswith("FatctxExecutionProvider") and node["partition_name"] == b"prefill"
+
+
+def test_another_provider_is_told_the_prefix_and_names_its_nodes_itself(ctx_gen, tmp_path):
+    """S1.12: QNN's finds its graph by the name of the node, so that nobody else may change it."""
+    ctx_gen("-C", "ep.context_node_name_prefix|_part1")
+    assert handed_on(tmp_path) == {"ep.context_node_name_prefix": "_part1"}
+    binary, = tmp_path.glob("*.qnn.bin")
+    nodes = [s.context_nodes(tmp_path / name)[0]["name"] for name in ("model1_ctx.onnx", "model2_ctx.onnx")]
+    assert binary.read_text().splitlines() == [f"graph {name}" for name in nodes]
 
 
 def test_equal_graph_names_are_refused_before_anything_is_written(ctx_gen, tmp_path):

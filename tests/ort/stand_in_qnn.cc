@@ -2,8 +2,8 @@
 //
 // It compiles nothing. What it writes in place of a context binary is a text with the names of the graphs; sessions
 // that share write into one file, as the provider does. Beside it lies ".options" with the options that it was given,
-// one "KEY=VALUE" a line. Its nodes say what the provider's nodes say. Whether a real provider does what the options
-// ask is shown in tests/qnn.
+// one "KEY=VALUE" a line, and the prefix of names. Its nodes say what the provider's nodes say. Whether a real provider
+// does what the options ask is shown in tests/qnn.
 #include <onnxruntime_cxx_api.h>
 
 #include <cstdint>
@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kName = "QNNExecutionProvider";
 constexpr std::string_view kPrefix = "ep.qnnexecutionprovider.";
+constexpr std::string_view kNamePrefix = "ep.context_node_name_prefix";
 
 using Entries = std::map<std::string, std::string>;
 
@@ -83,10 +84,8 @@ class Provider : public OrtEp {
   }
 
  private:
-  static OrtStatus* ORT_API_CALL capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
-    const Ort::ConstGraph graph(raw);
-    static_cast<Provider*>(ep)->graph_name_ = graph.GetName();
-    const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
+  static OrtStatus* ORT_API_CALL capability(OrtEp*, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
+    const std::vector<Ort::ConstNode> nodes = Ort::ConstGraph(raw).GetNodes();
     const std::vector<const OrtNode*> all(nodes.begin(), nodes.end());
     OrtNodeFusionOptions fusion = {};
     fusion.ort_version_supported = ORT_API_VERSION;
@@ -106,11 +105,12 @@ class Provider : public OrtEp {
   // The node for `fused`, and what is in the binary about it.
   Ort::Node write(const Ort::ConstNode& fused) {
     const std::string path = binary_for(entries_);
-    const std::string graph = entry(entries_, "ep.context_node_name_prefix") + graph_name_;
+    const std::string graph = fused.GetName();  // as QNN's provider calls it, which finds it by the name of the node
     std::ofstream(path, std::ios::app) << "graph " << graph << '\n';
     std::ofstream given(path + ".options");
     for (const auto& [key, value] : entries_) {
       if (key.starts_with(kPrefix)) given << key.substr(kPrefix.size()) << '=' << value << '\n';
+      if (key == kNamePrefix) given << key << '=' << value << '\n';
     }
     const std::string name = path.substr(path.rfind('/') + 1);
     const std::int64_t yes = 1;
@@ -129,7 +129,6 @@ class Provider : public OrtEp {
   }
 
   Entries entries_;
-  std::string graph_name_;
 };
 
 class Factory : public OrtEpFactory {
