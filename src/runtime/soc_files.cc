@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -64,9 +66,10 @@ void read_soc_files(const std::string& root, SocFacts& facts) {
   facts.compatible =
       read_first(root, std::array{"/proc/device-tree/compatible", "/sys/firmware/devicetree/base/compatible"});
   for (std::uint32_t id = 0; id < kNpuNames.size(); ++id) {
-    const std::string name = std::string("fastrpc-") + kNpuNames[id];
-    if (read_text(root + "/sys/class/misc/" + name + "/dev").state == ReadState::kAbsent) continue;
-    facts.npu_devices.push_back({.device_id = id, .node = "/dev/" + name});
+    if (read_text(fmt::format("{}/sys/class/misc/fastrpc-{}/dev", root, kNpuNames[id])).state == ReadState::kAbsent) {
+      continue;
+    }
+    facts.npu_devices.push_back({.device_id = id, .node = fmt::format("/dev/fastrpc-{}", kNpuNames[id])});
   }
 }
 
