@@ -1,9 +1,10 @@
 // A stand-in for the library of ONNX Runtime's QNN execution provider, for tests of what is handed on to it.
 //
-// It compiles nothing. What it writes in place of a context binary is a text with the names of the graphs; sessions that
-// share write into one file, as the provider does. Beside it lies ".options" with the options that it was given, one
-// "KEY=VALUE" a line, and the prefix of names. Its nodes say what the provider's nodes say. Whether a real provider does
-// what the options ask is shown in tests/qnn. There are no handlers: an exception ends the program, and so the test.
+// It compiles nothing. What it writes in place of a context binary is a text with the names of the graphs; sessions
+// that share write into one file, as the provider does. Beside it lies ".options" with the options that it was given,
+// one "KEY=VALUE" a line, and the prefix of names. Its nodes say what the provider's nodes say. Whether a real provider
+// does what the options ask is shown in tests/qnn. There are no handlers: an exception ends the program, and so the
+// test.
 #include <onnxruntime_cxx_api.h>
 
 #include <cstdint>
