@@ -63,6 +63,9 @@ std::string device_text(const Detection& detection) {
     block.add("backend", detection.npu->backend);
     add_facts(block, detection, *detection.npu);
   }
+  for (const NpuDevice& npu : detection.npu_devices) {
+    block.add("npu", "device_id " + std::to_string(npu.device_id) + ", " + npu.node);
+  }
   for (const std::string& warning : detection.warnings) block.add("warning", warning);
   block.add("soc table", detection.soc_table_version);
   block.add("mapping", mapping_text(file_mapping_capability()));

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "fatctx/base/nearest.h"
+#include "tools/asked_device.h"
 #include "tools/provider_options.h"
 
 namespace fatctx::tools {
@@ -211,11 +212,38 @@ Status take_foreign(const CtxGenProvider& provider, const std::string& key, cons
                     key, provider.word));
   }
   options.stored.push_back({key, value, "QNNExecutionProvider"});
+  if (asks_for_cpu_backend({options.stored.back()})) {
+    options.notes.push_back(fmt::format("-i: {}: the reference provider takes the place of QNN's CPU backend", key));
+    return Done{};
+  }
   options.notes.push_back(
       fmt::format("-i: {} is an option of QNNExecutionProvider; the reference provider compiles "
                   "for the CPU: it is checked and written down, and changes nothing",
                   key));
   return Done{};
+}
+
+// The provider takes numbers; people know names. What the table knows becomes its number, in a list as well.
+Result<std::string> soc_numbers(const std::string& value) {
+  std::string numbers;
+  for (std::size_t from = 0; from <= value.size();) {
+    const std::size_t to = std::min(value.find(',', from), value.size());
+    std::string word = value.substr(from, to - from);
+    from = to + 1;
+    if (word.find_first_not_of("0123456789") != std::string::npos || word.empty()) {
+      auto device = device_in_words(word);
+      if (!device.ok()) return in_context(std::move(device).error(), "-i: soc_model");
+      if (!device.value().qnn_soc) {
+        return invalid(
+            fmt::format("-i: soc_model: no number is known of \"{}\"; give the number of the SoC, or a part "
+                        "that `fatctx socs` lists with one",
+                        word));
+      }
+      word = std::to_string(*device.value().qnn_soc);
+    }
+    numbers += (numbers.empty() ? "" : ",") + word;
+  }
+  return numbers;
 }
 
 Status take_option(const CtxGenProvider& provider, const std::string& key, const std::string& value,
@@ -309,7 +337,13 @@ Result<CtxGenEntries> check_session_entries(std::string_view text, std::size_t m
 Result<CtxGenProviderOptions> check_provider_options(const CtxGenProvider& provider, std::string_view text) {
   FATCTX_ASSIGN(const KeyValues pairs, parse_key_values("-i", text));
   CtxGenProviderOptions options;
-  for (const auto& [key, value] : pairs) FATCTX_TRY(take_option(provider, key, value, options));
+  for (const auto& [key, given] : pairs) {
+    std::string value = given;
+    if (key == "soc_model") {
+      FATCTX_ASSIGN(value, soc_numbers(given));
+    }
+    FATCTX_TRY(take_option(provider, key, value, options));
+  }
   for (const DescribedOption& option : options.stored) {
     if (const auto wrong = wrong_provider_option(option)) {
       return invalid(fmt::format("-i: {}: {}", option.key, *wrong));

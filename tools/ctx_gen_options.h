@@ -44,7 +44,7 @@ struct CtxGenProviderOptions {
   std::vector<std::string> notes;
 };
 // Errors: invalid_argument (a key that the provider does not have, with the nearest; one of another provider; a value
-// that it cannot have; two that exclude each other).
+// that it cannot have, such as a SoC that is not known; two that exclude each other).
 [[nodiscard]] Result<CtxGenProviderOptions> check_provider_options(const CtxGenProvider& provider,
                                                                    std::string_view text);
 

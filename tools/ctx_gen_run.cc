@@ -19,9 +19,11 @@
 #include "tools/ep_context.h"
 #include "tools/interrupt.h"
 #include "tools/onnx_max_size.h"
+#include "tools/onnx_node_prefix.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
 #include "tools/progress.h"
+#include "tools/provider_options.h"
 
 namespace fatctx::tools {
 
@@ -29,6 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kCpuBackend = "qnn-cpu";
 constexpr std::size_t kMaxValue = 8192;  // of a session entry, which options of providers are handed on as
 
 std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
@@ -100,6 +103,18 @@ Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary&
   return request;
 }
 
+// ONNX Runtime gives the nodes their names, and looks for them by these names while it writes the model. Only of our
+// own provider: others may find their graph by the name of the node, as QNN's does.
+Status add_node_prefixes(const CtxGenPlan& plan, const WorkFolder& work) {
+  if (!plan.provider.is_reference()) return Done{};
+  for (const CtxGenModel& model : plan.models) {
+    if (model.prefix.empty()) continue;
+    FATCTX_ASSIGN([[maybe_unused]] const std::uint64_t changed,
+                  write_onnx_with_node_prefix(work.file(model.output), model.prefix, work.file(model.output)));
+  }
+  return Done{};
+}
+
 // The largest spill-fill buffer of the group goes into every main node, so that sessions may start in any order.
 Status even_out_max_size(const CtxGenPlan& plan, const WorkFolder& work, std::vector<std::string>& notes) {
   std::int64_t largest = 0;
@@ -126,6 +141,10 @@ std::string value_of(const CtxGenPlan& plan, std::string_view key) {
 // What was asked for, where the provider has left no word about it.
 Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   if (!plan.provider.is_qnn() || key.backend != "htp") return Done{};
+  if (asks_for_cpu_backend(plan.options.stored)) {
+    key.backend = kCpuBackend;  // else an NPU would be handed it
+    return Done{};
+  }
   const std::string soc = value_of(plan, "soc_model");
   const std::string arch = value_of(plan, "htp_arch");
   const std::string vtcm = value_of(plan, "vtcm_mb");
@@ -135,6 +154,7 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   if (one(soc)) {
     FATCTX_ASSIGN(const Device device, device_in_words(soc));
     if (key.qnn_soc == 0) key.qnn_soc = device.qnn_soc.value_or(0);
+    if (key.part.empty() && key.qnn_soc == device.qnn_soc) key.part = device.part.value_or("");
     if (key.arch.empty() && !one(arch)) key.arch = device.arch.value_or("");
   }
   if (key.arch.empty() && one(arch)) key.arch = "v" + arch;
@@ -241,6 +261,7 @@ Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flag
     line.step(index, plan.models.size(), fs::path(plan.models[index].input).filename().string());
   };
   FATCTX_ASSIGN(result.engine, engine(request));
+  FATCTX_TRY(add_node_prefixes(plan, work));
   if (!plan.provider.is_reference()) {
     FATCTX_TRY(even_out_max_size(plan, work, result.notes));
     FATCTX_TRY(pack_binaries(plan, work, result));

@@ -20,6 +20,7 @@
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/checked.h"
 #include "tools/onnx_max_size.h"
+#include "tools/onnx_node_prefix.h"
 
 namespace fatctx::tools {
 
@@ -322,6 +323,12 @@ Result<onnx::ModelProto> load(const std::string& path) {
   return model;
 }
 
+Status save(const onnx::ModelProto& model, const std::string& path) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (out && model.SerializeToOstream(&out) && out.flush()) return Done{};
+  return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
+}
+
 // Every tensor of the model that may have bytes of its own: initializers and attributes, of inner graphs and functions
 // too. `visit` gets each of them once. Graphs nest as deep as protobuf lets them, which is a hundred levels.
 Status for_every_tensor(onnx::GraphProto& graph, const std::function<Status(onnx::TensorProto&)>& visit);
@@ -570,10 +577,20 @@ Result<std::uint64_t> write_onnx_with_max_size(const std::string& model_path, st
     attribute->set_i(max_size);
     ++changed;
   }
-  std::ofstream out(output, std::ios::binary | std::ios::trunc);
-  if (!out || !model.SerializeToOstream(&out) || !out.flush()) {
-    return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", output)};
+  FATCTX_TRY(save(model, output));
+  return changed;
+}
+
+Result<std::uint64_t> write_onnx_with_node_prefix(const std::string& model_path, const std::string& prefix,
+                                                  const std::string& output) {
+  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  std::uint64_t changed = 0;
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() != "EPContext" || node.name().starts_with(prefix)) continue;
+    node.set_name(prefix + node.name());
+    ++changed;
   }
+  FATCTX_TRY(save(model, output));
   return changed;
 }
 

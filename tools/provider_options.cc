@@ -150,7 +150,7 @@ std::optional<std::string> wrong_provider_option(const DescribedOption& option) 
 Status check_provider_options(const std::vector<DescribedOption>& options) {
   if (of_provider(options, "backend_type") != nullptr && of_provider(options, "backend_path") != nullptr) {
     return Error{ErrorCode::kInvalidArgument,
-                 "backend_type and backend_path exclude each other; leave one of them out"};
+                 "backend_type and backend_path are mutually exclusive; leave one of them out"};
   }
   return Done{};
 }
@@ -165,6 +165,15 @@ std::vector<std::string> unknown_provider_options(const std::vector<DescribedOpt
                                 option.owner, near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()));
   }
   return notes;
+}
+
+bool asks_for_cpu_backend(const std::vector<DescribedOption>& options) {
+  if (const DescribedOption* const type = of_provider(options, "backend_type")) return type->value == "cpu";
+  const DescribedOption* const path = of_provider(options, "backend_path");
+  if (path == nullptr) return false;
+  // Also a path of the other system, whose separator is no separator here.
+  const std::string_view file = std::string_view(path->value).substr(path->value.find_last_of("/\\") + 1);
+  return file == "libQnnCpu.so" || file == "QnnCpu.dll";
 }
 
 std::string optimization_level_text(const std::vector<DescribedOption>& options) {

@@ -28,6 +28,9 @@ namespace fatctx::tools {
 // Keys that the provider does not have as far as is known, each with the nearest one: newer providers have more.
 [[nodiscard]] std::vector<std::string> unknown_provider_options(const std::vector<DescribedOption>& options);
 
+// Whether the options name QNN's CPU backend, by its type or by its library (libQnnCpu.so, QnnCpu.dll).
+[[nodiscard]] bool asks_for_cpu_backend(const std::vector<DescribedOption>& options);
+
 // "3, the longest preparation": what the finalisation mode among `options` means; empty if there is none.
 [[nodiscard]] std::string optimization_level_text(const std::vector<DescribedOption>& options);
 

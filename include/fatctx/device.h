@@ -54,9 +54,18 @@ struct DetectOptions {
   bool environment = false;
 };
 
+// One of the NPUs of a machine. Some SoCs for cars and industry have two; a phone has one.
+struct NpuDevice {
+  std::uint32_t device_id = 0;  // as the QNN provider's option device_id counts them: 0, 1
+  std::string node;             // what reaches it: "/dev/fastrpc-cdsp1"
+};
+
 struct Detection {
   Device device = {};              // its processor; with DetectOptions::soc or arch, what they say
   std::optional<Device> npu = {};  // its NPU, if a SoC was found
+  // Those that the kernel knows by name, in order of their ids, whether or not the SoC was found. Empty on most
+  // phones, whose kernels do not tell; one of several is the same `npu`.
+  std::vector<NpuDevice> npu_devices = {};
   std::vector<DetectionSource> sources = {};
   std::string decided_by = "none";         // id of the source; "generic": only the processor is known
   std::vector<FactOrigin> origins = {};    // one for each known fact of the NPU
@@ -72,7 +81,7 @@ struct Detection {
 // is not there is no error: an unknown machine is a Device whose fields are empty. Detection is advice; the load is
 // the proof.
 //
-// Threads: from any thread. Cost: some microseconds, and the opening of seven small files; nothing blocks. The answer
+// Threads: from any thread. Cost: some microseconds, and the opening of nine small files; nothing blocks. The answer
 // is not cached.
 // Errors: invalid_config (an option or a variable of the environment that cannot be understood); of the table that the
 // environment names, those of SocTable::read.
@@ -84,7 +93,7 @@ struct Detection {
 // else its processor. Lifetime: borrows from `detection`.
 [[nodiscard]] const Device& device_for(const Detection& detection, std::span<const Candidate> candidates) noexcept;
 
-// Schema "fatctx.detection/1": both devices, sources, origins, warnings, version of the table.
+// Schema "fatctx.detection/1": both devices, the NPUs by their ids, sources, origins, warnings, version of the table.
 [[nodiscard]] std::string detection_to_json(const Detection& detection);
 
 }  // namespace fatctx

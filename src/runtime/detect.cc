@@ -139,6 +139,12 @@ Json origins_json(const std::vector<FactOrigin>& origins) {
   return list;
 }
 
+Json npu_devices_json(const std::vector<NpuDevice>& devices) {
+  Json list = Json::array();
+  for (const NpuDevice& device : devices) list.push_back({{"device_id", device.device_id}, {"node", device.node}});
+  return list;
+}
+
 }  // namespace
 
 Result<Detection> detect_device(const DetectOptions& options) {
@@ -168,6 +174,7 @@ const Device& device_for(const Detection& detection, std::span<const Candidate> 
 std::string detection_to_json(const Detection& detection) {
   Json document = {{"schema", "fatctx.detection/1"}, {"device", runtime::device_document(detection.device)}};
   if (detection.npu) document.add("npu", runtime::device_document(*detection.npu));
+  if (!detection.npu_devices.empty()) document.add("npu_devices", npu_devices_json(detection.npu_devices));
   document.add("decided_by", detection.decided_by);
   if (!detection.vendor.empty()) document.add("vendor", detection.vendor);
   if (!detection.variant.empty()) document.add("variant", detection.variant);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fatctx/device.h"
+
 namespace fatctx::runtime {
 
 enum class ReadState : std::uint8_t { kAbsent, kUnreadable, kRead };
@@ -32,11 +34,12 @@ struct SocFacts {
   CapturedText compatible;    // of the device tree
   std::vector<WindowsDisplay> displays;
   CapturedText processor;  // ProcessorNameString
-  std::string cpu_arch;    // "x86_64", "aarch64"; empty if not even that is known
+  std::vector<NpuDevice> npu_devices;
+  std::string cpu_arch;  // "x86_64", "aarch64"; empty if not even that is known
 };
 
-// The files under `root` ("" for those of the system): soc0, the legacy path, the device tree. A path without a value
-// is kAbsent. Reads at most 4 KiB of each and never blocks.
+// The files under `root` ("" for those of the system): soc0, the legacy path, the device tree, the NPUs. A path without
+// a value is kAbsent. Reads at most 4 KiB of each and never blocks.
 void read_soc_files(const std::string& root, SocFacts& facts);
 
 // What a folder says that stands for a machine which has no such files: getprop.txt (lines "[name]: [value]") and

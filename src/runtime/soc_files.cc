@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -10,6 +12,9 @@ namespace fatctx::runtime {
 namespace {
 
 constexpr std::size_t kMostBytes = 4096;
+
+// Names of the NPUs in the order of the ids by which QNN calls them. The kernel has a device "fastrpc-NAME" for each.
+constexpr std::array kNpuNames = {"cdsp", "cdsp1"};
 
 CapturedText read_text(const std::string& path) {
   auto text = mapping::read_small_file(path, kMostBytes);
@@ -60,6 +65,12 @@ void read_soc_files(const std::string& root, SocFacts& facts) {
   facts.legacy_id = read_text(root + "/sys/devices/system/soc/soc0/id");
   facts.compatible =
       read_first(root, std::array{"/proc/device-tree/compatible", "/sys/firmware/devicetree/base/compatible"});
+  for (std::uint32_t id = 0; id < kNpuNames.size(); ++id) {
+    if (read_text(fmt::format("{}/sys/class/misc/fastrpc-{}/dev", root, kNpuNames[id])).state == ReadState::kAbsent) {
+      continue;
+    }
+    facts.npu_devices.push_back({.device_id = id, .node = fmt::format("/dev/fastrpc-{}", kNpuNames[id])});
+  }
 }
 
 void take_getprop(std::string_view text, SocFacts& facts) {

@@ -357,6 +357,7 @@ Detection judge_soc(const SocFacts& facts, const SocTable& table, const AskedSoc
     judge_option(asked, detection);
     return detection;
   }
+  detection.npu_devices = facts.npu_devices;
   const bool only_vtcm = asked.vtcm_mb.has_value();
   detection.sources.push_back({.id = "option",
                                .raw = only_vtcm ? printable(asked.raw) : "",

@@ -213,7 +213,7 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     (["-e", "qnn", "-i", "htp_arch|74"], 'found "74"; allowed: "0", "68", "69", "73", "75", "79", "81", "85"'),
     (["-e", "qnn", "-i", "enable_htp_fp16_precision|2"], 'allowed: "0", "1"'),
     (["-e", "qnn", "-i", "offload_graph_io_quantization|x"], 'allowed: "0", "1"'),
-    (["-e", "qnn", "-i", "backend_type|htp backend_path|libQnnHtp.so"], "backend_type and backend_path exclude each other"),
+    (["-e", "qnn", "-i", "backend_type|htp backend_path|libQnnHtp.so"], "backend_type and backend_path are mutually exclusive"),
     (["-e", "openvino", "-i", "vtcm_mb|8"], "is an option of QNNExecutionProvider only, and -e is openvino"),
     (["-e", "tensorrt", "-i", "htp_arch|73"], "is an option of QNNExecutionProvider only, and -e is tensorrt"),
     (["-e", "vitisai", "-i", "soc_model|60"], "is an option of QNNExecutionProvider only, and -e is vitisai"),

@@ -138,6 +138,31 @@ TEST(CapturedDevices, DetectionAsJsonTellsSourcesOriginsAndTheVersionOfTheTable)
   EXPECT_EQ(json["sources"].size(), 10u);
 }
 
+// Shows S3.24. The names are those of the kernel's driver; what stands in "dev" is its number and says nothing.
+TEST(CapturedDevices, SeveralNpusAreToldApartByTheirDeviceIds) {
+  const TempDir root;
+  put(root, "sys/devices/soc0/family", "Snapdragon\n");
+  put(root, "sys/devices/soc0/soc_id", "534\n");
+  EXPECT_TRUE(detected(root).npu_devices.empty()) << "the kernel names none";
+  EXPECT_FALSE(Json::parse(detection_to_json(detected(root))).contains("npu_devices"));
+  for (const char* name : {"fastrpc-adsp", "fastrpc-cdsp", "fastrpc-cdsp-secure", "fastrpc-cdsp1"}) {
+    put(root, fmt::format("sys/class/misc/{}/dev", name), "10:120\n");
+  }
+  const Detection detection = detected(root);
+
+  ASSERT_EQ(detection.npu_devices.size(), 2u);
+  EXPECT_EQ(detection.npu_devices[0].device_id, 0u);
+  EXPECT_EQ(detection.npu_devices[0].node, "/dev/fastrpc-cdsp");
+  EXPECT_EQ(detection.npu_devices[1].device_id, 1u);
+  EXPECT_EQ(detection.npu_devices[1].node, "/dev/fastrpc-cdsp1");
+  EXPECT_EQ(detection.npu.value().part, "SA8775");
+  const auto json = Json::parse(detection_to_json(detection));
+  EXPECT_EQ(json["npu_devices"],
+            Json::parse(R"([{"device_id":0,"node":"/dev/fastrpc-cdsp"},{"device_id":1,"node":"/dev/fastrpc-cdsp1"}])"));
+  EXPECT_TRUE(detect_device({.soc = "SM8750", .root = root.path()}).value().npu_devices.empty())
+      << "another SoC in its place";
+}
+
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }

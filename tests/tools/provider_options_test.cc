@@ -72,7 +72,26 @@ TEST(ProviderOptions, TypeAndPathOfTheBackendExcludeEachOther) {
   const std::vector<DescribedOption> apart = {{"backend_type", "htp", kOwner}, {"backend_path", "a.so", "another"}};
   EXPECT_TRUE(check_provider_options(type).ok());
   EXPECT_TRUE(check_provider_options(apart).ok());
-  EXPECT_TRUE(support::fails_with(check_provider_options(both), ErrorCode::kInvalidArgument));
+  const auto refused = check_provider_options(both);
+  ASSERT_TRUE(support::fails_with(refused, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(refused.error().message, HasSubstr("mutually exclusive"));
+}
+
+// Shows S3.12.
+TEST(ProviderOptions, TheCpuBackendIsKnownByItsTypeAndItsLibrary) {
+  const auto cpu = [](const char* key, const char* value, const char* owner = kOwner) {
+    return asks_for_cpu_backend({{"device_id", "0", kOwner}, {key, value, owner}});
+  };
+  EXPECT_TRUE(cpu("backend_type", "cpu"));
+  EXPECT_TRUE(cpu("backend_path", "libQnnCpu.so"));
+  EXPECT_TRUE(cpu("backend_path", "QnnCpu.dll"));
+  EXPECT_TRUE(cpu("backend_path", "/opt/qnn/lib/libQnnCpu.so"));
+  EXPECT_TRUE(cpu("backend_path", "C:\\qnn\\QnnCpu.dll"));
+  EXPECT_FALSE(cpu("backend_type", "htp"));
+  EXPECT_FALSE(cpu("backend_path", "libQnnHtp.so"));
+  EXPECT_FALSE(cpu("backend_path", "QnnHtp.dll"));
+  EXPECT_FALSE(cpu("backend_path", "libQnnCpu.so/libQnnHtp.so"));
+  EXPECT_FALSE(cpu("backend_type", "cpu", "another"));
 }
 
 TEST(ProviderOptions, KeysThatAreNotKnownAreRemarkedWithTheNearest) {

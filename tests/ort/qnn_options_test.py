@@ -1,0 +1,273 @@
+"""What `ctx-gen -e qnn` hands to the provider, and what it writes down. Shows S1.12, S1.15, S1.16, S1.19, S1.21, S1.22, S1.25,
+S3.12, S3.14, S3.19 and S3.24 as named.
+
+The provider is a stand-in that compiles nothing (stand_in_qnn.cc) and writes down the options that it was given, in a file
+beside its binary. What the vendor's provider does with them is shown in tests/qnn.
+"""
+
+import ctypes
+import json
+import shutil
+import subprocess
+
+import fatctx as package
+import pytest
+
+import ort_sessions as s
+
+OWNER = "QNNExecutionProvider"
+PLACEHOLDER = "given at run time"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def provider(library):
+    s.register(library)
+
+
+@pytest.fixture(scope="module")
+def built(fatctx):
+    """A library of the tests of this build."""
+
+    def find(name):
+        found = fatctx.parents[1] / "tests" / name
+        if not found.exists():
+            pytest.skip(f"{found.name} is not built: no library of ONNX Runtime (scripts/ort_setup.sh)")
+        return found
+
+    return find
+
+
+@pytest.fixture()
+def stand_in(built):
+    return built("libstand_in_qnn.so")
+
+
+@pytest.fixture()
+def models(tmp_path):
+    return [s.save(s.layers([8, 8], graph=graph), tmp_path / name)
+            for graph, name in (("prefill", "model1.onnx"), ("decode", "model2.onnx"))]
+
+
+@pytest.fixture()
+def ctx_gen(fatctx, stand_in, models, tmp_path):
+    """ctx_gen(arguments) with the stand-in; fails unless it exits with `code`."""
+
+    def run(*arguments, code=0, library=stand_in):
+        words = [fatctx, "ctx-gen", "-e", "qnn", "--library", library, "--force", *arguments]
+        if not any(".onnx" in str(word) for word in arguments):
+            words.append("model1.onnx,model2.onnx")
+        done = subprocess.run([str(word) for word in words], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                              check=False)
+        assert done.returncode == code, f"exit {done.returncode}: {done.stderr}{done.stdout}"
+        return done
+
+    return run
+
+
+def handed_on(folder) -> dict:
+    """The options that the provider got."""
+    text, = [path.read_text() for path in folder.glob("*.qnn.bin.options")]
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def stored(container) -> dict:
+    return {row.key: row.value for record in package.open(container).describe().records for row in record.options
+            if row.owner == OWNER}
+
+
+def binary_of(container):
+    return next(record for record in package.open(container).records if record.type == "context_binary")
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("key, value", [
+    ("backend_type", "htp"),                 # S1.15
+    ("backend_type", "cpu"),
+    ("soc_model", "60"),                     # S1.19
+    ("soc_model", "0"),
+    ("enable_htp_fp16_precision", "0"),      # S1.21
+    ("enable_htp_fp16_precision", "1"),
+    ("offload_graph_io_quantization", "0"),  # S1.22
+    ("offload_graph_io_quantization", "1"),
+    ("device_id", "0"),                      # S3.24
+    ("device_id", "1"),
+])
+def test_an_option_reaches_the_provider_as_it_is_and_is_stored(ctx_gen, command, tmp_path, key, value):
+    ctx_gen("-i", f"{key}|{value}")
+    assert handed_on(tmp_path) == {key: value}
+    assert stored(tmp_path / "model1.fatctx") == {key: value}
+    shown = command("info", "model1.fatctx", "--options").stdout
+    assert [OWNER, key, value] in [line.split()[1:] for line in shown.splitlines()]
+
+
+@pytest.mark.parametrize("key, value", [
+    ("backend_path", "libQnnHtp.so"),  # S1.16, S3.12
+    ("backend_path", "QnnHtp.dll"),
+    ("backend_path", "libQnnCpu.so"),
+    ("backend_path", "QnnCpu.dll"),
+    ("backend_path", "/opt/somewhere/libQnnHtp.so"),
+    ("profiling_file_path", "/opt/somewhere/profile.csv"),  # S3.14
+    ("qnn_saver_path", "/opt/somewhere/libQnnSaver.so"),    # S3.19
+])
+def test_a_path_reaches_the_provider_and_is_not_stored(ctx_gen, tmp_path, key, value):
+    ctx_gen("-i", f"{key}|{value}")
+    assert handed_on(tmp_path) == {key: value}
+    assert stored(tmp_path / "model1.fatctx") == {key: PLACEHOLDER}
+    assert value.encode() not in (tmp_path / "model1.fatctx").read_bytes()
+
+
+def test_what_is_not_asked_for_is_not_handed_on(ctx_gen, tmp_path):
+    """S1.15 to S1.22: a default is the provider's own business."""
+    ctx_gen()
+    assert handed_on(tmp_path) == {} and stored(tmp_path / "model1.fatctx") == {}
+
+
+def test_the_backend_beside_the_provider_is_named_unless_another_is_asked_for(ctx_gen, stand_in, tmp_path):
+    """S1.15, S1.16: backend_path, if nothing was said, and never beside backend_type."""
+    library = tmp_path / "library" / stand_in.name
+    library.parent.mkdir()
+    shutil.copy(stand_in, library)
+    beside = library.parent / "libQnnHtp.so"
+    beside.write_text("no library")
+    ctx_gen(library=library)
+    assert handed_on(tmp_path) == {"backend_path": str(beside)}
+    assert stored(tmp_path / "model1.fatctx") == {} and str(beside).encode() not in (tmp_path / "model1.fatctx").read_bytes()
+    for asked in ("backend_type|htp", "backend_path|libQnnCpu.so"):
+        ctx_gen("-i", asked, library=library)
+        assert handed_on(tmp_path) == dict([asked.split("|")])
+
+
+def test_type_and_path_of_the_backend_are_mutually_exclusive(ctx_gen, tmp_path):
+    """S1.15."""
+    before = {path.name for path in tmp_path.iterdir()}
+    done = ctx_gen("-i", "backend_type|htp backend_path|libQnnHtp.so", code=2)
+    assert "backend_type and backend_path are mutually exclusive; leave one of them out" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+# -- the backend's library ---------------------------------------------------------------------------------------------
+
+def test_the_library_of_a_backend_is_not_loaded_by_packing_and_loading(ctx_gen, command, built, library, models, tmp_path):
+    """S1.16: a library that leaves a mark as soon as it is loaded leaves none."""
+    trap = tmp_path / "libQnnHtp.so"
+    shutil.copy(built("libleaves_a_mark.so"), trap)
+    mark = tmp_path / "libQnnHtp.so.loaded"
+    ctx_gen("-i", f"backend_path|{trap}")
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema": "fatctx.manifest/1", "name": "m", "records": [
+        {"type": "context_binary", "name": "net", "file": models[0].name, "unit": "net", "group": "m",
+         "target": {"backend": "htp", "arch": "v73"}, "options": {"backend_path": {"value": str(trap), "owner": OWNER}}}]}))
+    command("pack", "manifest.json", "-o", "packed.fatctx")
+    for container in ("model1.fatctx", "packed.fatctx"):
+        command("info", container, "--options")
+        command("verify", container)
+        command("select", container, "--device", "v73")
+        opened = package.open(tmp_path / container)
+        assert bytes(opened.acquire(binary_of(tmp_path / container).name))
+        assert str(tmp_path).encode() not in (tmp_path / container).read_bytes()
+    command("ctx-gen", "-e", "reference", "-i", f"backend_path|{trap}", "--output-dir", "cpu", "model1.onnx")
+    s.assert_equal_to_cpu(models[0], tmp_path / "cpu" / "model1_ctx.onnx", s.inputs(1, 8))
+    assert not mark.exists()
+    ctypes.CDLL(str(trap))
+    assert mark.exists(), "loading it would have been seen"
+
+
+@pytest.mark.parametrize("option", ["backend_type|cpu", "backend_path|libQnnCpu.so", "backend_path|QnnCpu.dll"])
+def test_the_reference_provider_takes_the_place_of_the_cpu_backend(ctx_gen, command, models, tmp_path, option):
+    """S3.12: what is compiled for QNN's CPU backend is for no NPU; what can be run here is the reference provider's."""
+    ctx_gen("-i", option)
+    assert binary_of(tmp_path / "model1.fatctx").key.backend == "qnn-cpu"
+    done = command("ctx-gen", "-e", "reference", "-i", option, "--output-dir", "here", "model1.onnx,model2.onnx")
+    assert f"{option.split('|')[0]}: the reference provider takes the place of QNN's CPU backend" in done.stderr
+    s.assert_equal_to_cpu(models[0], tmp_path / "here" / "model1_ctx.onnx", s.inputs(1, 8))
+    ctx_gen("-i", "backend_path|libQnnHtp.so")
+    assert binary_of(tmp_path / "model1.fatctx").key.backend == "htp"
+
+
+# -- the SoC -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("asked", ["60", "SC8380XP", "sc8380xp"])
+def test_a_soc_is_a_number_or_a_part_and_a_field_of_the_record(ctx_gen, tmp_path, asked):
+    """S1.19: the provider takes numbers, so it gets one."""
+    ctx_gen("-i", f"soc_model|{asked}")
+    assert handed_on(tmp_path) == {"soc_model": "60"}
+    key = binary_of(tmp_path / "model1.fatctx").key
+    assert (key.qnn_soc, key.part, key.arch) == (60, "SC8380XP", "v73")
+
+
+@pytest.mark.parametrize("options, arch", [("soc_model|0", ""), ("soc_model|0 htp_arch|75", "v75")])
+def test_a_soc_of_zero_is_not_known(ctx_gen, tmp_path, options, arch):
+    """S1.19."""
+    ctx_gen("-i", options)
+    key = binary_of(tmp_path / "model1.fatctx").key
+    assert (key.qnn_soc, key.part, key.arch) == (0, "", arch)
+
+
+def test_several_socs_are_handed_on_as_numbers(ctx_gen, tmp_path):
+    """S1.19: and none of them is that of the one binary."""
+    ctx_gen("-i", "soc_model|SC8380XP,57")
+    assert handed_on(tmp_path) == {"soc_model": "60,57"}
+    assert binary_of(tmp_path / "model1.fatctx").key.qnn_soc == 0
+
+
+@pytest.mark.parametrize("asked, text", [("SC8380XQ", "did you mean SC8380XP?"), ("v73", 'no number is known of "v73"')])
+def test_a_soc_that_is_not_known_by_its_name_is_refused(ctx_gen, tmp_path, asked, text):
+    """S1.19."""
+    done = ctx_gen("-i", f"soc_model|{asked}", code=2)
+    assert "-i: soc_model: " in done.stderr and text in done.stderr
+    assert not list(tmp_path.glob("*.qnn.bin"))
+
+
+def test_the_example_with_a_soc_gives_a_record_for_its_part_and_arch(ctx_gen, command, tmp_path):
+    """S1.25."""
+    ctx_gen("-i", "soc_model|60 htp_graph_finalization_optimization_mode|3", "-C", "ep.context_node_name_prefix|_part1",
+            "./model1.onnx,./model2.onnx")
+    assert handed_on(tmp_path) == {"soc_model": "60", "htp_graph_finalization_optimization_mode": "3",
+                                   "ep.context_node_name_prefix": "_part1"}
+    assert "htp SC8380XP soc 60 v73" in command("info", "model1.fatctx").stdout
+    shown = command("info", "model1.fatctx", "--records").stdout
+    for line in ("part: +SC8380XP", "arch: +v73", "optimisation: +3, the longest preparation"):
+        label, value = line.split(" +")
+        assert any(row.startswith(label) and row.endswith(value) for row in shown.splitlines()), line
+
+
+# -- the prefix of names -----------------------------------------------------------------------------------------------
+
+def test_the_prefix_reaches_node_partition_and_graph(command, models, tmp_path):
+    """S1.12."""
+    command("ctx-gen", "-e", "reference", "-C", "ep.context_node_name_prefix|_part1", "model1.onnx,model2.onnx")
+    container = package.open(tmp_path / "model1.fatctx")
+    units = {record.key.unit for record in container.records if record.type == "context_binary"}
+    graphs = {graph.name for record in container.describe().records for graph in record.graphs}
+    assert units == graphs == {"_part1prefill", "_part1decode"}
+    for name, graph in (("model1_ctx.onnx", b"_part1prefill"), ("model2_ctx.onnx", b"_part1decode")):
+        node, = s.context_nodes(tmp_path / name)
+        assert node["name"].startswith("_part1") and node["name"].count("_part1") == 1
+        assert node["partition_name"] == graph
+    s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 8))
+
+
+def test_without_a_prefix_names_stay_as_they_are(command, models, tmp_path):
+    """S1.12."""
+    command("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx")
+    node, = s.context_nodes(tmp_path / "model1_ctx.onnx")
+    assert node["name"].startswith("FatctxExecutionProvider") and node["partition_name"] == b"prefill"
+
+
+def test_another_provider_is_told_the_prefix_and_names_its_nodes_itself(ctx_gen, tmp_path):
+    """S1.12: QNN's finds its graph by the name of the node, so that nobody else may change it."""
+    ctx_gen("-C", "ep.context_node_name_prefix|_part1")
+    assert handed_on(tmp_path) == {"ep.context_node_name_prefix": "_part1"}
+    binary, = tmp_path.glob("*.qnn.bin")
+    nodes = [s.context_nodes(tmp_path / name)[0]["name"] for name in ("model1_ctx.onnx", "model2_ctx.onnx")]
+    assert binary.read_text().splitlines() == [f"graph {name}" for name in nodes]
+
+
+def test_equal_graph_names_are_refused_before_anything_is_written(ctx_gen, tmp_path):
+    """S1.12: also where the names of the files, put before them, do not help."""
+    for name, graph in (("a.onnx", "b_g"), ("a_b.onnx", "g"), ("c.onnx", "g")):
+        s.save(s.layers([8, 8], graph=graph), tmp_path / name)
+    before = {path.name for path in tmp_path.iterdir()}
+    done = ctx_gen("a.onnx,a_b.onnx,c.onnx", code=2)
+    assert "the models have graphs of one name" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == before

@@ -1,0 +1,187 @@
+// A stand-in for the library of ONNX Runtime's QNN execution provider, for tests of what is handed on to it.
+//
+// It compiles nothing. What it writes in place of a context binary is a text with the names of the graphs; sessions
+// that share write into one file, as the provider does. Beside it lies ".options" with the options that it was given,
+// one "KEY=VALUE" a line, and the prefix of names. Its nodes say what the provider's nodes say. Whether a real provider
+// does what the options ask is shown in tests/qnn. There are no handlers: an exception ends the program, and so the
+// test.
+#include <onnxruntime_cxx_api.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr const char* kName = "QNNExecutionProvider";
+constexpr std::string_view kPrefix = "ep.qnnexecutionprovider.";
+constexpr std::string_view kNamePrefix = "ep.context_node_name_prefix";
+
+using Entries = std::map<std::string, std::string>;
+
+Entries entries_of(const OrtSessionOptions& options) {
+  OrtKeyValuePairs* raw = nullptr;
+  Ort::ThrowOnError(Ort::GetApi().GetSessionOptionsConfigEntries(&options, &raw));
+  const Ort::KeyValuePairs pairs(raw);
+  Entries entries;
+  for (auto& [key, value] : pairs.GetKeyValuePairs()) entries.emplace(key, value);
+  return entries;
+}
+
+std::string entry(const Entries& entries, const char* key) {
+  const auto found = entries.find(key);
+  return found == entries.end() ? std::string() : found->second;
+}
+
+// The file of the sessions that share; empty between two groups of them.
+std::string g_shared_file;
+
+std::string binary_for(const Entries& entries) {
+  std::string path = g_shared_file;
+  if (path.empty()) path = entry(entries, "ep.context_file_path") + ".qnn.bin";
+  const bool goes_on =
+      entry(entries, "ep.share_ep_contexts") == "1" && entry(entries, "ep.stop_share_ep_contexts") != "1";
+  g_shared_file = goes_on ? path : std::string();
+  return path;
+}
+
+// Nothing runs what was compiled.
+class Compute : public OrtNodeComputeInfo {
+ public:
+  Compute() : OrtNodeComputeInfo{} {
+    ort_version_supported = ORT_API_VERSION;
+    CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*, void** state) -> OrtStatus* {
+      *state = self;
+      return nullptr;
+    };
+    OrtNodeComputeInfo::Compute = [](OrtNodeComputeInfo*, void*, OrtKernelContext*) -> OrtStatus* {
+      return Ort::GetApi().CreateStatus(ORT_NOT_IMPLEMENTED, "a stand-in runs nothing");
+    };
+    ReleaseState = [](OrtNodeComputeInfo*, void*) {};
+  }
+};
+
+std::vector<std::string> names_of(const std::vector<Ort::ConstValueInfo>& values) {
+  std::vector<std::string> names;
+  names.reserve(values.size());
+  for (const auto& value : values) names.push_back(value.GetName());
+  return names;
+}
+
+class Provider : public OrtEp {
+ public:
+  explicit Provider(const OrtSessionOptions& options) : OrtEp{}, entries_(entries_of(options)) {
+    ort_version_supported = ORT_API_VERSION;
+    GetName = [](const OrtEp*) noexcept { return kName; };
+    GetCapability = capability;
+    Compile = compile;
+    ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** computes, std::size_t count) noexcept {
+      for (std::size_t i = 0; i < count; ++i) delete static_cast<Compute*>(computes[i]);
+    };
+  }
+
+ private:
+  static OrtStatus* ORT_API_CALL capability(OrtEp*, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
+    const std::vector<Ort::ConstNode> nodes = Ort::ConstGraph(raw).GetNodes();
+    const std::vector<const OrtNode*> all(nodes.begin(), nodes.end());
+    OrtNodeFusionOptions fusion = {};
+    fusion.ort_version_supported = ORT_API_VERSION;
+    fusion.drop_constant_initializers = true;
+    return Ort::GetApi().GetEpApi()->EpGraphSupportInfo_AddNodesToFuse(info, all.data(), all.size(), &fusion);
+  }
+
+  static OrtStatus* ORT_API_CALL compile(OrtEp* ep, const OrtGraph**, const OrtNode** nodes, std::size_t count,
+                                         OrtNodeComputeInfo** computes, OrtNode** context_nodes) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      context_nodes[i] = static_cast<Provider*>(ep)->write(Ort::ConstNode(nodes[i])).release();
+      computes[i] = new Compute();
+    }
+    return nullptr;
+  }
+
+  // The node for `fused`, and what is in the binary about it.
+  Ort::Node write(const Ort::ConstNode& fused) {
+    const std::string path = binary_for(entries_);
+    const std::string graph = fused.GetName();  // as QNN's provider calls it, which finds it by the name of the node
+    std::ofstream(path, std::ios::app) << "graph " << graph << '\n';
+    std::ofstream given(path + ".options");
+    for (const auto& [key, value] : entries_) {
+      if (key.starts_with(kPrefix)) given << key.substr(kPrefix.size()) << '=' << value << '\n';
+      if (key == kNamePrefix) given << key << '=' << value << '\n';
+    }
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const std::int64_t yes = 1;
+    const std::int64_t no = 0;
+    std::vector<Ort::OpAttr> attributes;
+    attributes.emplace_back("main_context", &yes, 1, ORT_OP_ATTR_INT);
+    attributes.emplace_back("embed_mode", &no, 1, ORT_OP_ATTR_INT);
+    const auto add = [&](const char* key, std::string_view text) {
+      attributes.emplace_back(key, text.data(), static_cast<int>(text.size()), ORT_OP_ATTR_STRING);
+    };
+    add("ep_cache_context", name);
+    add("partition_name", graph);
+    add("source", "Qnn");
+    return {"EPContext", "com.microsoft", fused.GetName(), names_of(fused.GetInputs()), names_of(fused.GetOutputs()),
+            attributes};
+  }
+
+  Entries entries_;
+};
+
+class Factory : public OrtEpFactory {
+ public:
+  Factory() : OrtEpFactory{} {
+    ort_version_supported = ORT_API_VERSION;
+    GetName = [](const OrtEpFactory*) noexcept { return kName; };
+    GetVendor = [](const OrtEpFactory*) noexcept { return "stand-in"; };
+    GetVendorId = [](const OrtEpFactory*) noexcept -> std::uint32_t { return 0; };
+    GetVersion = [](const OrtEpFactory*) noexcept { return "0.0.0"; };
+    GetSupportedDevices = [](OrtEpFactory* self, const OrtHardwareDevice* const* devices, std::size_t count,
+                             OrtEpDevice** made, std::size_t, std::size_t* number) noexcept -> OrtStatus* {
+      *number = 0;
+      for (std::size_t i = 0; i < count && *number == 0; ++i) {
+        if (Ort::GetApi().HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
+        *number = 1;
+        return Ort::GetApi().GetEpApi()->CreateEpDevice(self, devices[i], nullptr, nullptr, made);
+      }
+      return nullptr;
+    };
+    CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, std::size_t,
+                  const OrtSessionOptions* options, const OrtLogger*, OrtEp** ep) noexcept -> OrtStatus* {
+      *ep = std::make_unique<Provider>(*options).release();
+      return nullptr;
+    };
+    ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Provider*>(ep); };
+    CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) noexcept -> OrtStatus* {
+      *transfer = nullptr;
+      return nullptr;
+    };
+    IsStreamAware = [](const OrtEpFactory*) noexcept { return false; };
+    ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) noexcept {};
+  }
+};
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
+                                                                    const OrtLogger*, OrtEpFactory** factories,
+                                                                    std::size_t, std::size_t* made) noexcept {
+  Ort::InitApi(base->GetApi(ORT_API_VERSION));
+  factories[0] = std::make_unique<Factory>().release();
+  *made = 1;
+  return nullptr;
+}
+
+__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) noexcept {
+  delete static_cast<Factory*>(factory);
+  return nullptr;
+}
+
+}  // extern "C"
