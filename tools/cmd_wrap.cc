@@ -29,6 +29,7 @@
 #include "tools/qnn_json.h"
 #include "tools/recording.h"
 #include "tools/same_bytes.h"
+#include "tools/spill_fill.h"
 #include "tools/wrap_plan.h"
 
 namespace fatctx::tools {
@@ -214,6 +215,11 @@ Result<Wrapped> wrap(const WrapOptions& options) {
   FATCTX_ASSIGN(const RecordInfo record, asked_record(container, options));
   FATCTX_TRY(check_record(record));
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+  if (wish.max_size == 0) {
+    auto group = spill_fill_of_group(container.records(), description, record);
+    if (!group.ok()) return in_context(std::move(group).error(), options.path);
+    wish.group_max_size = group.value();
+  }
   FATCTX_ASSIGN(WrapPlan plan, plan_wrap(record.name, record.key, description.find(record.id), wish));
   Wrapped wrapped{.record = std::string(record.name),
                   .binary = {},

@@ -17,6 +17,7 @@
 #include "tools/compile_cache.h"
 #include "tools/ctx_gen_publish.h"
 #include "tools/ep_context.h"
+#include "tools/ep_context_facts.h"
 #include "tools/interrupt.h"
 #include "tools/onnx_max_size.h"
 #include "tools/onnx_node_prefix.h"
@@ -24,6 +25,7 @@
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/provider_options.h"
+#include "tools/spill_fill.h"
 
 namespace fatctx::tools {
 
@@ -115,12 +117,18 @@ Status add_node_prefixes(const CtxGenPlan& plan, const WorkFolder& work) {
   return Done{};
 }
 
-// The largest spill-fill buffer of the group goes into every main node, so that sessions may start in any order.
-Status even_out_max_size(const CtxGenPlan& plan, const WorkFolder& work, std::vector<std::string>& notes) {
+// The largest spill-fill buffer of the group goes into every main node, so that sessions may start in any order. What
+// the providers wrote is in the nodes, what they say of graphs (in a DLC) in the records.
+Status even_out_max_size(const CtxGenPlan& plan, const WorkFolder& work, const Manifest& manifest,
+                         std::vector<std::string>& notes) {
   std::int64_t largest = 0;
   for (const CtxGenModel& model : plan.models) {
     FATCTX_ASSIGN(const std::int64_t asked, largest_max_size(work.file(model.output)));
     largest = std::max(largest, asked);
+  }
+  for (const ManifestRecord& made : manifest.records) {
+    FATCTX_ASSIGN(const std::int64_t said, spill_fill_of(made.record.description));
+    largest = std::max(largest, said);
   }
   if (largest == 0) return Done{};
   for (const CtxGenModel& model : plan.models) {
@@ -162,8 +170,29 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   return Done{};
 }
 
+// Models of one binary: the provider knows all of its graphs only when it writes the last model.
+void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
+  const auto size = [](const RecordDescription& description) {
+    const auto found = spill_fill_of(description);
+    return found.ok() ? found.value() : 0;
+  };
+  if (size(said) <= size(kept)) return;
+  std::erase_if(kept.options, [](const DescribedOption& option) {
+    return option.owner == kEpContextOwner && option.key == kMaxSizeFact;
+  });
+  kept.options.push_back({std::string(kMaxSizeFact), fmt::format("{}", size(said)), std::string(kEpContextOwner)});
+}
+
+// Of a binary with one graph the provider's note is the size of that graph. Said before sizes are evened out: then the
+// note is that of the whole group.
+void note_spill_fill(RecordDescription& said) {
+  if (said.graphs.size() != 1 || said.graphs[0].spill_fill_bytes != 0) return;
+  const auto noted = spill_fill_of(said);
+  if (noted.ok()) said.graphs[0].spill_fill_bytes = static_cast<std::uint64_t>(noted.value());
+}
+
 // Binaries of other providers lie beside the models, which name them; the container holds them too.
-Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResult& result) {
+Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResult& result) {
   Manifest manifest;
   manifest.name = stem_of(plan.container);
   manifest.allow_dynamic = true;
@@ -179,6 +208,7 @@ Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResul
                                          [&](const DescribedGraph& other) { return other.name == graph.name; });
           if (!known) graphs.push_back(std::move(graph));
         }
+        keep_larger_max_size(made.record.description, manifest.records[there->second].record.description);
         continue;
       }
       made.where = model.output;
@@ -201,6 +231,11 @@ Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResul
       if (made.record.key.unit.empty()) made.record.key.unit = stem_of(made.where);
     }
   }
+  for (ManifestRecord& made : manifest.records) note_spill_fill(made.record.description);
+  return manifest;
+}
+
+Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, Manifest manifest, CtxGenResult& result) {
   PackRequest request;
   request.manifest = std::move(manifest);
   request.output = work.file(plan.container);
@@ -263,8 +298,9 @@ Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flag
   FATCTX_ASSIGN(result.engine, engine(request));
   FATCTX_TRY(add_node_prefixes(plan, work));
   if (!plan.provider.is_reference()) {
-    FATCTX_TRY(even_out_max_size(plan, work, result.notes));
-    FATCTX_TRY(pack_binaries(plan, work, result));
+    FATCTX_ASSIGN(Manifest manifest, binaries_of(plan, work, result));
+    FATCTX_TRY(even_out_max_size(plan, work, manifest, result.notes));
+    FATCTX_TRY(pack_binaries(plan, work, std::move(manifest), result));
   }
   FATCTX_TRY(read_records(work.file(plan.container), result));
   if (flags.verbose) FATCTX_TRY(tell_provenance(plan, work.file(plan.container), result));

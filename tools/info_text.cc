@@ -290,6 +290,9 @@ std::string record_details_text(const Container& container, const ContainerDescr
       add_if(block, "format", said->format);
       add_if(block, "producer", said->producer);
       add_if(block, "graphs", graph_names(*said));
+      if (const std::uint64_t bytes = largest_spill_fill(*said); bytes != 0) {
+        block.add("spill-fill", fmt::format("{}{}", size_text(bytes), said->graphs.size() > 1 ? " at most" : ""));
+      }
       add_facts(block, said->options);
       for (const EvidenceNote& note : said->notes) {
         block.add("note", fmt::format("{} {} on {}{}, {}", note.metric, note.value, note.device,
@@ -310,6 +313,7 @@ std::string graphs_text(const Container& container, const ContainerDescription& 
     out += escaped(name_of(container.records(), record.record_id)) + "\n";
     for (const DescribedGraph& graph : record.graphs) {
       out += "  " + escaped(graph.name) + "\n" + io_text("in ", graph.inputs) + io_text("out", graph.outputs);
+      if (graph.spill_fill_bytes != 0) out += fmt::format("    spill-fill  {}\n", size_text(graph.spill_fill_bytes));
     }
   }
   return out.empty() ? "no record describes its graphs\n" : out;

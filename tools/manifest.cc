@@ -17,6 +17,7 @@
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
+#include "tools/described_graphs.h"
 #include "tools/flag_words.h"
 #include "tools/htp_checks.h"
 #include "tools/json_cursor.h"
@@ -264,12 +265,15 @@ Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRe
   if (!cursor.value().is_array()) return cursor.wrong("an array of graphs, or {\"from\": \"model.onnx\"}");
   FATCTX_ASSIGN(const auto list, cursor.elements());
   for (const JsonCursor& element : list) {
-    FATCTX_TRY(element.only_keys({"name", "inputs", "outputs"}));
+    FATCTX_TRY(element.only_keys({"name", "inputs", "outputs", "spill_fill_bytes"}));
     DescribedGraph graph;
     FATCTX_ASSIGN(const JsonCursor name, element.required("name"));
     FATCTX_ASSIGN(graph.name, name.text());
     if (element.has("inputs")) FATCTX_TRY(store(graph_tensors_at(element.at("inputs")), graph.inputs));
     if (element.has("outputs")) FATCTX_TRY(store(graph_tensors_at(element.at("outputs")), graph.outputs));
+    if (element.has("spill_fill_bytes")) {
+      FATCTX_TRY(store(element.at("spill_fill_bytes").number(kMaxI64), graph.spill_fill_bytes));
+    }
     record.record.description.graphs.push_back(std::move(graph));
   }
   return Done{};
@@ -714,7 +718,7 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
       paths.insert(paths.end(), from.tensors->models.begin(), from.tensors->models.end());
     }
     for (const std::string& path : paths) {
-      if (path.empty() || models.contains(path)) continue;
+      if (path.empty() || is_qnn_json(path) || models.contains(path)) continue;
       auto model = read_onnx(path);
       if (!model.ok()) return in_context(std::move(model).error(), from.where);
       models.emplace(path, std::move(model).value());
@@ -725,7 +729,10 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
     if (const auto added = add_quant_facts(from.quant, record.description.options); !added.ok()) {
       return in_context(added.error(), from.where);
     }
-    if (!from.graphs_from.empty()) {
+    if (is_qnn_json(from.graphs_from)) {
+      auto status = describe_by_qnn_json(from.graphs_from, record);
+      if (!status.ok()) return in_context(std::move(status).error(), from.where);
+    } else if (!from.graphs_from.empty()) {
       const OnnxModel& model = models.at(from.graphs_from);
       record.description.graphs.push_back(model.graph);
       add_quant_facts_of(model, record.description.options);

@@ -38,7 +38,7 @@ struct ManifestRecord {
   PackRecord record;  // source.path is set; tensors are not, they come from `tensors`
   std::optional<ManifestTensors> tensors;
   std::string ranges_from;  // a JSON file with the record's ranges; empty: they are in the record, or there are none
-  std::string graphs_from;  // an ONNX model whose inputs and outputs describe the record; empty: none
+  std::string graphs_from;  // an ONNX model or the vendor's JSON, whose graphs describe the record; empty: none
   // Of --weights MODEL.onnx: initializers inside of the model of at least so many bytes are wanted too.
   std::optional<std::uint64_t> embedded_size = {};
   QuantFacts quant = {};

@@ -63,6 +63,7 @@ Json graphs_json(const std::vector<DescribedGraph>& graphs) {
     json["name"] = graph.name;
     json["inputs"] = graph_tensors_json(graph.inputs);
     json["outputs"] = graph_tensors_json(graph.outputs);
+    if (graph.spill_fill_bytes != 0) json["spill_fill_bytes"] = graph.spill_fill_bytes;
     list.push_back(std::move(json));
   }
   return list;

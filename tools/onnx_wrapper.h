@@ -27,6 +27,7 @@ struct WrappedGraph {
   std::string name;  // of the node, and its partition_name
   std::vector<WrappedTensor> inputs;
   std::vector<WrappedTensor> outputs;  // at least one
+  std::uint64_t spill_fill_bytes = 0;  // 0: not stated
 };
 
 struct WrapperModel {

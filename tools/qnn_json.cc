@@ -162,6 +162,14 @@ Result<std::vector<WrappedTensor>> tensors_at(const JsonCursor& cursor, const st
   return tensors;
 }
 
+// What the backend says of a graph; 0 if it says nothing, as for backends that have no such buffer.
+Result<std::uint64_t> spill_fill_at(const JsonCursor& graph) {
+  if (!graph.has("graphBlobInfo")) return std::uint64_t{0};
+  const JsonCursor said = inner(graph.at("graphBlobInfo"));
+  if (!said.value().is_object() || !said.has("spillFillBufferSize")) return std::uint64_t{0};
+  return said.at("spillFillBufferSize").number(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+}
+
 Status read_graphs(const JsonCursor& info, QnnJson& json) {
   if (info.has("buildId")) FATCTX_TRY(store(info.at("buildId").text(), json.build_id));
   FATCTX_ASSIGN(const auto list, info.at("graphs").elements());
@@ -176,6 +184,7 @@ Status read_graphs(const JsonCursor& info, QnnJson& json) {
     FATCTX_ASSIGN(const JsonCursor outputs, said.required("graphOutputs"));
     FATCTX_ASSIGN(graph.inputs, tensors_at(inputs, graph.name, json));
     FATCTX_ASSIGN(graph.outputs, tensors_at(outputs, graph.name, json));
+    FATCTX_TRY(store(spill_fill_at(said), graph.spill_fill_bytes));
     json.graphs.push_back(std::move(graph));
   }
   return Done{};

@@ -299,12 +299,15 @@ Result<WrapPlan> plan_wrap(std::string_view record, const SelectionKey& key, con
     }
   }
   model.max_size = wish.max_size;
+  if (model.max_size == 0) {
+    model.max_size = wish.group_max_size;
+    for (const WrappedGraph& graph : wish.json ? wish.json->graphs : model.graphs) {
+      model.max_size = std::max(model.max_size, static_cast<std::int64_t>(graph.spill_fill_bytes));
+    }
+  }
   if (wish.json) model.sdk_version = wish.json->build_id;
   if (said != nullptr) {
     if (model.sdk_version.empty()) model.sdk_version = ep_context_fact(said->options, kSdkVersionFact);
-    if (model.max_size == 0) {
-      model.max_size = number_of<std::int64_t>(ep_context_fact(said->options, kMaxSizeFact)).value_or(0);
-    }
     for (const DescribedOption& option : said->options) {
       if (option.key.starts_with(kCompatibilityPrefix)) model.metadata[option.key] = option.value;
     }

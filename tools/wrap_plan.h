@@ -20,9 +20,10 @@ struct WrapWish {
   std::vector<std::string> inputs;   // "x:float32[1,3]", with ",scale=0.5,zero_point=128" if it is quantised
   std::vector<std::string> outputs;  // the same; none of both: the flags say nothing
   std::optional<QnnJson> json;
-  std::string source;         // the execution provider; empty: as the record says
-  std::int64_t max_size = 0;  // 0: as the record says
-  bool quantised_io = false;  // leaves quantised inputs and outputs as they are
+  std::string source;               // the execution provider; empty: as the record says
+  std::int64_t max_size = 0;        // 0: the larger of what the JSON and the record's group say
+  std::int64_t group_max_size = 0;  // spill_fill_of_group
+  bool quantised_io = false;        // leaves quantised inputs and outputs as they are
 };
 
 struct WrapPlan {

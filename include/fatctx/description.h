@@ -25,6 +25,9 @@ struct DescribedGraph {
   std::string name;
   std::vector<DescribedTensor> inputs;
   std::vector<DescribedTensor> outputs;
+  // Memory that a session of an NPU takes for what does not fit into its fast memory; 0: nothing says so. Sessions that
+  // share one such buffer need one as large as the largest of their graphs.
+  std::uint64_t spill_fill_bytes = 0;
 };
 
 // What somebody has measured or seen with a record. All texts are the caller's own; nothing is looked up or made up.
@@ -45,6 +48,13 @@ struct RecordDescription {
   std::vector<DescribedOption> options;
   std::vector<EvidenceNote> notes;  // in the order in which they were made
 };
+
+// What a session of the record may need: 0 if nothing is said of any of its graphs.
+[[nodiscard]] inline std::uint64_t largest_spill_fill(const RecordDescription& record) {
+  std::uint64_t largest = 0;
+  for (const DescribedGraph& graph : record.graphs) largest = std::max(largest, graph.spill_fill_bytes);
+  return largest;
+}
 
 struct ContainerDescription {
   std::string name;    // of the model

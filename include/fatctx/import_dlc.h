@@ -47,7 +47,8 @@ struct DlcSoc {
   Version api;
   Version blob;
   std::vector<std::string> graphs;
-  std::vector<std::size_t> shared;  // indexes of shared weights and their metadata that it refers to
+  std::vector<std::uint64_t> spill_fill_bytes;  // of each of `graphs`; 0: the metadata does not say
+  std::vector<std::size_t> shared;              // indexes of shared weights and their metadata that it refers to
 };
 
 struct DlcInfo {

@@ -166,13 +166,15 @@ void bind_descriptions(nb::module_& module) {
       .def(
           "__init__",
           [](DescribedGraph* self, std::string name, std::vector<DescribedTensor> inputs,
-             std::vector<DescribedTensor> outputs) {
-            new (self) DescribedGraph{std::move(name), std::move(inputs), std::move(outputs)};
+             std::vector<DescribedTensor> outputs, std::uint64_t spill_fill_bytes) {
+            new (self) DescribedGraph{std::move(name), std::move(inputs), std::move(outputs), spill_fill_bytes};
           },
-          nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"))
+          nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("spill_fill_bytes") = 0)
       .def_ro("name", &DescribedGraph::name)
       .def_ro("inputs", &DescribedGraph::inputs)
       .def_ro("outputs", &DescribedGraph::outputs)
+      .def_ro("spill_fill_bytes", &DescribedGraph::spill_fill_bytes,
+              "Of the buffer for what does not fit into the NPU's fast memory; 0: nothing says so.")
       .def("__repr__", [](const DescribedGraph& self) {
         return fmt::format("<fatctx.DescribedGraph {}, {} inputs, {} outputs>", quoted(self.name), self.inputs.size(),
                            self.outputs.size());

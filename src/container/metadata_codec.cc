@@ -65,7 +65,10 @@ Result<RecordDescription> decode_record(const metadata::Record& message) {
   record.producer = message.producer();
   record.format = message.format();
   for (const auto& graph : message.graphs()) {
-    record.graphs.push_back({graph.name(), decode_tensors(graph.inputs()), decode_tensors(graph.outputs())});
+    record.graphs.push_back({.name = graph.name(),
+                             .inputs = decode_tensors(graph.inputs()),
+                             .outputs = decode_tensors(graph.outputs()),
+                             .spill_fill_bytes = graph.spill_fill_bytes()});
   }
   FATCTX_ASSIGN(record.options, decode_options(message.options()));
   for (const auto& note : message.notes()) {
@@ -137,6 +140,7 @@ Result<std::vector<std::byte>> encode_description(const ContainerDescription& de
       out_graph->set_name(graph.name);
       encode_tensors(graph.inputs, out_graph->mutable_inputs());
       encode_tensors(graph.outputs, out_graph->mutable_outputs());
+      out_graph->set_spill_fill_bytes(graph.spill_fill_bytes);
     }
     encode_options(record.options, out->mutable_options());
     for (const EvidenceNote& note : record.notes) {

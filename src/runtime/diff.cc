@@ -226,6 +226,9 @@ Facts facts_of(const RecordDescription* described, std::string_view record) {
   for (const DescribedGraph& graph : described->graphs) {
     facts[fmt::format("{}graph {}", prefix, graph.name)] =
         fmt::format("({}) -> ({})", tensors_text(graph.inputs), tensors_text(graph.outputs));
+    if (graph.spill_fill_bytes != 0) {
+      facts[fmt::format("{}graph {}: spill-fill", prefix, graph.name)] = fmt::format("{}", graph.spill_fill_bytes);
+    }
   }
   add_options(facts, prefix, described->options);
   for (const EvidenceNote& note : described->notes) {

@@ -102,6 +102,7 @@ Json container_json(const Container& container, const ContainerDescription& desc
     Json format;
     Json producer;
     Json graphs = Json::array();
+    std::uint64_t spill_fill_bytes = 0;
     Json quant = Json::object();
     Json notes = Json::array();
     for (const RecordDescription& said : description.records) {
@@ -109,12 +110,14 @@ Json container_json(const Container& container, const ContainerDescription& desc
       if (!said.format.empty()) format = said.format;
       if (!said.producer.empty()) producer = said.producer;
       for (const DescribedGraph& graph : said.graphs) graphs.push_back(graph.name);
+      spill_fill_bytes = largest_spill_fill(said);
       quant = quant_json(said.options);
       for (const EvidenceNote& note : said.notes) notes.push_back(note_json(note));
     }
     json.add("format", std::move(format));
     json.add("producer", std::move(producer));
     if (!graphs.items()->empty()) json.add("graphs", std::move(graphs));
+    if (spill_fill_bytes != 0) json.add("spill_fill_bytes", spill_fill_bytes);
     if (!quant.members()->empty()) json.add("quant", std::move(quant));
     if (!notes.items()->empty()) json.add("notes", std::move(notes));
     records.push_back(std::move(json));
@@ -149,10 +152,12 @@ Json graphs_json(const ContainerDescription& description) {
   Json array = Json::array();
   for (const RecordDescription& record : description.records) {
     for (const DescribedGraph& graph : record.graphs) {
-      array.push_back({{"record", record.record_id},
-                       {"name", graph.name},
-                       {"inputs", io_array(graph.inputs)},
-                       {"outputs", io_array(graph.outputs)}});
+      Json json = {{"record", record.record_id},
+                   {"name", graph.name},
+                   {"inputs", io_array(graph.inputs)},
+                   {"outputs", io_array(graph.outputs)}};
+      if (graph.spill_fill_bytes != 0) json.add("spill_fill_bytes", graph.spill_fill_bytes);
+      array.push_back(std::move(json));
     }
   }
   return array;

@@ -36,6 +36,20 @@ TEST(DlcMetadata, FactsOfATargetAreFoundWhereverTheyStandInItsRow) {
   EXPECT_EQ(facts.graphs, (std::vector<std::string>{"prefill", "decode", "extend"}));
 }
 
+// Shows S1.23: the vendor writes graphBlobInfo behind the name, a sorted text has it before.
+TEST(DlcMetadata, ASpillFillSizeBelongsToTheGraphItStandsIn) {
+  const auto metadata = parse(R"({"cacheList": [{"cacheName": "htp.cache.57.0", "graphs": [
+      {"graphBlobInfo": {"spillFillBufferSize": 4096}, "graphName": "prefill"},
+      {"info": {"graphName": "decode", "graphBlobInfo": {"info": {"spill_fill_buffer_size": 1703936}}}},
+      {"name": "extend"},
+      {"graphName": "wild", "graphBlobInfo": {"spillFillBufferSize": 18446744073709551615}}]}]})");
+
+  ASSERT_TRUE(is_ok(metadata));
+  const CacheFacts& facts = metadata.value().caches.at(0);
+  EXPECT_EQ(facts.graphs, (std::vector<std::string>{"prefill", "decode", "extend", "wild"}));
+  EXPECT_EQ(facts.spill_fill_bytes, (std::vector<std::uint64_t>{4096, 1703936, 0, 0}));
+}
+
 TEST(DlcMetadata, OtherSpellingsOfTheSameFactsAreRead) {
   const auto metadata = parse(R"({"cacheList": [{"name": "htp.cache.57.0", "soc_model": "57", "DSP Arch": "v75",
       "vtcm_size": 8388608, "core_api_version": {"major": 2, "minor": 38, "patch": 1}}]})");

@@ -44,6 +44,23 @@ TEST(Description, DamagedBytesInAFileAreRefusedBeforeTheyAreParsed) {
       fails_with(read_metadata_record(file, opened.value().toc, *description), ErrorCode::kChecksumMismatch, "F37"));
 }
 
+// Shows S1.23.
+TEST(Description, TheSpillFillSizeOfEveryGraphComesBack) {
+  ContainerDescription description;
+  description.records.push_back(
+      {.record_id = 1, .producer = {}, .format = {}, .graphs = {}, .options = {}, .notes = {}});
+  auto& graphs = description.records[0].graphs;
+  graphs.push_back({.name = "prefill", .inputs = {}, .outputs = {}, .spill_fill_bytes = std::uint64_t{1} << 40});
+  graphs.push_back({.name = "decode", .inputs = {}, .outputs = {}});
+
+  const auto bytes = encode_description(description);
+  ASSERT_TRUE(bytes.ok()) << to_text(bytes.error());
+  const auto read = decode_description(bytes.value());
+  ASSERT_TRUE(read.ok()) << to_text(read.error());
+  EXPECT_EQ(read.value().records[0].graphs[0].spill_fill_bytes, std::uint64_t{1} << 40);
+  EXPECT_EQ(read.value().records[0].graphs[1].spill_fill_bytes, 0U);
+}
+
 TEST(Description, AReadThatFailsIsNotTakenForDamage) {
   support::MemoryFile file(support::packed_bytes(support::cpu_records()));
   const auto opened = read_toc(file, file.size());

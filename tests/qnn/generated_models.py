@@ -48,6 +48,14 @@ class TwoHalves:
         return (1, self.width)
 
 
+@dataclass(frozen=True)
+class Skips:
+    """Convolutions whose results are all kept to the end: more at once than 2 MB of fast memory hold."""
+    input_shape: tuple[int, ...] = (1, 3, 256, 256)
+    channels: int = 32
+    layers: int = 8
+
+
 SHRINK = 0.5  # below it that operator makes everything zero
 
 
@@ -60,6 +68,7 @@ SHAPES = {
     "small_transformer": Transformer(layers=2, width=512),
     "convolutions": Convolutions(),
     "two_halves": TwoHalves(),
+    "skips": Skips(),
 }
 
 
@@ -147,7 +156,20 @@ def two_halves(shape: TwoHalves) -> onnx.ModelProto:
     return graph.model(shape.input_shape, last, shape.input_shape)
 
 
-MAKERS = {Transformer: transformer, Convolutions: convolutions, TwoHalves: two_halves}
+def skips(shape: Skips) -> onnx.ModelProto:
+    graph, at, before, kept = Graph(SEED + 3), "input", shape.input_shape[1], []
+    for index in range(shape.layers):
+        weight = graph.weight(f"conv{index}.weight", shape.channels, before, 3, 3, fan_in=9 * before)
+        at = graph.node("Conv", f"conv{index}", at, weight, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+        at = graph.node("Relu", f"relu{index}", at)
+        kept.append(at)
+        before = shape.channels
+    for index, earlier in reversed(list(enumerate(kept[:-1]))):
+        at = graph.node("Add", f"skip{index}", at, earlier)
+    return graph.model(shape.input_shape, graph.node("GlobalAveragePool", "mean", at), (1, shape.channels, 1, 1))
+
+
+MAKERS = {Transformer: transformer, Convolutions: convolutions, TwoHalves: two_halves, Skips: skips}
 
 
 def inputs_of(name: str, count: int) -> list[np.ndarray]:

@@ -83,6 +83,10 @@ class Vendor:
 
     def _computed(self, action: str, name: str, model: Path) -> np.ndarray:
         self.model(name)
+        return self.computed(action, model, self._folder / f"{name}.npz")
+
+    def computed(self, action: str, model: Path, inputs: Path) -> np.ndarray:
+        """The first output of any model for the arrays of an .npz; `action` is one of snapdragon.py."""
         out = model.with_suffix(f".{action}.npy")
-        self._made("snapdragon.py", action, model, self._folder / f"{name}.npz", out)
+        self._made("snapdragon.py", action, model, inputs, out)
         return np.load(out)

@@ -48,7 +48,7 @@ def records(*names: str) -> list[fatctx.PackRecord]:
             "context_binary", f"net.{arch}", pattern(66_000 + seed, seed), group="net", unit="main", backend="cpu",
             arch=arch, features=["b", "c"][seed:], sdk="1.2.3", weights=["weights", "plain"], producer="made up",
             options={"level": "3", "cache_dir": "/somewhere"},
-            graphs=[fatctx.DescribedGraph("main", [fatctx.DescribedTensor("x", "float32", [-1, 3])], [])]))
+            graphs=[fatctx.DescribedGraph("main", [fatctx.DescribedTensor("x", "float32", [-1, 3])], [], 65536)]))
     made.append(fatctx.PackRecord("source_model", "source", b"".join(b"node %d\n" % one for one in range(9000)),
                                   codec="lz4"))
     return made + [fatctx.PackRecord("opaque", name, pattern(66_000 + 300 * seed, seed + 9))
@@ -172,7 +172,8 @@ def library_description(described) -> dict:
     return {"name": described.name, "writer": described.writer, "options": options(described),
             "records": [{"record_id": entry.record_id, "producer": entry.producer, "format": entry.format,
                          "graphs": [{"name": graph.name, "inputs": tensors(graph.inputs),
-                                     "outputs": tensors(graph.outputs)} for graph in entry.graphs],
+                                     "outputs": tensors(graph.outputs), "spill_fill_bytes": graph.spill_fill_bytes}
+                                    for graph in entry.graphs],
                          "options": options(entry),
                          "notes": [{name: getattr(note, name) for name in ("device", "tool", "metric", "value", "date")}
                                    for note in entry.notes]} for entry in described.records]}

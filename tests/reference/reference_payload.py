@@ -280,7 +280,8 @@ def read_description(data: bytes) -> dict:
     whole = Message(data, findings)
     records = [{"record_id": entry.number(1) & 0xFFFFFFFF, "producer": entry.text(2), "format": entry.text(3),
                 "graphs": [{"name": graph.text(1), "inputs": [read_tensor(tensor) for tensor in graph.messages(2)],
-                            "outputs": [read_tensor(tensor) for tensor in graph.messages(3)]}
+                            "outputs": [read_tensor(tensor) for tensor in graph.messages(3)],
+                            "spill_fill_bytes": graph.number(5)}
                            for graph in entry.messages(4)],
                 "options": [read_option(option) for option in entry.messages(5)],
                 "notes": [{name: note.text(number) for number, name in enumerate(NOTE_FIELDS, 1)}

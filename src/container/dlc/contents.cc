@@ -198,6 +198,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
       soc.api = facts.api;
       soc.blob = facts.blob;
       soc.graphs = facts.graphs;
+      soc.spill_fill_bytes = facts.spill_fill_bytes;
     } else if (metadata.json) {
       info.findings.push_back(fmt::format("\"{}\" is not in the metadata's list", info.entries[i].name));
     }

@@ -87,8 +87,10 @@ void describe_target(const DlcSoc& soc, PackRecord& record) {
   record.key.api = soc.api;
   record.key.blob = soc.blob;
   record.description.producer = soc.build_id;
-  for (const std::string& graph : soc.graphs)
-    record.description.graphs.push_back({.name = graph, .inputs = {}, .outputs = {}});
+  for (std::size_t i = 0; i < soc.graphs.size(); ++i) {
+    record.description.graphs.push_back(
+        {.name = soc.graphs[i], .inputs = {}, .outputs = {}, .spill_fill_bytes = soc.spill_fill_bytes[i]});
+  }
 }
 
 // What a thin DLC takes over as it is, so that it is worth mapping however small it is.

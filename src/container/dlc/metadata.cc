@@ -187,17 +187,38 @@ Version version_of(const Json& value) {
 
 constexpr std::size_t kMaxTextFact = 255;
 constexpr std::size_t kMaxGraphs = 1024;
+constexpr std::uint64_t kMaxSpillFillBytes = std::uint64_t{1} << 62;  // above: no size of a buffer
 
 std::string text_fact(const Json& value) {
   const std::string* text = value.text();
   return text != nullptr && check_name(*text, kMaxTextFact, true, "text").ok() ? *text : std::string();
 }
 
-void add_graph(CacheFacts& facts, std::string name) {
-  if (name.empty() || facts.graphs.size() >= kMaxGraphs) return;
-  if (std::find(facts.graphs.begin(), facts.graphs.end(), name) == facts.graphs.end()) {
+void add_graph(CacheFacts& facts, std::string name, std::uint64_t spill_fill_bytes = 0) {
+  if (name.empty()) return;
+  const auto found = std::find(facts.graphs.begin(), facts.graphs.end(), name);
+  const auto index = static_cast<std::size_t>(found - facts.graphs.begin());
+  if (found == facts.graphs.end()) {
+    if (facts.graphs.size() >= kMaxGraphs) return;
     facts.graphs.push_back(std::move(name));
+    facts.spill_fill_bytes.push_back(0);
   }
+  facts.spill_fill_bytes[index] = std::max(facts.spill_fill_bytes[index], spill_fill_bytes);
+}
+
+// An element of "graphs". Which graph a size belongs to follows from both being in it, in whatever order and depth.
+void take_graph(CacheFacts& facts, const Json& graph) {
+  std::string name;
+  std::uint64_t spill_fill_bytes = 0;
+  walk(graph, [&](const std::string& key, const Json& value) {
+    const std::string field = folded(key);
+    if (field == "graphname" && name.empty()) name = text_fact(value);
+    if (field != "spillfillbuffersize" || value.number() == nullptr) return;
+    if (*value.number() <= kMaxSpillFillBytes) spill_fill_bytes = std::max(spill_fill_bytes, *value.number());
+  });
+  const Json* plain = graph.find("name");
+  if (name.empty() && plain != nullptr) name = text_fact(*plain);
+  add_graph(facts, std::move(name), spill_fill_bytes);
 }
 
 void take_fact(CacheFacts& facts, const std::string& key, const Json& value) {
@@ -216,9 +237,7 @@ void take_fact(CacheFacts& facts, const std::string& key, const Json& value) {
   if (name == "coreapiversion" && !facts.api.known()) facts.api = version_of(value);
   if (name == "contextblobversion" && !facts.blob.known()) facts.blob = version_of(value);
   if (name == "graphname") add_graph(facts, text_fact(value));
-  if (name == "graphs") {
-    if (const Json* graph = value.find("name")) add_graph(facts, text_fact(*graph));
-  }
+  if (name == "graphs" && value.members() != nullptr) take_graph(facts, value);
 }
 
 // The strings of an object itself, not of what it holds.

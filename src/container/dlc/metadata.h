@@ -34,6 +34,7 @@ struct CacheFacts {
   Version api;  // core API
   Version blob;
   std::vector<std::string> graphs;
+  std::vector<std::uint64_t> spill_fill_bytes;  // of each of `graphs`; 0: the row does not say
 };
 
 using Names = std::set<std::string, std::less<>>;

@@ -1,0 +1,59 @@
+#include "tools/spill_fill.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <span>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "tools/ep_context_facts.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+// Versions do not count: a binary of another SDK still shares the buffer of the one beside it.
+auto target_of(const RecordInfo& record) {
+  const SelectionKey& key = record.key;
+  return std::tuple(record.type, key.group, key.backend, key.qnn_soc, key.part, key.arch, key.features, key.vtcm_mb,
+                    key.variant, key.generic);
+}
+
+}  // namespace
+
+Result<std::int64_t> spill_fill_of(const RecordDescription& said) {
+  std::int64_t largest = 0;
+  for (const DescribedGraph& graph : said.graphs) {
+    if (graph.spill_fill_bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return Error{
+          ErrorCode::kMalformed,
+          fmt::format("graph \"{}\": a spill-fill buffer of {} bytes, more than an EPContext node can ask for; "
+                      "say the right one with --max-size",
+                      graph.name, graph.spill_fill_bytes),
+          {.record_id = said.record_id}};
+    }
+    largest = std::max(largest, static_cast<std::int64_t>(graph.spill_fill_bytes));
+  }
+  const std::string noted = ep_context_fact(said.options, kMaxSizeFact);
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(noted.data(), noted.data() + noted.size(), number);
+  const bool whole = problem == std::errc() && end == noted.data() + noted.size();
+  return whole ? std::max(largest, number) : largest;
+}
+
+Result<std::int64_t> spill_fill_of_group(std::span<const RecordInfo> records, const ContainerDescription& description,
+                                         const RecordInfo& record) {
+  std::int64_t largest = 0;
+  for (const RecordInfo& other : records) {
+    const RecordDescription* said = description.find(other.id);
+    if (said == nullptr || target_of(other) != target_of(record)) continue;
+    auto size = spill_fill_of(*said);
+    if (!size.ok()) return in_context(std::move(size).error(), fmt::format("record \"{}\"", other.name));
+    largest = std::max(largest, size.value());
+  }
+  return largest;
+}
+
+}  // namespace fatctx::tools
