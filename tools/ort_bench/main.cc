@@ -19,6 +19,7 @@
 #include "tools/onnx_import.h"
 #include "tools/ort_bench/child.h"
 #include "tools/ort_bench/figures.h"
+#include "tools/own_program.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/subprocess.h"
@@ -210,11 +211,9 @@ int measure(BenchOptions options) {
   };
   const Remove remove{own_folder ? options.work : std::string()};
   if (options.library.empty()) {
-    for (const char* const place : {"../src/libfatctx_ort.so", "../lib/libfatctx_ort.so", "libfatctx_ort.so"}) {
-      const fs::path path = own.parent_path() / place;
-      if (fs::exists(path, failed)) options.library = fs::canonical(path).string();
-    }
-    if (options.library.empty()) return fail("libfatctx_ort.so is not beside the program; name it with --library", 5);
+    auto found = find_provider_beside_program();
+    if (!found.ok()) return fail(found.error().message + "; name it with --library", 5);
+    options.library = std::move(found).value();
   }
   const auto bench = Bench(options, own).measure();
   if (!bench.ok()) return fail(to_text(bench.error()), 3);
