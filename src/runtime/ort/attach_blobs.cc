@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/ort/attach_types.h"
+#include "runtime/ort/element_types.h"
 
 namespace fatctx::ort {
 
@@ -128,7 +128,7 @@ Status compare_tensor(const ExternalTensor& tensor, const ChosenBlob& blob) {
   // Names are unique in a graph only, and a table has one tensor of each.
   if (!blob.table || tensor.inner) return Done{};
   const auto view = blob.table->view(tensor.name);
-  const std::optional<DType> dtype = dtype_of_onnx(tensor.type);
+  const std::optional<DType> dtype = dtype_of(tensor.type);
   bool same = view.ok() && view.value().offset_in_blob() == tensor.offset &&
               tensor.size_bytes.value_or(view.value().bytes().size()) == view.value().bytes().size();
   if (same && dtype) {
