@@ -38,7 +38,7 @@ TEST(AttachModel, SaysWhereTheInitializersOfTheMainGraphLie) {
 
   ASSERT_TRUE(is_ok(tensors));
   ASSERT_EQ(tensors.value().size(), 2U);
-  const ExternalTensor& first = tensors.value()[0];
+  const ModelTensor& first = tensors.value()[0];
   EXPECT_EQ(first.name, "w0");
   EXPECT_EQ(first.type, 1);
   EXPECT_EQ(first.shape, (std::vector<std::uint64_t>{8, 8}));
