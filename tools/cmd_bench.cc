@@ -16,7 +16,6 @@
 #include "tools/load_bench.h"
 #include "tools/own_program.h"
 #include "tools/print.h"
-#include "tools/subprocess.h"
 
 namespace fatctx::tools {
 
@@ -37,8 +36,6 @@ struct BenchOptions {
   bool embed = false;
 };
 
-constexpr const char* kOrtBench = "fatctx_ort_bench";
-
 bool is_onnx(const BenchOptions& options) { return options.path.ends_with(".onnx"); }
 
 // Sessions of ONNX Runtime are made by a program of their own, since the command is not linked to it.
@@ -48,15 +45,8 @@ Result<ExitCode> run_onnx_bench(const BenchOptions& options, const CLI::App& com
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{} is for containers, and {} is an ONNX model; leave it out", flag, options.path)};
   }
-  const std::string folder = own_program_folder();
-  const auto program = folder.empty() ? std::nullopt : find_program(kOrtBench, folder);
-  if (!program) {
-    return Error{ErrorCode::kBackendLibraryMissing,
-                 fmt::format("there is no program {} beside fatctx: this build has no ONNX Runtime; run "
-                             "scripts/ort_setup.sh, or name an installation in ONNXRUNTIME_ROOT, and build again",
-                             kOrtBench)};
-  }
-  std::vector<std::string> arguments = {*program,      options.path,
+  FATCTX_ASSIGN(const std::string program, find_onnxruntime_program("fatctx_ort_bench"));
+  std::vector<std::string> arguments = {program,       options.path,
                                         "--repeat",    std::to_string(options.load.repetitions),
                                         "--runs",      std::to_string(options.runs),
                                         "--dimension", std::to_string(options.dimension)};

@@ -18,27 +18,16 @@
 #include "tools/ctx_gen_run.h"
 #include "tools/own_program.h"
 #include "tools/print.h"
-#include "tools/subprocess.h"
 
 namespace fatctx::tools {
 
 namespace {
 
-constexpr const char* kProgram = "ep_weight_sharing_ctx_gen";
-
 CtxGenEngine g_engine = nullptr;
 
 Result<ExitCode> run_program(const CtxGenFlags& flags) {
-  const std::string folder = own_program_folder();
-  auto program = folder.empty() ? std::nullopt : find_program(kProgram, folder);
-  if (!program) program = find_program(kProgram);
-  if (!program) {
-    return Error{ErrorCode::kBackendLibraryMissing,
-                 fmt::format("there is no program {} beside fatctx, nor in PATH: this build has no ONNX Runtime; run "
-                             "scripts/ort_setup.sh, or name an installation in ONNXRUNTIME_ROOT, and build again",
-                             kProgram)};
-  }
-  std::vector<std::string> arguments = {*program};
+  FATCTX_ASSIGN(std::string program, find_onnxruntime_program("ep_weight_sharing_ctx_gen"));
+  std::vector<std::string> arguments = {std::move(program)};
   const std::vector<std::string> words = arguments_of(flags);
   arguments.insert(arguments.end(), words.begin(), words.end());
   return become_program(arguments);

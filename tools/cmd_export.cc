@@ -19,6 +19,7 @@
 #include "fatctx/stored_dlc.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
+#include "tools/model_folder.h"
 #include "tools/onnx_embedded.h"
 #include "tools/onnx_import.h"
 #include "tools/onnx_weights.h"
@@ -46,13 +47,12 @@ Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, s
 // The container as the model has to call it: ONNX wants a path below the model's folder.
 Result<std::string> location_for(const std::string& container, const std::string& output) {
   std::error_code problem;
-  const fs::path folder = fs::path(output).parent_path();
-  const fs::path from = fs::canonical(folder.empty() ? fs::path(".") : folder, problem);
+  const fs::path from = fs::canonical(parent_of(output), problem);
   if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", output)};
   const fs::path to = fs::canonical(container, problem);
   if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", container, problem.message())};
-  const fs::path relative = to.lexically_relative(from);
-  if (relative.empty() || *relative.begin() == "..") {
+  const fs::path relative = path_below(from, to);
+  if (relative.empty()) {
     return invalid(
         fmt::format("{}: an ONNX model finds its external data below its own folder only, and {} is not "
                     "there; write the model beside the container",

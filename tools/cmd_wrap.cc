@@ -2,7 +2,6 @@
 //
 // The binary comes first: whoever finds the model finds its binary too. What can fail is done before either of them
 // gets its name, but for the model's own rename, and then a binary that is new goes again.
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "tools/asked_device.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
+#include "tools/model_folder.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/qnn_json.h"
@@ -103,9 +103,7 @@ Result<std::string> binary_name(const WrapOptions& options, const std::string& s
     return fs::path(options.output).stem().string() + suffix;
   }
   const fs::path name(options.binary);
-  const bool below = name.is_relative() && name.has_filename() &&
-                     std::none_of(name.begin(), name.end(), [](const auto& part) { return part == ".."; });
-  if (below) return name.generic_string();
+  if (leads_down(name) && name.has_filename()) return name.generic_string();
   return invalid(
       fmt::format("--binary {}: a model finds its binary in or below its own folder only; give a relative "
                   "name without ..",
@@ -113,15 +111,15 @@ Result<std::string> binary_name(const WrapOptions& options, const std::string& s
 }
 
 // A link in between must not lead elsewhere: runtimes refuse such a place.
-Status check_below(const std::string& folder, const std::string& file) {
-  std::error_code problem;
-  const fs::path from = fs::canonical(folder.empty() ? "." : folder, problem);
-  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", folder)};
-  const fs::path parent = fs::path(file).parent_path();
-  const fs::path to = fs::canonical(parent.empty() ? "." : parent, problem);
-  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", parent.string())};
-  const fs::path relative = to.lexically_relative(from);
-  if (!relative.empty() && *relative.begin() != "..") return Done{};
+Status check_below(const std::string& model, const std::string& file) {
+  fs::path folders[] = {parent_of(model), parent_of(file)};
+  for (fs::path& folder : folders) {
+    std::error_code problem;
+    const std::string written = folder.string();
+    folder = fs::canonical(folder, problem);
+    if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", written)};
+  }
+  if (!path_below(folders[0], folders[1]).empty()) return Done{};
   return invalid(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));
 }
 
@@ -168,7 +166,7 @@ Status publish_model(const std::string& bytes, const WrapOptions& options) {
 // Both files, or neither.
 Status write_with_binary(const Container& container, const RecordInfo& record, const WrapOptions& options,
                          const std::string& model, Wrapped& wrapped, const Progress& progress) {
-  const std::string file = (fs::path(options.output).parent_path() / wrapped.binary).string();
+  const std::string file = path_beside(options.output, wrapped.binary);
   const bool replaces = there(file);
   FATCTX_ASSIGN(const bool ready, holds(container, record, file));
   if (!ready) {
@@ -187,9 +185,8 @@ Status write_with_binary(const Container& container, const RecordInfo& record, c
 
 // What must not be written over, whatever --force says.
 Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
-  const std::string folder = fs::path(options.output).parent_path().string();
-  const std::string file = (fs::path(folder) / wrapped.binary).string();
-  if (!wrapped.binary.empty()) FATCTX_TRY(check_below(folder, file));
+  const std::string file = path_beside(options.output, wrapped.binary);
+  if (!wrapped.binary.empty()) FATCTX_TRY(check_below(options.output, file));
   if (same_file(options.output, options.path) || (!wrapped.binary.empty() && same_file(file, options.path))) {
     return invalid(fmt::format("{}: is the container itself", options.path));
   }
@@ -264,7 +261,7 @@ std::string report_text(const WrapOptions& options, const Wrapped& wrapped) {
   const std::string what = fmt::format("record \"{}\", {}", wrapped.record, size_text(wrapped.binary_bytes));
   if (wrapped.binary.empty())
     return out + escaped(fmt::format("{}: {}, inside the model", options.output, what)) + "\n";
-  const std::string file = (fs::path(options.output).parent_path() / wrapped.binary).string();
+  const std::string file = path_beside(options.output, wrapped.binary);
   return out + escaped(fmt::format("{}: {}, {}", file, what, wrapped.written ? "written" : "was there")) + "\n";
 }
 

@@ -86,6 +86,13 @@ Result<WorkFolder> WorkFolder::create_in(const std::string& parent) {
   return Error{ErrorCode::kIo, fmt::format("{}: no free name for a work folder", parent)};
 }
 
+Result<WorkFolder> WorkFolder::create_temporary() {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  if (error) return folder_error("TMPDIR", "no folder for temporary files", error);
+  return create_in(parent.string());
+}
+
 std::string WorkFolder::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
 
 void WorkFolder::remove() noexcept {
@@ -95,10 +102,7 @@ void WorkFolder::remove() noexcept {
 }
 
 Result<CompileCache> CompileCache::temporary() {
-  std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  if (error) return folder_error("TMPDIR", "no folder for temporary files", error);
-  FATCTX_ASSIGN(WorkFolder owned, WorkFolder::create_in(parent.string()));
+  FATCTX_ASSIGN(WorkFolder owned, WorkFolder::create_temporary());
   CompileCache cache(owned.path());
   cache.owned_ = std::move(owned);
   return cache;

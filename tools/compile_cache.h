@@ -27,6 +27,8 @@ class WorkFolder {
 
   // A new, empty folder of a random name in `parent`, which is made if it is not there. Errors: io.
   [[nodiscard]] static Result<WorkFolder> create_in(const std::string& parent);
+  // Where the system keeps such folders. Errors: io.
+  [[nodiscard]] static Result<WorkFolder> create_temporary();
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const;
 

@@ -13,6 +13,7 @@
 #include "fatctx/stored_dlc.h"
 #include "tools/ep_context.h"
 #include "tools/htp_checks.h"
+#include "tools/model_folder.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
 
@@ -73,8 +74,7 @@ std::vector<ManifestRecord> source_records(const CompileInput& input) {
   for (const std::string& file : input.onnx->external_files) {
     std::string flat = file;
     std::replace(flat.begin(), flat.end(), '/', '_');
-    add((fs::path(input.path).parent_path() / file).string(), fmt::format("{}.source.{}", input.name, flat),
-        "onnx-external-data");
+    add(path_beside(input.path, file), fmt::format("{}.source.{}", input.name, flat), "onnx-external-data");
   }
   return records;
 }

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOwnLibrary = "libfatctx_ort.so";
-constexpr const char* kOwnPlaces[] = {"../src", "../lib", "../lib64", "."};
 constexpr const char* kHtpLibrary = "libQnnHtp.so";
 
 constexpr const char* kFindQnn =
@@ -45,17 +43,12 @@ std::string real_path(const fs::path& path) {
 }
 
 Result<ProviderLibrary> find_own(const CtxGenProvider& provider) {
-  const std::string folder = own_program_folder();
-  for (const char* const place : kOwnPlaces) {
-    const fs::path path = fs::path(folder) / place / kOwnLibrary;
-    std::error_code error;
-    if (!folder.empty() && fs::is_regular_file(path, error)) {
-      return ProviderLibrary{.path = real_path(path), .backend_path = {}, .found_by = "beside the program"};
-    }
+  auto path = find_provider_beside_program();
+  if (path.ok()) {
+    return ProviderLibrary{.path = std::move(path).value(), .backend_path = {}, .found_by = "beside the program"};
   }
-  return missing(provider, fmt::format("there is no {} beside the program; build the target fatctx_ort, or name the "
-                                       "library with --library PATH",
-                                       kOwnLibrary));
+  return missing(provider,
+                 path.error().message + "; build the target fatctx_ort, or name the library with --library PATH");
 }
 
 Result<ProviderLibrary> find_in_package(const CtxGenProvider& provider, const Package& package) {

@@ -11,6 +11,7 @@
 
 #include "tools/ep_context_facts.h"
 #include "tools/io_quant.h"
+#include "tools/model_folder.h"
 #include "tools/onnx_import.h"
 #include "tools/quant_facts.h"
 
@@ -46,14 +47,11 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
 // A name in a model is a claim: it must not lead out of the model's folder. Links are followed, because whoever made
 // them chose to: the snapshots of model hubs are nothing but links.
 Result<std::string> beside(const std::string& model, const std::string& name) {
-  const std::filesystem::path file(name);
-  const bool inside = !name.empty() && file.is_relative() &&
-                      std::none_of(file.begin(), file.end(), [](const auto& part) { return part == ".."; });
-  if (!inside) {
+  if (name.empty() || !leads_down(name)) {
     return invalid(
         fmt::format("{}: names the binary \"{}\"; only a file in the model's own folder is read", model, name));
   }
-  return (std::filesystem::path(model).parent_path() / file).string();
+  return path_beside(model, name);
 }
 
 // The graph is what the node takes and gives: a model may hold more nodes than one, and conversions around them.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,12 +11,11 @@
 
 #include "fatctx/select.h"
 #include "tools/json_cursor.h"
+#include "tools/model_folder.h"
 
 namespace fatctx::tools {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostVtcmMb = 1024;
 constexpr std::uint32_t kMostArch = 999;  // three digits, as the schema of manifests has it
@@ -268,7 +266,7 @@ Result<HtpConfig> read_htp_config(const std::string& path, const SocTable& table
   if (files.empty())
     return extensions.at("per_soc_config_file_path").error("the list is empty; name a file for each SoC");
   for (const std::string& file : files) {
-    FATCTX_ASSIGN(HtpTarget target, SocFile((fs::path(path).parent_path() / file).string(), table).read());
+    FATCTX_ASSIGN(HtpTarget target, SocFile(path_beside(path, file), table).read());
     config.targets.push_back(std::move(target));
   }
   FATCTX_TRY(check_distinct(config, path));

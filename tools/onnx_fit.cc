@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/ep_context.h"
+#include "tools/model_folder.h"
 #include "tools/onnx_import.h"
 #include "tools/same_bytes.h"
 
@@ -73,18 +74,16 @@ class Fitting {
 
   // The file that the node names, if a runtime would read it.
   std::optional<std::string> file_of(const OnnxEpContext& node) {
-    const fs::path name(node.cache);
     if (node.cache.empty()) {
       find(ErrorCode::kMalformed, node.name, "names no file, and embed_mode is 0");
       return std::nullopt;
     }
-    if (!name.is_relative() || std::any_of(name.begin(), name.end(), [](const auto& part) { return part == ".."; })) {
+    if (!leads_down(node.cache)) {
       find(ErrorCode::kMalformed, node.name,
            fmt::format("names \"{}\"; only a file in or below the model's own folder is read", node.cache));
       return std::nullopt;
     }
-    const fs::path folder = fs::path(model_path_).parent_path();
-    const std::string file = (folder / name).string();
+    const std::string file = path_beside(model_path_, node.cache);
     std::error_code problem;
     if (!fs::is_regular_file(file, problem)) {
       find(ErrorCode::kNotFound, node.name, fmt::format("names \"{}\", which is not there", node.cache));
@@ -93,12 +92,8 @@ class Fitting {
     // Beside the real file of a model that is a link counts too: the snapshots of model hubs are nothing but links.
     const fs::path real = fs::canonical(file, problem);
     const fs::path model = fs::canonical(model_path_, problem).parent_path();
-    const fs::path here = fs::canonical(folder.empty() ? "." : folder, problem);
-    const auto below = [&real](const fs::path& from) {
-      const fs::path relative = real.lexically_relative(from);
-      return !relative.empty() && *relative.begin() != "..";
-    };
-    if (below(here) || below(model)) return file;
+    const fs::path here = fs::canonical(parent_of(model_path_), problem);
+    if (!path_below(here, real).empty() || !path_below(model, real).empty()) return file;
     find(ErrorCode::kMalformed, node.name,
          fmt::format("names \"{}\", a link out of the model's folder, which runtimes refuse", node.cache));
     return std::nullopt;

@@ -19,6 +19,7 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/checked.h"
+#include "tools/model_folder.h"
 #include "tools/onnx_max_size.h"
 #include "tools/onnx_node_prefix.h"
 
@@ -637,9 +638,7 @@ Result<OnnxModel> read_onnx(const std::string& path) {
 
 std::vector<std::string> files_of_model(const std::string& path, const OnnxModel& model) {
   std::vector<std::string> files = {path};
-  for (const std::string& file : model.external_files) {
-    files.push_back((std::filesystem::path(path).parent_path() / file).string());
-  }
+  for (const std::string& file : model.external_files) files.push_back(path_beside(path, file));
   return files;
 }
 

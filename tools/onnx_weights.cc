@@ -13,6 +13,7 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/import_tensors.h"
+#include "tools/model_folder.h"
 
 namespace fatctx::tools {
 
@@ -22,28 +23,21 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRank = 8;
 
-fs::path folder_of(const std::string& model_path) {
-  const fs::path folder = fs::path(model_path).parent_path();
-  return folder.empty() ? fs::path(".") : folder;
-}
-
 // Where the bytes are, if that is inside of the model's folder: a model must not make anybody pack a file of theirs
 // that it has nothing to do with.
 Result<std::string> path_inside(const std::string& model_path, const std::string& location) {
   const fs::path relative(location);
-  const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
-  if (relative.is_absolute() || climbs || location.find('\0') != std::string::npos) {
+  if (!leads_down(relative) || location.find('\0') != std::string::npos) {
     return Error{ErrorCode::kMalformed, fmt::format("{}: external data at \"{}\"; allowed: a file below the model's "
                                                     "folder, without \"..\"",
                                                     model_path, location)};
   }
-  const fs::path path = folder_of(model_path) / relative;
+  const fs::path path = parent_of(model_path) / relative;
   std::error_code problem;
   const fs::path real = fs::canonical(path, problem);
   if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: not there; {} needs it", path.string(), model_path)};
-  const fs::path folder = fs::canonical(folder_of(model_path), problem);
-  const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), real.begin(), real.end());
-  if (problem || end != folder.end()) {
+  const fs::path folder = fs::canonical(parent_of(model_path), problem);
+  if (problem || path_below(folder, real).empty()) {
     return Error{ErrorCode::kMalformed,
                  fmt::format("{}: external data at \"{}\" is a link out of the model's folder", model_path, location)};
   }
@@ -151,7 +145,7 @@ Status add_weights(OnnxWeights& weights, OnnxWeights more, const std::string& mo
 Result<std::string> location_of(const OnnxModel& model, const std::string& model_path, const std::string& path) {
   for (const std::string& location : model.external_files) {
     std::error_code not_there;
-    if (fs::equivalent(folder_of(model_path) / location, path, not_there)) return location;
+    if (fs::equivalent(parent_of(model_path) / location, path, not_there)) return location;
   }
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("{} is no external data of {}; that has {}", path, model_path,

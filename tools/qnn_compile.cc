@@ -17,6 +17,7 @@
 #include "tools/compiler_tool.h"
 #include "tools/ep_context.h"
 #include "tools/json_cursor.h"
+#include "tools/model_folder.h"
 #include "tools/print.h"
 #include "tools/provider_options.h"
 #include "tools/qnn_script.h"
@@ -294,7 +295,7 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
   FATCTX_ASSIGN(WorkFolder work, cache_->begin());
   FATCTX_TRY(bring(input_.path, work.file(kModelFile)));
   for (const std::string& file : input_.onnx->external_files) {
-    FATCTX_TRY(bring(fs::path(input_.path).parent_path() / file, work.file(file)));
+    FATCTX_TRY(bring(path_beside(input_.path, file), work.file(file)));
   }
   nlohmann::ordered_json request;
   request["model"] = kModelFile;

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/ort/attach_types.h"
+#include "runtime/ort/element_types.h"
 #include "support/onnx_file.h"
 #include "support/result_matchers.h"
 
@@ -38,7 +38,7 @@ TEST(AttachModel, SaysWhereTheInitializersOfTheMainGraphLie) {
 
   ASSERT_TRUE(is_ok(tensors));
   ASSERT_EQ(tensors.value().size(), 2U);
-  const ExternalTensor& first = tensors.value()[0];
+  const ModelTensor& first = tensors.value()[0];
   EXPECT_EQ(first.name, "w0");
   EXPECT_EQ(first.type, 1);
   EXPECT_EQ(first.shape, (std::vector<std::uint64_t>{8, 8}));
@@ -159,11 +159,11 @@ TEST(AttachTypes, EveryTypeOfATableHasANumberOfOnnx) {
   for (std::uint16_t number = 1; dtype_bits(static_cast<DType>(number)) != 0; ++number) {
     const auto dtype = static_cast<DType>(number);
     ASSERT_NE(onnx_type(dtype), 0) << dtype_name(dtype);
-    EXPECT_EQ(dtype_of_onnx(onnx_type(dtype)), dtype);
+    EXPECT_EQ(dtype_of(onnx_type(dtype)), dtype);
     numbers.insert(onnx_type(dtype));
   }
   EXPECT_EQ(numbers.size(), 15U);
-  EXPECT_EQ(dtype_of_onnx(17), std::nullopt) << "8-bit floats";
+  EXPECT_EQ(dtype_of(17), std::nullopt) << "8-bit floats";
   EXPECT_EQ(onnx_type(static_cast<DType>(99)), 0);
 }
 

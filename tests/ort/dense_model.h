@@ -9,8 +9,8 @@ namespace fatctx::support {
 
 struct DenseModel {
   std::string graph = "main";
-  std::vector<std::int64_t> sizes = {64, 128, 32};  // of the input, of each layer's output
-  std::int64_t rows = -1;                           // -1: any number
+  std::vector<std::uint64_t> sizes = {64, 128, 32};  // of the input, of each layer's output
+  std::uint64_t rows = 0;                            // 0: any number
   unsigned seed = 1;
 };
 

@@ -52,6 +52,24 @@ class ProviderTest : public ::testing::Test {
     return out;
   }
 
+  // From memory to memory; `more` sets further options.
+  template <typename More>
+  std::string compile_in_memory(const More& more) {
+    const std::string bytes = dense_model_bytes({});
+    Ort::ModelCompilationOptions compilation(env_, options());
+    compilation.SetInputModelFromBuffer(bytes.data(), bytes.size());
+    Ort::AllocatorWithDefaultOptions allocator;
+    void* made = nullptr;
+    std::size_t size = 0;
+    compilation.SetOutputModelBuffer(allocator, &made, &size);
+    more(compilation);
+    const Ort::Status compiled = Ort::CompileModel(env_, compilation);
+    EXPECT_TRUE(compiled.IsOK()) << compiled.GetErrorMessage();
+    std::string model(static_cast<const char*>(made), size);
+    allocator.Free(made);
+    return model;
+  }
+
   [[nodiscard]] Ort::Session session(const std::string& model, const ProviderOptions& provider = {}) {
     return {env_, model.c_str(), options(provider)};
   }

@@ -61,42 +61,20 @@ TEST_F(Provider, GivesAWrongOptionAsInvalidArgument) {
 }
 
 TEST_F(Provider, ModelsThatOnlyLiveInMemoryWork) {
-  const std::string bytes = dense_model_bytes({});
-  void* compiled = nullptr;
-  std::size_t size = 0;
-  Ort::AllocatorWithDefaultOptions allocator;
-  Ort::ModelCompilationOptions compilation(env_, options());
-  compilation.SetInputModelFromBuffer(bytes.data(), bytes.size());
-  compilation.SetEpContextEmbedMode(true);
-  compilation.SetOutputModelBuffer(allocator, &compiled, &size);
-  const Ort::Status done = Ort::CompileModel(env_, compilation);
-  ASSERT_TRUE(done.IsOK()) << done.GetErrorMessage();
-  {
-    Ort::Session made(env_, compiled, size, options());
-    EXPECT_EQ(run(made, 2).size(), 64U);
-  }
-  allocator.Free(compiled);
+  const std::string compiled = compile_in_memory([](auto& compilation) { compilation.SetEpContextEmbedMode(true); });
+  Ort::Session made(env_, compiled.data(), compiled.size(), options());
+  EXPECT_EQ(run(made, 2).size(), 64U);
 }
 
 TEST_F(Provider, TakesTheContainerForABufferFromSetEpContextBinaryInformation) {
-  const std::string bytes = dense_model_bytes({});
-  void* compiled = nullptr;
-  std::size_t size = 0;
-  Ort::AllocatorWithDefaultOptions allocator;
-  Ort::ModelCompilationOptions compilation(env_, options());
-  compilation.SetInputModelFromBuffer(bytes.data(), bytes.size());
-  compilation.SetOutputModelBuffer(allocator, &compiled, &size);
-  compilation.SetEpContextBinaryInformation((folder_.path() + "/").c_str(), "net.onnx");
-  const Ort::Status done = Ort::CompileModel(env_, compilation);
-  ASSERT_TRUE(done.IsOK()) << done.GetErrorMessage();
+  const std::string compiled = compile_in_memory([&](auto& compilation) {
+    compilation.SetEpContextBinaryInformation((folder_.path() + "/").c_str(), "net.onnx");
+  });
   EXPECT_TRUE(std::filesystem::exists(folder_.file("net.fatctx")));
-  {
-    Ort::SessionOptions with_folder = options();
-    with_folder.AddConfigEntry("ep.context_file_path", folder_.file("net.onnx").c_str());
-    Ort::Session made(env_, compiled, size, with_folder);
-    EXPECT_EQ(run(made, 2).size(), 64U);
-  }
-  allocator.Free(compiled);
+  Ort::SessionOptions with_folder = options();
+  with_folder.AddConfigEntry("ep.context_file_path", folder_.file("net.onnx").c_str());
+  Ort::Session made(env_, compiled.data(), compiled.size(), with_folder);
+  EXPECT_EQ(run(made, 2).size(), 64U);
 }
 
 // A runtime of interface 22: it has no table of a later one.

@@ -1,5 +1,5 @@
-// ONNX models, written field by field: small graphs whose weights lie in external data. Shares nothing with the
-// readers.
+// ONNX models, written field by field: small graphs whose weights lie in external data or inside. Shares nothing with
+// the readers.
 #pragma once
 
 #include <cstdint>
@@ -68,10 +68,13 @@ struct OnnxTensor {  // in external data
   return message.text(2, output).text(4, type);
 }
 
+// A dimension of 0 may be any number.
 [[nodiscard]] inline Message value(std::string_view name, const std::vector<std::uint64_t>& shape,
                                    std::uint64_t type = kOnnxFloat) {
   Message dims;
-  for (const std::uint64_t dim : shape) dims.message(1, Message().number(1, dim));
+  for (const std::uint64_t dim : shape) {
+    dims.message(1, dim == 0 ? Message().text(2, "any") : Message().number(1, dim));
+  }
   const Message tensor_type = Message().number(1, type).message(2, dims);
   return Message().text(1, name).message(2, Message().message(1, tensor_type));
 }
@@ -80,6 +83,7 @@ struct OnnxGraph {
   std::string name = "net";
   std::vector<Message> nodes;
   std::vector<OnnxTensor> tensors;
+  std::vector<Message> initializers;  // inside of the model
   std::vector<Message> inputs;
   std::vector<Message> outputs;
 };
@@ -89,6 +93,7 @@ struct OnnxGraph {
   for (const Message& node : graph.nodes) message.message(1, node);
   message.text(2, graph.name);
   for (const OnnxTensor& one : graph.tensors) message.message(5, tensor(one));
+  for (const Message& one : graph.initializers) message.message(5, one);
   for (const Message& input : graph.inputs) message.message(11, input);
   for (const Message& output : graph.outputs) message.message(12, output);
   return message;

@@ -10,7 +10,7 @@
 namespace fatctx::tools {
 
 struct ChildOptions {
-  std::string way;      // "normal", "compile", "context", "least", "run"
+  std::string way;      // "load", "compile", "run"
   std::string model;    // that the sessions are made of
   std::string output;   // of "compile": the context model; of "run": the context model to compare `model` with
   std::string library;  // the execution provider

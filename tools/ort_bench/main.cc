@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <random>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,9 +16,11 @@
 #include <nlohmann/json.hpp>
 
 #include "fatctx/base/result.h"
+#include "tools/compile_cache.h"
 #include "tools/onnx_import.h"
 #include "tools/ort_bench/child.h"
 #include "tools/ort_bench/figures.h"
+#include "tools/own_program.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/subprocess.h"
@@ -189,32 +191,18 @@ int fail(std::string_view what, int code) {
 
 int measure(BenchOptions options) {
   std::error_code failed;
-  const bool own_folder = options.work.empty();
   const fs::path own = fs::canonical("/proc/self/exe", failed);
-  if (own_folder) {
-    std::random_device random;
-    fs::path name;
-    do {
-      name = fs::temp_directory_path() / fmt::format("fatctx-bench-{:08x}", random());
-    } while (!fs::create_directory(name, failed) && !failed);  // false: somebody else's
-    if (failed) return fail(name.string() + ": " + failed.message(), 5);
-    fs::permissions(name, fs::perms::owner_all, failed);
-    options.work = name.string();
+  std::optional<WorkFolder> work;
+  if (options.work.empty()) {
+    auto made = WorkFolder::create_temporary();
+    if (!made.ok()) return fail(to_text(made.error()), 5);
+    work = std::move(made).value();
+    options.work = work->path();
   }
-  struct Remove {
-    std::string folder;
-    ~Remove() {
-      std::error_code ignored;
-      if (!folder.empty()) fs::remove_all(folder, ignored);
-    }
-  };
-  const Remove remove{own_folder ? options.work : std::string()};
   if (options.library.empty()) {
-    for (const char* const place : {"../src/libfatctx_ort.so", "../lib/libfatctx_ort.so", "libfatctx_ort.so"}) {
-      const fs::path path = own.parent_path() / place;
-      if (fs::exists(path, failed)) options.library = fs::canonical(path).string();
-    }
-    if (options.library.empty()) return fail("libfatctx_ort.so is not beside the program; name it with --library", 5);
+    auto found = find_provider_beside_program();
+    if (!found.ok()) return fail(found.error().message + "; name it with --library", 5);
+    options.library = std::move(found).value();
   }
   const auto bench = Bench(options, own).measure();
   if (!bench.ok()) return fail(to_text(bench.error()), 3);

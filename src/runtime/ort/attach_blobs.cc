@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/ort/attach_types.h"
+#include "runtime/ort/element_types.h"
 
 namespace fatctx::ort {
 
@@ -115,7 +115,7 @@ std::string place_text(std::string_view type, std::span<const std::uint64_t> sha
 }
 
 // The tensor as the table has it, or what is wrong with it.
-Status compare_tensor(const ExternalTensor& tensor, const ChosenBlob& blob) {
+Status compare_tensor(const ModelTensor& tensor, const ChosenBlob& blob) {
   const std::uint64_t to_the_end = blob.record.size_bytes - std::min(tensor.offset, blob.record.size_bytes);
   if (!within({tensor.offset, tensor.size_bytes.value_or(to_the_end)}, blob.record.size_bytes)) {
     return Error{
@@ -128,7 +128,7 @@ Status compare_tensor(const ExternalTensor& tensor, const ChosenBlob& blob) {
   // Names are unique in a graph only, and a table has one tensor of each.
   if (!blob.table || tensor.inner) return Done{};
   const auto view = blob.table->view(tensor.name);
-  const std::optional<DType> dtype = dtype_of_onnx(tensor.type);
+  const std::optional<DType> dtype = dtype_of(tensor.type);
   bool same = view.ok() && view.value().offset_in_blob() == tensor.offset &&
               tensor.size_bytes.value_or(view.value().bytes().size()) == view.value().bytes().size();
   if (same && dtype) {
@@ -166,8 +166,8 @@ Result<std::vector<ChosenBlob>> choose_blobs(const Container& container, const s
 }
 
 Status compare_with_model(const Container& container, const std::vector<ChosenBlob>& blobs,
-                          const std::vector<ExternalTensor>& tensors, AttachRoute route) {
-  for (const ExternalTensor& tensor : tensors) {
+                          const std::vector<ModelTensor>& tensors, AttachRoute route) {
+  for (const ModelTensor& tensor : tensors) {
     const auto blob = std::ranges::find_if(blobs, [&](const ChosenBlob& candidate) {
       return !candidate.location.empty() && normal(candidate.location) == normal(tensor.location);
     });

@@ -29,7 +29,7 @@ struct ChosenBlob {
 // Whether the tensors of a model lie in the blobs where the model has them.
 // Errors: not_found, invalid_argument, unsupported; each names the tensor, and says what there is.
 [[nodiscard]] Status compare_with_model(const Container& container, const std::vector<ChosenBlob>& blobs,
-                                        const std::vector<ExternalTensor>& tensors, AttachRoute route);
+                                        const std::vector<ModelTensor>& tensors, AttachRoute route);
 
 // Bytes whose multiples an element of the type must lie on, so that ONNX Runtime takes it where it is.
 [[nodiscard]] std::uint64_t alignment_of(DType dtype) noexcept;

@@ -150,8 +150,8 @@ Status add_dims(const Field& field, std::vector<std::uint64_t>& shape) {
 }
 
 // Nothing if its bytes are inside of the model.
-Result<std::optional<ExternalTensor>> external_of(ByteView message) {
-  ExternalTensor tensor;
+Result<std::optional<ModelTensor>> external_of(ByteView message) {
+  ModelTensor tensor;
   std::vector<Entry> entries;
   bool external = false;
   Fields fields(message);
@@ -167,7 +167,7 @@ Result<std::optional<ExternalTensor>> external_of(ByteView message) {
       entries.push_back(std::move(entry));
     }
   }
-  if (!external) return std::optional<ExternalTensor>();
+  if (!external) return std::optional<ModelTensor>();
   for (const Entry& entry : entries) {
     if (entry.key == "location") tensor.location = entry.value;
     if (entry.key == "offset") {
@@ -181,7 +181,7 @@ Result<std::optional<ExternalTensor>> external_of(ByteView message) {
     return Error{ErrorCode::kMalformed,
                  fmt::format("model: tensor \"{}\" has external data without a location", tensor.name)};
   }
-  return std::optional<ExternalTensor>(std::move(tensor));
+  return std::optional<ModelTensor>(std::move(tensor));
 }
 
 struct Waiting {
@@ -192,14 +192,14 @@ struct Waiting {
 
 }  // namespace
 
-Result<std::vector<ExternalTensor>> external_tensors(ByteView model) {
-  std::vector<ExternalTensor> found;
+Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
+  std::vector<ModelTensor> found;
   bool any_graph = false;
   std::vector<Waiting> waiting = {{Kind::kModel, model, false}};
   for (std::size_t at = 0; at < waiting.size(); ++at) {
     const Waiting message = waiting[at];
     if (message.kind == Kind::kTensor) {
-      FATCTX_ASSIGN(std::optional<ExternalTensor> tensor, external_of(message.bytes));
+      FATCTX_ASSIGN(std::optional<ModelTensor> tensor, external_of(message.bytes));
       if (!tensor) continue;
       tensor->inner = message.inner;
       found.push_back(std::move(*tensor));
@@ -220,7 +220,7 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView model) {
     }
   }
   if (!any_graph) return not_a_model("it has no graph");
-  std::stable_partition(found.begin(), found.end(), [](const ExternalTensor& tensor) { return !tensor.inner; });
+  std::stable_partition(found.begin(), found.end(), [](const ModelTensor& tensor) { return !tensor.inner; });
   return found;
 }
 

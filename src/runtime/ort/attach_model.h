@@ -12,7 +12,7 @@
 
 namespace fatctx::ort {
 
-struct ExternalTensor {
+struct ModelTensor {
   std::string name;
   std::int32_t type = 0;  // TensorProto::DataType, whose numbers are those of ONNXTensorElementDataType
   std::vector<std::uint64_t> shape;
@@ -25,6 +25,6 @@ struct ExternalTensor {
 
 // In the order of the model, the main graph first.
 // Errors: malformed (not an ONNX model; external data without a location, or with an offset that is no number).
-[[nodiscard]] Result<std::vector<ExternalTensor>> external_tensors(ByteView model);
+[[nodiscard]] Result<std::vector<ModelTensor>> external_tensors(ByteView model);
 
 }  // namespace fatctx::ort

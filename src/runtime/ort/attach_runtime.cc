@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <onnxruntime_session_options_config_keys.h>
 
-#include "runtime/ort/attach_types.h"
+#include "runtime/ort/element_types.h"
 
 namespace fatctx::ort {
 

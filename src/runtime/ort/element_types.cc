@@ -1,46 +1,37 @@
 #include "runtime/ort/element_types.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace fatctx::ort {
 
-std::optional<DType> dtype_of(ONNXTensorElementDataType type) noexcept {
-  switch (type) {
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
-      return DType::kF32;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
-      return DType::kF64;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
-      return DType::kF16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
-      return DType::kBF16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
-      return DType::kI8;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16:
-      return DType::kI16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
-      return DType::kI32;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64:
-      return DType::kI64;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
-      return DType::kU8;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16:
-      return DType::kU16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32:
-      return DType::kU32;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64:
-      return DType::kU64;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
-      return DType::kBool;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4:
-      return DType::kI4;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4:
-      return DType::kU4;
-    default:
-      return std::nullopt;
-  }
+namespace {
+
+struct Row {
+  DType dtype;
+  std::int32_t onnx;  // TensorProto::DataType
+};
+constexpr Row kRows[] = {
+    {DType::kF32, 1},  {DType::kU8, 2},   {DType::kI8, 3},    {DType::kU16, 4},  {DType::kI16, 5},
+    {DType::kI32, 6},  {DType::kI64, 7},  {DType::kBool, 9},  {DType::kF16, 10}, {DType::kF64, 11},
+    {DType::kU32, 12}, {DType::kU64, 13}, {DType::kBF16, 16}, {DType::kU4, 21},  {DType::kI4, 22},
+};
+
+}  // namespace
+
+std::int32_t onnx_type(DType dtype) noexcept {
+  const auto* row = std::ranges::find(kRows, dtype, &Row::dtype);
+  return row == std::end(kRows) ? 0 : row->onnx;
 }
 
-std::string_view type_word(ONNXTensorElementDataType type) noexcept {
-  const auto dtype = dtype_of(type);
+std::optional<DType> dtype_of(std::int32_t onnx_type) noexcept {
+  const auto* row = std::ranges::find(kRows, onnx_type, &Row::onnx);
+  if (row == std::end(kRows)) return std::nullopt;
+  return row->dtype;
+}
+
+std::string_view type_word(std::int32_t onnx_type) noexcept {
+  const auto dtype = dtype_of(onnx_type);
   return dtype ? dtype_name(*dtype) : "another type";
 }
 

@@ -107,9 +107,7 @@ Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
 
 DescribedTensor describe_port(const onnx::ValueInfoProto& proto) {
   const auto& tensor = proto.type().tensor_type();
-  DescribedTensor port{.name = proto.name(),
-                       .dtype = std::string(type_word(static_cast<ONNXTensorElementDataType>(tensor.elem_type()))),
-                       .shape = {}};
+  DescribedTensor port{.name = proto.name(), .dtype = std::string(type_word(tensor.elem_type())), .shape = {}};
   for (const auto& dimension : tensor.shape().dim()) {
     port.shape.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
   }
