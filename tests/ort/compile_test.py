@@ -455,6 +455,25 @@ def test_the_command_shows_and_checks_what_was_compiled(fatctx, model, tmp_path)
     subprocess.run([str(fatctx), "verify", str(tmp_path / "m.fatctx")], check=True, capture_output=True)
 
 
+def test_the_command_tells_a_model_from_another_compilation(fatctx, model, tmp_path):
+    """S3.58: what a session would refuse, before the two are shipped."""
+    def verify():
+        return subprocess.run([str(fatctx), "verify", "m.fatctx", "--onnx", "m_ctx.onnx"], cwd=tmp_path,
+                              capture_output=True, text=True, check=False)
+
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"group": "llm"})
+    done = verify()
+    assert done.returncode == 0 and 'record "main"' in done.stdout, done.stdout + done.stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    s.compile_model(s.save(s.layers([64, 128, 32], seed=33), other / "m.onnx"), other / "m_ctx.onnx", {"group": "llm"})
+    (other / "m.fatctx").replace(tmp_path / "m.fatctx")
+    done = verify()
+    assert done.returncode == 3 and "are from different compilations" in done.stdout
+    digest = s.context_nodes(tmp_path / "m_ctx.onnx")[0]["fatctx_digest"].decode()
+    assert f"its fatctx_digest is {digest}, and graph \"main\" of m.fatctx has" in done.stdout
+
+
 def test_a_compilation_that_fails_leaves_nothing(tmp_path):
     graph = helper.make_graph([helper.make_node("NoSuchOperator", ["x"], ["y"], "unknown", domain="com.microsoft")], "main",
                               [helper.make_tensor_value_info("x", 1, ["n"])], [helper.make_tensor_value_info("y", 1, ["n"])])

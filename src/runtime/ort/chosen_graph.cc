@@ -70,18 +70,17 @@ Result<ChosenGraph> choose_graph(const Container& container, const GraphWanted& 
       .weights = {},
       .explanation = explain_text(selection, container.candidates(), device, policy),
       .warnings = selection.warnings};
-  std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
   for (const std::uint32_t id : record.weights) {
     FATCTX_ASSIGN(const RecordInfo blob, container.record(id));
     FATCTX_ASSIGN(RecordView bytes, container.acquire(id));
     chosen.weights.push_back({.location = location_of_blob(blob, description.find(id)),
                               .record = std::string(blob.name),
                               .bytes = std::move(bytes)});
-    hashes.insert(hashes.end(), blob.hash.bytes.begin(), blob.hash.bytes.end());
     // Views of one record differ by how the container was opened: mapped, copied, verified or not.
     chosen.key += fmt::format(" {}", fmt::ptr(chosen.weights.back().bytes.data()));
   }
-  chosen.digest = to_hex(content_hash(hashes).bytes);
+  FATCTX_ASSIGN(const Hash128 digest, content_hash_with_weights(container, record));
+  chosen.digest = to_hex(digest.bytes);
   return chosen;
 }
 
