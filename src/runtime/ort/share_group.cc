@@ -23,4 +23,9 @@ const std::string& ShareGroup::container() const { return g_state.get().containe
 
 void ShareGroup::written(const std::string& container) { g_state.get().container = container; }
 
+void ShareGroup::forget(const std::string& container) {
+  State& state = g_state.get();
+  if (state.container == container) state.container.clear();
+}
+
 }  // namespace fatctx::ort

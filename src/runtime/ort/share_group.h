@@ -19,6 +19,8 @@ class ShareGroup {
   [[nodiscard]] const std::string& container() const;
   // The session has written its part.
   void written(const std::string& container);
+  // The container is gone again: the next session is the first of its group.
+  void forget(const std::string& container);
 
  private:
   std::unique_lock<std::mutex> lock_;
