@@ -252,6 +252,46 @@ def test_two_models_share_one_container_and_its_weights_are_stored_once(tmp_path
         s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64), {"memory": memory})
 
 
+def test_what_a_group_has_written_is_not_read_again_for_the_next_model(tmp_path):
+    """Weights are known by their hashes; so damage to bytes that nobody needs stays unseen."""
+    first = s.save(s.layers([64, 512], graph="a", seed=1), tmp_path / "a.onnx")
+    second = s.save(s.layers([64, 128], graph="b", seed=2), tmp_path / "b.onnx")
+    s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
+    whole = (tmp_path / "a.fatctx").read_bytes()
+    at = whole.index(s.weights(64, 512, seed=1).tobytes()) + 1000
+    with open(tmp_path / "a.fatctx", "r+b") as file:
+        file.seek(at)
+        file.write(bytes([whole[at] ^ 1]))
+    s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    assert s.context_nodes(tmp_path / "b_ctx.onnx")[0]["ep_cache_context"] == b"a.fatctx"
+    s.assert_equal_to_cpu(second, tmp_path / "b_ctx.onnx", s.inputs(2, 64))
+
+
+def test_a_third_model_finds_the_weights_of_the_first_and_the_second(tmp_path):
+    first, second = two_models(tmp_path)
+    third = onnx.load(str(second))
+    third.graph.name = "verify"
+    s.save(third, tmp_path / "verify.onnx")
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(tmp_path / "verify.onnx", tmp_path / "verify_ctx.onnx", ep__share_ep_contexts="1",
+                    ep__stop_share_ep_contexts="1")
+    blobs = [record.name for record in fatctx.open(tmp_path / "prefill.fatctx").records if record.type == "weight_blob"]
+    assert sorted(blobs) == ["decode.weights", "prefill.weights"]
+    s.assert_equal_to_cpu(second, tmp_path / "verify_ctx.onnx", s.inputs(1, 64))
+
+
+def test_somebody_elses_append_in_between_is_seen(fatctx, tmp_path):
+    first, second = two_models(tmp_path)
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", {"group": "llm"}, ep__share_ep_contexts="1")
+    (tmp_path / "n.bin").write_bytes(b"for an NPU")
+    subprocess.run([str(fatctx), "append", "prefill.fatctx", "--binary", "n.bin@htp:v75,name=n,unit=n,group=npu"], cwd=tmp_path,
+                   check=True, capture_output=True)
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", {"group": "llm"}, ep__share_ep_contexts="1",
+                    ep__stop_share_ep_contexts="1")
+    s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64))
+
+
 def test_equal_names_of_different_weights_do_not_meet(tmp_path):
     first = s.save(s.layers([64, 128], graph="a", seed=1), tmp_path / "a.onnx")
     second = s.save(s.layers([64, 128], graph="b", seed=2), tmp_path / "b.onnx")

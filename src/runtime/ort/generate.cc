@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "fatctx/appender.h"
-#include "fatctx/extract.h"
 #include "fatctx/packer.h"
 #include "fatctx/version.h"
 #include "mapping/file_below.h"
@@ -155,8 +154,9 @@ std::vector<std::string> warnings_of(const Staged& staged) {
                   staged.bytes_before, after)};
 }
 
-// What a container has already is known to the pool, so that it is not stored again.
-Status know_container(WeightPool& pool, const Container& container, const mapping::WorkFolder& folder) {
+// What a container has already, so that it is not stored again.
+Result<WeightPool> know_container(const Container& container) {
+  WeightPool pool;
   for (const RecordInfo& record : container.records()) {
     if (record.type != RecordType::kWeightBlob || record.size_bytes == 0) continue;
     const auto table = container.tensors(record.id);
@@ -164,31 +164,30 @@ Status know_container(WeightPool& pool, const Container& container, const mappin
       if (table.error().code == ErrorCode::kNotFound) continue;  // a blob without a table: nothing to find in it
       return table.error();
     }
-    // Out of the container by way of a check of every byte.
-    const std::string path = folder.path_of(fmt::format("known.{}", record.id));
-    FATCTX_TRY(extract_record(container, record.id, path, true));
-    std::vector<PackTensor> tensors;
-    for (std::size_t i = 0; i < table.value().size(); ++i) {
-      const TensorInfo info = table.value().at(i);
-      tensors.push_back({.name = std::string(info.name),
-                         .dtype = info.dtype,
-                         .shape = {info.shape.begin(), info.shape.end()},
-                         .offset_in_blob = info.offset_in_blob,
-                         .size_bytes = info.size_bytes});
-    }
-    FATCTX_TRY(pool.know(std::string(record.name), path, tensors));
+    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
+    pool.know(std::string(record.name), view, table.value());
   }
-  return Done{};
+  return pool;
+}
+
+// For the next graph of the container; nothing if it has to look for itself.
+std::optional<WeightPool> with_new_blob(WeightPool pool, const Container& container) {
+  if (pool.new_bytes() == 0) return pool;
+  const auto record = container.find(pool.blob());
+  if (!record.ok()) return std::nullopt;
+  const auto view = container.acquire(record.value().id);
+  if (!view.ok()) return std::nullopt;
+  pool.packed(view.value());
+  return pool;
 }
 
 // The records of one graph: the graph itself, and a weight blob if it has weights that are not there yet.
 Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const ProviderOptions& options,
-                                             const Container* known) {
-  WeightPool pool(unit + ".weights");
+                                             const Container* known, WeightPool& pool) {
+  pool.begin(unit + ".weights");
   // What a graph calls a weight blob, for blobs that others have packed under another name.
   std::map<std::string, std::string> locations;
   if (known != nullptr) {
-    FATCTX_TRY(know_container(pool, *known, staged.folder));
     FATCTX_ASSIGN(const ContainerDescription description, known->describe());
     for (const RecordInfo& record : known->records()) {
       if (record.type != RecordType::kWeightBlob) continue;
@@ -259,7 +258,8 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
                                     const std::string& unit) {
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
-  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr));
+  WeightPool pool;
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr, pool));
   const std::string path = staged.folder.path_of("embedded.fatctx");
   FATCTX_ASSIGN(const PackReport report, pack(std::move(records), path, unit, false));
   ContextNode node;
@@ -276,14 +276,19 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
 }
 
 Result<Written> write(Staged& staged, const Target& target, bool overwrite, const std::string& unit,
-                      const ProviderOptions& options) {
+                      const ProviderOptions& options, ShareGroup* sharing, WeightPool& pool) {
   if (target.append) {
     FATCTX_ASSIGN(const Container known, Container::open(target.container));
-    FATCTX_ASSIGN(auto records, make_records(staged, unit, options, &known));
+    if (auto kept = sharing->take_pool(known)) {
+      pool = std::move(*kept);
+    } else {
+      FATCTX_ASSIGN(pool, know_container(known));
+    }
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options, &known, pool));
     FATCTX_ASSIGN(const AppendReport report, append(std::move(records), target.container));
     return Written::appended(report);
   }
-  FATCTX_ASSIGN(auto records, make_records(staged, unit, options, nullptr));
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options, nullptr, pool));
   std::optional<Replaced> replaced;
   if (overwrite) replaced = Replaced::keep(target.container);
   FATCTX_ASSIGN(const PackReport report, pack(std::move(records), target.container, unit, overwrite));
@@ -329,14 +334,16 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   }
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
-  FATCTX_ASSIGN(Written written, write(staged, target, overwrite, unit, options.provider));
+  WeightPool pool;
+  FATCTX_ASSIGN(Written written,
+                write(staged, target, overwrite, unit, options.provider, sharing ? &*sharing : nullptr, pool));
   // As whoever wrote it: what the options ask of a container must not fail behind its back.
   auto opened = Container::open(target.container);
   if (!opened.ok()) {
     (void)written.take_back();  // which needs to open it, too
     return std::move(opened).error();
   }
-  if (sharing) sharing->written(target.container);
+  if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));
   ContextNode node;
   node.name = graph.fused.GetName();
   node.embedded = false;

@@ -117,6 +117,12 @@ std::string place_key(const ContextNode& node, std::size_t number) {
   return node.embedded ? fmt::format("in {}", number) : "file " + node.cache;
 }
 
+// The same for one state of a container, asked for one group.
+std::string choice_key(const Container& container, const std::string& group) {
+  const OpenReport report = container.report();
+  return fmt::format("{} {} {} {}", report.uuid, report.generation, to_hex(report.toc_hash.bytes), group);
+}
+
 Opened from_place(const SharedPlace& shared) { return {.container = *shared, .shared = shared}; }
 
 Result<Opened> open_main(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
@@ -267,6 +273,7 @@ Status Provider::load(const Work& work) {
   std::vector<Ort::ConstNode> inner;
   std::vector<ContextNode> nodes;
   std::map<std::string, Opened> mains;  // by what the node says, so that it is opened once
+  std::map<std::string, GraphChoice> choices;
   for (std::size_t i = 0; i < work.count; ++i) {
     inner.push_back(context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).front());
     FATCTX_ASSIGN(ContextNode node, read_context_node(inner.back()));
@@ -281,7 +288,12 @@ Status Provider::load(const Work& work) {
     FATCTX_ASSIGN(Opened opened,
                   node.main_context ? Result<Opened>(mains.at(place_key(node, i))) : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
-    FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, {group, node.partition, node.name}));
+    std::string of_choice = choice_key(*opened.container, group);
+    if (!choices.contains(of_choice)) {
+      FATCTX_ASSIGN(GraphChoice choice, GraphChoice::of(*opened.container, group));
+      choices.emplace(of_choice, std::move(choice));
+    }
+    FATCTX_ASSIGN(ChosenGraph graph, choices.at(of_choice).graph({node.partition, node.name}));
     FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_INFO, "fatctx: EPContext node \"%s\": record \"%s\"\n%s",
                           node.name.c_str(), graph.record.c_str(), graph.explanation.c_str());
@@ -321,8 +333,8 @@ Status Provider::generate(const Work& work) {
 Status Provider::take_generated(const Work& work, Generated& generated) {
   const Ort::ConstNode fused(work.nodes[0]);
   // Whoever goes on to run the session runs what was written.
-  FATCTX_ASSIGN(ChosenGraph graph,
-                choose_graph(generated.container, {generated.node.group, generated.node.partition, {}}));
+  FATCTX_ASSIGN(const GraphChoice choice, GraphChoice::of(generated.container, generated.node.group));
+  FATCTX_ASSIGN(ChosenGraph graph, choice.graph({generated.node.partition, {}}));
   generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
