@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -147,20 +147,13 @@ Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResul
   Manifest manifest;
   manifest.name = stem_of(plan.container);
   manifest.allow_dynamic = true;
-  std::map<std::string, std::size_t> by_file;
+  std::set<std::string> files;
   for (const CtxGenModel& model : plan.models) {
     FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(work.file(model.output), manifest.name));
     for (ManifestRecord& made : imported.records) {
-      const auto [there, fresh] = by_file.emplace(made.record.source.path, manifest.records.size());
-      if (!fresh) {
-        auto& graphs = manifest.records[there->second].record.description.graphs;
-        for (DescribedGraph& graph : made.record.description.graphs) {
-          const bool known = std::any_of(graphs.begin(), graphs.end(),
-                                         [&](const DescribedGraph& other) { return other.name == graph.name; });
-          if (!known) graphs.push_back(std::move(graph));
-        }
-        continue;
-      }
+      FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
+      if (joined) continue;
+      files.insert(made.record.source.path);
       made.where = model.output;
       FATCTX_TRY(add_asked_target(plan, made.record.key));
       if (made.record.description.format != "qnn-context-binary" && made.record.key.backend == "htp" &&
@@ -174,9 +167,9 @@ Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResul
     }
     result.notes.insert(result.notes.end(), imported.notes.begin(), imported.notes.end());
   }
-  if (by_file.size() > 1 && manifest.records.size() == by_file.size()) {
+  if (files.size() > 1 && manifest.records.size() == files.size()) {
     result.notes.push_back(fmt::format("{} wrote {} binaries for {} models: it does not share their weights by itself",
-                                       plan.provider.name, by_file.size(), plan.models.size()));
+                                       plan.provider.name, files.size(), plan.models.size()));
     for (ManifestRecord& made : manifest.records) {
       if (made.record.key.unit.empty()) made.record.key.unit = stem_of(made.where);
     }

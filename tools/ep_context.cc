@@ -159,6 +159,12 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
       followers.push_back(&node);
       continue;
     }
+    if (node.source == "fatctx") {
+      return invalid(fmt::format(
+          "{}: node \"{}\" is of the provider of fatctx, which has written a container already; give that to "
+          "`fatctx append` or `fatctx merge`",
+          path, node.name));
+    }
     if (node.embedded) {
       return invalid(
           fmt::format("{}: the binary of node \"{}\" is inside the model; compile with "
@@ -215,6 +221,31 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     }
   }
   return imported;
+}
+
+Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made) {
+  const PackRecord& added = made.record;
+  const auto same = [&added](const ManifestRecord& other) {
+    const PackRecord& there = other.record;
+    std::error_code unknown;
+    return there.type == added.type && there.name == added.name && there.key.unit == added.key.unit &&
+           there.key.group == added.key.group && there.key.variant == added.key.variant && !there.source.path.empty() &&
+           std::filesystem::equivalent(there.source.path, added.source.path, unknown);
+  };
+  const auto found = std::find_if(records.begin(), records.end(), same);
+  if (found == records.end()) return false;
+  RecordDescription& description = found->record.description;
+  for (const DescribedGraph& graph : added.description.graphs) {
+    const bool known = std::any_of(description.graphs.begin(), description.graphs.end(),
+                                   [&](const DescribedGraph& other) { return other.name == graph.name; });
+    if (!known) description.graphs.push_back(graph);
+  }
+  FATCTX_ASSIGN(IoQuantisation io, io_quant_of(description.options));
+  FATCTX_ASSIGN(IoQuantisation more, io_quant_of(added.description.options));
+  io.merge(more);
+  std::erase_if(description.options, [](const auto& o) { return o.owner == kQuantOwner && o.key == kIoQuant; });
+  if (!io.empty()) description.options.push_back({std::string(kIoQuant), io_quant_text(io), std::string(kQuantOwner)});
+  return true;
 }
 
 Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const DlcImport& import) {

@@ -495,5 +495,56 @@ TEST_F(OwnNodes, AContainerWithoutSuchRecordsHasNone) {
   EXPECT_THAT(out_, HasSubstr("no context binary for \"ort-cpu\""));
 }
 
+// As QNN's provider leaves them when it shares weights: one binary, and a model for each of its graphs.
+class SharedBinary : public support::CommandTest {
+ protected:
+  void SetUp() override {
+    write_text(path("shared_qnn.bin"), "graphs that share weights");
+    for (const std::string graph : {"prefill", "decode"}) {
+      onnx::ModelProto model = support::context_model("shared_qnn.bin");
+      onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
+      set_text(node, "partition_name", graph);
+      node.add_input("x");
+      node.add_output("y");
+      support::write_model(path(graph + "_ctx.onnx"), model);
+    }
+  }
+  ExitCode pack(const std::vector<std::string>& words) {
+    std::vector<std::string> command = {"pack", "-o", path("m.fatctx"), "--name", "m", "--allow-dynamic"};
+    for (const std::string& word : words) command.insert(command.end(), {"--ep-context", path(word)});
+    return run_and_keep(command);
+  }
+};
+
+TEST_F(SharedBinary, OfTwoModelsIsOneRecordWithTheGraphsOfBoth) {
+  ASSERT_EQ(pack({"prefill_ctx.onnx", "decode_ctx.onnx"}), ExitCode::kOk) << err_;
+  const auto container = Container::open(path("m.fatctx"));
+  ASSERT_TRUE(container.ok());
+  const auto record = container.value().find("shared_qnn.bin");
+  ASSERT_TRUE(record.ok());
+  const auto description = container.value().describe();
+  std::vector<std::string> graphs;
+  for (const auto& graph : description.value().find(record.value().id)->graphs) graphs.push_back(graph.name);
+  EXPECT_EQ(graphs, (std::vector<std::string>{"prefill", "decode"}));
+  for (const char* model : {"prefill_ctx.onnx", "decode_ctx.onnx"}) {
+    EXPECT_EQ(run_and_keep({"verify", path("m.fatctx"), "--onnx", path(model)}), ExitCode::kOk) << out_;
+  }
+}
+
+TEST_F(SharedBinary, UnderTwoNamesIsTwoRecords) {
+  ASSERT_EQ(pack({"prefill_ctx.onnx,name=a,unit=prefill", "decode_ctx.onnx,name=b,unit=decode"}), ExitCode::kOk)
+      << err_;
+  const auto container = Container::open(path("m.fatctx"));
+  ASSERT_TRUE(container.ok());
+  EXPECT_TRUE(container.value().find("a").ok() && container.value().find("b").ok());
+}
+
+TEST_F(OwnNodes, AreInAContainerAlready) {
+  EXPECT_EQ(verify("m.fatctx", "decode"), ExitCode::kOk);
+  EXPECT_EQ(run_and_keep({"pack", "-o", path("n.fatctx"), "--name", "n", "--ep-context", path("m_ctx.onnx")}),
+            ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("which has written a container already; give that to `fatctx append` or `fatctx merge`"));
+}
+
 }  // namespace
 }  // namespace fatctx::tools
