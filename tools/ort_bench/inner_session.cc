@@ -54,6 +54,7 @@ Ort::Session InnerSessions::session(const Ort::Env& env) const {
   options.SetGraphOptimizationLevel(ORT_DISABLE_ALL);
   options.AddConfigEntry(kBorrowBuffers, "1");
   options.AddConfigEntry(kOrtSessionOptionsConfigDisablePrepacking, "1");
+  options.DisableCpuMemArena();
   std::vector<std::string> names;
   std::vector<char*> buffers;
   std::vector<std::size_t> sizes;
