@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -170,19 +170,6 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   return Done{};
 }
 
-// Models of one binary: the provider knows all of its graphs only when it writes the last model.
-void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
-  const auto size = [](const RecordDescription& description) {
-    const auto found = spill_fill_of(description);
-    return found.ok() ? found.value() : 0;
-  };
-  if (size(said) <= size(kept)) return;
-  std::erase_if(kept.options, [](const DescribedOption& option) {
-    return option.owner == kEpContextOwner && option.key == kMaxSizeFact;
-  });
-  kept.options.push_back({std::string(kMaxSizeFact), fmt::format("{}", size(said)), std::string(kEpContextOwner)});
-}
-
 // Of a binary with one graph the provider's note is the size of that graph. Said before sizes are evened out: then the
 // note is that of the whole group.
 void note_spill_fill(RecordDescription& said) {
@@ -196,21 +183,13 @@ Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, Ctx
   Manifest manifest;
   manifest.name = stem_of(plan.container);
   manifest.allow_dynamic = true;
-  std::map<std::string, std::size_t> by_file;
+  std::set<std::string> files;
   for (const CtxGenModel& model : plan.models) {
     FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(work.file(model.output), manifest.name));
     for (ManifestRecord& made : imported.records) {
-      const auto [there, fresh] = by_file.emplace(made.record.source.path, manifest.records.size());
-      if (!fresh) {
-        auto& graphs = manifest.records[there->second].record.description.graphs;
-        for (DescribedGraph& graph : made.record.description.graphs) {
-          const bool known = std::any_of(graphs.begin(), graphs.end(),
-                                         [&](const DescribedGraph& other) { return other.name == graph.name; });
-          if (!known) graphs.push_back(std::move(graph));
-        }
-        keep_larger_max_size(made.record.description, manifest.records[there->second].record.description);
-        continue;
-      }
+      FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
+      if (joined) continue;
+      files.insert(made.record.source.path);
       made.where = model.output;
       FATCTX_TRY(add_asked_target(plan, made.record.key));
       if (made.record.description.format != "qnn-context-binary" && made.record.key.backend == "htp" &&
@@ -224,9 +203,9 @@ Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, Ctx
     }
     result.notes.insert(result.notes.end(), imported.notes.begin(), imported.notes.end());
   }
-  if (by_file.size() > 1 && manifest.records.size() == by_file.size()) {
+  if (files.size() > 1 && manifest.records.size() == files.size()) {
     result.notes.push_back(fmt::format("{} wrote {} binaries for {} models: it does not share their weights by itself",
-                                       plan.provider.name, by_file.size(), plan.models.size()));
+                                       plan.provider.name, files.size(), plan.models.size()));
     for (ManifestRecord& made : manifest.records) {
       if (made.record.key.unit.empty()) made.record.key.unit = stem_of(made.where);
     }

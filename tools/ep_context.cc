@@ -14,6 +14,7 @@
 #include "tools/model_folder.h"
 #include "tools/onnx_import.h"
 #include "tools/quant_facts.h"
+#include "tools/spill_fill.h"
 
 namespace fatctx::tools {
 
@@ -108,6 +109,19 @@ Status set_target(const std::string& path, const OnnxModel& model, PackRecord& r
   return Done{};
 }
 
+// Models of one binary: the provider knows all of its graphs only when it writes the last model.
+void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
+  const auto size = [](const RecordDescription& description) {
+    const auto found = spill_fill_of(description);
+    return found.ok() ? found.value() : 0;
+  };
+  if (size(said) <= size(kept)) return;
+  std::erase_if(kept.options, [](const DescribedOption& option) {
+    return option.owner == kEpContextOwner && option.key == kMaxSizeFact;
+  });
+  kept.options.push_back({std::string(kMaxSizeFact), fmt::format("{}", size(said)), std::string(kEpContextOwner)});
+}
+
 }  // namespace
 
 Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
@@ -156,6 +170,12 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     if (!node.main_context && node.cache.empty()) {  // its binary is that of the main node
       followers.push_back(&node);
       continue;
+    }
+    if (node.source == "fatctx") {
+      return invalid(fmt::format(
+          "{}: node \"{}\" is of the provider of fatctx, which has written a container already; give that to "
+          "`fatctx append` or `fatctx merge`",
+          path, node.name));
     }
     if (node.embedded) {
       return invalid(
@@ -213,6 +233,32 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     }
   }
   return imported;
+}
+
+Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made) {
+  const PackRecord& added = made.record;
+  const auto same = [&added](const ManifestRecord& other) {
+    const PackRecord& there = other.record;
+    std::error_code unknown;
+    return there.type == added.type && there.name == added.name && there.key.unit == added.key.unit &&
+           there.key.group == added.key.group && there.key.variant == added.key.variant && !there.source.path.empty() &&
+           std::filesystem::equivalent(there.source.path, added.source.path, unknown);
+  };
+  const auto found = std::find_if(records.begin(), records.end(), same);
+  if (found == records.end()) return false;
+  RecordDescription& description = found->record.description;
+  for (const DescribedGraph& graph : added.description.graphs) {
+    const bool known = std::any_of(description.graphs.begin(), description.graphs.end(),
+                                   [&](const DescribedGraph& other) { return other.name == graph.name; });
+    if (!known) description.graphs.push_back(graph);
+  }
+  keep_larger_max_size(added.description, description);
+  FATCTX_ASSIGN(IoQuantisation io, io_quant_of(description.options));
+  FATCTX_ASSIGN(IoQuantisation more, io_quant_of(added.description.options));
+  io.merge(more);
+  std::erase_if(description.options, [](const auto& o) { return o.owner == kQuantOwner && o.key == kIoQuant; });
+  if (!io.empty()) description.options.push_back({std::string(kIoQuant), io_quant_text(io), std::string(kQuantOwner)});
+  return true;
 }
 
 Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const DlcImport& import) {

@@ -41,6 +41,11 @@ struct ImportedRecords {
 // inside the model, one outside of the model's folder, several targets for one binary).
 [[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model);
 
+// Whether one of `records` is the same binary under the same name, named by another model that was compiled to share
+// it: then that one has the graphs of both from now on, and `made` is to be dropped. Errors: malformed (what is said of
+// inputs and outputs).
+[[nodiscard]] Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made);
+
 // All entries of a DLC as records of a manifest. Errors: those of records_from_dlc.
 [[nodiscard]] Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const DlcImport& import);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "fatctx/content_hash.h"
 #include "tools/ep_context.h"
 #include "tools/model_folder.h"
 #include "tools/onnx_import.h"
@@ -22,6 +24,10 @@ namespace fatctx::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kOtherCompilation =
+    "the model and the container are from different compilations. Put back the container that belongs to the model, or "
+    "compile the model again";
 
 bool own(const OnnxEpContext& node) {
   return std::equal(node.source.begin(), node.source.end(), kOwnSource.begin(), kOwnSource.end(),
@@ -294,27 +300,66 @@ class Fitting {
                     .source = node.source,
                     .binary = node.embedded || !node.main_context ? std::string() : node.cache,
                     .record = {}};
-    std::map<std::string_view, std::string_view> units;  // with the name of a record of each
-    for (const RecordInfo& record : container_.records()) {
-      if (record.type != RecordType::kContextBinary || record.key.backend != kOwnBackend) continue;
-      units.emplace(record.key.unit, record.name);
-    }
+    const auto units = own_units(node);
     const auto found = units.find(graph_of(node));
     if (found != units.end()) {
-      made.record = found->second;
+      made.record = compiled_for(node, found->second);
     } else if (node.partition_name.empty() && units.size() == 1) {
-      made.record = units.begin()->second;
-    } else if (units.empty()) {
-      find(ErrorCode::kBadReference, node.name,
-           fmt::format("the container has no context binary for \"{}\"", kOwnBackend));
-    } else {
+      made.record = compiled_for(node, units.begin()->second);
+    } else if (!units.empty()) {
       std::vector<std::string_view> names;
       names.reserve(units.size());
-      for (const auto& [unit, record] : units) names.push_back(unit);
+      for (const auto& [unit, records] : units) names.push_back(unit);
       find(ErrorCode::kBadReference, node.name,
            fmt::format("\"{}\" is no unit of the container; its units: {}", graph_of(node), fmt::join(names, ", ")));
     }
     fit.nodes.push_back(std::move(made));
+  }
+
+  // The records of our provider in the group of the node, by unit; several of one unit are for several versions of ONNX
+  // Runtime. Empty: none, which has been said.
+  std::map<std::string_view, std::vector<RecordInfo>> own_units(const OnnxEpContext& node) {
+    std::map<std::string_view, std::vector<RecordInfo>> units;
+    std::set<std::string_view> groups;
+    for (const RecordInfo& record : container_.records()) {
+      if (record.type != RecordType::kContextBinary || record.key.backend != kOwnBackend) continue;
+      groups.insert(record.key.group);
+      if (node.fatctx_group.empty() || record.key.group == node.fatctx_group) units[record.key.unit].push_back(record);
+    }
+    if (groups.empty()) {
+      find(ErrorCode::kBadReference, node.name,
+           fmt::format("the container has no context binary for \"{}\"", kOwnBackend));
+    } else if (units.empty()) {
+      find(ErrorCode::kBadReference, node.name,
+           fmt::format("its fatctx_group is \"{}\", and {} has no context binary for \"{}\" in that group, only in: "
+                       "\"{}\"; {}",
+                       node.fatctx_group, container_.report().path, kOwnBackend, fmt::join(groups, "\", \""),
+                       kOtherCompilation));
+    }
+    return units;
+  }
+
+  // The name of the record that the node was written for; without a digest in the node, of the first. Which of several
+  // a session takes depends on its ONNX Runtime, so one that has the digest will do.
+  std::string_view compiled_for(const OnnxEpContext& node, const std::vector<RecordInfo>& records) {
+    if (node.fatctx_digest.empty()) return records.front().name;
+    std::vector<std::string> theirs;
+    for (const RecordInfo& record : records) {
+      const auto hash = content_hash_with_weights(container_, record);
+      if (!hash.ok()) {
+        Error error = hash.error();
+        error.where.record_id = record.id;
+        fit.findings.push_back({std::move(error)});
+        return record.name;
+      }
+      theirs.push_back(to_hex(hash.value().bytes));
+      if (theirs.back() == node.fatctx_digest) return record.name;
+    }
+    find(ErrorCode::kBadReference, node.name,
+         fmt::format("its fatctx_digest is {}, and graph \"{}\" of {} has {}: {}", node.fatctx_digest,
+                     records.front().key.unit, container_.report().path, fmt::join(theirs, ", "), kOtherCompilation),
+         &records.front());
+    return {};
   }
 
   const Container& container_;

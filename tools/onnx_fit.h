@@ -2,7 +2,7 @@
 //
 // Of an execution provider of a vendor: what each main node names holds exactly the bytes of a record, and graphs,
 // inputs and outputs are those that the record describes. Of our own provider (source "fatctx"): the node names
-// or carries this container, and means a unit in it.
+// or carries this container, and means a unit in it, of the group and with the digest that it states.
 #pragma once
 
 #include <cstdint>

@@ -283,6 +283,8 @@ OnnxEpContext ep_context_of(const onnx::GraphProto& graph, const Values& values,
     if (attribute.name() == "source") context.source = attribute.s();
     if (attribute.name() == "partition_name") context.partition_name = attribute.s();
     if (attribute.name() == "ep_sdk_version") context.sdk_version = attribute.s();
+    if (attribute.name() == "fatctx_group") context.fatctx_group = attribute.s();
+    if (attribute.name() == "fatctx_digest") context.fatctx_digest = attribute.s();
     if (attribute.name() == "io_name_overrides") overrides = attribute.s();
     if (attribute.name() == "max_size") context.max_size = attribute.i();
     if (attribute.name() == "main_context") context.main_context = attribute.i() != 0;

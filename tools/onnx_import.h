@@ -57,6 +57,8 @@ struct OnnxEpContext {
   std::string partition_name;  // of the graph in the binary
   std::string sdk_version;     // that made the binary; empty: not stated
   std::int64_t max_size = 0;   // 0: not stated
+  std::string fatctx_group;    // of our own provider: docs/onnxruntime.md, "The node"; empty: not stated
+  std::string fatctx_digest;
   bool main_context = true;
   bool embedded = true;
   // What the node takes and gives, named as in the binary, which io_name_overrides of the node may call otherwise than

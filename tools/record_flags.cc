@@ -187,7 +187,10 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
   const auto add_all = [&](Result<ImportedRecords> found) -> Status {
     if (!found.ok()) return std::move(found).error();
     ImportedRecords& imported = found.value();
-    std::move(imported.records.begin(), imported.records.end(), std::back_inserter(manifest.records));
+    for (ManifestRecord& made : imported.records) {
+      FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
+      if (!joined) manifest.records.push_back(std::move(made));
+    }
     std::move(imported.notes.begin(), imported.notes.end(), std::back_inserter(manifest.notes));
     return Done{};
   };

@@ -10,9 +10,16 @@
 
 namespace fatctx {
 
+class Container;
+struct RecordInfo;
+
 [[nodiscard]] Hash128 content_hash(ByteView bytes) noexcept;
 
 // Reads the file once, in pieces of a fixed size. Errors: not_found, io, not_regular_file, changed.
 [[nodiscard]] Result<Hash128> content_hash_of_file(const std::string& path);
+
+// Over the hashes that the container states for a record and for the weight blobs it needs: two compilations of one
+// name differ in it. Reads no payload. Errors: not_found.
+[[nodiscard]] Result<Hash128> content_hash_with_weights(const Container& container, const RecordInfo& record);
 
 }  // namespace fatctx

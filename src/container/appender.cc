@@ -64,6 +64,7 @@ struct Appender::Impl {
   OpenedToc opened;
   IncomingRecords records;
   std::vector<std::pair<std::uint32_t, EvidenceNote>> notes;  // by id of the record
+  std::vector<std::uint32_t> taken_back;                      // ids
 
   [[nodiscard]] Status check_usable() const {
     if (process != mapping::process_id()) {
@@ -102,7 +103,8 @@ struct Appender::Impl {
     std::vector<bool> gone(toc.records.size());
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
       const auto& names = records.superseded();
-      gone[i] = std::find(names.begin(), names.end(), toc.records[i].name) != names.end();
+      gone[i] = std::find(names.begin(), names.end(), toc.records[i].name) != names.end() ||
+                std::find(taken_back.begin(), taken_back.end(), toc.records[i].id) != taken_back.end();
     }
     // The table of tensors goes with its blob; a binary that stays keeps its weights.
     for (const Reference& reference : toc.references) {
@@ -112,8 +114,9 @@ struct Appender::Impl {
       if (reference.kind != ReferenceKind::kWeights || !gone[to] || gone[from]) continue;
       return Error{
           ErrorCode::kBadReference,
-          fmt::format("record \"{}\" refers to weights \"{}\", which cannot be replaced under it; replace it too",
-                      toc.records[from].name, toc.records[to].name),
+          fmt::format("record \"{}\" refers to weights \"{}\", which cannot be {} under it; {} it too",
+                      toc.records[from].name, toc.records[to].name, taken_back.empty() ? "replaced" : "left out",
+                      taken_back.empty() ? "replace" : "leave out"),
           {.record_id = toc.records[from].id, .rule = "F27"}};
     }
     return gone;
@@ -326,6 +329,18 @@ Result<Appender> AppenderAccess::over(std::unique_ptr<mapping::OsFile> file, std
   return Appender(std::move(impl));
 }
 
+Status AppenderAccess::leave_out(Appender& appender, std::uint32_t record_id, const std::string& name) {
+  Appender::Impl& impl = *appender.impl_;
+  FATCTX_TRY(impl.check_usable());
+  const RecordInfo* record = impl.opened.toc.find(record_id);
+  if (record == nullptr || record->name != name) {
+    return Error{ErrorCode::kNotFound, fmt::format("{}: record {} is not \"{}\"; somebody has written the file anew",
+                                                   impl.path, record_id, name)};
+  }
+  impl.taken_back.push_back(record_id);
+  return Done{};
+}
+
 Appender::Appender(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 Appender::~Appender() = default;
 Appender::Appender(Appender&&) noexcept = default;
@@ -366,7 +381,7 @@ Status Appender::note(const std::string& record_name, EvidenceNote note) {
 Result<AppendReport> Appender::commit() {
   FATCTX_TRY(impl_->check_usable());
   impl_->spent = true;
-  if (impl_->records.empty() && impl_->notes.empty()) {
+  if (impl_->records.empty() && impl_->notes.empty() && impl_->taken_back.empty()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{}: there is nothing to append", impl_->path)};
   }
   auto report = impl_->commit();

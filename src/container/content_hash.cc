@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "container/hash.h"
+#include "fatctx/container.h"
 #include "mapping/os_file.h"
 
 namespace fatctx {
@@ -30,6 +31,15 @@ Result<Hash128> content_hash_of_file(const std::string& path) {
   FATCTX_ASSIGN(const mapping::FileIdentity now, file.identity());
   if (now != identity) return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was read", path)};
   return hasher.digest();
+}
+
+Result<Hash128> content_hash_with_weights(const Container& container, const RecordInfo& record) {
+  std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
+  for (const std::uint32_t id : record.weights) {
+    FATCTX_ASSIGN(const RecordInfo blob, container.record(id));
+    hashes.insert(hashes.end(), blob.hash.bytes.begin(), blob.hash.bytes.end());
+  }
+  return content_hash(hashes);
 }
 
 }  // namespace fatctx

@@ -21,9 +21,18 @@ class WorkFolder {
 
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
+  // A second name in the folder for the file at `path`, which others may replace or remove meanwhile.
+  // Errors: not_found, io (also where the file system has no such names).
+  [[nodiscard]] Status keep(const std::string& path, const std::string& name) const;
+  // The file `name` of the folder takes the place of what is at `path`. Errors: not_found, io.
+  [[nodiscard]] Status put_back(const std::string& name, const std::string& path) const;
+
  private:
   explicit WorkFolder(std::string path) noexcept : path_(std::move(path)) {}
   std::string path_;
 };
+
+// Errors: not_found, io.
+[[nodiscard]] Status remove_file(const std::string& path);
 
 }  // namespace fatctx::mapping

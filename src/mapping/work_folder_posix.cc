@@ -36,6 +36,28 @@ Result<WorkFolder> WorkFolder::create_temporary() {
   return WorkFolder(std::move(made));
 }
 
+Status WorkFolder::keep(const std::string& path, const std::string& name) const {
+  boost::system::error_code failed;
+  boost::filesystem::create_hard_link(path, path_of(name), failed);
+  if (failed) return os_error(failed.value(), path + ": cannot be given a second name");
+  return Done{};
+}
+
+Status WorkFolder::put_back(const std::string& name, const std::string& path) const {
+  boost::system::error_code failed;
+  boost::filesystem::rename(path_of(name), path, failed);
+  if (failed) return os_error(failed.value(), path + ": cannot be put back");
+  return Done{};
+}
+
+Status remove_file(const std::string& path) {
+  boost::system::error_code failed;
+  const bool was_there = boost::filesystem::remove(path, failed);
+  if (failed) return os_error(failed.value(), path + ": cannot be removed");
+  if (!was_there) return Error{ErrorCode::kNotFound, path + ": not there"};
+  return Done{};
+}
+
 WorkFolder::~WorkFolder() {
   if (path_.empty()) return;
   boost::system::error_code ignored;  // nobody is left to be told

@@ -220,6 +220,45 @@ TEST(Append, WeightsCannotBeReplacedUnderABinary) {
   EXPECT_EQ(done.bytes, support::unsealed_sample());
 }
 
+// Another generation without the records of these names.
+Appended leave_out(Bytes file, const std::vector<std::string>& names) {
+  const Opened opened(file);
+  auto memory = std::make_unique<support::MemoryFile>(std::move(file));
+  support::MemoryFile& kept = *memory;
+  Appender appender = AppenderAccess::over(std::move(memory), "m.fatctx", {}).value();
+  for (const std::string& name : names) {
+    EXPECT_TRUE(is_ok(AppenderAccess::leave_out(appender, opened.record(name).id, name)));
+    EXPECT_TRUE(fails_with(AppenderAccess::leave_out(appender, opened.record(name).id, "other"), ErrorCode::kNotFound));
+  }
+  auto report = appender.commit();
+  return {std::move(report), std::move(kept.bytes())};
+}
+
+TEST(Append, WhatIsTakenBackIsInNoRowAndMayComeAgain) {
+  const Bytes before = support::unsealed_sample();
+  const Appended done = append(before, {new_binary()});
+  ASSERT_TRUE(is_ok(done.report));
+  const Appended back = leave_out(done.bytes, {"cpu-riscv"});
+  ASSERT_TRUE(is_ok(back.report));
+  EXPECT_EQ(back.report.value().generation, 3U);
+  EXPECT_GE(back.report.value().dead_bytes, 5'000U);
+  EXPECT_LE(back.bytes.size(), done.bytes.size() + 6 * (std::size_t{1} << kExtentLog2))
+      << "nothing but a table and a description";
+  const Opened opened(back.bytes);
+  EXPECT_EQ(names_of(opened), names_of(Opened(before)));
+  expect_clean(back.bytes);
+  const Appended again = append(back.bytes, {new_binary()});
+  ASSERT_TRUE(is_ok(again.report));
+  EXPECT_EQ(Opened(again.bytes).bytes_of("cpu-riscv").value(), support::pattern(5'000, 99));
+  expect_clean(again.bytes);
+}
+
+TEST(Append, WhatOthersNeedIsNotTakenBack) {
+  const Appended back = leave_out(support::unsealed_sample(), {"weights"});
+  EXPECT_TRUE(fails_with(back.report, ErrorCode::kBadReference, "F27"));
+  EXPECT_EQ(back.bytes, support::unsealed_sample());
+}
+
 TEST(Append, ASealedFileIsRefusedWithTheRemedy) {
   const Appended done = append(support::sealed_sample(), {new_binary()});
   ASSERT_TRUE(fails_with(done.report, ErrorCode::kOperationNotPermitted));

@@ -1,6 +1,7 @@
 """`fatctx bench load MODEL.onnx`: its rows, its forms, and what is wrong with its arguments. Figures are not judged here."""
 
 import json
+import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
@@ -35,6 +36,8 @@ def test_each_way_has_times_further_sessions_and_memory(fatctx, model, tmp_path)
         if way["way"] != "compile":
             assert 0 < way["further_seconds"]["min"] and way["peak_rss_bytes"] > 0
     assert {run["memory"] for run in found["run"]} == {"least", "full_speed"}
+    for whose in ("inner_seconds", "ours_seconds"):
+        assert 0 < found["further"][whose]["min"] <= found["further"][whose]["median"]
     texts = [node.text for node in ElementTree.parse(picture).getroot().iter() if node.tag.endswith("text")]
     assert set(WAYS) <= set(texts)
 
@@ -45,6 +48,7 @@ def test_the_table_has_the_four_columns_of_the_published_one(fatctx, model):
     for way in WAYS:
         assert way in text
     assert "peak RSS" in text and "ONNX Runtime 1." in text
+    assert re.search(r"further session, [\d.]+ ms, of the ordinary session inside it, [\d.]+ ms: [\d.]+ times", text)
 
 
 @pytest.mark.parametrize("arguments,words", [

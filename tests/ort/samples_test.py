@@ -116,6 +116,35 @@ def test_the_python_sample_compiles_saves_loads_again_and_measures(python, libra
     assert_compiled(library, model, tmp_path / "m_ctx.onnx")
 
 
+def figures(output: str) -> tuple[list[str], list[list[str]]]:
+    """Names of the columns, and rows, of the table that `fatctx bench load` and the sample print."""
+    lines = output.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("way  "))
+    rows = []
+    for line in lines[at + 1:]:
+        if not line.strip():
+            break
+        rows.append(re.split(r"\s{2,}", line.strip()))
+    return re.split(r"\s{2,}", lines[at].strip()), rows
+
+
+def test_the_python_sample_has_the_columns_of_bench_load(fatctx, python, model, tmp_path):
+    """S2.18."""
+    few = ["--repeat", 1, "--sessions", 2]
+    bench = run_sample([fatctx, "bench", "load", model, *few], tmp_path)
+    columns, rows = figures(succeeded(bench))
+    sample_columns, sample_rows = figures(succeeded(python("ep_context.py", "-i", model, "-o", tmp_path / "m_ctx.onnx", *few)))
+    assert sample_columns == columns and len(columns) == 10
+    assert [row[0] for row in sample_rows] == [row[0] for row in rows][:len(sample_rows)]
+    assert {"normal load", "compile", "EP Context load", "EP Context + cache"} == {row[0] for row in sample_rows}
+    units = [re.sub(r"[\d.]+", "#", cell) for row in sample_rows for cell in row[1:]]
+    assert set(units) <= {"# ms", "# s", "# bytes", "# KiB", "# MiB", "# GiB"}
+    for ours, theirs in zip(sample_rows, rows):
+        assert len(ours) == len(theirs)
+    embedded = figures(succeeded(python("ep_context.py", "-i", model, "-o", tmp_path / "e_ctx.onnx", "-e", "True", *few)))
+    assert [row[0] for row in embedded[1]] == ["normal load", "compile", "embedded"]
+
+
 def test_our_provider_is_the_default(cxx, python, model, tmp_path):
     """Shows S2.2."""
     for output in (succeeded(cxx("ep_context_file", model, tmp_path / "a_ctx.onnx", "0")),

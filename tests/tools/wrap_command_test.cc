@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "fatctx/container.h"
+#include "fatctx/content_hash.h"
 #include "tools/command_fixture.h"
 #include "tools/ep_context_files.h"
 #include "tools/onnx_import.h"
@@ -390,7 +392,14 @@ class OwnNodes : public support::CommandTest {
               ExitCode::kOk)
         << err_;
   }
+  struct Stated {  // attributes of our own; empty: left out
+    std::string group = {};
+    std::string digest = {};
+  };
   ExitCode verify(const std::string& container, const std::string& unit, int embedded = 0) {
+    return verify(container, unit, embedded, {});
+  }
+  ExitCode verify(const std::string& container, const std::string& unit, int embedded, const Stated& stated) {
     onnx::ModelProto model = support::fixed_model();
     model.mutable_graph()->clear_node();
     auto& node = *model.mutable_graph()->add_node();
@@ -400,6 +409,8 @@ class OwnNodes : public support::CommandTest {
     set_text(node, "ep_cache_context", embedded != 0 ? text(container) : container);
     set_text(node, "source", "fatctx");
     if (!unit.empty()) set_text(node, "partition_name", unit);
+    if (!stated.group.empty()) set_text(node, "fatctx_group", stated.group);
+    if (!stated.digest.empty()) set_text(node, "fatctx_digest", stated.digest);
     support::write_model(path("m_ctx.onnx"), model);
     return run_and_keep({"verify", path("m.fatctx"), "--onnx", path("m_ctx.onnx")});
   }
@@ -429,6 +440,52 @@ TEST_F(OwnNodes, CarryThisContainerOrNameIt) {
   EXPECT_THAT(out_, HasSubstr("carries no container"));
 }
 
+TEST_F(OwnNodes, WereWrittenForThisCompilation) {
+  const auto digest_in = [&](const std::string& name, const std::string& record) {
+    const auto container = Container::open(path(name));
+    EXPECT_TRUE(container.ok());
+    const auto hash = content_hash_with_weights(container.value(), container.value().find(record).value());
+    return to_hex(hash.value().bytes);
+  };
+  const std::string digest = digest_in("m.fatctx", "r");
+  EXPECT_EQ(verify("m.fatctx", "decode", 0, {.digest = digest}), ExitCode::kOk) << out_;
+
+  // Somebody compiled again, and has not put the new model beside the container.
+  write_text(path("g.bin"), "another graph");
+  ASSERT_EQ(run_and_keep({"pack", "-o", path("m.fatctx"), "--force", "--name", "m", "--binary",
+                          path("g.bin") + "@ort-cpu:x86-64-v3,name=r,unit=decode"}),
+            ExitCode::kOk);
+  EXPECT_EQ(verify("m.fatctx", "decode", 0, {.digest = digest}), ExitCode::kFile);
+  EXPECT_THAT(out_, HasSubstr("m_ctx.onnx: node \"n\": its fatctx_digest is " + digest + ", and graph \"decode\" of " +
+                              path("m.fatctx") + " has " + digest_in("m.fatctx", "r")));
+  EXPECT_THAT(out_, HasSubstr("Put back the container that belongs to the model, or compile the model again"));
+  EXPECT_EQ(verify("m.fatctx", "decode"), ExitCode::kOk) << "nothing is stated";
+}
+
+TEST_F(OwnNodes, OneOfSeveralRecordsOfAUnitHasTheDigest) {
+  write_text(path("h.bin"), "for a newer ONNX Runtime");
+  ASSERT_EQ(run_and_keep({"append", path("m.fatctx"), "--binary",
+                          path("h.bin") + "@ort-cpu:x86-64-v3,sdk=1.99,name=newer,unit=decode"}),
+            ExitCode::kOk)
+      << err_;
+  const auto container = Container::open(path("m.fatctx"));
+  ASSERT_TRUE(container.ok());
+  const auto hash = content_hash_with_weights(container.value(), container.value().find("newer").value());
+  EXPECT_EQ(verify("m.fatctx", "decode", 0, {.digest = to_hex(hash.value().bytes)}), ExitCode::kOk) << out_;
+  EXPECT_THAT(out_, HasSubstr("record \"newer\""));
+}
+
+TEST_F(OwnNodes, MeanTheirGroup) {
+  ASSERT_EQ(run_and_keep({"pack", "-o", path("m.fatctx"), "--force", "--name", "m", "--binary",
+                          path("g.bin") + "@ort-cpu:x86-64-v3,name=r,unit=decode,group=llm"}),
+            ExitCode::kOk);
+  EXPECT_EQ(verify("m.fatctx", "decode", 0, {.group = "llm"}), ExitCode::kOk) << out_;
+  EXPECT_EQ(verify("m.fatctx", "decode", 0, {.group = "tts"}), ExitCode::kFile);
+  EXPECT_THAT(out_, HasSubstr("m_ctx.onnx: node \"n\": its fatctx_group is \"tts\", and " + path("m.fatctx") +
+                              " has no context binary for \"ort-cpu\" in that group, only in: \"llm\""));
+  EXPECT_THAT(out_, HasSubstr("Put back the container"));
+}
+
 TEST_F(OwnNodes, AContainerWithoutSuchRecordsHasNone) {
   write_text(path("h.bin"), "for the NPU");
   ASSERT_EQ(run_and_keep({"pack", "-o", path("m.fatctx"), "--force", "--name", "m", "--binary",
@@ -436,6 +493,57 @@ TEST_F(OwnNodes, AContainerWithoutSuchRecordsHasNone) {
             ExitCode::kOk);
   EXPECT_EQ(verify("m.fatctx", "decode"), ExitCode::kFile);
   EXPECT_THAT(out_, HasSubstr("no context binary for \"ort-cpu\""));
+}
+
+// As QNN's provider leaves them when it shares weights: one binary, and a model for each of its graphs.
+class SharedBinary : public support::CommandTest {
+ protected:
+  void SetUp() override {
+    write_text(path("shared_qnn.bin"), "graphs that share weights");
+    for (const std::string graph : {"prefill", "decode"}) {
+      onnx::ModelProto model = support::context_model("shared_qnn.bin");
+      onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
+      set_text(node, "partition_name", graph);
+      node.add_input("x");
+      node.add_output("y");
+      support::write_model(path(graph + "_ctx.onnx"), model);
+    }
+  }
+  ExitCode pack(const std::vector<std::string>& words) {
+    std::vector<std::string> command = {"pack", "-o", path("m.fatctx"), "--name", "m", "--allow-dynamic"};
+    for (const std::string& word : words) command.insert(command.end(), {"--ep-context", path(word)});
+    return run_and_keep(command);
+  }
+};
+
+TEST_F(SharedBinary, OfTwoModelsIsOneRecordWithTheGraphsOfBoth) {
+  ASSERT_EQ(pack({"prefill_ctx.onnx", "decode_ctx.onnx"}), ExitCode::kOk) << err_;
+  const auto container = Container::open(path("m.fatctx"));
+  ASSERT_TRUE(container.ok());
+  const auto record = container.value().find("shared_qnn.bin");
+  ASSERT_TRUE(record.ok());
+  const auto description = container.value().describe();
+  std::vector<std::string> graphs;
+  for (const auto& graph : description.value().find(record.value().id)->graphs) graphs.push_back(graph.name);
+  EXPECT_EQ(graphs, (std::vector<std::string>{"prefill", "decode"}));
+  for (const char* model : {"prefill_ctx.onnx", "decode_ctx.onnx"}) {
+    EXPECT_EQ(run_and_keep({"verify", path("m.fatctx"), "--onnx", path(model)}), ExitCode::kOk) << out_;
+  }
+}
+
+TEST_F(SharedBinary, UnderTwoNamesIsTwoRecords) {
+  ASSERT_EQ(pack({"prefill_ctx.onnx,name=a,unit=prefill", "decode_ctx.onnx,name=b,unit=decode"}), ExitCode::kOk)
+      << err_;
+  const auto container = Container::open(path("m.fatctx"));
+  ASSERT_TRUE(container.ok());
+  EXPECT_TRUE(container.value().find("a").ok() && container.value().find("b").ok());
+}
+
+TEST_F(OwnNodes, AreInAContainerAlready) {
+  EXPECT_EQ(verify("m.fatctx", "decode"), ExitCode::kOk);
+  EXPECT_EQ(run_and_keep({"pack", "-o", path("n.fatctx"), "--name", "n", "--ep-context", path("m_ctx.onnx")}),
+            ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("which has written a container already; give that to `fatctx append` or `fatctx merge`"));
 }
 
 }  // namespace

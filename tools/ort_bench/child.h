@@ -10,9 +10,10 @@
 namespace fatctx::tools {
 
 struct ChildOptions {
-  std::string way;      // "load", "compile", "run"
+  std::string way;      // "load", "compile", "run", "inner"
   std::string model;    // that the sessions are made of
-  std::string output;   // of "compile": the context model; of "run": the context model to compare `model` with
+  std::string output;   // of "compile": the context model; of "run": the context model to compare `model` with; of
+                        // "inner": its container
   std::string library;  // the execution provider
   std::string memory;   // its option; empty: an ordinary session
   std::uint32_t sessions = 1;

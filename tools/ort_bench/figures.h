@@ -34,6 +34,12 @@ struct RunFigures {
   Times ours;
 };
 
+// A further session of ours, with the least memory, and the ordinary session that it has inside, alone.
+struct InnerFigures {
+  Times inner;
+  Times ours;
+};
+
 struct OrtBench {
   std::string model;
   std::uint64_t model_bytes = 0;  // with its external data
@@ -44,6 +50,7 @@ struct OrtBench {
   std::string machine;
   std::string runtime;
   std::vector<WayFigures> ways;
+  InnerFigures inner;
   std::vector<RunFigures> run;
 };
 

@@ -99,6 +99,7 @@ class Bench {
       bench.ways.push_back(inside);
     }
     bench.container_bytes = bytes_of({container()});
+    FATCTX_ASSIGN(bench.inner, inner(context));
     if (options_.runs != 0) {
       for (const char* const memory : {"least", "full_speed"}) {
         FATCTX_ASSIGN(const RunFigures figures, run(context, memory));
@@ -166,6 +167,19 @@ class Bench {
     figures.first = times_of(first);
     figures.further = times_of(further);
     return figures;
+  }
+
+  Result<InnerFigures> inner(const std::string& context) {
+    progress_.step(++step_, 0, "inner sessions");
+    std::vector<double> inner;
+    std::vector<double> ours;
+    for (std::uint32_t i = 0; i < options_.repetitions; ++i) {
+      FATCTX_ASSIGN(const Json found, child({"inner", context, "--output", container(), "--memory", "least",
+                                             "--sessions", std::to_string(options_.sessions)}));
+      for (const auto& seconds : found["inner_seconds"]) inner.push_back(seconds);
+      for (const auto& seconds : found["ours_seconds"]) ours.push_back(seconds);
+    }
+    return InnerFigures{.inner = times_of(inner), .ours = times_of(ours)};
   }
 
   Result<RunFigures> run(const std::string& context, const std::string& memory) {

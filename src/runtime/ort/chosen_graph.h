@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fatctx/container.h"
+#include "fatctx/description.h"
 #include "runtime/ort/api.h"
 
 namespace fatctx::ort {
@@ -31,13 +33,32 @@ struct ChosenGraph {
 
 // Which graph of a container is meant.
 struct GraphWanted {
-  std::string group;  // empty: the only one
-  std::string unit;   // empty: `name`, or the only one
-  std::string name;   // of the node
+  std::string unit;  // empty: `name`, or the only one
+  std::string name;  // of the node
 };
 
-// Errors: no_match (with the reason for every record), not_found
-// (listing the units), invalid_argument of select() as malformed; those of Container::acquire.
-[[nodiscard]] Result<ChosenGraph> choose_graph(const Container& container, const GraphWanted& wanted);
+// What the machine takes of a container, for any number of graphs of it.
+class GraphChoice {
+ public:
+  // `group` empty: the only one. Errors: no_match (with the reason for every record), invalid_argument of select() as
+  // malformed; those of Container::describe.
+  [[nodiscard]] static Result<GraphChoice> of(const Container& container, const std::string& group);
+
+  // Errors: not_found (listing the units); those of Container::acquire.
+  [[nodiscard]] Result<ChosenGraph> graph(const GraphWanted& wanted) const;
+
+ private:
+  GraphChoice(Container container, Selection selection, ContainerDescription description, std::string explanation)
+      : container_(std::move(container)),
+        selection_(std::move(selection)),
+        description_(std::move(description)),
+        explanation_(std::move(explanation)) {}
+  [[nodiscard]] Result<RecordInfo> record_of(const GraphWanted& wanted) const;
+
+  Container container_;
+  Selection selection_;
+  ContainerDescription description_;
+  std::string explanation_;
+};
 
 }  // namespace fatctx::ort

@@ -43,7 +43,11 @@ Ort::SessionOptions inner_options(const ProviderOptions& options) {
   inner.SetGraphOptimizationLevel(ORT_DISABLE_ALL);
   inner.SetIntraOpNumThreads(options.intra_op_num_threads);
   inner.AddConfigEntry(kBorrowBuffers, "1");
-  if (options.memory == MemoryMode::kLeast) inner.AddConfigEntry(kOrtSessionOptionsConfigDisablePrepacking, "1");
+  if (options.memory == MemoryMode::kLeast) {
+    inner.AddConfigEntry(kOrtSessionOptionsConfigDisablePrepacking, "1");
+    // An arena keeps what the largest run of a session took, for each session; without one it goes back after each run.
+    inner.DisableCpuMemArena();
+  }
   return inner;
 }
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "fatctx/appender.h"
-#include "fatctx/extract.h"
 #include "fatctx/packer.h"
 #include "fatctx/version.h"
 #include "mapping/file_below.h"
@@ -39,11 +38,17 @@ std::string name_of_unit(const std::string& prefix, const std::string& graph) {
   return name;
 }
 
+std::size_t name_in(const std::string& path) { return path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1; }
+
+std::string without_extension(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos || dot < name_in(path) ? path : path.substr(0, dot);
+}
+
 // "out/m_ctx.onnx" and "out/m.onnx" both give "out/m".
 std::string stem_of(const std::string& path) {
-  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  const std::size_t dot = path.rfind('.');
-  std::string stem = dot == std::string::npos || dot < name ? path : path.substr(0, dot);
+  const std::size_t name = name_in(path);
+  std::string stem = without_extension(path);
   if (stem.size() > name + kContextSuffix.size() && stem.ends_with(kContextSuffix)) {
     stem.resize(stem.size() - kContextSuffix.size());
   }
@@ -53,6 +58,7 @@ std::string stem_of(const std::string& path) {
 // Where things go. All paths absolute.
 struct Target {
   std::string container;
+  std::string model;       // that ONNX Runtime writes
   std::string cache_name;  // the container as seen from the model that names it
   bool append = false;
   bool has_model = false;  // the model that names it is there already
@@ -65,6 +71,20 @@ Error no_place() {
           "ep.context_embed_mode=1"};
 }
 
+// What ONNX Runtime will say about the model when the container is there already, said before.
+Status check_model_path(const std::string& model) {
+  const auto there = mapping::stat_path(model);
+  if (there.ok() && !there.value().regular) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: the context model cannot be written there, because something is there that is no "
+                             "regular file; name another one in ep.context_file_path",
+                             model)};
+  }
+  auto probe = mapping::WorkFolder::create_beside(model);
+  if (!probe.ok()) return in_context(std::move(probe).error(), model + ": the context model cannot be written");
+  return Done{};
+}
+
 Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& options, const std::string& shared) {
   const std::string model =
       options.session.context_file_path.empty() ? std::string(graph.GetModelPath()) : options.session.context_file_path;
@@ -72,6 +92,10 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   const std::string beside = mapping::absolute_path(model);
   const std::string folder = mapping::folders_of(beside).written;
   Target target;
+  target.model = options.session.context_file_path.empty()
+                     ? without_extension(beside) + std::string(kContextSuffix) + ".onnx"
+                     : beside;
+  FATCTX_TRY(check_model_path(target.model));
   if (!shared.empty()) {
     target.container = shared;
     target.append = true;
@@ -130,8 +154,9 @@ std::vector<std::string> warnings_of(const Staged& staged) {
                   staged.bytes_before, after)};
 }
 
-// What a container has already is known to the pool, so that it is not stored again.
-Status know_container(WeightPool& pool, const Container& container, const mapping::WorkFolder& folder) {
+// What a container has already, so that it is not stored again.
+Result<WeightPool> know_container(const Container& container) {
+  WeightPool pool;
   for (const RecordInfo& record : container.records()) {
     if (record.type != RecordType::kWeightBlob || record.size_bytes == 0) continue;
     const auto table = container.tensors(record.id);
@@ -139,31 +164,30 @@ Status know_container(WeightPool& pool, const Container& container, const mappin
       if (table.error().code == ErrorCode::kNotFound) continue;  // a blob without a table: nothing to find in it
       return table.error();
     }
-    // Out of the container by way of a check of every byte.
-    const std::string path = folder.path_of(fmt::format("known.{}", record.id));
-    FATCTX_TRY(extract_record(container, record.id, path, true));
-    std::vector<PackTensor> tensors;
-    for (std::size_t i = 0; i < table.value().size(); ++i) {
-      const TensorInfo info = table.value().at(i);
-      tensors.push_back({.name = std::string(info.name),
-                         .dtype = info.dtype,
-                         .shape = {info.shape.begin(), info.shape.end()},
-                         .offset_in_blob = info.offset_in_blob,
-                         .size_bytes = info.size_bytes});
-    }
-    FATCTX_TRY(pool.know(std::string(record.name), path, tensors));
+    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
+    pool.know(std::string(record.name), view, table.value());
   }
-  return Done{};
+  return pool;
+}
+
+// For the next graph of the container; nothing if it has to look for itself.
+std::optional<WeightPool> with_new_blob(WeightPool pool, const Container& container) {
+  if (pool.new_bytes() == 0) return pool;
+  const auto record = container.find(pool.blob());
+  if (!record.ok()) return std::nullopt;
+  const auto view = container.acquire(record.value().id);
+  if (!view.ok()) return std::nullopt;
+  pool.packed(view.value());
+  return pool;
 }
 
 // The records of one graph: the graph itself, and a weight blob if it has weights that are not there yet.
 Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const ProviderOptions& options,
-                                             const Container* known) {
-  WeightPool pool(unit + ".weights");
+                                             const Container* known, WeightPool& pool) {
+  pool.begin(unit + ".weights");
   // What a graph calls a weight blob, for blobs that others have packed under another name.
   std::map<std::string, std::string> locations;
   if (known != nullptr) {
-    FATCTX_TRY(know_container(pool, *known, staged.folder));
     FATCTX_ASSIGN(const ContainerDescription description, known->describe());
     for (const RecordInfo& record : known->records()) {
       if (record.type != RecordType::kWeightBlob) continue;
@@ -200,17 +224,17 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   return records;
 }
 
-Status pack(std::vector<PackRecord> records, const std::string& path, const std::string& model, bool overwrite) {
+Result<PackReport> pack(std::vector<PackRecord> records, const std::string& path, const std::string& model,
+                        bool overwrite) {
   PackOptions options;
   options.overwrite = overwrite;
   options.model_name = model;
   Packer packer(std::move(options));
   for (PackRecord& record : records) FATCTX_TRY(packer.add(std::move(record)));
-  FATCTX_ASSIGN(const PackReport report, packer.publish(path));
-  return Done{};
+  return packer.publish(path);
 }
 
-Status append(std::vector<PackRecord> records, const std::string& path) {
+Result<AppendReport> append(std::vector<PackRecord> records, const std::string& path) {
   FATCTX_ASSIGN(Appender appender, Appender::open(path));
   for (PackRecord& record : records) {
     auto added = appender.add(std::move(record));
@@ -220,8 +244,7 @@ Status append(std::vector<PackRecord> records, const std::string& path) {
                                          "; models that share a container need graphs of different names: give each a "
                                          "prefix of its own in ep.context_node_name_prefix"};
   }
-  FATCTX_ASSIGN(const AppendReport report, appender.commit());
-  return Done{};
+  return appender.commit();
 }
 
 Result<std::string> read_whole(const std::string& path) {
@@ -235,19 +258,62 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
                                     const std::string& unit) {
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
-  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr));
+  WeightPool pool;
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr, pool));
   const std::string path = staged.folder.path_of("embedded.fatctx");
-  FATCTX_TRY(pack(std::move(records), path, unit, false));
+  FATCTX_ASSIGN(const PackReport report, pack(std::move(records), path, unit, false));
   ContextNode node;
   node.name = graph.fused.GetName();
   node.partition = unit;
   node.group = options.provider.group;
   FATCTX_ASSIGN(node.cache, read_whole(path));
   FATCTX_ASSIGN(Container container, Container::open(path));
-  return Generated{.container = std::move(container), .node = std::move(node), .warnings = warnings_of(staged)};
+  return Generated{.container = std::move(container),
+                   .node = std::move(node),
+                   .written = std::nullopt,
+                   .model = {},
+                   .warnings = warnings_of(staged)};
+}
+
+Result<Written> write(Staged& staged, const Target& target, bool overwrite, const std::string& unit,
+                      const ProviderOptions& options, ShareGroup* sharing, WeightPool& pool) {
+  if (target.append) {
+    FATCTX_ASSIGN(const Container known, Container::open(target.container));
+    if (auto kept = sharing->take_pool(known)) {
+      pool = std::move(*kept);
+    } else {
+      FATCTX_ASSIGN(pool, know_container(known));
+    }
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options, &known, pool));
+    FATCTX_ASSIGN(const AppendReport report, append(std::move(records), target.container));
+    return Written::appended(report);
+  }
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options, nullptr, pool));
+  std::optional<Replaced> replaced;
+  if (overwrite) replaced = Replaced::keep(target.container);
+  FATCTX_ASSIGN(const PackReport report, pack(std::move(records), target.container, unit, overwrite));
+  return Written::packed(report, std::move(replaced));
+}
+
+// Whether the model is there, whole, and that of the compilation: a full disk leaves half of one.
+bool is_written(const std::string& model, const std::string& digest) {
+  const auto bytes = read_whole(model);
+  return bytes.ok() && bytes.value().find(digest) != std::string::npos && StagedGraph::read(model).ok();
 }
 
 }  // namespace
+
+Status take_back_unless_written(const Written& written, const std::string& model, const std::string& digest,
+                                bool to_memory) {
+  if (!digest.empty()) {
+    const bool no_file = !mapping::stat_path(model).ok();
+    if (no_file ? to_memory : is_written(model, digest)) return Done{};
+  }
+  ShareGroup group(false);
+  FATCTX_TRY(written.take_back());
+  if (written.is_new()) group.forget(written.container());
+  return Done{};
+}
 
 Result<Generated> generate_context(const GraphToCompile& graph, const Options& options, const Ort::Env& env) {
   const SessionEntries& session = options.session;
@@ -268,24 +334,27 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   }
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
-  if (target.append) {
-    FATCTX_ASSIGN(const Container known, Container::open(target.container));
-    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, &known));
-    FATCTX_TRY(append(std::move(records), target.container));
-  } else {
-    FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr));
-    FATCTX_TRY(pack(std::move(records), target.container, unit, overwrite));
-  }
-  if (sharing) sharing->written(target.container);
+  WeightPool pool;
+  FATCTX_ASSIGN(Written written,
+                write(staged, target, overwrite, unit, options.provider, sharing ? &*sharing : nullptr, pool));
   // As whoever wrote it: what the options ask of a container must not fail behind its back.
-  FATCTX_ASSIGN(Container container, Container::open(target.container));
+  auto opened = Container::open(target.container);
+  if (!opened.ok()) {
+    (void)written.take_back();  // which needs to open it, too
+    return std::move(opened).error();
+  }
+  if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));
   ContextNode node;
   node.name = graph.fused.GetName();
   node.embedded = false;
   node.cache = target.cache_name;
   node.partition = unit;
   node.group = options.provider.group;
-  return Generated{.container = std::move(container), .node = std::move(node), .warnings = warnings_of(staged)};
+  return Generated{.container = std::move(opened).value(),
+                   .node = std::move(node),
+                   .written = std::move(written),
+                   .model = target.model,
+                   .warnings = warnings_of(staged)};
 }
 
 }  // namespace fatctx::ort

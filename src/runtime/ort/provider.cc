@@ -25,14 +25,19 @@ namespace {
 // What ONNX Runtime holds for a fused node.
 class Compute : public OrtNodeComputeInfo {
  public:
-  Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared, const ProviderOptions& options)
+  // `has_state` becomes true with the first state; null: nobody asks.
+  Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared, const ProviderOptions& options,
+          std::shared_ptr<std::atomic<bool>> has_state = nullptr)
       : OrtNodeComputeInfo{},
         graph_(std::move(graph)),
         shared_(std::move(shared)),
+        has_state_(std::move(has_state)),
         inject_restart_at_run_(options.inject_restart_at_run) {
     ort_version_supported = ORT_API_VERSION;
     CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*, void** state) -> OrtStatus* {
-      *state = static_cast<Compute*>(self);
+      auto* const compute = static_cast<Compute*>(self);
+      if (compute->has_state_) *compute->has_state_ = true;
+      *state = compute;
       return nullptr;
     };
     OrtNodeComputeInfo::Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* kernel) -> OrtStatus* {
@@ -55,6 +60,7 @@ class Compute : public OrtNodeComputeInfo {
 
   std::unique_ptr<CpuGraph> graph_;
   SharedPlace shared_;
+  std::shared_ptr<std::atomic<bool>> has_state_;
   const std::uint64_t inject_restart_at_run_;
   std::atomic<std::uint64_t> runs_ = 0;
 };
@@ -109,6 +115,12 @@ struct Opened {
 // The same for nodes that mean one container. What is embedded is each node's own.
 std::string place_key(const ContextNode& node, std::size_t number) {
   return node.embedded ? fmt::format("in {}", number) : "file " + node.cache;
+}
+
+// The same for one state of a container, asked for one group.
+std::string choice_key(const Container& container, const std::string& group) {
+  const OpenReport report = container.report();
+  return fmt::format("{} {} {} {}", report.uuid, report.generation, to_hex(report.toc_hash.bytes), group);
 }
 
 Opened from_place(const SharedPlace& shared) { return {.container = *shared, .shared = shared}; }
@@ -178,6 +190,27 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger)
   GetCompiledModelCompatibilityInfo = compatibility;
 }
 
+// ONNX Runtime makes states once it has written the context model, but none for the Compile API.
+Provider::~Provider() {
+  if (!unsettled_ || (has_state_ && *has_state_)) return;
+  take_back(options_.value().session.compile_only);
+}
+
+void Provider::take_back(bool to_memory) noexcept {
+  const Unsettled unsettled = std::move(*unsettled_);
+  unsettled_.reset();
+  std::string why = "out of memory";
+  try {
+    const Status done = take_back_unless_written(unsettled.written, unsettled.model, unsettled.digest, to_memory);
+    if (done.ok()) return;
+    why = done.error().message;
+  } catch (const std::exception&) {  // std::bad_alloc; a destructor ends the process with it
+  }
+  ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING,
+                        "fatctx: the compilation failed, and what it wrote into %s could not be taken back: %s",
+                        unsettled.written.container().c_str(), why.c_str());
+}
+
 const char* Provider::name(const OrtEp*) noexcept { return kProviderName.data(); }
 
 const char* Provider::compatibility(OrtEp* ep, const OrtGraph*) noexcept {
@@ -240,6 +273,7 @@ Status Provider::load(const Work& work) {
   std::vector<Ort::ConstNode> inner;
   std::vector<ContextNode> nodes;
   std::map<std::string, Opened> mains;  // by what the node says, so that it is opened once
+  std::map<std::string, GraphChoice> choices;
   for (std::size_t i = 0; i < work.count; ++i) {
     inner.push_back(context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).front());
     FATCTX_ASSIGN(ContextNode node, read_context_node(inner.back()));
@@ -254,7 +288,12 @@ Status Provider::load(const Work& work) {
     FATCTX_ASSIGN(Opened opened,
                   node.main_context ? Result<Opened>(mains.at(place_key(node, i))) : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
-    FATCTX_ASSIGN(ChosenGraph graph, choose_graph(*opened.container, {group, node.partition, node.name}));
+    std::string of_choice = choice_key(*opened.container, group);
+    if (!choices.contains(of_choice)) {
+      FATCTX_ASSIGN(GraphChoice choice, GraphChoice::of(*opened.container, group));
+      choices.emplace(of_choice, std::move(choice));
+    }
+    FATCTX_ASSIGN(ChosenGraph graph, choices.at(of_choice).graph({node.partition, node.name}));
     FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_INFO, "fatctx: EPContext node \"%s\": record \"%s\"\n%s",
                           node.name.c_str(), graph.record.c_str(), graph.explanation.c_str());
@@ -283,14 +322,26 @@ Status Provider::generate(const Work& work) {
   for (const std::string& warning : generated.warnings) {
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING, "fatctx: %s", warning.c_str());
   }
+  if (generated.written) {
+    unsettled_.emplace(Unsettled{.written = std::move(*generated.written), .model = generated.model, .digest = {}});
+  }
+  Status done = take_generated(work, generated);
+  if (!done.ok() && unsettled_) take_back(false);
+  return done;
+}
+
+Status Provider::take_generated(const Work& work, Generated& generated) {
+  const Ort::ConstNode fused(work.nodes[0]);
   // Whoever goes on to run the session runs what was written.
-  FATCTX_ASSIGN(ChosenGraph graph,
-                choose_graph(generated.container, {generated.node.group, generated.node.partition, {}}));
+  FATCTX_ASSIGN(const GraphChoice choice, GraphChoice::of(generated.container, generated.node.group));
+  FATCTX_ASSIGN(ChosenGraph graph, choice.graph({generated.node.partition, {}}));
   generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
-  work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider);
+  has_state_ = std::make_shared<std::atomic<bool>>(false);
+  work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider, has_state_);
   work.context_nodes[0] = node.release();
+  if (unsettled_) unsettled_->digest = generated.node.digest;
   return Done{};
 }
 

@@ -1,9 +1,13 @@
 // The execution provider of one session: claims our EPContext nodes, or a whole graph that is to be compiled.
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/ort/generate.h"
 #include "runtime/ort/options.h"
 #include "runtime/ort/status.h"
 
@@ -12,6 +16,9 @@ namespace fatctx::ort {
 class Provider : public OrtEp {
  public:
   Provider(const OrtSessionOptions& options, const OrtLogger& logger);
+  ~Provider();
+  Provider(const Provider&) = delete;
+  Provider& operator=(const Provider&) = delete;
 
  private:
   static const char* ORT_API_CALL name(const OrtEp* ep) noexcept;
@@ -25,12 +32,23 @@ class Provider : public OrtEp {
   [[nodiscard]] Status compile_all(const Work& work);
   [[nodiscard]] Status load(const Work& work);
   [[nodiscard]] Status generate(const Work& work);
+  [[nodiscard]] Status take_generated(const Work& work, Generated& generated);
+  // Requires: unsettled_. `to_memory`: as take_back_unless_written().
+  void take_back(bool to_memory) noexcept;
 
   Result<Options> options_;
   Ort::Logger logger_;
   // ONNX Runtime counts who has made it; a session has one already, so this is that one.
   Ort::Env env_;
   std::string compatibility_;
+  // What a compilation wrote, until the session is known to have become one.
+  struct Unsettled {
+    Written written;
+    std::string model;
+    std::string digest;
+  };
+  std::optional<Unsettled> unsettled_;
+  std::shared_ptr<std::atomic<bool>> has_state_;  // of what was compiled
   std::string graph_name_;  // that the model gives; in compile() graphs have other names, made from the model's path
 };
 

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
+
+#include "fatctx/container.h"
+#include "runtime/ort/weight_pool.h"
 
 namespace fatctx::ort {
 
@@ -17,8 +21,12 @@ class ShareGroup {
   ShareGroup& operator=(const ShareGroup&) = delete;
   // Absolute; empty: this session is the first of its group.
   [[nodiscard]] const std::string& container() const;
-  // The session has written its part.
-  void written(const std::string& container);
+  // The session has written its part, and `pool` knows the weights of the container as it is now.
+  void written(const Container& container, std::optional<WeightPool> pool);
+  // What written() was given, if the container is still as it was then. Once.
+  [[nodiscard]] std::optional<WeightPool> take_pool(const Container& container);
+  // The container is gone again: the next session is the first of its group.
+  void forget(const std::string& container);
 
  private:
   std::unique_lock<std::mutex> lock_;

@@ -65,12 +65,19 @@ Result<WeightPool::File> WeightPool::file(const std::string& path) {
   return files_.emplace(path, std::move(opened)).first->second;
 }
 
+Status WeightPool::read(const Piece& piece, std::uint64_t at, std::span<std::byte> out) {
+  if (!piece.view) return piece.file->read_at(piece.offset + at, out);
+  const ByteView bytes = piece.view->bytes().subspan(piece.offset + at, out.size());
+  std::ranges::copy(bytes, out.begin());
+  return Done{};
+}
+
 Result<Hash128> WeightPool::hash(const Piece& piece) {
   container::Hasher hasher;
   std::vector<std::byte> bytes(std::min(kStep, piece.size_bytes));
   for (std::uint64_t at = 0; at < piece.size_bytes; at += kStep) {
     const auto part = std::span(bytes).first(std::min(kStep, piece.size_bytes - at));
-    FATCTX_TRY(piece.file->read_at(piece.offset + at, part));
+    FATCTX_TRY(read(piece, at, part));
     hasher.update(part);
   }
   return hasher.digest();
@@ -84,8 +91,8 @@ Result<bool> WeightPool::equal(const Piece& a, const Piece& b) {
     const std::uint64_t size = std::min(kStep, a.size_bytes - at);
     const auto part_a = std::span(bytes_a).first(size);
     const auto part_b = std::span(bytes_b).first(size);
-    FATCTX_TRY(a.file->read_at(a.offset + at, part_a));
-    FATCTX_TRY(b.file->read_at(b.offset + at, part_b));
+    FATCTX_TRY(read(a, at, part_a));
+    FATCTX_TRY(read(b, at, part_b));
     if (!std::ranges::equal(part_a, part_b)) return false;
   }
   return true;
@@ -101,17 +108,33 @@ Result<const WeightPool::Piece*> WeightPool::find(const Piece& piece, const Hash
   return nullptr;
 }
 
-Status WeightPool::know(const std::string& blob, const std::string& path, const std::vector<PackTensor>& tensors) {
-  FATCTX_ASSIGN(const File opened, file(path));
-  for (const PackTensor& tensor : tensors) {
-    Piece piece{.file = opened,
+void WeightPool::begin(std::string blob) {
+  blob_ = std::move(blob);
+  size_ = 0;
+  files_.clear();
+  fresh_.clear();
+  tensors_.clear();
+}
+
+void WeightPool::know(const std::string& blob, const RecordView& view, const TensorTable& tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorInfo tensor = tensors.at(i);
+    Piece piece{.file = nullptr,
+                .view = view,
                 .offset = tensor.offset_in_blob,
                 .size_bytes = tensor.size_bytes,
                 .place = {.blob = blob, .offset = tensor.offset_in_blob}};
-    FATCTX_ASSIGN(const Hash128 digest, hash(piece));
-    pieces_.emplace(digest, std::move(piece));
+    pieces_.emplace(container::hash128(view.bytes().subspan(piece.offset, piece.size_bytes)), std::move(piece));
   }
-  return Done{};
+}
+
+void WeightPool::packed(const RecordView& view) {
+  for (auto& [digest, piece] : pieces_) {
+    if (piece.place.blob != blob_) continue;
+    piece.file.reset();
+    piece.view = view;
+    piece.offset = piece.place.offset;
+  }
 }
 
 Result<PlaceInBlob> WeightPool::place(const ExternalTensor& tensor, const std::string& path) {

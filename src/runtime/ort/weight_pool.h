@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fatctx/container.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
 #include "runtime/ort/graph_tensors.h"
@@ -19,19 +22,22 @@ struct PlaceInBlob {
   std::uint64_t offset = 0;
 };
 
-// Reads files by their descriptors, never through a map. Not thread-safe.
+// A pool may go from one graph of a container to the next, which hashes nothing twice. Reads what is to be packed by
+// descriptors, never through a map. Not thread-safe.
 class WeightPool {
  public:
-  // `blob` is the name of the weight blob that takes what is new.
-  explicit WeightPool(std::string blob) : blob_(std::move(blob)) {}
+  // For the next graph; `blob` is the name of the weight blob that takes what is new.
+  void begin(std::string blob);
 
-  // What the container has already: a weight blob whose bytes are in the file at `path`.
-  // Errors: those of reading the file.
-  [[nodiscard]] Status know(const std::string& blob, const std::string& path, const std::vector<PackTensor>& tensors);
+  // What the container has already: a weight blob and its tensors. Hashes them.
+  void know(const std::string& blob, const RecordView& view, const TensorTable& tensors);
+  // The new blob is in the container now.
+  void packed(const RecordView& view);
   // Where the bytes of the tensor, which lie in the file at `path`, are in the container, or will be.
   // Errors: truncated, io.
   [[nodiscard]] Result<PlaceInBlob> place(const ExternalTensor& tensor, const std::string& path);
 
+  [[nodiscard]] const std::string& blob() const noexcept { return blob_; }
   // Bytes of the new blob; 0: nothing is new.
   [[nodiscard]] std::uint64_t new_bytes() const noexcept { return size_; }
   // The new blob. Requires: the files are there until it is packed.
@@ -41,6 +47,7 @@ class WeightPool {
   using File = std::shared_ptr<const mapping::OsFile>;
   struct Piece {
     File file;
+    std::optional<RecordView> view = {};  // else than of a file: of a blob of the container
     std::uint64_t offset = 0;
     std::uint64_t size_bytes = 0;
     PlaceInBlob place = {};
@@ -48,6 +55,7 @@ class WeightPool {
   class Source;
 
   [[nodiscard]] Result<File> file(const std::string& path);
+  [[nodiscard]] static Status read(const Piece& piece, std::uint64_t at, std::span<std::byte> out);
   [[nodiscard]] static Result<Hash128> hash(const Piece& piece);
   [[nodiscard]] static Result<bool> equal(const Piece& a, const Piece& b);
   [[nodiscard]] Result<const Piece*> find(const Piece& piece, const Hash128& hash) const;

@@ -1,0 +1,66 @@
+#include "runtime/ort/written.h"
+
+#include <utility>
+
+#include "container/append.h"
+#include "fatctx/container.h"
+
+namespace fatctx::ort {
+namespace {
+
+constexpr const char* kKept = "replaced.fatctx";
+
+}  // namespace
+
+std::optional<Replaced> Replaced::keep(const std::string& container) {
+  auto folder = mapping::WorkFolder::create_beside(container);
+  if (!folder.ok() || !folder.value().keep(container, kKept).ok()) return std::nullopt;
+  return Replaced(std::move(folder).value());
+}
+
+Status Replaced::put_back(const std::string& container) const { return folder_.put_back(kKept, container); }
+
+Written Written::packed(const PackReport& report, std::optional<Replaced> replaced) {
+  Written written;
+  written.container_ = report.path;
+  written.uuid_ = report.uuid;
+  written.generation_ = 1;
+  written.is_new_ = true;
+  written.replaced_ = std::move(replaced);
+  written.records_ = report.records;
+  return written;
+}
+
+Written Written::appended(const AppendReport& report) {
+  Written written;
+  written.container_ = report.path;
+  written.uuid_ = report.uuid;
+  written.generation_ = report.generation;
+  written.records_ = report.records;
+  return written;
+}
+
+Status Written::leave_out(const Container& now) const {
+  FATCTX_ASSIGN(Appender appender, Appender::open(container_));
+  for (const PackedRecordReport& written : records_) {
+    const auto record = now.record(written.id);
+    // What the packer adds of its own goes with these, or is written anew.
+    const bool added = record.ok() && (record.value().type == RecordType::kContextBinary ||
+                                       record.value().type == RecordType::kWeightBlob);
+    if (added) FATCTX_TRY(AppenderAccess::leave_out(appender, written.id, written.name));
+  }
+  FATCTX_ASSIGN(const AppendReport report, appender.commit());
+  return Done{};
+}
+
+Status Written::take_back() const {
+  FATCTX_ASSIGN(const Container now, Container::open(container_));
+  const OpenReport report = now.report();
+  if (report.uuid != uuid_) {
+    return Error{ErrorCode::kChanged, container_ + ": somebody has put another container there"};
+  }
+  if (!is_new_ || report.generation != generation_) return leave_out(now);
+  return replaced_ ? replaced_->put_back(container_) : mapping::remove_file(container_);
+}
+
+}  // namespace fatctx::ort

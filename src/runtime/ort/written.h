@@ -1,0 +1,53 @@
+// What a compilation has written to a container, for as long as it may have to go again: ONNX Runtime writes the
+// context model later than the container, and can fail then.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fatctx/appender.h"
+#include "fatctx/container.h"
+#include "fatctx/packer.h"
+#include "mapping/work_folder.h"
+
+namespace fatctx::ort {
+
+// The container that a new one takes the place of, under another name until the new one is there to stay.
+class Replaced {
+ public:
+  // Nothing where the file system has no second names for files.
+  [[nodiscard]] static std::optional<Replaced> keep(const std::string& container);
+  [[nodiscard]] Status put_back(const std::string& container) const;
+
+ private:
+  explicit Replaced(mapping::WorkFolder folder) : folder_(std::move(folder)) {}
+  mapping::WorkFolder folder_;
+};
+
+class Written {
+ public:
+  [[nodiscard]] static Written packed(const PackReport& report, std::optional<Replaced> replaced);
+  [[nodiscard]] static Written appended(const AppendReport& report);
+
+  [[nodiscard]] const std::string& container() const noexcept { return container_; }
+  [[nodiscard]] bool is_new() const noexcept { return is_new_; }
+  // The container as it was before; removed, if there was none. Where others have appended meanwhile, only what was
+  // written goes. Requires: nobody else in the process writes to it. Errors: those of Appender::commit; bad_reference
+  // if what others have appended needs it.
+  [[nodiscard]] Status take_back() const;
+
+ private:
+  Written() = default;
+  [[nodiscard]] Status leave_out(const Container& now) const;
+
+  std::string container_;
+  std::string uuid_;
+  std::uint64_t generation_ = 0;
+  bool is_new_ = false;  // the container itself
+  std::optional<Replaced> replaced_;
+  std::vector<PackedRecordReport> records_;
+};
+
+}  // namespace fatctx::ort
