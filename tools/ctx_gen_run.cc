@@ -17,7 +17,6 @@
 #include "tools/compile_cache.h"
 #include "tools/ctx_gen_publish.h"
 #include "tools/ep_context.h"
-#include "tools/ep_context_facts.h"
 #include "tools/interrupt.h"
 #include "tools/onnx_max_size.h"
 #include "tools/onnx_node_prefix.h"
