@@ -200,6 +200,18 @@ def test_to_memory_with_the_container_in_a_file(model, tmp_path):
     s.assert_equal_to_cpu(model, compiled, s.inputs(2, 64), ep__context_file_path=str(tmp_path / "n_ctx.onnx"))
 
 
+def test_to_memory_beside_a_model_that_was_written_before(model, tmp_path):
+    """The file of an earlier compilation lies where this one could have been written: it tells nothing of this one."""
+    out = tmp_path / "n_ctx.onnx"
+    s.compile_model(s.save(s.layers([32, 16], seed=5), tmp_path / "earlier.onnx"), out)
+    before = out.read_bytes()
+
+    compiled = ort.ModelCompiler(s.options(ep__context_file_path=str(out)), str(model)).compile_to_bytes()
+
+    assert out.read_bytes() == before
+    s.assert_equal_to_cpu(model, compiled, s.inputs(2, 64), ep__context_file_path=str(out))
+
+
 def test_from_memory_without_a_folder_says_what_to_do(model):
     with pytest.raises(Exception, match="ep.context_file_path|valid location|output"):
         ort.ModelCompiler(s.options(), model.read_bytes()).compile_to_bytes()

@@ -295,6 +295,11 @@ Result<Written> write(Staged& staged, const Target& target, bool overwrite, cons
   return Written::packed(report, std::move(replaced));
 }
 
+std::optional<mapping::FileIdentity> identity_of(const std::string& path) {
+  const auto found = mapping::stat_path(path);
+  return found.ok() ? std::optional(found.value()) : std::nullopt;
+}
+
 // Whether the model is there, whole, and that of the compilation: a full disk leaves half of one.
 bool is_written(const std::string& model, const std::string& digest) {
   const auto bytes = read_whole(model);
@@ -303,11 +308,11 @@ bool is_written(const std::string& model, const std::string& digest) {
 
 }  // namespace
 
-Status take_back_unless_written(const Written& written, const std::string& model, const std::string& digest,
+Status take_back_unless_written(const Written& written, const ModelFile& model, const std::string& digest,
                                 bool to_memory) {
   if (!digest.empty()) {
-    const bool no_file = !mapping::stat_path(model).ok();
-    if (no_file ? to_memory : is_written(model, digest)) return Done{};
+    const bool untouched = identity_of(model.path) == model.before;
+    if (untouched ? to_memory : is_written(model.path, digest)) return Done{};
   }
   ShareGroup group(false);
   FATCTX_TRY(written.take_back());
@@ -332,6 +337,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
                              "name another one in the provider option \"container\"",
                              target.container)};
   }
+  ModelFile model = {.path = target.model, .before = identity_of(target.model)};
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
   FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
   WeightPool pool;
@@ -353,7 +359,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   return Generated{.container = std::move(opened).value(),
                    .node = std::move(node),
                    .written = std::move(written),
-                   .model = target.model,
+                   .model = std::move(model),
                    .warnings = warnings_of(staged)};
 }
 

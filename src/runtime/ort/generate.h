@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fatctx/container.h"
+#include "mapping/file_identity.h"
 #include "runtime/ort/context_node.h"
 #include "runtime/ort/options.h"
 #include "runtime/ort/written.h"
@@ -19,11 +20,17 @@ struct GraphToCompile {
   std::string name;      // of the graph in the model
 };
 
+// The context model that ONNX Runtime is going to write, if it writes to a file.
+struct ModelFile {
+  std::string path;
+  std::optional<mapping::FileIdentity> before;  // what was there
+};
+
 struct Generated {
   Container container;
   ContextNode node;                // that takes the place of the graph
   std::optional<Written> written;  // empty: the container is in the node
-  std::string model;               // that ONNX Runtime is going to write, if it writes to a file
+  ModelFile model;
   std::vector<std::string> warnings;
 };
 
@@ -37,9 +44,9 @@ struct Generated {
                                                  const Ort::Env& env);
 
 // Takes back what a compilation wrote into a container, unless ONNX Runtime has written the context model, which it
-// does not tell. `digest`: that the model states; empty: there is no model to come. `to_memory`: it may write to
-// memory, and no file is no sign. Errors: those of Written::take_back.
-[[nodiscard]] Status take_back_unless_written(const Written& written, const std::string& model,
+// does not tell. `digest`: that the model states; empty: there is no model to come. `to_memory`: it may have written to
+// memory; then a file that nobody touched is no sign of failure. Errors: those of Written::take_back.
+[[nodiscard]] Status take_back_unless_written(const Written& written, const ModelFile& model,
                                               const std::string& digest, bool to_memory);
 
 }  // namespace fatctx::ort

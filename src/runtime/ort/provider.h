@@ -44,7 +44,7 @@ class Provider : public OrtEp {
   // What a compilation wrote, until the session is known to have become one.
   struct Unsettled {
     Written written;
-    std::string model;
+    ModelFile model;
     std::string digest;
   };
   std::optional<Unsettled> unsettled_;
