@@ -81,10 +81,9 @@ class Factory : public OrtEpFactory {
 
 extern "C" {
 
-FATCTX_ORT_EXPORT OrtStatus* CreateEpFactories(const char* /*registered_name*/,
-                                                                    const OrtApiBase* base, const OrtLogger* /*logger*/,
-                                                                    OrtEpFactory** factories, std::size_t max,
-                                                                    std::size_t* made) noexcept {
+FATCTX_ORT_EXPORT OrtStatus* CreateEpFactories(const char* /*registered_name*/, const OrtApiBase* base,
+                                               const OrtLogger* /*logger*/, OrtEpFactory** factories, std::size_t max,
+                                               std::size_t* made) noexcept {
   *made = 0;
   if (!fatctx::ort::use_runtime(base)) {
     // The oldest interface there is can say it.
