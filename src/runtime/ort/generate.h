@@ -46,7 +46,7 @@ struct Generated {
 // Takes back what a compilation wrote into a container, unless ONNX Runtime has written the context model, which it
 // does not tell. `digest`: that the model states; empty: there is no model to come. `to_memory`: it may have written to
 // memory; then a file that nobody touched is no sign of failure. Errors: those of Written::take_back.
-[[nodiscard]] Status take_back_unless_written(const Written& written, const ModelFile& model,
-                                              const std::string& digest, bool to_memory);
+[[nodiscard]] Status take_back_unless_written(const Written& written, const ModelFile& model, const std::string& digest,
+                                              bool to_memory);
 
 }  // namespace fatctx::ort
