@@ -186,15 +186,15 @@ Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, Ctx
   for (const CtxGenModel& model : plan.models) {
     FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(work.file(model.output), manifest.name));
     for (ManifestRecord& made : imported.records) {
-      FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
-      if (joined) continue;
-      files.insert(made.record.source.path);
       made.where = model.output;
       FATCTX_TRY(add_asked_target(plan, made.record.key));
       if (made.record.description.format != "qnn-context-binary" && made.record.key.backend == "htp" &&
           !plan.provider.is_qnn()) {
         made.record.key.backend = std::string(plan.provider.word);
       }
+      FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
+      if (joined) continue;
+      files.insert(made.record.source.path);
       made.record.description.producer = fmt::format("{}, ONNX Runtime {}", plan.provider.name, result.engine.runtime);
       const auto options = described(plan, model);
       made.record.description.options.insert(made.record.description.options.end(), options.begin(), options.end());

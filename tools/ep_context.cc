@@ -109,6 +109,24 @@ Status set_target(const std::string& path, const OnnxModel& model, PackRecord& r
   return Done{};
 }
 
+// One binary is for one device, whichever of its models says for which.
+Status check_same_target(const ManifestRecord& there, const ManifestRecord& added) {
+  const PackKey& a = there.record.key;
+  const PackKey& b = added.record.key;
+  const auto differ = [&](std::string_view fact, std::string x, std::string y) -> Status {
+    if (x.empty() || y.empty() || x == y) return Done{};
+    return invalid(
+        fmt::format("{} and {} name the binary {} and say that its {} is {}, and {}: compile them for one target",
+                    there.where, added.where, added.record.source.path, fact, x, y));
+  };
+  const auto text = [](std::uint32_t number) { return number == 0 ? std::string() : std::to_string(number); };
+  FATCTX_TRY(differ("backend", a.backend, b.backend));
+  FATCTX_TRY(differ("SoC", text(a.qnn_soc), text(b.qnn_soc)));
+  FATCTX_TRY(differ("part", a.part, b.part));
+  FATCTX_TRY(differ("arch", a.arch, b.arch));
+  return differ("vtcm_mb", text(a.vtcm_mb), text(b.vtcm_mb));
+}
+
 // Models of one binary: the provider knows all of its graphs only when it writes the last model.
 void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
   const auto size = [](const RecordDescription& description) {
@@ -171,7 +189,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
       followers.push_back(&node);
       continue;
     }
-    if (node.source == "fatctx") {
+    if (is_own(node)) {
       return invalid(fmt::format(
           "{}: node \"{}\" is of the provider of fatctx, which has written a container already; give that to "
           "`fatctx append` or `fatctx merge`",
@@ -246,6 +264,7 @@ Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRec
   };
   const auto found = std::find_if(records.begin(), records.end(), same);
   if (found == records.end()) return false;
+  FATCTX_TRY(check_same_target(*found, made));
   RecordDescription& description = found->record.description;
   for (const DescribedGraph& graph : added.description.graphs) {
     const bool known = std::any_of(description.graphs.begin(), description.graphs.end(),

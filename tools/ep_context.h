@@ -43,7 +43,7 @@ struct ImportedRecords {
 
 // Whether one of `records` is the same binary under the same name, named by another model that was compiled to share
 // it: then that one has the graphs of both from now on, and `made` is to be dropped. Errors: malformed (what is said of
-// inputs and outputs).
+// inputs and outputs), invalid_argument (the models say different targets for it).
 [[nodiscard]] Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made);
 
 // All entries of a DLC as records of a manifest. Errors: those of records_from_dlc.

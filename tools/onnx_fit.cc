@@ -1,7 +1,6 @@
 #include "tools/onnx_fit.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -29,11 +28,6 @@ constexpr std::string_view kOtherCompilation =
     "the model and the container are from different compilations. Put back the container that belongs to the model, or "
     "compile the model again";
 
-bool own(const OnnxEpContext& node) {
-  return std::equal(node.source.begin(), node.source.end(), kOwnSource.begin(), kOwnSource.end(),
-                    [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
-}
-
 // What an execution provider calls the graph: without a partition_name, by the node.
 const std::string& graph_of(const OnnxEpContext& node) {
   return node.partition_name.empty() ? node.name : node.partition_name;
@@ -55,14 +49,14 @@ class Fitting {
 
   void add(const OnnxModel& model) {
     for (const OnnxEpContext& node : model.ep_contexts) {
-      if (own(node)) {
+      if (is_own(node)) {
         add_own(node);
       } else if (has_binary(node)) {
         add_main(node);
       }
     }
     for (const OnnxEpContext& node : model.ep_contexts) {
-      if (!own(node) && !has_binary(node)) add_follower(node);
+      if (!is_own(node) && !has_binary(node)) add_follower(node);
     }
   }
 
@@ -332,7 +326,7 @@ class Fitting {
     } else if (units.empty()) {
       find(ErrorCode::kBadReference, node.name,
            fmt::format("its fatctx_group is \"{}\", and {} has no context binary for \"{}\" in that group, only in: "
-                       "\"{}\"; {}",
+                       "\"{}\" (a session may name one in the provider option \"group\"); {}",
                        node.fatctx_group, container_.report().path, kOwnBackend, fmt::join(groups, "\", \""),
                        kOtherCompilation));
     }

@@ -15,7 +15,6 @@
 
 namespace fatctx::tools {
 
-inline constexpr std::string_view kOwnSource = "fatctx";
 inline constexpr std::string_view kOwnBackend = "ort-cpu";  // of the records that our own provider runs
 
 struct FittedNode {

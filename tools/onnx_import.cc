@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
@@ -669,6 +670,12 @@ Result<std::uint64_t> give_shapes(const OnnxModel& model, const std::string& mod
     tensor.shape = initializer.shape;
   }
   return unshaped;
+}
+
+bool is_own(const OnnxEpContext& node) {
+  constexpr std::string_view kOwnSource = "fatctx";
+  return std::equal(node.source.begin(), node.source.end(), kOwnSource.begin(), kOwnSource.end(),
+                    [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
 }
 
 }  // namespace fatctx::tools

@@ -69,6 +69,9 @@ struct OnnxEpContext {
   std::map<std::string, TensorQuantisation> quantised;
 };
 
+// Whether the execution provider of this project takes it; upper and lower case are one, as there.
+[[nodiscard]] bool is_own(const OnnxEpContext& node);
+
 struct OnnxModel {
   DescribedGraph graph;  // without initializers among its inputs; -1 for a dimension that is not fixed
   std::vector<OnnxInitializer> initializers;  // of the main graph

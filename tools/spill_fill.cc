@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 #include <span>
-#include <tuple>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -14,11 +14,16 @@ namespace fatctx::tools {
 
 namespace {
 
-// Versions do not count: a binary of another SDK still shares the buffer of the one beside it.
-auto target_of(const RecordInfo& record) {
-  const SelectionKey& key = record.key;
-  return std::tuple(record.type, key.group, key.backend, key.qnn_soc, key.part, key.arch, key.features, key.vtcm_mb,
-                    key.variant, key.generic);
+// Whether one device may load both. What a record does not say fits everything; versions do not count, since a binary
+// of another SDK still shares the buffer of the one beside it.
+bool for_one_device(const RecordInfo& a, const RecordInfo& b) {
+  const auto fits = [](const auto& x, const auto& y) {
+    const std::remove_cvref_t<decltype(x)> unsaid = {};
+    return x == y || x == unsaid || y == unsaid;
+  };
+  return a.type == b.type && a.key.group == b.key.group && a.key.backend == b.key.backend &&
+         fits(a.key.qnn_soc, b.key.qnn_soc) && fits(a.key.part, b.key.part) && fits(a.key.arch, b.key.arch) &&
+         fits(a.key.vtcm_mb, b.key.vtcm_mb) && fits(a.key.variant, b.key.variant);
 }
 
 }  // namespace
@@ -48,7 +53,7 @@ Result<std::int64_t> spill_fill_of_group(std::span<const RecordInfo> records, co
   std::int64_t largest = 0;
   for (const RecordInfo& other : records) {
     const RecordDescription* said = description.find(other.id);
-    if (said == nullptr || target_of(other) != target_of(record)) continue;
+    if (said == nullptr || !for_one_device(other, record)) continue;
     auto size = spill_fill_of(*said);
     if (!size.ok()) return in_context(std::move(size).error(), fmt::format("record \"{}\"", other.name));
     largest = std::max(largest, size.value());

@@ -15,8 +15,8 @@ namespace fatctx::tools {
 // Errors: malformed (more than an EPContext node can ask for).
 [[nodiscard]] Result<std::int64_t> spill_fill_of(const RecordDescription& said);
 
-// The largest of the binaries that a device with `record` may load beside it: those of its group that are for the same
-// target, whatever their unit. Errors: those of spill_fill_of, naming the record.
+// The largest of the binaries that a device with `record` may load beside it: those of its group and backend whose
+// targets do not contradict its own, whatever their unit. Errors: those of spill_fill_of, naming the record.
 [[nodiscard]] Result<std::int64_t> spill_fill_of_group(std::span<const RecordInfo> records,
                                                        const ContainerDescription& description,
                                                        const RecordInfo& record);

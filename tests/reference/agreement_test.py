@@ -26,7 +26,7 @@ from reference_mutations import grown, mutations  # noqa: E402
 from reference_recipe import program  # noqa: E402
 from reference_toc import DEAD, LEAVES, RECIPE  # noqa: E402
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "v1"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 COUNT = int(os.environ.get("FATCTX_MUTATED_FILES", "2000"))
 SLOW = {"large extents"}  # bases of many megabytes, which no mutations are drawn of
 SEED = 20_260_101
@@ -61,7 +61,8 @@ def bases(tmp_path_factory) -> dict[str, bytes]:
 
 
 def make_bases(folder: Path) -> dict[str, bytes]:
-    made = {path.stem: path.read_bytes() for path in sorted(GOLDEN.glob("*.fatctx"))}
+    made = {path.stem: path.read_bytes() for path in sorted((GOLDEN / "v1").glob("*.fatctx"))}
+    made["plain-0.1"] = (GOLDEN / "v0" / "plain.fatctx").read_bytes()
     fatctx.pack(folder / "packed", records("license"), model_name="packed")
     chips = [fatctx.PackRecord("opaque", f"chip{number}", pattern(90_000, 77)[number * 256:] + pattern(900, number))
              for number in range(3)]
@@ -326,7 +327,7 @@ def test_a_difference_is_found(bases, tmp_path):
 def test_the_reader_runs_alone(tmp_path):
     """Without the package of the library, and with its exit codes."""
     program = Path(__file__).with_name("fatctx_reference.py")
-    golden = GOLDEN / "plain.fatctx"
+    golden = GOLDEN / "v1" / "plain.fatctx"
     whole = subprocess.run([sys.executable, program, golden], capture_output=True, text=True, check=True)
     assert json.loads(whole.stdout)["description"]["name"] == "golden"
     (tmp_path / "cut").write_bytes(golden.read_bytes()[:-1])

@@ -108,6 +108,15 @@ TEST_F(SpillFill, EveryRecordOfAGroupAsksForTheLargestOfItsTarget) {
   EXPECT_EQ(asked_when_wrapped("decode", {"--max-size", "77"}), 77);
 }
 
+// A device loads both: one of them does not say for which SoC it is.
+TEST_F(SpillFill, WhatARecordDoesNotSayOfItsTargetFitsEveryOther) {
+  json unsaid = binary("decode", "decode", 57, {graph("decode", 1048576)});
+  unsaid["target"] = {{"backend", "htp"}, {"arch", "v75"}};
+  ASSERT_EQ(pack({binary("prefill", "prefill", 57, {graph("prefill", 4096)}), unsaid}), ExitCode::kOk) << err_;
+
+  EXPECT_EQ(asked_when_wrapped("prefill"), 1048576);
+}
+
 TEST_F(SpillFill, WhatNobodyStatesIsNotAskedFor) {
   ASSERT_EQ(pack({binary("silent", "silent", 69, {graph("silent", 0)})}), ExitCode::kOk) << err_;
   EXPECT_EQ(asked_when_wrapped("silent"), 0);

@@ -531,6 +531,20 @@ TEST_F(SharedBinary, OfTwoModelsIsOneRecordWithTheGraphsOfBoth) {
   }
 }
 
+TEST_F(SharedBinary, IsForOneTargetWhicheverModelSaysSo) {
+  onnx::ModelProto model = support::context_model("shared_qnn.bin", "v2:6:2.51.0:5.51.0:0:60:0:0");
+  set_text(*model.mutable_graph()->mutable_node(0), "partition_name", "other");
+  support::write_model(path("other_ctx.onnx"), model);
+  onnx::ModelProto first = support::context_model("shared_qnn.bin", "v2:6:2.51.0:5.51.0:0:57:0:0");
+  set_text(*first.mutable_graph()->mutable_node(0), "partition_name", "first");
+  support::write_model(path("first_ctx.onnx"), first);
+
+  EXPECT_EQ(pack({"first_ctx.onnx", "other_ctx.onnx"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("first_ctx.onnx"));
+  EXPECT_THAT(err_, HasSubstr("shared_qnn.bin and say that its SoC is 57, and 60: compile them for one target"));
+  EXPECT_EQ(pack({"prefill_ctx.onnx", "first_ctx.onnx"}), ExitCode::kOk) << err_;
+}
+
 TEST_F(SharedBinary, UnderTwoNamesIsTwoRecords) {
   ASSERT_EQ(pack({"prefill_ctx.onnx,name=a,unit=prefill", "decode_ctx.onnx,name=b,unit=decode"}), ExitCode::kOk)
       << err_;

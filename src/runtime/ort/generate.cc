@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "container/stored_container.h"
 #include "fatctx/appender.h"
 #include "fatctx/packer.h"
 #include "fatctx/version.h"
@@ -154,30 +155,35 @@ std::vector<std::string> warnings_of(const Staged& staged) {
                   staged.bytes_before, after)};
 }
 
+// The weight blobs of a container, as they are read without a map; of all, or of the one with this name.
+Result<std::vector<PackRecord>> stored_blobs(const Container& container, const std::string& only = {}) {
+  const OpenReport report = container.report();
+  FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation));
+  if (stored->header().toc_hash != report.toc_hash) {
+    return Error{ErrorCode::kChanged, report.path + ": somebody has put another container there"};
+  }
+  std::vector<bool> kept;
+  for (const RecordInfo& record : stored->toc().records) {
+    kept.push_back(record.type == RecordType::kWeightBlob && record.size_bytes != 0 &&
+                   (only.empty() || record.name == only));
+  }
+  return stored->records(kept);
+}
+
 // What a container has already, so that it is not stored again.
 Result<WeightPool> know_container(const Container& container) {
   WeightPool pool;
-  for (const RecordInfo& record : container.records()) {
-    if (record.type != RecordType::kWeightBlob || record.size_bytes == 0) continue;
-    const auto table = container.tensors(record.id);
-    if (!table.ok()) {
-      if (table.error().code == ErrorCode::kNotFound) continue;  // a blob without a table: nothing to find in it
-      return table.error();
-    }
-    FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
-    pool.know(std::string(record.name), view, table.value());
-  }
+  FATCTX_ASSIGN(const auto blobs, stored_blobs(container));
+  for (const PackRecord& blob : blobs) FATCTX_TRY(pool.know(blob));
   return pool;
 }
 
 // For the next graph of the container; nothing if it has to look for itself.
 std::optional<WeightPool> with_new_blob(WeightPool pool, const Container& container) {
   if (pool.new_bytes() == 0) return pool;
-  const auto record = container.find(pool.blob());
-  if (!record.ok()) return std::nullopt;
-  const auto view = container.acquire(record.value().id);
-  if (!view.ok()) return std::nullopt;
-  pool.packed(view.value());
+  const auto blobs = stored_blobs(container, pool.blob());
+  if (!blobs.ok() || blobs.value().size() != 1) return std::nullopt;
+  pool.packed(blobs.value().front().source.source);
   return pool;
 }
 
@@ -315,8 +321,8 @@ Status take_back_unless_written(const Written& written, const ModelFile& model, 
     if (untouched ? to_memory : is_written(model.path, digest)) return Done{};
   }
   ShareGroup group(false);
-  FATCTX_TRY(written.take_back());
-  if (written.is_new()) group.forget(written.container());
+  FATCTX_ASSIGN(const bool as_before, written.take_back());
+  if (as_before && written.is_new()) group.forget(written.container());
   return Done{};
 }
 
@@ -350,6 +356,8 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
     return std::move(opened).error();
   }
   if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));
+  std::vector<std::string> warnings = warnings_of(staged);
+  warnings.insert(warnings.end(), written.warnings().begin(), written.warnings().end());
   ContextNode node;
   node.name = graph.fused.GetName();
   node.embedded = false;
@@ -360,7 +368,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
                    .node = std::move(node),
                    .written = std::move(written),
                    .model = std::move(model),
-                   .warnings = warnings_of(staged)};
+                   .warnings = std::move(warnings)};
 }
 
 }  // namespace fatctx::ort

@@ -15,7 +15,7 @@ constexpr std::string_view kVendor = "fatctx";
 
 class Factory : public OrtEpFactory {
  public:
-  Factory() : OrtEpFactory{} {
+  explicit Factory(const OrtLogger* logger) : OrtEpFactory{}, logger_(logger) {
     ort_version_supported = ORT_API_VERSION;
     GetName = [](const OrtEpFactory*) noexcept -> const char* { return kProviderName.data(); };
     GetVendor = [](const OrtEpFactory*) noexcept -> const char* { return kVendor.data(); };
@@ -50,12 +50,12 @@ class Factory : public OrtEpFactory {
     });
   }
 
-  static OrtStatus* ORT_API_CALL create(OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*,
-                                        std::size_t, const OrtSessionOptions* options, const OrtLogger* logger,
-                                        OrtEp** ep) noexcept {
+  static OrtStatus* ORT_API_CALL create(OrtEpFactory* self, const OrtHardwareDevice* const*,
+                                        const OrtKeyValuePairs* const*, std::size_t, const OrtSessionOptions* options,
+                                        const OrtLogger* logger, OrtEp** ep) noexcept {
     *ep = nullptr;
     return guarded([&]() -> Status {
-      *ep = std::make_unique<Provider>(*options, *logger).release();
+      *ep = std::make_unique<Provider>(*options, *logger, static_cast<Factory*>(self)->logger_).release();
       return Done{};
     });
   }
@@ -68,6 +68,8 @@ class Factory : public OrtEpFactory {
       return Done{};
     });
   }
+
+  const OrtLogger* logger_;  // of the environment, which outlives every session
 };
 
 }  // namespace
@@ -82,7 +84,7 @@ class Factory : public OrtEpFactory {
 extern "C" {
 
 FATCTX_ORT_EXPORT OrtStatus* CreateEpFactories(const char* /*registered_name*/, const OrtApiBase* base,
-                                               const OrtLogger* /*logger*/, OrtEpFactory** factories, std::size_t max,
+                                               const OrtLogger* logger, OrtEpFactory** factories, std::size_t max,
                                                std::size_t* made) noexcept {
   *made = 0;
   if (!fatctx::ort::use_runtime(base)) {
@@ -93,7 +95,7 @@ FATCTX_ORT_EXPORT OrtStatus* CreateEpFactories(const char* /*registered_name*/, 
   }
   return fatctx::ort::guarded([&]() -> fatctx::Status {
     if (max == 0) return fatctx::Error{fatctx::ErrorCode::kInvalidArgument, "ONNX Runtime has no room for a factory"};
-    factories[0] = std::make_unique<fatctx::ort::Factory>().release();
+    factories[0] = std::make_unique<fatctx::ort::Factory>(logger).release();
     *made = 1;
     return fatctx::Done{};
   });

@@ -176,10 +176,11 @@ struct Provider::Work {
   OrtNode** context_nodes;
 };
 
-Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger)
+Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger, const OrtLogger* at_end)
     : OrtEp{},
       options_(read_options(options)),
       logger_(&logger),
+      at_end_(at_end != nullptr ? std::optional<Ort::Logger>(at_end) : std::nullopt),
       env_(ORT_LOGGING_LEVEL_WARNING, "fatctx"),
       compatibility_(compatibility_text()) {
   ort_version_supported = ORT_API_VERSION;
@@ -193,10 +194,10 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger)
 // ONNX Runtime makes states once it has written the context model, but none for the Compile API.
 Provider::~Provider() {
   if (!unsettled_ || (has_state_ && *has_state_)) return;
-  take_back(options_.value().session.compile_only);
+  take_back(options_.value().session.compile_only, at_end_);
 }
 
-void Provider::take_back(bool to_memory) noexcept {
+void Provider::take_back(bool to_memory, const std::optional<Ort::Logger>& logger) noexcept {
   const Unsettled unsettled = std::move(*unsettled_);
   unsettled_.reset();
   std::string why = "out of memory";
@@ -206,7 +207,8 @@ void Provider::take_back(bool to_memory) noexcept {
     why = done.error().message;
   } catch (const std::exception&) {  // std::bad_alloc; a destructor ends the process with it
   }
-  ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_WARNING,
+  if (!logger) return;
+  ORT_CXX_LOGF_NOEXCEPT((*logger), ORT_LOGGING_LEVEL_WARNING,
                         "fatctx: the compilation failed, and what it wrote into %s could not be taken back: %s",
                         unsettled.written.container().c_str(), why.c_str());
 }
@@ -326,7 +328,7 @@ Status Provider::generate(const Work& work) {
     unsettled_.emplace(Unsettled{.written = std::move(*generated.written), .model = generated.model, .digest = {}});
   }
   Status done = take_generated(work, generated);
-  if (!done.ok() && unsettled_) take_back(false);
+  if (!done.ok() && unsettled_) take_back(false, logger_);
   return done;
 }
 

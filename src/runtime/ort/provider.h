@@ -15,7 +15,8 @@ namespace fatctx::ort {
 
 class Provider : public OrtEp {
  public:
-  Provider(const OrtSessionOptions& options, const OrtLogger& logger);
+  // `logger` is the session's, `at_end` one that is there when the session is gone; null: nothing is said then.
+  Provider(const OrtSessionOptions& options, const OrtLogger& logger, const OrtLogger* at_end);
   ~Provider();
   Provider(const Provider&) = delete;
   Provider& operator=(const Provider&) = delete;
@@ -34,10 +35,11 @@ class Provider : public OrtEp {
   [[nodiscard]] Status generate(const Work& work);
   [[nodiscard]] Status take_generated(const Work& work, Generated& generated);
   // Requires: unsettled_. `to_memory`: as take_back_unless_written().
-  void take_back(bool to_memory) noexcept;
+  void take_back(bool to_memory, const std::optional<Ort::Logger>& logger) noexcept;
 
   Result<Options> options_;
   Ort::Logger logger_;
+  std::optional<Ort::Logger> at_end_;  // ONNX Runtime releases the logger of a session before its providers
   // ONNX Runtime counts who has made it; a session has one already, so this is that one.
   Ort::Env env_;
   std::string compatibility_;

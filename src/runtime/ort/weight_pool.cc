@@ -66,10 +66,7 @@ Result<WeightPool::File> WeightPool::file(const std::string& path) {
 }
 
 Status WeightPool::read(const Piece& piece, std::uint64_t at, std::span<std::byte> out) {
-  if (!piece.view) return piece.file->read_at(piece.offset + at, out);
-  const ByteView bytes = piece.view->bytes().subspan(piece.offset + at, out.size());
-  std::ranges::copy(bytes, out.begin());
-  return Done{};
+  return piece.stored ? piece.stored->read_at(piece.offset + at, out) : piece.file->read_at(piece.offset + at, out);
 }
 
 Result<Hash128> WeightPool::hash(const Piece& piece) {
@@ -116,23 +113,24 @@ void WeightPool::begin(std::string blob) {
   tensors_.clear();
 }
 
-void WeightPool::know(const std::string& blob, const RecordView& view, const TensorTable& tensors) {
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const TensorInfo tensor = tensors.at(i);
+Status WeightPool::know(const PackRecord& blob) {
+  for (const PackTensor& tensor : blob.tensors) {
     Piece piece{.file = nullptr,
-                .view = view,
+                .stored = blob.source.source,
                 .offset = tensor.offset_in_blob,
                 .size_bytes = tensor.size_bytes,
-                .place = {.blob = blob, .offset = tensor.offset_in_blob}};
-    pieces_.emplace(container::hash128(view.bytes().subspan(piece.offset, piece.size_bytes)), std::move(piece));
+                .place = {.blob = blob.name, .offset = tensor.offset_in_blob}};
+    FATCTX_ASSIGN(const Hash128 digest, hash(piece));
+    pieces_.emplace(digest, std::move(piece));
   }
+  return Done{};
 }
 
-void WeightPool::packed(const RecordView& view) {
+void WeightPool::packed(const std::shared_ptr<const ByteSource>& source) {
   for (auto& [digest, piece] : pieces_) {
     if (piece.place.blob != blob_) continue;
     piece.file.reset();
-    piece.view = view;
+    piece.stored = source;
     piece.offset = piece.place.offset;
   }
 }

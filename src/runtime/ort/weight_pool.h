@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "fatctx/container.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
 #include "runtime/ort/graph_tensors.h"
@@ -22,17 +20,17 @@ struct PlaceInBlob {
   std::uint64_t offset = 0;
 };
 
-// A pool may go from one graph of a container to the next, which hashes nothing twice. Reads what is to be packed by
-// descriptors, never through a map. Not thread-safe.
+// A pool may go from one graph of a container to the next, which hashes nothing twice. Reads files by descriptors,
+// never through a map, the container too: whoever cuts it off meanwhile gives an error and no signal. Not thread-safe.
 class WeightPool {
  public:
   // For the next graph; `blob` is the name of the weight blob that takes what is new.
   void begin(std::string blob);
 
-  // What the container has already: a weight blob and its tensors. Hashes them.
-  void know(const std::string& blob, const RecordView& view, const TensorTable& tensors);
-  // The new blob is in the container now.
-  void packed(const RecordView& view);
+  // What the container has already: a weight blob with its tensors. Hashes them. Errors: those of its source.
+  [[nodiscard]] Status know(const PackRecord& blob);
+  // The new blob is in the container now, and this is how it is read.
+  void packed(const std::shared_ptr<const ByteSource>& source);
   // Where the bytes of the tensor, which lie in the file at `path`, are in the container, or will be.
   // Errors: truncated, io.
   [[nodiscard]] Result<PlaceInBlob> place(const ExternalTensor& tensor, const std::string& path);
@@ -47,7 +45,7 @@ class WeightPool {
   using File = std::shared_ptr<const mapping::OsFile>;
   struct Piece {
     File file;
-    std::optional<RecordView> view = {};  // else than of a file: of a blob of the container
+    std::shared_ptr<const ByteSource> stored = {};  // in place of a file: a blob of the container
     std::uint64_t offset = 0;
     std::uint64_t size_bytes = 0;
     PlaceInBlob place = {};

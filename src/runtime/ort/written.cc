@@ -37,11 +37,11 @@ Written Written::appended(const AppendReport& report) {
   written.uuid_ = report.uuid;
   written.generation_ = report.generation;
   written.records_ = report.records;
+  written.warnings_ = report.warnings;
   return written;
 }
 
-Status Written::leave_out(const Container& now) const {
-  FATCTX_ASSIGN(Appender appender, Appender::open(container_));
+Status Written::leave_out(Appender appender, const Container& now) const {
   for (const PackedRecordReport& written : records_) {
     const auto record = now.record(written.id);
     // What the packer adds of its own goes with these, or is written anew.
@@ -53,14 +53,19 @@ Status Written::leave_out(const Container& now) const {
   return Done{};
 }
 
-Status Written::take_back() const {
+Result<bool> Written::take_back() const {
+  FATCTX_ASSIGN(Appender appender, Appender::open(container_));  // from here on nobody else appends
   FATCTX_ASSIGN(const Container now, Container::open(container_));
   const OpenReport report = now.report();
   if (report.uuid != uuid_) {
     return Error{ErrorCode::kChanged, container_ + ": somebody has put another container there"};
   }
-  if (!is_new_ || report.generation != generation_) return leave_out(now);
-  return replaced_ ? replaced_->put_back(container_) : mapping::remove_file(container_);
+  if (!is_new_ || report.generation != generation_) {
+    FATCTX_TRY(leave_out(std::move(appender), now));
+    return !is_new_;
+  }
+  FATCTX_TRY(replaced_ ? replaced_->put_back(container_) : mapping::remove_file(container_));
+  return true;
 }
 
 }  // namespace fatctx::ort

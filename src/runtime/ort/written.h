@@ -33,14 +33,18 @@ class Written {
 
   [[nodiscard]] const std::string& container() const noexcept { return container_; }
   [[nodiscard]] bool is_new() const noexcept { return is_new_; }
-  // The container as it was before; removed, if there was none. Where others have appended meanwhile, only what was
-  // written goes. Requires: nobody else in the process writes to it. Errors: those of Appender::commit; bad_reference
-  // if what others have appended needs it.
-  [[nodiscard]] Status take_back() const;
+  // What whoever appended to a container should know, such as that its signature is gone.
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  // The container has the records it had before, as a further generation; a new one is removed, or gives way to the one
+  // that was there. Where others have appended to a new one meanwhile, only what was written goes. Holds the lock of
+  // the file from the first look on. False: a new container stays, with what others have appended.
+  // Requires: nobody else in the process writes to it. Errors: those of Appender::open and Appender::commit; changed;
+  // bad_reference if what others have appended needs it.
+  [[nodiscard]] Result<bool> take_back() const;
 
  private:
   Written() = default;
-  [[nodiscard]] Status leave_out(const Container& now) const;
+  [[nodiscard]] Status leave_out(Appender appender, const Container& now) const;
 
   std::string container_;
   std::string uuid_;
@@ -48,6 +52,7 @@ class Written {
   bool is_new_ = false;  // the container itself
   std::optional<Replaced> replaced_;
   std::vector<PackedRecordReport> records_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace fatctx::ort
