@@ -95,10 +95,10 @@ class SpillFill : public support::CommandTest {
 };
 
 TEST_F(SpillFill, EveryRecordOfAGroupAsksForTheLargestOfItsTarget) {
-  ASSERT_EQ(pack({binary("prefill", "prefill", 57, {graph("prefill", 4096), graph("extend", 65536)}),
-                  binary("decode", "decode", 57, {graph("decode", 1048576)}),
-                  binary("other", "decode", 69, {graph("decode", 9999999)}),
-                  binary("silent", "silent", 69, {graph("silent", 0)})}),
+  ASSERT_EQ(pack({binary("prefill", "prefill", 57, json::array({graph("prefill", 4096), graph("extend", 65536)})),
+                  binary("decode", "decode", 57, json::array({graph("decode", 1048576)})),
+                  binary("other", "decode", 69, json::array({graph("decode", 9999999)})),
+                  binary("silent", "silent", 69, json::array({graph("silent", 0)}))}),
             ExitCode::kOk)
       << err_;
 
@@ -110,21 +110,23 @@ TEST_F(SpillFill, EveryRecordOfAGroupAsksForTheLargestOfItsTarget) {
 
 // A device loads both: one of them does not say for which SoC it is.
 TEST_F(SpillFill, WhatARecordDoesNotSayOfItsTargetFitsEveryOther) {
-  json unsaid = binary("decode", "decode", 57, {graph("decode", 1048576)});
+  json unsaid = binary("decode", "decode", 57, json::array({graph("decode", 1048576)}));
   unsaid["target"] = {{"backend", "htp"}, {"arch", "v75"}};
-  ASSERT_EQ(pack({binary("prefill", "prefill", 57, {graph("prefill", 4096)}), unsaid}), ExitCode::kOk) << err_;
+  ASSERT_EQ(pack({binary("prefill", "prefill", 57, json::array({graph("prefill", 4096)})), unsaid}), ExitCode::kOk)
+      << err_;
 
   EXPECT_EQ(asked_when_wrapped("prefill"), 1048576);
 }
 
 TEST_F(SpillFill, WhatNobodyStatesIsNotAskedFor) {
-  ASSERT_EQ(pack({binary("silent", "silent", 69, {graph("silent", 0)})}), ExitCode::kOk) << err_;
+  ASSERT_EQ(pack({binary("silent", "silent", 69, json::array({graph("silent", 0)}))}), ExitCode::kOk) << err_;
   EXPECT_EQ(asked_when_wrapped("silent"), 0);
   EXPECT_THAT(stored("m.fatctx"), ElementsAre(Pair("silent", 0U)));
 }
 
 TEST_F(SpillFill, InfoShowsItOfEveryGraphAndTheLargestOfARecord) {
-  ASSERT_EQ(pack({binary("prefill", "prefill", 57, {graph("prefill", 4096), graph("extend", 65536)})}), ExitCode::kOk)
+  ASSERT_EQ(pack({binary("prefill", "prefill", 57, json::array({graph("prefill", 4096), graph("extend", 65536)}))}),
+            ExitCode::kOk)
       << err_;
 
   EXPECT_THAT(stored("m.fatctx"), ElementsAre(Pair("prefill", 4096U), Pair("extend", 65536U)));
@@ -135,13 +137,13 @@ TEST_F(SpillFill, InfoShowsItOfEveryGraphAndTheLargestOfARecord) {
 }
 
 TEST_F(SpillFill, ARecordOfTheFileThatIsMadeAnewKeepsIt) {
-  ASSERT_EQ(pack({binary("prefill", "prefill", 57, {graph("prefill", 4096)})}), ExitCode::kOk) << err_;
+  ASSERT_EQ(pack({binary("prefill", "prefill", 57, json::array({graph("prefill", 4096)}))}), ExitCode::kOk) << err_;
   ASSERT_EQ(run_and_keep({"compact", path("m.fatctx"), "-o", path("c.fatctx")}), ExitCode::kOk) << err_;
   EXPECT_THAT(stored("c.fatctx"), ElementsAre(Pair("prefill", 4096U)));
 }
 
 TEST_F(SpillFill, MoreThanANodeCanAskForIsRefusedWhereItIsStated) {
-  json record = binary("prefill", "prefill", 57, {graph("prefill", 4096)});
+  json record = binary("prefill", "prefill", 57, json::array({graph("prefill", 4096)}));
   record["graphs"][0]["spill_fill_bytes"] = std::uint64_t{1} << 63;
   EXPECT_EQ(pack({record}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("/records/0/graphs/0/spill_fill_bytes: found 9223372036854775808"));
