@@ -51,6 +51,22 @@ def test_context_file_path_says_where(model, tmp_path):
     assert s.context_nodes(tmp_path / "out" / "n_ctx.onnx")[0]["ep_cache_context"] == b"n.fatctx"
 
 
+@pytest.mark.parametrize(("source", "context", "container"), [
+    ("v1.2/model", "v1_ctx.onnx", "v1.fatctx"),     # ONNX Runtime takes the last dot of the whole path
+    ("./plain", "_ctx.onnx", "_ctx.fatctx"),
+    ("plain", "plain_ctx.onnx", "plain.fatctx"),
+    ("m_ctx.onnx", "m_ctx_ctx.onnx", "m_ctx.fatctx"),
+])
+def test_the_container_lies_beside_the_model_wherever_that_is_written(source, context, container, tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    (folder / "v1.2").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    s.save(s.layers([64, 128, 32]), folder / source)
+    by_session(source)
+    assert {path for path in names_in(folder) if "ctx" in path} - {source} == {context, container}
+    s.assert_equal_to_cpu(source, context, s.inputs(2, 64))
+
+
 def test_the_node_says_all_that_a_reader_may_ask(model, tmp_path):
     by_session(model)
     node, = s.context_nodes(tmp_path / "m_ctx.onnx")
@@ -592,6 +608,25 @@ def test_a_model_that_is_not_written_takes_its_records_out_of_the_container_agai
     s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
     s.assert_equal_to_cpu(first, tmp_path / "prefill_ctx.onnx", s.inputs(16, 64))
     s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64))
+
+
+def test_records_that_cannot_be_taken_back_are_told_of_and_the_container_stays_whole(tmp_path, capfd):
+    first, second = two_models(tmp_path)
+    large = s.save(with_a_large_model(onnx.load(str(second))), tmp_path / "large.onnx")
+    (tmp_path / "trial").mkdir()
+    share(first, large, tmp_path / "trial")
+    # Room for the records, and for no further generation.
+    limit = (tmp_path / "trial" / "prefill.fatctx").stat().st_size
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    capfd.readouterr()
+    with full_disk(limit), pytest.raises(Exception, match="large_ctx.onnx"):
+        s.compile_model(large, tmp_path / "large_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    told = capfd.readouterr().err
+    assert "the compilation failed, and what it wrote into" in told and "could not be taken back: " in told, told
+    assert "prefill.fatctx: " in told
+    assert ("decode", "decode") in records_in(tmp_path / "prefill.fatctx")
+    assert not fatctx.verify_file(tmp_path / "prefill.fatctx").findings
+    s.assert_equal_to_cpu(first, tmp_path / "prefill_ctx.onnx", s.inputs(16, 64))
 
 
 def test_the_first_model_of_a_group_that_is_not_written_leaves_no_container(tmp_path):

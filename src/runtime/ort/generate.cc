@@ -41,19 +41,21 @@ std::string name_of_unit(const std::string& prefix, const std::string& graph) {
 
 std::size_t name_in(const std::string& path) { return path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1; }
 
-std::string without_extension(const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string::npos || dot < name_in(path) ? path : path.substr(0, dot);
-}
-
 // "out/m_ctx.onnx" and "out/m.onnx" both give "out/m".
 std::string stem_of(const std::string& path) {
   const std::size_t name = name_in(path);
-  std::string stem = without_extension(path);
+  const std::size_t dot = path.rfind('.');
+  std::string stem = dot == std::string::npos || dot < name ? path : path.substr(0, dot);
   if (stem.size() > name + kContextSuffix.size() && stem.ends_with(kContextSuffix)) {
     stem.resize(stem.size() - kContextSuffix.size());
   }
   return stem;
+}
+
+// Where ONNX Runtime writes the context model when nobody says where. It takes the last dot of the whole path, so that
+// "v1.2/model" gives "v1_ctx.onnx" (seen with 1.31).
+std::string default_context_model(const std::string& source) {
+  return source.substr(0, source.rfind('.')) + std::string(kContextSuffix) + ".onnx";
 }
 
 // Where things go. All paths absolute.
@@ -87,15 +89,12 @@ Status check_model_path(const std::string& model) {
 }
 
 Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& options, const std::string& shared) {
-  const std::string model =
-      options.session.context_file_path.empty() ? std::string(graph.GetModelPath()) : options.session.context_file_path;
-  if (model.empty()) return no_place();
-  const std::string beside = mapping::absolute_path(model);
-  const std::string folder = mapping::folders_of(beside).written;
+  const std::string& asked = options.session.context_file_path;
+  const std::string source = graph.GetModelPath();
+  if (asked.empty() && source.empty()) return no_place();
   Target target;
-  target.model = options.session.context_file_path.empty()
-                     ? without_extension(beside) + std::string(kContextSuffix) + ".onnx"
-                     : beside;
+  target.model = mapping::absolute_path(asked.empty() ? default_context_model(source) : asked);
+  const std::string folder = mapping::folders_of(target.model).written;
   FATCTX_TRY(check_model_path(target.model));
   if (!shared.empty()) {
     target.container = shared;
@@ -103,16 +102,16 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   } else if (!options.provider.container.empty()) {
     target.container = mapping::absolute_path(options.provider.container);
   } else {
-    target.container = stem_of(beside) + std::string(kExtension);
+    target.container = stem_of(target.model) + std::string(kExtension);
   }
-  target.has_model = !options.session.context_file_path.empty() && mapping::stat_path(beside).ok();
+  target.has_model = !asked.empty() && mapping::stat_path(target.model).ok();
   target.cache_name = mapping::path_below(target.container, folder);
   if (target.cache_name.empty()) {
     return Error{
         ErrorCode::kInvalidArgument,
         fmt::format("the container {} does not lie in the folder of the model {} or below it, where a model can "
                     "name it{}",
-                    target.container, beside,
+                    target.container, target.model,
                     shared.empty() ? "" : "; models that share a container are written to one folder")};
   }
   return target;
