@@ -19,8 +19,8 @@ struct ModelTensor {
   std::string location;
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> size_bytes;
-  bool inner =
-      false;  // not an initializer of the main graph: of the body of a node, of a function, sparse, an attribute
+  // Not an initializer of the main graph: of the body of a node, of a function, sparse, an attribute.
+  bool inner = false;
 };
 
 // In the order of the model, the main graph first.
