@@ -89,7 +89,7 @@ def test_a_container_that_a_model_could_not_name_is_refused(model, tmp_path):
 
 def test_a_session_does_not_write_over_a_container(model, tmp_path):
     (tmp_path / "m.fatctx").write_bytes(b"somebody's")
-    with pytest.raises(Exception, match="m.fatctx: the container is there already; remove it"):
+    with pytest.raises(Exception, match="m.fatctx: a file is there already; remove it"):
         by_session(model)
     assert (tmp_path / "m.fatctx").read_bytes() == b"somebody's"
     assert names_in(tmp_path) == {"m.onnx", "m.fatctx"}
@@ -121,9 +121,34 @@ def test_the_compile_api_does_not_write_over_a_model_if_told_so(model, tmp_path)
 
 def test_the_compile_api_does_not_write_over_the_container_of_another_model(model, tmp_path):
     (tmp_path / "m.fatctx").write_bytes(b"somebody's")
-    with pytest.raises(Exception, match="m.fatctx: the container is there already"):
+    with pytest.raises(Exception, match="m.fatctx: a file is there already"):
         s.compile_model(model, tmp_path / "m_ctx.onnx")
     assert (tmp_path / "m.fatctx").read_bytes() == b"somebody's" and "m_ctx.onnx" not in names_in(tmp_path)
+
+
+def test_the_compile_api_replaces_no_file_that_the_model_does_not_name(model, tmp_path):
+    """S3.58: only what belongs to the model that is compiled anew goes."""
+    s.compile_model(model, tmp_path / "m_ctx.onnx")
+    s.compile_model(s.save(s.layers([64, 32], graph="n"), tmp_path / "n.onnx"), tmp_path / "n_ctx.onnx")
+    (tmp_path / "notes.txt").write_text("mine")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for other, why in [("notes.txt", "a file is there already, and .*m_ctx.onnx is no context model that names it"),
+                       ("n.fatctx", "a file is there already"), ("m.onnx", "take the place of the model that is compiled"),
+                       ("m_ctx.onnx", "the context model and its container would be one file")]:
+        with pytest.raises(Exception, match=f"{other}: .*{why}|{other}: {why}"):
+            s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / other)})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_model_and_its_container_are_two_files(model, tmp_path):
+    (tmp_path / "link.onnx").symlink_to("m.onnx")
+    for compile_it in (lambda: s.compile_model(model, tmp_path / "m.fatctx"),
+                       lambda: by_session(model, ep__context_file_path=str(tmp_path / "m.fatctx"))):
+        with pytest.raises(Exception, match="m.fatctx: the context model and its container would be one file; call"):
+            compile_it()
+    with pytest.raises(Exception, match="link.onnx: the container would take the place of the model"):
+        s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / "link.onnx")})
+    assert names_in(tmp_path) == {"m.onnx", "link.onnx"}
 
 
 def test_options_for_sessions_do_not_spoil_a_compilation(model, tmp_path):
@@ -361,6 +386,29 @@ def test_a_last_session_that_fails_ends_its_group(tmp_path):
     assert s.context_nodes(tmp_path / "b_ctx.onnx")[0]["ep_cache_context"] == b"b.fatctx"
 
 
+def test_a_group_whose_container_has_gone_begins_another_one(tmp_path, capfd):
+    first, second = two_models(tmp_path)
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
+    (tmp_path / "prefill.fatctx").unlink()
+    made = s.options(ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    made.log_severity_level = 2
+    ort.ModelCompiler(made, str(second), embed_compiled_data_into_model=False).compile_to_file(str(tmp_path / "d_ctx.onnx"))
+    assert "prefill.fatctx: the container that models share has gone; this model begins another one" in capfd.readouterr().err
+    s.assert_equal_to_cpu(second, tmp_path / "d_ctx.onnx", s.inputs(1, 64))
+    assert s.context_nodes(tmp_path / "d_ctx.onnx")[0]["ep_cache_context"] == b"d.fatctx"
+
+
+def test_a_group_has_one_container(tmp_path):
+    first, second = two_models(tmp_path)
+    s.compile_model(first, tmp_path / "prefill_ctx.onnx", {"container": str(tmp_path / "a.fatctx")}, ep__share_ep_contexts="1")
+    with pytest.raises(Exception, match="b.fatctx, and models .* go into that of the first, .*a.fatctx: leave the option"):
+        s.compile_model(second, tmp_path / "decode_ctx.onnx", {"container": str(tmp_path / "b.fatctx")},
+                        ep__share_ep_contexts="1")
+    s.compile_model(second, tmp_path / "decode_ctx.onnx", {"container": str(tmp_path / "a.fatctx")},
+                    ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
+    s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64))
+
+
 def test_models_that_share_are_written_to_one_folder(tmp_path):
     first, second = two_models(tmp_path)
     (tmp_path / "other").mkdir()
@@ -437,68 +485,7 @@ def test_sessions_that_share_need_no_sharing(shared):
     np.testing.assert_array_equal(run(one, 16), run(two, 16))
 
 
-# -- what kinds of graphs ----------------------------------------------------------------------------------------------
-
-def test_a_graph_inside_of_a_graph(tmp_path):
-    def branch(name, scale):
-        return helper.make_graph(
-            [helper.make_node("MatMul", ["x", f"{name}_w"], [f"{name}_y"], f"{name}_matmul")], name, [],
-            [helper.make_tensor_value_info(f"{name}_y", TensorProto.FLOAT, ["batch", 8])],
-            [numpy_helper.from_array(s.weights(64, 8, seed=scale), f"{name}_w")])
-
-    nodes = [helper.make_node("ReduceSum", ["x"], ["sum"], "sum", keepdims=0),
-             helper.make_node("Greater", ["sum", "zero"], ["positive"], "positive"),
-             helper.make_node("If", ["positive"], ["y"], "if", then_branch=branch("then", 1), else_branch=branch("else", 2))]
-    graph = helper.make_graph(nodes, "main", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 64])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 8])],
-                              [numpy_helper.from_array(np.float32(0), "zero")])
-    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "i.onnx")
-    s.compile_model(model, tmp_path / "i_ctx.onnx")
-    for seed in range(4):
-        s.assert_equal_to_cpu(model, tmp_path / "i_ctx.onnx", s.inputs(3, 64, seed=seed))
-
-
-@pytest.mark.parametrize("dtype", [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32,
-                                   TensorProto.INT64, TensorProto.UINT8, TensorProto.INT8, TensorProto.BOOL])
-def test_weights_of_every_type(tmp_path, dtype):
-    numpy_type = helper.tensor_dtype_to_np_dtype(dtype)
-    table = (np.arange(4096).reshape(64, 64) % 2).astype(numpy_type)
-    graph = helper.make_graph([helper.make_node("Gather", ["table", "x"], ["y"], "gather", axis=0)], "main",
-                              [helper.make_tensor_value_info("x", TensorProto.INT64, ["n"])],
-                              [helper.make_tensor_value_info("y", dtype, ["n", 64])],
-                              [numpy_helper.from_array(table, "table")])
-    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "t.onnx")
-    s.compile_model(model, tmp_path / "t_ctx.onnx")
-    for memory in ("least", "full_speed"):
-        s.assert_equal_to_cpu(model, tmp_path / "t_ctx.onnx", {"x": np.array([3, 0, 63])}, {"memory": memory})
-
-
-def test_attributes_of_every_kind_reach_the_container(tmp_path):
-    nodes = [helper.make_node("Constant", [], ["c"], "constant", value=numpy_helper.from_array(s.weights(8, 3, 3, 3), "v")),
-             helper.make_node("Conv", ["x", "c"], ["k"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], auto_pad="NOTSET"),
-             helper.make_node("LeakyRelu", ["k"], ["l"], "leaky", alpha=0.3),
-             helper.make_node("Resize", ["l", "", "scales"], ["r"], "resize", mode="nearest"),
-             helper.make_node("Softmax", ["r"], ["y"], "softmax", axis=1)]
-    graph = helper.make_graph(nodes, "main", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 16, 16])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-                              [numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")])
-    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "a.onnx")
-    feed = {"x": s.weights(1, 3, 16, 16)}
-    for level in ("none", "basic", "extended"):
-        s.compile_model(model, tmp_path / f"{level}_ctx.onnx", {"optimization": level})
-        for memory in ("least", "full_speed"):
-            s.assert_equal_to_cpu(model, tmp_path / f"{level}_ctx.onnx", feed, {"memory": memory})
-
-
-def test_strings_cannot_be_handed_through(tmp_path):
-    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"], "id")], "main",
-                              [helper.make_tensor_value_info("x", TensorProto.STRING, ["n"])],
-                              [helper.make_tensor_value_info("y", TensorProto.STRING, ["n"])])
-    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "s.onnx")
-    with pytest.raises(Exception, match="tensor of strings"):
-        s.compile_model(model, tmp_path / "s_ctx.onnx")
-    assert names_in(tmp_path) == {"s.onnx"}
-
+# -- what the container has ----------------------------------------------------------------------------------------------
 
 def test_optimising_is_done_before_packing(tmp_path):
     model = s.layers([64, 128])

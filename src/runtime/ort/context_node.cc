@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string_view>
 
 #include "fatctx/version.h"
 
 namespace fatctx::ort {
 namespace {
 
-constexpr std::string_view kOperator = "EPContext";
 constexpr std::string_view kDomain = "com.microsoft";
 constexpr const char* kGroupAttribute = "fatctx_group";
-constexpr const char* kDigestAttribute = "fatctx_digest";
 
 // Null without the attribute.
 Ort::ConstOpAttr attribute_of(const Ort::ConstNode& node, const char* name) {
@@ -68,7 +65,7 @@ Ort::OpAttr switch_attribute(const char* name, bool value) {
 }  // namespace
 
 bool is_context_node(const Ort::ConstNode& node) {
-  return node.GetOperatorType() == kOperator && node.GetDomain() == kDomain;
+  return node.GetOperatorType() == kContextOperator && node.GetDomain() == kDomain;
 }
 
 bool is_ours(const Ort::ConstNode& node) {
@@ -82,7 +79,7 @@ Result<ContextNode> read_context_node(const Ort::ConstNode& node) {
   read.name = node.GetName();
   FATCTX_TRY(read_switch(node, "main_context", read.main_context));
   FATCTX_TRY(read_switch(node, "embed_mode", read.embedded));
-  FATCTX_TRY(read_text(node, "ep_cache_context", read.cache));
+  FATCTX_TRY(read_text(node, kCacheAttribute, read.cache));
   FATCTX_TRY(read_text(node, "partition_name", read.partition));
   FATCTX_TRY(read_text(node, kGroupAttribute, read.group));
   FATCTX_TRY(read_text(node, kDigestAttribute, read.digest));
@@ -99,7 +96,7 @@ Result<Ort::Node> make_context_node(const Ort::ConstNode& fused, const ContextNo
   std::vector<Ort::OpAttr> attributes;
   attributes.push_back(switch_attribute("main_context", node.main_context));
   attributes.push_back(switch_attribute("embed_mode", node.embedded));
-  if (node.main_context) attributes.push_back(text_attribute("ep_cache_context", node.cache));
+  if (node.main_context) attributes.push_back(text_attribute(kCacheAttribute, node.cache));
   attributes.push_back(text_attribute("partition_name", node.partition));
   attributes.push_back(text_attribute("source", kNodeSource));
   attributes.push_back(text_attribute("ep_sdk_version", FATCTX_VERSION));
@@ -111,7 +108,7 @@ Result<Ort::Node> make_context_node(const Ort::ConstNode& fused, const ContextNo
     for (const auto& value : values) found.push_back(value == nullptr ? std::string() : value.GetName());
     return found;
   };
-  return Ort::Node(std::string(kOperator), std::string(kDomain), fused.GetName(), names(fused.GetInputs()),
+  return Ort::Node(std::string(kContextOperator), std::string(kDomain), fused.GetName(), names(fused.GetInputs()),
                    names(fused.GetOutputs()), attributes);
 }
 

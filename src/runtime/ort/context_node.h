@@ -3,12 +3,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fatctx/base/result.h"
 #include "runtime/ort/api.h"
 
 namespace fatctx::ort {
+
+inline constexpr std::string_view kContextOperator = "EPContext";
+inline constexpr const char* kCacheAttribute = "ep_cache_context";
+inline constexpr const char* kDigestAttribute = "fatctx_digest";
 
 struct ContextNode {
   std::string name;  // for errors

@@ -16,6 +16,7 @@
 #include "fatctx/version.h"
 #include "mapping/file_below.h"
 #include "mapping/work_folder.h"
+#include "runtime/ort/graph_context.h"
 #include "runtime/ort/graph_tensors.h"
 #include "runtime/ort/graph_write.h"
 #include "runtime/ort/optimise.h"
@@ -64,7 +65,6 @@ struct Target {
   std::string model;       // that ONNX Runtime writes
   std::string cache_name;  // the container as seen from the model that names it
   bool append = false;
-  bool has_model = false;  // the model that names it is there already
 };
 
 Error no_place() {
@@ -72,6 +72,11 @@ Error no_place() {
           "the model comes from memory, so there is no folder to write the container to: name the model that is to be "
           "written in ep.context_file_path (SetEpContextBinaryInformation of the Compile API), or embed it with "
           "ep.context_embed_mode=1"};
+}
+
+std::optional<mapping::FileIdentity> identity_of(const std::string& path) {
+  const auto found = mapping::stat_path(path);
+  return found.ok() ? std::optional(found.value()) : std::nullopt;
 }
 
 // What ONNX Runtime will say about the model when the container is there already, said before.
@@ -88,6 +93,37 @@ Status check_model_path(const std::string& model) {
   return Done{};
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (mapping::absolute_path(a) == mapping::absolute_path(b)) return true;
+  const auto file = identity_of(a);
+  return file && file == identity_of(b);
+}
+
+Status check_container_of_group(const std::string& asked, const std::string& shared) {
+  if (asked.empty() || is_same_file(asked, shared)) return Done{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("the provider option \"container\" is {}, and models that are compiled with "
+                  "ep.share_ep_contexts=1 go into that of the first, {}: leave the option out, or end the group "
+                  "with ep.stop_share_ep_contexts=1 before",
+                  asked, shared)};
+}
+
+Status check_container_path(const Target& target, const std::string& source) {
+  if (!source.empty() && is_same_file(target.container, source)) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: the container would take the place of the model that is compiled; name another one in "
+                    "the provider option \"container\"",
+                    target.container)};
+  }
+  if (!is_same_file(target.container, target.model)) return Done{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{}: the context model and its container would be one file; call the model otherwise, such "
+                           "as M_ctx.onnx, or name the container in the provider option \"container\"",
+                           target.container)};
+}
+
 Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& options, const std::string& shared) {
   const std::string& asked = options.session.context_file_path;
   const std::string source = graph.GetModelPath();
@@ -97,6 +133,7 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   const std::string folder = mapping::folders_of(target.model).written;
   FATCTX_TRY(check_model_path(target.model));
   if (!shared.empty()) {
+    FATCTX_TRY(check_container_of_group(options.provider.container, shared));
     target.container = shared;
     target.append = true;
   } else if (!options.provider.container.empty()) {
@@ -104,7 +141,7 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   } else {
     target.container = stem_of(target.model) + std::string(kExtension);
   }
-  target.has_model = !asked.empty() && mapping::stat_path(target.model).ok();
+  FATCTX_TRY(check_container_path(target, source));
   target.cache_name = mapping::path_below(target.container, folder);
   if (target.cache_name.empty()) {
     return Error{
@@ -121,6 +158,7 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
 struct Staged {
   mapping::WorkFolder folder;
   StagedGraph graph;
+  DescribedGraph ports;
   std::uint64_t bytes_before = 0;  // of weights, before it was optimised
 };
 
@@ -141,7 +179,10 @@ Result<Staged> stage(mapping::WorkFolder folder, const GraphToCompile& graph, co
     FATCTX_TRY(optimise_graph(env, written, level, out));
     FATCTX_ASSIGN(staged, StagedGraph::read(out.model));
   }
-  return Staged{.folder = std::move(folder), .graph = std::move(staged), .bytes_before = before};
+  return Staged{.folder = std::move(folder),
+                .graph = std::move(staged),
+                .ports = describe_graph(graph.fused, unit),
+                .bytes_before = before};
 }
 
 std::vector<std::string> warnings_of(const Staged& staged) {
@@ -222,7 +263,7 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   graph.description.producer =
       fmt::format("fatctx {}, ONNX Runtime {}.{}", FATCTX_VERSION, version.major, version.minor);
   graph.description.options = options.record_options;
-  graph.description.graphs.push_back(staged.graph.describe());
+  graph.description.graphs.push_back(staged.ports);
   std::vector<PackRecord> records;
   if (pool.new_bytes() != 0) records.push_back(pool.record());
   records.push_back(std::move(graph));
@@ -300,24 +341,14 @@ Result<Written> write(Staged& staged, const Target& target, bool overwrite, cons
   return Written::packed(report, std::move(replaced));
 }
 
-std::optional<mapping::FileIdentity> identity_of(const std::string& path) {
-  const auto found = mapping::stat_path(path);
-  return found.ok() ? std::optional(found.value()) : std::nullopt;
-}
-
-// Whether the model is there, whole, and that of the compilation: a full disk leaves half of one.
-bool is_written(const std::string& model, const std::string& digest) {
-  const auto bytes = read_whole(model);
-  return bytes.ok() && bytes.value().find(digest) != std::string::npos && StagedGraph::read(model).ok();
-}
-
 }  // namespace
 
 Status take_back_unless_written(const Written& written, const ModelFile& model, const std::string& digest,
                                 bool to_memory) {
   if (!digest.empty()) {
     const bool untouched = identity_of(model.path) == model.before;
-    if (untouched ? to_memory : is_written(model.path, digest)) return Done{};
+    // A full disk leaves half of a model.
+    if (untouched ? to_memory : has_context_node(model.path, kDigestAttribute, digest)) return Done{};
   }
   ShareGroup group(false);
   FATCTX_ASSIGN(const bool as_before, written.take_back());
@@ -331,16 +362,27 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   if (session.embed) return generate_embedded(graph, options, env, unit);
   std::optional<ShareGroup> sharing;
   if (session.share) sharing.emplace(session.stop_share);
+  std::vector<std::string> warnings;
+  if (sharing && !sharing->container().empty() && !mapping::stat_path(sharing->container()).ok()) {
+    warnings.push_back(fmt::format("{}: the container that models share has gone; this model begins another one",
+                                   sharing->container()));
+    sharing->forget(sharing->container());
+  }
   FATCTX_ASSIGN(const Target target,
                 choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
-  // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not.
-  // Unless only the container is there: it belongs to another model then.
-  const bool overwrite = session.compile_only && target.has_model;
-  if (!target.append && !overwrite && mapping::stat_path(target.container).ok()) {
-    return Error{ErrorCode::kExists,
-                 fmt::format("{}: the container is there already; remove it to compile it again, or "
-                             "name another one in the provider option \"container\"",
-                             target.container)};
+  const bool exists = !target.append && mapping::stat_path(target.container).ok();
+  // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not. A file that the
+  // model does not name is somebody else's.
+  const bool overwrite =
+      exists && session.compile_only && has_context_node(target.model, kCacheAttribute, target.cache_name);
+  if (exists && !overwrite) {
+    return Error{
+        ErrorCode::kExists,
+        fmt::format("{}: a file is there already{}; remove it to compile it again, or name another one in the "
+                    "provider option \"container\"",
+                    target.container,
+                    session.compile_only ? fmt::format(", and {} is no context model that names it", target.model)
+                                         : std::string())};
   }
   ModelFile model = {.path = target.model, .before = identity_of(target.model)};
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
@@ -355,7 +397,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
     return std::move(opened).error();
   }
   if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));
-  std::vector<std::string> warnings = warnings_of(staged);
+  for (std::string& warning : warnings_of(staged)) warnings.push_back(std::move(warning));
   warnings.insert(warnings.end(), written.warnings().begin(), written.warnings().end());
   ContextNode node;
   node.name = graph.fused.GetName();

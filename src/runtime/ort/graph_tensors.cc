@@ -9,8 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/ort/element_types.h"
-
 namespace fatctx::ort {
 namespace {
 
@@ -105,15 +103,6 @@ Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
   return Done{};
 }
 
-DescribedTensor describe_port(const onnx::ValueInfoProto& proto) {
-  const auto& tensor = proto.type().tensor_type();
-  DescribedTensor port{.name = proto.name(), .dtype = std::string(type_word(tensor.elem_type())), .shape = {}};
-  for (const auto& dimension : tensor.shape().dim()) {
-    port.shape.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
-  }
-  return port;
-}
-
 }  // namespace
 
 struct StagedGraph::Impl {
@@ -176,15 +165,6 @@ void StagedGraph::point(std::size_t index, const std::string& location, std::uin
     if (entry.key() == "location") entry.set_value(location);
     if (entry.key() == "offset") entry.set_value(std::to_string(offset));
   }
-}
-
-DescribedGraph StagedGraph::describe() const {
-  const onnx::GraphProto& graph = impl_->model.graph();
-  DescribedGraph described;
-  described.name = graph.name();
-  for (const auto& input : graph.input()) described.inputs.push_back(describe_port(input));
-  for (const auto& output : graph.output()) described.outputs.push_back(describe_port(output));
-  return described;
 }
 
 Result<std::vector<std::byte>> StagedGraph::bytes() const {

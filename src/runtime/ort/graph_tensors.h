@@ -9,7 +9,6 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
-#include "fatctx/description.h"
 #include "runtime/ort/api.h"
 
 namespace fatctx::ort {
@@ -39,8 +38,6 @@ class StagedGraph {
   [[nodiscard]] const std::vector<ExternalTensor>& tensors() const noexcept { return tensors_; }
   // Points the tensor with this index to another place.
   void point(std::size_t index, const std::string& location, std::uint64_t offset);
-  // Inputs and outputs under the name of the graph.
-  [[nodiscard]] DescribedGraph describe() const;
   // The same bytes for the same model. Errors: limit_exceeded (above 2 GiB).
   [[nodiscard]] Result<std::vector<std::byte>> bytes() const;
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/ort/element_types.h"
+
 namespace fatctx::ort {
 namespace {
 
@@ -69,34 +71,23 @@ class GraphWriter {
     return Done{};
   }
 
-  static Status write_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool main) {
-    proto.set_name(value.GetName());
+  // An input or output of the main graph. Of outputs the type alone: ONNX Runtime works out the shape, as far as it can
+  // be known, while what the model declares is only a hint that runs need not keep.
+  static Status write_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool output) {
     const auto type = value.TypeInfo();
     if (type.GetONNXType() != ONNX_TYPE_TENSOR) {
-      if (!main) return Done{};  // what an inner graph gives is known from its nodes
       return Error{ErrorCode::kUnsupported,
                    fmt::format("\"{}\" is no tensor, and EPContext nodes take and give tensors only", value.GetName())};
     }
     const auto tensor = type.GetTensorTypeAndShapeInfo();
-    auto* const out = proto.mutable_type()->mutable_tensor_type();
-    // The numbers of the two are the same.
-    out->set_elem_type(static_cast<int>(tensor.GetElementType()));
-    if (main && tensor.GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    if (tensor.GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
       return Error{ErrorCode::kUnsupported,
                    fmt::format("\"{}\" is a tensor of strings, which EPContext nodes do not take", value.GetName())};
     }
-    const std::vector<std::int64_t> shape = tensor.GetShape();
-    const std::vector<const char*> symbols = tensor.GetSymbolicDimensions();
-    // An unknown rank looks like that of a scalar; of neither is anything lost by leaving the shape out.
-    if (shape.empty()) return Done{};
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      auto* const dimension = out->mutable_shape()->add_dim();
-      if (shape[i] >= 0) {
-        dimension->set_dim_value(shape[i]);
-      } else if (i < symbols.size() && symbols[i] != nullptr && *symbols[i] != '\0') {
-        dimension->set_dim_param(symbols[i]);
-      }
-    }
+    proto.set_name(value.GetName());
+    auto* const out = proto.mutable_type()->mutable_tensor_type();
+    set_type(tensor, *out);
+    if (!output) add_dims(tensor, *out);
     return Done{};
   }
 
@@ -104,6 +95,39 @@ class GraphWriter {
   [[nodiscard]] const std::set<std::string>& domains() const noexcept { return domains_; }
 
  private:
+  using TensorInfo = Ort::ConstTensorTypeAndShapeInfo;
+
+  static void set_type(const TensorInfo& tensor, onnx::TypeProto::Tensor& out) {
+    // The numbers of the two are the same.
+    out.set_elem_type(static_cast<int>(tensor.GetElementType()));
+  }
+
+  // An unknown rank looks like that of a scalar: nothing is said of either.
+  static void add_dims(const TensorInfo& tensor, onnx::TypeProto::Tensor& out) {
+    const std::vector<std::int64_t> shape = tensor.GetShape();
+    const std::vector<const char*> symbols = tensor.GetSymbolicDimensions();
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      auto* const dimension = out.mutable_shape()->add_dim();
+      if (shape[i] >= 0) {
+        dimension->set_dim_value(shape[i]);
+      } else if (i < symbols.size() && symbols[i] != nullptr && *symbols[i] != '\0') {
+        dimension->set_dim_param(symbols[i]);
+      }
+    }
+  }
+
+  // Of a graph inside of another. With `ranked`, nothing runs whose rank here is not known, so that none is a scalar.
+  static void write_inner_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool ranked) {
+    proto.set_name(value.GetName());
+    const auto type = value.TypeInfo();
+    if (type.GetONNXType() != ONNX_TYPE_TENSOR) return;  // known from the nodes
+    const auto tensor = type.GetTensorTypeAndShapeInfo();
+    auto* const out = proto.mutable_type()->mutable_tensor_type();
+    set_type(tensor, *out);
+    add_dims(tensor, *out);
+    if (ranked) (void)out->mutable_shape();
+  }
+
   Status write_tensor(const Ort::ConstValue& value, onnx::TensorProto& proto, bool may_be_outside) {
     const auto info = value.GetTensorTypeAndShapeInfo();
     proto.set_data_type(static_cast<int>(info.GetElementType()));
@@ -185,10 +209,14 @@ class GraphWriter {
     }
   }
 
-  Status write_subgraph(const Ort::ConstGraph& graph, onnx::GraphProto& proto) {
+  Status write_subgraph(const std::string& operator_type, const Ort::ConstGraph& graph, onnx::GraphProto& proto) {
     proto.set_name(graph.GetName().empty() ? "body" : graph.GetName());
-    for (const auto& input : graph.GetInputs()) FATCTX_TRY(write_port(input, *proto.add_input(), false));
-    for (const auto& output : graph.GetOutputs()) FATCTX_TRY(write_port(output, *proto.add_output(), false));
+    // ONNX Runtime wants the rank of the iteration number and the condition of a Loop, and of all that a Scan gives.
+    const std::size_t ranked_inputs = operator_type == "Loop" ? 2 : 0;
+    const bool ranked_outputs = operator_type == "Scan";
+    std::size_t i = 0;
+    for (const auto& input : graph.GetInputs()) write_inner_port(input, *proto.add_input(), i++ < ranked_inputs);
+    for (const auto& output : graph.GetOutputs()) write_inner_port(output, *proto.add_output(), ranked_outputs);
     return write(graph, proto, false);
   }
 
@@ -204,7 +232,7 @@ class GraphWriter {
       auto* const attribute = proto.add_attribute();
       attribute->set_name(inner.attr_name);
       attribute->set_type(onnx::AttributeProto::GRAPH);
-      FATCTX_TRY(write_subgraph(inner.sub_graph, *attribute->mutable_g()));
+      FATCTX_TRY(write_subgraph(node.GetOperatorType(), inner.sub_graph, *attribute->mutable_g()));
       graphs.insert(inner.attr_name);
     }
     for (const Ort::ConstOpAttr& attribute : node.GetAttributes()) {
@@ -219,7 +247,22 @@ class GraphWriter {
   std::set<std::string> domains_;
 };
 
+DescribedTensor describe_port(const Ort::ConstValueInfo& value) {
+  const auto tensor = value.TypeInfo().GetTensorTypeAndShapeInfo();
+  DescribedTensor port{.name = value.GetName(), .dtype = std::string(type_word(tensor.GetElementType())), .shape = {}};
+  for (const std::int64_t size : tensor.GetShape()) port.shape.push_back(size >= 0 ? size : -1);
+  return port;
+}
+
 }  // namespace
+
+DescribedGraph describe_graph(const Ort::ConstNode& fused, const std::string& name) {
+  DescribedGraph described;
+  described.name = name;
+  for (const auto& input : fused.GetInputs()) described.inputs.push_back(describe_port(input));
+  for (const auto& output : fused.GetOutputs()) described.outputs.push_back(describe_port(output));
+  return described;
+}
 
 Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const std::string& name,
                    const std::string& path, const std::string& weights) {
@@ -232,7 +275,7 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
   std::set<std::string> inputs;
   for (const auto& input : fused.GetInputs()) inputs.insert(input.GetName());
   GraphWriter writer(file, std::move(inputs));
-  for (const auto& input : fused.GetInputs()) FATCTX_TRY(GraphWriter::write_port(input, *proto.add_input(), true));
+  for (const auto& input : fused.GetInputs()) FATCTX_TRY(GraphWriter::write_port(input, *proto.add_input(), false));
   for (const auto& output : fused.GetOutputs()) FATCTX_TRY(GraphWriter::write_port(output, *proto.add_output(), true));
   FATCTX_TRY(writer.write(graph, proto, true));
   for (const Ort::OperatorSet& opset : graph.GetOperatorSets()) {

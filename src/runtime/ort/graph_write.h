@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fatctx/base/result.h"
+#include "fatctx/description.h"
 #include "runtime/ort/api.h"
 
 namespace fatctx::ort {
@@ -17,5 +18,8 @@ inline constexpr std::size_t kExternalBytes = 1024;
 // form here), no_space, io.
 [[nodiscard]] Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const std::string& name,
                                  const std::string& path, const std::string& weights);
+
+// Its inputs and outputs as the model declares them.
+[[nodiscard]] DescribedGraph describe_graph(const Ort::ConstNode& fused, const std::string& name);
 
 }  // namespace fatctx::ort

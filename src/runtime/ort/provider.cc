@@ -72,6 +72,14 @@ std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& 
   return found;
 }
 
+// Of the operators that ONNX Runtime brings along. Others are local functions of the model, which ONNX Runtime inlines
+// where no provider claims them, or operators of a library that the inner session does not have.
+bool is_built_in(const Ort::ConstNode& node) {
+  const std::string domain = node.GetDomain();
+  return domain.empty() || domain.starts_with("ai.onnx") || domain.starts_with("com.microsoft") ||
+         domain == "com.ms.internal.nhwc" || domain == "org.pytorch.aten";
+}
+
 Status fuse(OrtEpGraphSupportInfo* info, std::span<const Ort::ConstNode> nodes, bool drop_initializers) {
   std::vector<const OrtNode*> raw(nodes.begin(), nodes.end());
   OrtNodeFusionOptions fusion = {};
@@ -231,10 +239,22 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
     const bool whole = graph.GetParentNode() == nullptr;
     if (all && whole && !nodes.empty() && context_nodes_of(nodes, false).empty()) {
       self.graph_name_ = graph.GetName();
-      FATCTX_TRY(fuse(info, nodes, true));
+      return self.claim_whole(nodes, info);
     }
     return Done{};
   });
+}
+
+// ONNX Runtime asks once to see which functions it may inline, and again when it has: nothing is left out then.
+Status Provider::claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info) {
+  const auto foreign = std::stable_partition(nodes.begin(), nodes.end(), is_built_in);
+  left_out_.clear();
+  if (foreign != nodes.end()) {
+    left_out_ =
+        fmt::format("node \"{}\" ({}:{})", foreign->GetName(), foreign->GetDomain(), foreign->GetOperatorType());
+    nodes.erase(foreign, nodes.end());
+  }
+  return nodes.empty() ? Status(Done{}) : fuse(info, nodes, true);
 }
 
 OrtStatus* Provider::compile(OrtEp* ep, const OrtGraph** graphs, const OrtNode** nodes, std::size_t count,
@@ -311,6 +331,15 @@ Status Provider::load(const Work& work) {
 }
 
 Status Provider::generate(const Work& work) {
+  if (!left_out_.empty()) {
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("{} is of a domain that ONNX Runtime does not bring along, and operators of other libraries "
+                    "cannot be compiled. If it is a local function of the model, leave "
+                    "session.disable_aot_function_inlining out, or inline it first "
+                    "(onnx.inliner.inline_local_functions)",
+                    left_out_)};
+  }
   if (work.count != 1) {
     return Error{
         ErrorCode::kUnsupported,

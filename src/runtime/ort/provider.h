@@ -30,6 +30,7 @@ class Provider : public OrtEp {
   static const char* ORT_API_CALL compatibility(OrtEp* ep, const OrtGraph* graph) noexcept;
 
   struct Work;
+  [[nodiscard]] Status claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info);
   [[nodiscard]] Status compile_all(const Work& work);
   [[nodiscard]] Status load(const Work& work);
   [[nodiscard]] Status generate(const Work& work);
@@ -51,6 +52,7 @@ class Provider : public OrtEp {
   };
   std::optional<Unsettled> unsettled_;
   std::shared_ptr<std::atomic<bool>> has_state_;  // of what was compiled
+  std::string left_out_;                          // a node of the graph that is not claimed
   std::string graph_name_;  // that the model gives; in compile() graphs have other names, made from the model's path
 };
 
