@@ -246,7 +246,11 @@ def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> None:
         with open(model, "rb") as file:
             model = file.read()
     by_location = {posixpath.normpath(blob.location): blob for blob in blobs if blob.location}
-    for tensor in external_tensors(model):
+    tensors = external_tensors(model)
+    if not tensors:
+        raise InvalidArgument(f"{path}: the model has no external data, so sessions would take nothing from the "
+                              "container; `fatctx export --attached` writes a model whose weights are there")
+    for tensor in tensors:
         blob = by_location.get(posixpath.normpath(tensor.location))
         if blob is None:
             raise NotFound(f"{path}: the model has tensor '{tensor.name}' in '{tensor.location}', and no weight blob "

@@ -126,6 +126,8 @@ def test_a_container_of_another_model_is_refused_and_lists_what_it_has(net, tmp_
             attach_weights(options, file, model=longer, route=route)
         with pytest.raises(fatctx.errors.Malformed, match="no ONNX model"):
             attach_weights(options, file, model=b"not a model", route=route)
+        with pytest.raises(fatctx.errors.InvalidArgument, match="no external data.*`fatctx export --attached` writes"):
+            attach_weights(options, file, model=chain(matrices(3, seed=1)).SerializeToString(), route=route)
         attach_weights(options, file, model=path, route=route)
 
 

@@ -190,6 +190,7 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
   std::vector<OnnxTensor> renamed = tensors_;
   renamed[1].name = "w9";
   const std::string other_name = support::model(support::matrices(kWidth, renamed));
+  const std::string nothing_outside = support::model(support::matrices(kWidth, {}));
   const Container open = container();
   Ort::SessionOptions options = session_options();
 
@@ -209,6 +210,9 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
     EXPECT_THAT(name.error().message, HasSubstr("no such tensor"));
     EXPECT_TRUE(
         fails_with(attach(options, open, {.route = route, .model = view_of("no model")}), ErrorCode::kMalformed));
+    const auto inside = attach(options, open, {.route = route, .model = view_of(nothing_outside)});
+    ASSERT_TRUE(fails_with(inside, ErrorCode::kInvalidArgument));
+    EXPECT_THAT(inside.error().message, HasSubstr("the model has no external data"));
   }
   EXPECT_TRUE(is_ok(attach(options, open, {.model = view_of(model_)}))) << "the options were changed before";
 }

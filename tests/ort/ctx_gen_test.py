@@ -11,7 +11,7 @@ import time
 import fatctx as package
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import ort_sessions as s
 
@@ -91,6 +91,18 @@ def test_the_file_has_room_for_the_weights_once_only(run, tmp_path):
     two_models(tmp_path, wide=1024)
     run("-e", "reference", "model1.onnx,model2.onnx")
     assert (tmp_path / "model1.fatctx").stat().st_size < 1.4 * 4 * (2 * 64 * 1024 + 1024 * 1024)
+
+
+def test_what_our_provider_says_is_said_once(run, tmp_path):
+    """In the provider's words, with its code in place of ONNX Runtime's."""
+    text = helper.make_tensor_value_info("x", TensorProto.STRING, [3])
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [text],
+                              [helper.make_tensor_value_info("y", TensorProto.STRING, [3])])
+    s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "texts.onnx")
+    done = run("-e", "reference", "texts.onnx", code=3)
+    assert done.stderr == (f'fatctx: {tmp_path}/texts.onnx: "x" is a tensor of strings, which EPContext nodes do not take '
+                           "(unsupported)\n")
+    assert names_in(tmp_path) == {"texts.onnx"}
 
 
 def test_the_command_is_the_program(run, fatctx, models, tmp_path):

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -38,6 +39,31 @@ ErrorCode code_of(OrtErrorCode code) {
     default:
       return ErrorCode::kSerialiseFailed;
   }
+}
+
+std::optional<ErrorCode> code_named(std::string_view word) {
+  for (std::int32_t number = 1;; ++number) {
+    const std::string_view name = error_code_name(ErrorCode{number});
+    if (name == "unknown") return std::nullopt;
+    if (name == word) return ErrorCode{number};
+  }
+}
+
+// Of our own provider the texts are those of to_text(), with its code; of others ONNX Runtime has a code.
+Error error_of(const Ort::Exception& problem, std::string_view at) {
+  constexpr std::string_view kOurs = "fatctx: ";
+  std::string_view text = problem.what();
+  ErrorCode code = code_of(problem.GetOrtErrorCode());
+  if (text.starts_with(kOurs)) {
+    text.remove_prefix(kOurs.size());
+    const std::size_t bracket = text.rfind(" (");
+    const std::string_view last = bracket == std::string_view::npos ? "" : text.substr(bracket + 2);
+    if (const auto said = code_named(last.substr(0, last.find_first_of(",)")))) {
+      code = *said;
+      text = text.substr(0, bracket);
+    }
+  }
+  return {code, fmt::format("{}: {}", at, text)};
 }
 
 // While it is there, a request to end reaches the session that is being made.
@@ -157,7 +183,7 @@ Result<EngineReport> run_sessions(const EngineRequest& request) {
     }
   } catch (const Ort::Exception& problem) {
     if (cancelled(request)) return Error{ErrorCode::kCancelled, "ended on request; nothing was written"};
-    return Error{code_of(problem.GetOrtErrorCode()), fmt::format("{}: {}", at, problem.what())};
+    return error_of(problem, at);
   }
   return report;
 }

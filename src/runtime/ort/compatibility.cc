@@ -50,7 +50,10 @@ Compatibility judge_compatibility(std::string_view text) {
   if (!text.starts_with(kPrefix)) return {};
   const std::string_view version = text.substr(0, text.find(' ')).substr(kPrefix.size());
   if (version != kVersion) {
-    return unsupported(fmt::format("the model says \"{}\", which a newer fatctx has written", text));
+    return unsupported(
+        fmt::format("the model says \"{}\", which a newer fatctx has written: update fatctx, or compile "
+                    "the model again",
+                    text));
   }
   const Words words = words_of(text);
   const auto word = [&](std::string_view name) {
@@ -58,12 +61,13 @@ Compatibility judge_compatibility(std::string_view text) {
     return found == words.end() ? std::string_view() : found->second;
   };
   if (word("backend") != kBackend) {
-    return unsupported(
-        fmt::format("the model is for the backend \"{}\", and this library has {}", word("backend"), kBackend));
+    return unsupported(fmt::format("the model is for the backend \"{}\", and this library has {}: compile it again",
+                                   word("backend"), kBackend));
   }
   RuntimeVersion compiled;
   if (!parse(word("runtime"), compiled))
-    return unsupported(fmt::format("the model says \"{}\", without a runtime", text));
+    return unsupported(
+        fmt::format("the model says \"{}\", without the version of ONNX Runtime: compile it again", text));
   const RuntimeVersion own = runtime_version();
   const auto order = [](RuntimeVersion v) { return std::tuple(v.major, v.minor); };
   if (order(compiled) > order(own)) {
