@@ -127,7 +127,7 @@ def test_the_compile_api_does_not_write_over_the_container_of_another_model(mode
 
 
 def test_the_compile_api_replaces_no_file_that_the_model_does_not_name(model, tmp_path):
-    """S3.58: only what belongs to the model that is compiled anew goes."""
+    """Only what belongs to the model that is compiled anew goes."""
     s.compile_model(model, tmp_path / "m_ctx.onnx")
     s.compile_model(s.save(s.layers([64, 32], graph="n"), tmp_path / "n.onnx"), tmp_path / "n_ctx.onnx")
     (tmp_path / "notes.txt").write_text("mine")
