@@ -81,7 +81,7 @@ struct AttachReport {
   std::string runtime_version;                    // "1.31.1"
   std::uint64_t size_bytes = 0;                   // of all blobs
   std::uint64_t tensor_count = 0;
-  bool model_compared = false;
+  bool model_compared = false;  // not for a model without external data, whose weights kInitializers replaces unseen
   std::vector<AttachedBlob> blobs;
 };
 
@@ -106,13 +106,13 @@ class AttachedWeights {
 // call that changes `options`; after an error that names ONNX Runtime's own words, throw the options away.
 //
 // Errors: invalid_argument (a null pointer; a record that is no weight blob; a blob without a location; two blobs for
-//         one location, or with kInitializers two tensors of one name; a `model` without external data, or with a
-//         tensor elsewhere; what ONNX Runtime refuses, with its words, for example options that were attached to
-//         already), not_found (no such record; no blob with a location; a location of `model` that no blob has, listing
-//         those there are), unsupported (an ONNX Runtime that is too old; an initializer of an inner graph with
-//         kFileBuffers; a blob without a table, or a type that tables do not have, with kInitializers),
-//         copy_not_allowed (naming a tensor that would be copied), malformed (`model` is no ONNX model); those of
-//         Container::describe, acquire and tensors.
+//         one location, or with kInitializers two tensors of one name; a tensor that `model` has elsewhere, or with
+//         kFileBuffers a `model` without external data; what ONNX Runtime refuses, with its words, for example options
+//         that were attached to already), not_found (no such record; no blob with a location; a location of `model`
+//         that no blob has, listing those there are), unsupported (an ONNX Runtime that is too old; an initializer of
+//         an inner graph with kFileBuffers; a blob without a table, or a type that tables do not have, with
+//         kInitializers), copy_not_allowed (naming a tensor that would be copied), malformed (`model` is no ONNX
+//         model); those of Container::describe, acquire and tensors.
 // Cost:   reads the blobs once per mapping (VerifyPolicy::kRecordOnAcquire); later calls take microseconds.
 [[nodiscard]] Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions* options,
                                                      const Container& container, const AttachOptions& attach = {});

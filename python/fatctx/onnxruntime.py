@@ -91,6 +91,7 @@ class AttachedWeights:
     """"file_buffers" or "initializers"."""
     runtime_version: str
     model_compared: bool
+    """False also for a model without external data, whose weights the route "initializers" replaces unseen."""
     blobs: tuple[AttachedBlob, ...]
     _keep: Any = field(repr=False, default=None)
 
@@ -241,13 +242,14 @@ def _compare_tensor(path: str, tensor: ExternalTensor, blob: _Blob) -> None:
                           "model")
 
 
-def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> None:
+def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> bool:
+    """Whether there was anything to compare."""
     if isinstance(model, (str, os.PathLike)):
         with open(model, "rb") as file:
             model = file.read()
     by_location = {posixpath.normpath(blob.location): blob for blob in blobs if blob.location}
     tensors = external_tensors(model)
-    if not tensors:
+    if not tensors and route == "file_buffers":
         raise InvalidArgument(f"{path}: the model has no external data, so sessions would take nothing from the "
                               "container; `fatctx export --attached` writes a model whose weights are there")
     for tensor in tensors:
@@ -260,6 +262,7 @@ def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> None:
                               f"from the file '{tensor.location}' whatever is attached; use the route initializers, "
                               "or fatctx export")
         _compare_tensor(path, tensor, blob)
+    return bool(tensors)
 
 
 def _aligned(view: Any) -> bool:
@@ -353,7 +356,8 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
         source: a path, a Container or a Model.
         model: the ONNX model, a path or its bytes. What it says of its external data is compared with the container:
             a file that no blob stands for, or a tensor that lies elsewhere, is an error instead of a session that
-            computes nonsense. None: nothing is compared.
+            computes nonsense; with "file_buffers" so is a model without external data, which would take nothing.
+            None: nothing is compared.
         route: "file_buffers": each blob stands for an external data file, which needs not exist; ONNX Runtime 1.31 or
             newer; initializers of the main graph only. "initializers": each tensor of the blob's table replaces the
             initializer with its name, inner graphs included; the external data file must exist, of whatever size,
@@ -385,8 +389,7 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
     route = _route(route, ort, version)
     container = _container(source)
     blobs = _choose(container, files, route)
-    if model is not None:
-        _compare(container.report.path, blobs, model, route)
+    compared = model is not None and _compare(container.report.path, blobs, model, route)
     try:
         if route == "file_buffers":
             reports, keep = _attach_files(session_options, container, blobs, allow_copies)
@@ -397,7 +400,7 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
     except RuntimeError as error:  # pybind11's, of ONNX Runtime's status
         raise InvalidArgument(f"ONNX Runtime {ort.__version__} refuses the weights of {container.report.path}: "
                               f"{error}") from error
-    attached = AttachedWeights(route, ort.__version__, model is not None, tuple(reports), keep)
+    attached = AttachedWeights(route, ort.__version__, compared, tuple(reports), keep)
     # A finalizer holds its arguments until its object is gone; sessions hold the options they were made with.
     weakref.finalize(session_options, _let_go, attached).atexit = False
     return attached

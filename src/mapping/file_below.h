@@ -20,7 +20,8 @@ struct FoldersOfFile {
 };
 [[nodiscard]] FoldersOfFile folders_of(const std::string& path);
 
-// `path` from the current folder on, without dots in it; links stay.
+// `path` from the current folder on, without dots in it. Links stay, unless a ".." follows, which goes where the system
+// goes: to the parent of what the link leads to.
 [[nodiscard]] std::string absolute_path(const std::string& path);
 // `path` as seen from `folder`; both absolute. Empty if it does not lie in the folder or below it.
 [[nodiscard]] std::string path_below(const std::string& path, const std::string& folder);

@@ -53,7 +53,15 @@ FoldersOfFile folders_of(const std::string& path) {
   return {.written = written.string(), .real = same ? written.string() : real.parent_path().string()};
 }
 
-std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+std::string absolute_path(const std::string& path) {
+  const fs::path absolute = fs::absolute(path);
+  if (std::find(absolute.begin(), absolute.end(), fs::path("..")) != absolute.end()) {
+    boost::system::error_code failed;
+    const fs::path folder = fs::canonical(absolute.parent_path(), failed);
+    if (!failed) return (folder / absolute.filename()).lexically_normal().string();
+  }
+  return absolute.lexically_normal().string();
+}
 
 std::string path_below(const std::string& path, const std::string& folder) {
   const fs::path file = fs::path(path).lexically_normal();

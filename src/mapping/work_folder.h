@@ -24,6 +24,8 @@ class WorkFolder {
   // A second name in the folder for the file at `path`, which others may replace or remove meanwhile.
   // Errors: not_found, io (also where the file system has no such names).
   [[nodiscard]] Status keep(const std::string& path, const std::string& name) const;
+  // The same with the bytes of the file, for one that others write to. Errors: not_found, io, no_space.
+  [[nodiscard]] Status copy(const std::string& path, const std::string& name) const;
   // The file `name` of the folder takes the place of what is at `path`. Errors: not_found, io.
   [[nodiscard]] Status put_back(const std::string& name, const std::string& path) const;
 

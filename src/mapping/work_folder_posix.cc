@@ -43,6 +43,13 @@ Status WorkFolder::keep(const std::string& path, const std::string& name) const 
   return Done{};
 }
 
+Status WorkFolder::copy(const std::string& path, const std::string& name) const {
+  boost::system::error_code failed;
+  boost::filesystem::copy_file(path, path_of(name), failed);
+  if (failed) return os_error(failed.value(), path + ": cannot be copied");
+  return Done{};
+}
+
 Status WorkFolder::put_back(const std::string& name, const std::string& path) const {
   boost::system::error_code failed;
   boost::filesystem::rename(path_of(name), path, failed);

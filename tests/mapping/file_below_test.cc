@@ -78,5 +78,13 @@ TEST_F(FileBelow, APathIsSeenFromAFolder) {
   EXPECT_EQ(absolute_path("/a/./b/../c"), "/a/c");
 }
 
+TEST_F(FileBelow, DotsBehindALinkGoWhereTheSystemGoes) {
+  fs::create_directories(dir_.file("out/deep"));
+  fs::create_symlink(dir_.file("out/deep"), dir_.file("in/far"));
+  const std::string there = fs::canonical(dir_.file("out")).string();
+  EXPECT_EQ(absolute_path(dir_.file("in/far/../new")), there + "/new");
+  EXPECT_EQ(absolute_path(dir_.file("in/far/new")), dir_.file("in/far/new"));
+}
+
 }  // namespace
 }  // namespace fatctx::mapping

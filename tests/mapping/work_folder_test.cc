@@ -51,6 +51,20 @@ TEST(WorkFolder, NamesTheFolderThatIsNotThere) {
   EXPECT_NE(folder.error().message.find(dir.file("none")), std::string::npos);
 }
 
+TEST(WorkFolder, PutsBackWhatWasCopiedWhoeverWroteMeanwhile) {
+  const support::TempDir dir;
+  const std::string file = dir.file("model.onnx");
+  const support::Bytes before(100, std::byte{1});
+  support::write_file(file, before);
+  auto folder = WorkFolder::create_beside(file);
+  ASSERT_TRUE(support::is_ok(folder));
+  ASSERT_TRUE(support::is_ok(folder.value().copy(file, "kept")));
+  support::write_file(file, support::Bytes(2, std::byte{2}));
+  ASSERT_TRUE(support::is_ok(folder.value().put_back("kept", file)));
+  EXPECT_EQ(support::read_file(file), before);
+  EXPECT_TRUE(support::fails_with(folder.value().copy(dir.file("none"), "none"), ErrorCode::kNotFound));
+}
+
 TEST(WorkFolder, IsMadeWhereTheSystemKeepsThem) { EXPECT_TRUE(support::is_ok(WorkFolder::create_temporary())); }
 
 }  // namespace

@@ -126,9 +126,16 @@ def test_a_container_of_another_model_is_refused_and_lists_what_it_has(net, tmp_
             attach_weights(options, file, model=longer, route=route)
         with pytest.raises(fatctx.errors.Malformed, match="no ONNX model"):
             attach_weights(options, file, model=b"not a model", route=route)
-        with pytest.raises(fatctx.errors.InvalidArgument, match="no external data.*`fatctx export --attached` writes"):
-            attach_weights(options, file, model=chain(matrices(3, seed=1)).SerializeToString(), route=route)
         attach_weights(options, file, model=path, route=route)
+
+
+def test_a_model_with_its_weights_inside_takes_nothing_from_files(net):
+    _, file, _ = net
+    inside = chain(matrices(3, seed=1)).SerializeToString()
+    with pytest.raises(fatctx.errors.InvalidArgument, match="no external data.*`fatctx export --attached` writes"):
+        attach_weights(ort.SessionOptions(), file, model=inside, route="file_buffers")
+    # By name, they are replaced.
+    assert not attach_weights(ort.SessionOptions(), file, model=inside, route="initializers").model_compared
 
 
 @pytest.mark.parametrize("name", ["float16", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",

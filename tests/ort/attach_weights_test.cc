@@ -190,7 +190,6 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
   std::vector<OnnxTensor> renamed = tensors_;
   renamed[1].name = "w9";
   const std::string other_name = support::model(support::matrices(kWidth, renamed));
-  const std::string nothing_outside = support::model(support::matrices(kWidth, {}));
   const Container open = container();
   Ort::SessionOptions options = session_options();
 
@@ -210,11 +209,20 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
     EXPECT_THAT(name.error().message, HasSubstr("no such tensor"));
     EXPECT_TRUE(
         fails_with(attach(options, open, {.route = route, .model = view_of("no model")}), ErrorCode::kMalformed));
-    const auto inside = attach(options, open, {.route = route, .model = view_of(nothing_outside)});
-    ASSERT_TRUE(fails_with(inside, ErrorCode::kInvalidArgument));
-    EXPECT_THAT(inside.error().message, HasSubstr("the model has no external data"));
   }
   EXPECT_TRUE(is_ok(attach(options, open, {.model = view_of(model_)}))) << "the options were changed before";
+}
+
+TEST_F(AttachWeights, AModelWithItsWeightsInsideTakesNothingFromFiles) {
+  const std::string inside = support::model(support::matrices(kWidth, {}));
+  const Container open = container();
+  Ort::SessionOptions options = session_options();
+  const auto files = attach(options, open, {.route = AttachRoute::kFileBuffers, .model = view_of(inside)});
+  ASSERT_TRUE(fails_with(files, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(files.error().message, HasSubstr("the model has no external data"));
+  const auto named = attach(options, open, {.route = AttachRoute::kInitializers, .model = view_of(inside)});
+  ASSERT_TRUE(is_ok(named)) << "by name, they are replaced";
+  EXPECT_FALSE(named.value().report().model_compared);
 }
 
 TEST_F(AttachWeights, WithoutTheModelOnnxRuntimeNamesAFileThatNoBlobStandsFor) {

@@ -148,7 +148,27 @@ def test_a_model_and_its_container_are_two_files(model, tmp_path):
             compile_it()
     with pytest.raises(Exception, match="link.onnx: the container would take the place of the model"):
         s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / "link.onnx")})
+    for embed in (False, True):
+        for itself in ("m.onnx", "link.onnx"):
+            with pytest.raises(Exception, match=f"{itself}: the context model would take the place of the model that is"):
+                s.compile_model(model, tmp_path / itself, embed=embed)
     assert names_in(tmp_path) == {"m.onnx", "link.onnx"}
+
+
+def test_dots_behind_links_go_where_the_system_goes(model, tmp_path):
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("far/deep")
+    s.compile_model(model, tmp_path / "link" / ".." / "m_ctx.onnx")
+    assert names_in(tmp_path / "far") == {"deep", "m_ctx.onnx", "m.fatctx"}
+    s.assert_equal_to_cpu(model, tmp_path / "link" / ".." / "m_ctx.onnx", s.inputs(2, 64))
+
+
+def test_the_container_of_a_model_is_known_by_whatever_path(model, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to("sub")
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / "sub" / "c.fatctx")})
+    s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / "link" / "c.fatctx")})
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
 
 
 def test_options_for_sessions_do_not_spoil_a_compilation(model, tmp_path):
@@ -626,14 +646,18 @@ def test_the_first_model_of_a_group_that_is_not_written_leaves_no_container(tmp_
     assert s.context_nodes(tmp_path / "prefill_ctx.onnx")[0]["ep_cache_context"] == b"prefill.fatctx"
 
 
-def test_a_container_that_was_overwritten_comes_back_if_the_model_is_not_written(model, tmp_path):
+def test_a_pair_that_was_overwritten_comes_back_if_the_model_is_not_written(model, tmp_path):
     s.compile_model(model, tmp_path / "m_ctx.onnx")
     before = (tmp_path / "m.fatctx").read_bytes()
     s.save(with_a_large_model(s.layers([64, 32])), model)
+    compiled = (tmp_path / "m_ctx.onnx").read_bytes()
     with full_disk(4 << 20), pytest.raises(Exception, match="m_ctx.onnx"):
         s.compile_model(model, tmp_path / "m_ctx.onnx")
-    assert (tmp_path / "m.fatctx").read_bytes() == before
+    assert (tmp_path / "m.fatctx").read_bytes() == before and (tmp_path / "m_ctx.onnx").read_bytes() == compiled
     assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx", "m.fatctx"}
+    # With room on the disk, it is compiled anew.
+    s.compile_model(model, tmp_path / "m_ctx.onnx")
+    assert (tmp_path / "m.fatctx").read_bytes() != before
 
 
 def test_no_folder_for_the_container_is_an_error_that_names_it(model, tmp_path):

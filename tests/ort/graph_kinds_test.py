@@ -1,6 +1,8 @@
 """Kinds of graphs that are compiled: what comes back is what an ordinary session gives."""
 
+import fatctx
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -28,6 +30,7 @@ def compiles(path, nodes, inputs, outputs, initializers, feed, functions=()) -> 
     model = s.save(helper.make_model(graph, opset_imports=opsets, ir_version=9, functions=functions), path / "m.onnx")
     for level in ("none", "basic", "extended"):
         s.compile_model(model, path / f"{level}_ctx.onnx", {"optimization": level})
+        assert [node["partition_name"] for node in s.context_nodes(path / f"{level}_ctx.onnx")] == [b"main"]
         for memory in ("least", "full_speed"):
             s.assert_equal_to_cpu(model, path / f"{level}_ctx.onnx", {name: np.asarray(x) for name, x in feed.items()},
                                   {"memory": memory})
@@ -147,6 +150,17 @@ def test_functions_of_the_model_are_inlined(tmp_path):
              [constant("b", s.weights(64)), constant("n", np.int64(2))], {"x": s.weights(64, seed=1)}, [function()])
 
 
+def test_a_function_between_operators_leaves_no_error_in_the_log(tmp_path, capfd):
+    """ONNX Runtime refuses, with an error in its log, to fuse what others lie between."""
+    compiles(tmp_path, [helper.make_node("HardSwish", ["x"], ["h"], "before"),
+                        helper.make_node("Twice", ["h"], ["t"], "between", domain="my"),
+                        helper.make_node("Add", ["h", "t"], ["y"], "after")],
+             [value("x", [64])], [value("y", [64])], [], {"x": s.weights(64)}, [function()])
+    assert capfd.readouterr().err == ""
+    graph = onnx.load_from_string(bytes(fatctx.open(tmp_path / "none.fatctx").acquire("main"))).graph
+    assert [node.op_type for node in graph.node] == ["HardSwish", "Add", "Add"]
+
+
 def test_a_model_of_nothing_but_a_function(tmp_path):
     compiles(tmp_path, [helper.make_node("Twice", ["x"], ["y"], "only", domain="my")], [value("x", [64])], [value("y", [64])],
              [], {"x": s.weights(64)}, [function()])
@@ -154,7 +168,8 @@ def test_a_model_of_nothing_but_a_function(tmp_path):
 
 def test_a_function_that_was_not_inlined_is_refused_with_the_remedy(tmp_path):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["r"], "relu"),
-                               helper.make_node("Twice", ["r"], ["y"], "called", domain="my")], "main",
+                               helper.make_node("Twice", ["r"], ["t"], "called", domain="my"),
+                               helper.make_node("Add", ["r", "t"], ["y"], "add")], "main",
                               [value("x", [64])], [value("y", [64])])
     model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("my", 1)],
                                      ir_version=9, functions=[function()]), tmp_path / "m.onnx")

@@ -167,7 +167,7 @@ Result<std::vector<ChosenBlob>> choose_blobs(const Container& container, const s
 
 Status compare_with_model(const Container& container, const std::vector<ChosenBlob>& blobs,
                           const std::vector<ModelTensor>& tensors, AttachRoute route) {
-  if (tensors.empty()) {
+  if (tensors.empty() && route == AttachRoute::kFileBuffers) {
     return in_file(container, ErrorCode::kInvalidArgument,
                    "the model has no external data, so sessions would take nothing from the container; `fatctx export "
                    "--attached` writes a model whose weights are there");

@@ -176,7 +176,7 @@ Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions
   if (!attach.model.empty()) {
     FATCTX_ASSIGN(const auto tensors, ort::external_tensors(attach.model));
     FATCTX_TRY(ort::compare_with_model(container, blobs, tensors, route));
-    impl->report.model_compared = true;
+    impl->report.model_compared = !tensors.empty();
   }
   impl->report.route = route;
   impl->report.runtime_version = runtime.version();

@@ -99,6 +99,14 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return file && file == identity_of(b);
 }
 
+Status check_not_the_source(const std::string& context_model, const std::string& source) {
+  if (context_model.empty() || source.empty() || !is_same_file(context_model, source)) return Done{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: the context model would take the place of the model that is compiled; name another file",
+                  context_model)};
+}
+
 Status check_container_of_group(const std::string& asked, const std::string& shared) {
   if (asked.empty() || is_same_file(asked, shared)) return Done{};
   return Error{
@@ -336,9 +344,23 @@ Result<Written> write(Staged& staged, const Target& target, bool overwrite, cons
   }
   FATCTX_ASSIGN(auto records, make_records(staged, unit, options, nullptr, pool));
   std::optional<Replaced> replaced;
-  if (overwrite) replaced = Replaced::keep(target.container);
+  if (overwrite) replaced = Replaced::keep(target.container, target.model);
   FATCTX_ASSIGN(const PackReport report, pack(std::move(records), target.container, unit, overwrite));
   return Written::packed(report, std::move(replaced));
+}
+
+// A full disk leaves half of a model.
+bool is_written(const std::string& model, const std::string& digest) {
+  return std::ranges::any_of(said_by_context_nodes(model, kDigestAttribute),
+                             [&](const std::string& said) { return said == digest; });
+}
+
+// Whether the context model that is there belongs to the container that is there.
+bool names_container(const Target& target) {
+  return std::ranges::any_of(said_by_context_nodes(target.model, kCacheAttribute), [&](const std::string& name) {
+    const auto named = mapping::file_below(mapping::folders_of(target.model).written, name);
+    return named.ok() && is_same_file(named.value(), target.container);
+  });
 }
 
 }  // namespace
@@ -347,8 +369,7 @@ Status take_back_unless_written(const Written& written, const ModelFile& model, 
                                 bool to_memory) {
   if (!digest.empty()) {
     const bool untouched = identity_of(model.path) == model.before;
-    // A full disk leaves half of a model.
-    if (untouched ? to_memory : has_context_node(model.path, kDigestAttribute, digest)) return Done{};
+    if (untouched ? to_memory : is_written(model.path, digest)) return Done{};
   }
   ShareGroup group(false);
   FATCTX_ASSIGN(const bool as_before, written.take_back());
@@ -358,6 +379,7 @@ Status take_back_unless_written(const Written& written, const ModelFile& model, 
 
 Result<Generated> generate_context(const GraphToCompile& graph, const Options& options, const Ort::Env& env) {
   const SessionEntries& session = options.session;
+  FATCTX_TRY(check_not_the_source(session.context_file_path, graph.graph.GetModelPath()));
   const std::string unit = name_of_unit(session.node_name_prefix, graph.name);
   if (session.embed) return generate_embedded(graph, options, env, unit);
   std::optional<ShareGroup> sharing;
@@ -373,8 +395,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   const bool exists = !target.append && mapping::stat_path(target.container).ok();
   // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not. A file that the
   // model does not name is somebody else's.
-  const bool overwrite =
-      exists && session.compile_only && has_context_node(target.model, kCacheAttribute, target.cache_name);
+  const bool overwrite = exists && session.compile_only && names_container(target);
   if (exists && !overwrite) {
     return Error{
         ErrorCode::kExists,

@@ -2,23 +2,29 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <fstream>
 
 #include "runtime/ort/context_node.h"
 
 namespace fatctx::ort {
+namespace {
 
-bool has_context_node(const std::string& model, std::string_view attribute, std::string_view text) {
+constexpr std::size_t kLongestName = 4096;  // PATH_MAX; an embedded container is longer
+
+}  // namespace
+
+std::vector<std::string> said_by_context_nodes(const std::string& model, std::string_view attribute) {
   std::ifstream file(model, std::ios::binary);
   onnx::ModelProto read;
-  if (!file || !read.ParseFromIstream(&file)) return false;
-  return std::ranges::any_of(read.graph().node(), [&](const onnx::NodeProto& node) {
-    return node.op_type() == kContextOperator &&
-           std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& said) {
-             return said.name() == attribute && said.s() == text;
-           });
-  });
+  if (!file || !read.ParseFromIstream(&file)) return {};
+  std::vector<std::string> said;
+  for (const onnx::NodeProto& node : read.graph().node()) {
+    if (node.op_type() != kContextOperator) continue;
+    for (const onnx::AttributeProto& candidate : node.attribute()) {
+      if (candidate.name() == attribute && candidate.s().size() <= kLongestName) said.push_back(candidate.s());
+    }
+  }
+  return said;
 }
 
 }  // namespace fatctx::ort

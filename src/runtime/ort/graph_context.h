@@ -3,10 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fatctx::ort {
 
-// Whether there is a model with an EPContext node whose attribute of this name is this text. False: no file, no model.
-[[nodiscard]] bool has_context_node(const std::string& model, std::string_view attribute, std::string_view text);
+// What its EPContext nodes say in the attribute of this name, but for what is too long to be a name. Nothing if there
+// is no file, or no model in it.
+[[nodiscard]] std::vector<std::string> said_by_context_nodes(const std::string& model, std::string_view attribute);
 
 }  // namespace fatctx::ort

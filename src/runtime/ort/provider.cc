@@ -75,9 +75,19 @@ std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& 
 // Of the operators that ONNX Runtime brings along. Others are local functions of the model, which ONNX Runtime inlines
 // where no provider claims them, or operators of a library that the inner session does not have.
 bool is_built_in(const Ort::ConstNode& node) {
+  static constexpr std::string_view kDomains[] = {
+      "",
+      "ai.onnx",
+      "ai.onnx.ml",
+      "ai.onnx.training",
+      "ai.onnx.preview.training",
+      "com.microsoft",
+      "com.microsoft.experimental",
+      "com.microsoft.nchwc",
+      "com.ms.internal.nhwc",
+  };
   const std::string domain = node.GetDomain();
-  return domain.empty() || domain.starts_with("ai.onnx") || domain.starts_with("com.microsoft") ||
-         domain == "com.ms.internal.nhwc" || domain == "org.pytorch.aten";
+  return std::ranges::find(kDomains, domain) != std::end(kDomains);
 }
 
 Status fuse(OrtEpGraphSupportInfo* info, std::span<const Ort::ConstNode> nodes, bool drop_initializers) {
@@ -201,6 +211,10 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger, co
 
 // ONNX Runtime makes states once it has written the context model, but none for the Compile API.
 Provider::~Provider() {
+  if (!left_out_.empty() && at_end_) {
+    ORT_CXX_LOGF_NOEXCEPT((*at_end_), ORT_LOGGING_LEVEL_WARNING,
+                          "fatctx: nothing was compiled: %s is all that the graph has", left_out_.c_str());
+  }
   if (!unsettled_ || (has_state_ && *has_state_)) return;
   take_back(options_.value().session.compile_only, at_end_);
 }
@@ -245,7 +259,8 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
   });
 }
 
-// ONNX Runtime asks once to see which functions it may inline, and again when it has: nothing is left out then.
+// ONNX Runtime asks once to see which functions it may inline, and again when it has: nothing is left out then. Else
+// the nodes are claimed one by one, which it always takes, so that compile() is called and can say what is wrong.
 Status Provider::claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info) {
   const auto foreign = std::stable_partition(nodes.begin(), nodes.end(), is_built_in);
   left_out_.clear();
@@ -254,7 +269,9 @@ Status Provider::claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSuppor
         fmt::format("node \"{}\" ({}:{})", foreign->GetName(), foreign->GetDomain(), foreign->GetOperatorType());
     nodes.erase(foreign, nodes.end());
   }
-  return nodes.empty() ? Status(Done{}) : fuse(info, nodes, true);
+  if (left_out_.empty()) return fuse(info, nodes, true);
+  for (const Ort::ConstNode& node : nodes) FATCTX_TRY(fuse(info, std::array{node}, true));
+  return Done{};
 }
 
 OrtStatus* Provider::compile(OrtEp* ep, const OrtGraph** graphs, const OrtNode** nodes, std::size_t count,
@@ -331,14 +348,14 @@ Status Provider::load(const Work& work) {
 }
 
 Status Provider::generate(const Work& work) {
-  if (!left_out_.empty()) {
+  if (const std::string left_out = std::exchange(left_out_, {}); !left_out.empty()) {
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("{} is of a domain that ONNX Runtime does not bring along, and operators of other libraries "
                     "cannot be compiled. If it is a local function of the model, leave "
                     "session.disable_aot_function_inlining out, or inline it first "
                     "(onnx.inliner.inline_local_functions)",
-                    left_out_)};
+                    left_out)};
   }
   if (work.count != 1) {
     return Error{

@@ -9,16 +9,26 @@ namespace fatctx::ort {
 namespace {
 
 constexpr const char* kKept = "replaced.fatctx";
+constexpr const char* kKeptModel = "replaced.onnx";
 
 }  // namespace
 
-std::optional<Replaced> Replaced::keep(const std::string& container) {
+std::optional<Replaced> Replaced::keep(const std::string& container, const std::string& model) {
   auto folder = mapping::WorkFolder::create_beside(container);
   if (!folder.ok() || !folder.value().keep(container, kKept).ok()) return std::nullopt;
-  return Replaced(std::move(folder).value());
+  Replaced kept(std::move(folder).value());
+  const auto before = mapping::stat_path(model);
+  if (before.ok() && kept.folder_.copy(model, kKeptModel).ok()) kept.model_ = {.path = model, .before = before.value()};
+  return kept;
 }
 
-Status Replaced::put_back(const std::string& container) const { return folder_.put_back(kKept, container); }
+Status Replaced::put_back(const std::string& container) const {
+  FATCTX_TRY(folder_.put_back(kKept, container));
+  if (!model_) return Done{};
+  const auto now = mapping::stat_path(model_->path);
+  if (now.ok() && now.value() == model_->before) return Done{};
+  return folder_.put_back(kKeptModel, model_->path);
+}
 
 Written Written::packed(const PackReport& report, std::optional<Replaced> replaced) {
   Written written;

@@ -10,20 +10,27 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/packer.h"
+#include "mapping/file_identity.h"
 #include "mapping/work_folder.h"
 
 namespace fatctx::ort {
 
-// The container that a new one takes the place of, under another name until the new one is there to stay.
+// A container and its context model that new ones take the place of, under other names until those are there to stay.
 class Replaced {
  public:
   // Nothing where the file system has no second names for files.
-  [[nodiscard]] static std::optional<Replaced> keep(const std::string& container);
+  [[nodiscard]] static std::optional<Replaced> keep(const std::string& container, const std::string& model);
+  // The model only if another one is there by now.
   [[nodiscard]] Status put_back(const std::string& container) const;
 
  private:
+  struct Model {
+    std::string path;
+    mapping::FileIdentity before;
+  };
   explicit Replaced(mapping::WorkFolder folder) : folder_(std::move(folder)) {}
   mapping::WorkFolder folder_;
+  std::optional<Model> model_;
 };
 
 class Written {
