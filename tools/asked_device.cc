@@ -1,8 +1,7 @@
 #include "tools/asked_device.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -10,17 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tools/json_cursor.h"
+
 namespace fatctx::tools {
 
 namespace {
-
-Result<std::string> read_device_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, fmt::format("{}: the device file cannot be opened", path)};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return Error{ErrorCode::kIo, fmt::format("{}: the device file cannot be read", path)};
-  return text;
-}
 
 // `fatctx device --json` wraps the devices together with how they were found; a bare description is taken as well.
 Result<Detection> described_in(const std::string& text) {
@@ -49,7 +42,7 @@ Result<Detection> described(const DeviceFlags& flags) {
     FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
     return detect_device({.soc_table = table, .environment = true});
   }
-  FATCTX_ASSIGN(const std::string text, read_device_file(flags.device_file));
+  FATCTX_ASSIGN(const std::string text, read_text_file(flags.device_file));
   auto found = described_in(text);
   if (!found.ok()) return in_context(std::move(found).error(), flags.device_file);
   return found;
@@ -69,7 +62,7 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags) {
   command.add_option("--blob", flags.blob, "Newest version of a context blob that it reads")->type_name("VERSION");
   command.add_option("--vtcm-mb,--vtcm", flags.vtcm_mb, "VTCM of the device, in MB, in place of the known one")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, std::numeric_limits<std::uint32_t>::max()));
   command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
       ->type_name("FILE");
 }

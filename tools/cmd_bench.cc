@@ -186,6 +186,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--max-copied-bytes", options->load.model.open.max_copied_bytes,
                    "Memory that composed views may take; default: 0")
+      ->transform(not_negative())
       ->type_name("BYTES");
   command->add_flag("--cold", options->load.cold, "Drop the records from the page cache before each load");
   command->add_option("--runs", options->runs, "Of a model: also run both sessions so often, in turn; default: 0")

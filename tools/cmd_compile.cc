@@ -224,6 +224,10 @@ Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& p
 Status check_model(const CompileFlags& flags, const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return Error{ErrorCode::kNotFound, fmt::format("{}: not there", path)};
+  // A compiler would read a device, or a pipe, for ever.
+  if (!fs::is_regular_file(path, error) && !fs::is_directory(path, error)) {
+    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: neither a file nor a folder", path)};
+  }
   if (flags.keep_source && fs::is_directory(path, error)) {
     return invalid(fmt::format("--keep-source: {} is a folder, and a record is a file; leave it out", path));
   }

@@ -1,4 +1,5 @@
 // fatctx device: what this machine is, and how that is known.
+#include <limits>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -116,9 +117,10 @@ void add_device(CLI::App& app, Outcome& outcome) {
       ->type_name("TEXT");
   command->add_option("--vtcm-mb,--vtcm", options->vtcm_mb, "VTCM in place of the detected one, in MB")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, std::numeric_limits<std::uint32_t>::max()));
   command->add_option("--root", options->detect.root, "A folder with the files of another machine")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory);
   command
       ->add_option("--soc-table", options->soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
       ->type_name("FILE");

@@ -15,6 +15,7 @@
 #include "fatctx/stored_dlc.h"
 #include "tools/command.h"
 #include "tools/dlc_text.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 
 namespace fatctx::tools {
@@ -94,6 +95,7 @@ Result<ExitCode> run_thin(const DlcOptions& options) {
   if (options.socs.empty() && options.entries.empty()) {
     return invalid("dlc thin: which SoC stays? give --soc N or --entry NAME; fatctx dlc list shows them");
   }
+  FATCTX_TRY(check_is_no_input(options.output, {{"file that is made thin", options.path}}));
   auto thin = extract_thin(options);
   if (!thin.ok() && thin.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};

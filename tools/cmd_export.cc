@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
+#include "fatctx/extract.h"
 #include "fatctx/stored_dlc.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
@@ -23,6 +25,7 @@
 #include "tools/onnx_embedded.h"
 #include "tools/onnx_import.h"
 #include "tools/onnx_weights.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 
 namespace fatctx::tools {
@@ -173,6 +176,7 @@ Result<ExitCode> run_export_dlc(const ExportOptions& options) {
 
 Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   std::error_code status;
+  FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
   if (!options.force && fs::exists(fs::symlink_status(options.output, status))) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
   }
@@ -190,22 +194,17 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
                     options.model, options.model));
   }
 
-  const std::string part = options.output + ".part";
-  const auto pointed = write_onnx_pointing_into(options.model, places, part);
-  if (!pointed.ok()) {
-    fs::remove(part, status);
-    return in_context(pointed.error(), options.path);
-  }
-  fs::rename(part, options.output, status);
-  if (status) return Error{ErrorCode::kIo, fmt::format("{}: {}", options.output, status.message())};
+  const auto pointed = onnx_pointing_into(options.model, places);
+  if (!pointed.ok()) return in_context(pointed.error(), options.path);
+  FATCTX_TRY(publish_bytes(std::as_bytes(std::span(pointed.value().bytes)), options.output, options.force));
   if (options.attached) {
     std::vector<std::string> locations;
     for (const auto& [location, place] : places.files) locations.push_back(location);
     print_note(escaped(fmt::format("{}: {} tensors lie in what a program attaches as {}", options.output,
-                                   pointed.value(), fmt::join(locations, ", "))));
+                                   pointed.value().tensors, fmt::join(locations, ", "))));
     return ExitCode::kOk;
   }
-  print_note(escaped(fmt::format("{}: {} tensors lie in {}", options.output, pointed.value(), file)));
+  print_note(escaped(fmt::format("{}: {} tensors lie in {}", options.output, pointed.value().tensors, file)));
   if (!container.report().sealed) {
     print_note(
         escaped(fmt::format("note: {} is not sealed; what is packed anew may lie elsewhere, and the model has to be "

@@ -9,6 +9,7 @@
 #include "fatctx/extract.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/recording.h"
@@ -37,6 +38,7 @@ Status write_to_stdout(const Container& container, std::uint32_t id, const Progr
 }
 
 Result<ExitCode> run_extract(const ExtractOptions& options) {
+  FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
   FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
   FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));

@@ -10,6 +10,7 @@
 #include "fatctx/signature.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 
@@ -28,6 +29,7 @@ struct SignFlags {
 
 Result<ExitCode> run_sign(const SignFlags& flags) {
   const bool in_place = flags.output.empty();
+  FATCTX_TRY(check_is_no_input(flags.output, {{"key", flags.key}}));
   ProgressLine line("sign");
   const Interrupt interrupt;
   auto signed_file = sign_container(

@@ -176,8 +176,8 @@ void add_verify(CLI::App& app, Outcome& outcome) {
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--record", flags->record, "Check this record only; a name, or # and an id")->type_name("NAME");
   command->add_flag("--strict", flags->strict, "As for delivery: no unfinished append, no unused bytes");
-  command->add_option("--range", flags->range, "Check the leaves under these bytes of the file, or of the record")
-      ->type_name("OFFSET:SIZE");
+  command->add_option("--range", flags->range, "Check the leaves under OFFSET:SIZE, bytes of the file or the record")
+      ->type_name("RANGE");
   command->add_option("--onnx", flags->onnx, "Check that this model with EPContext nodes fits, and nothing else")
       ->type_name("MODEL");
   add_generation(*command, flags->generation);

@@ -4,6 +4,7 @@
 // gets its name, but for the model's own rename, and then a binary that is new goes again.
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/model_folder.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 #include "tools/qnn_json.h"
@@ -123,11 +125,6 @@ Status check_below(const std::string& model, const std::string& file) {
   return invalid(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code not_there;
-  return a == b || fs::equivalent(a, b, not_there);
-}
-
 bool there(const std::string& path) {
   std::error_code problem;
   return fs::exists(fs::symlink_status(path, problem));
@@ -187,9 +184,8 @@ Status write_with_binary(const Container& container, const RecordInfo& record, c
 Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
   const std::string file = path_beside(options.output, wrapped.binary);
   if (!wrapped.binary.empty()) FATCTX_TRY(check_below(options.output, file));
-  if (same_file(options.output, options.path) || (!wrapped.binary.empty() && same_file(file, options.path))) {
-    return invalid(fmt::format("{}: is the container itself", options.path));
-  }
+  FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
+  if (!wrapped.binary.empty()) FATCTX_TRY(check_is_no_input(file, {{"container", options.path}}));
   if (!wrapped.binary.empty() && same_file(options.output, file)) {
     return invalid(fmt::format("{}: the model and its binary need names of their own", options.output));
   }
@@ -343,7 +339,7 @@ void add_wrap(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME");
   command->add_option("--max-size", options->wish.max_size, "Largest spill-fill buffer of a group of models, in bytes")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   auto* binary = command->add_option("--binary", options->binary, "Name of the binary; default OUT's with _qnn.bin");
   binary->type_name("NAME");
   command->add_flag("--embed", options->embed, "Put the binary into the model, up to 2 GB")->excludes(binary);

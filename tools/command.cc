@@ -146,17 +146,21 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
     const auto chosen = app.get_subcommands();
     return chosen.empty() ? app : *chosen.front();
   };
+  bool answered = false;
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
+    answered = true;
     print_result(parsed_command().help());
   } catch (const CLI::CallForVersion& version) {
+    answered = true;
     print_result(fmt::format("{}\n", version.what()));
   } catch (const CLI::Success&) {
     return ExitCode::kOk;  // an option that answers by itself, as --help does
   } catch (const CLI::ParseError& error) {
     return usage_error(as_our_line(error.what()) + "; " + help_hint(parsed_command()));
   }
+  if (!answered && app.get_subcommands().empty()) return usage_error("a command is missing; " + help_hint(app));
   return outcome.code();
 }
 
@@ -218,6 +222,11 @@ void Outcome::finish(const Result<ExitCode>& result) {
   code_ = exit_code_for(result.error().code);
 }
 
+CLI::Validator not_negative() {
+  return {[](std::string& text) { return text.starts_with('-') ? fmt::format("{} is below 0", text) : std::string(); },
+          "", "not_negative"};
+}
+
 void add_generation(CLI::App& command, std::uint64_t& generation) {
   command.add_option("--generation", generation, "An earlier state of a container that was appended to")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()))
@@ -231,17 +240,25 @@ CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help)
   return command;
 }
 
+// As an unset variable of a script leaves it; no option means anything by it.
+Error empty_value(std::string_view option) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{}: the value is empty; give one, or leave the option out", option)};
+}
+
 Result<std::vector<std::string>> prepare_arguments(const CLI::App& app, const std::vector<std::string>& arguments) {
   const CLI::App* current = &app;
   std::vector<std::string> prepared;
   prepared.reserve(arguments.size());
   bool options_end = false;
   std::size_t values_due = 0;
+  std::string due;  // the option that they are of
   for (const std::string& argument : arguments) {
     std::string next = argument;
     const bool looks_like_option = argument.size() > 1 && argument[0] == '-' && !options_end;
     if (values_due > 0) {
       --values_due;
+      if (argument.empty()) return empty_value(due);
     } else if (looks_like_option && argument == "--") {
       options_end = true;
     } else if (looks_like_option && argument[1] == '-') {
@@ -256,7 +273,9 @@ Result<std::vector<std::string>> prepare_arguments(const CLI::App& app, const st
       }
       if (equals == argument.size() && takes_value(*option)) {
         values_due = static_cast<std::size_t>(option->get_items_expected_min());
+        due = name;
       }
+      if (equals + 1 == argument.size() && takes_value(*option)) return empty_value(name);
     } else if (looks_like_option) {
       const CLI::Option* option = find_option(*current, argument.substr(0, 2));
       if (option == nullptr) {
@@ -265,6 +284,7 @@ Result<std::vector<std::string>> prepare_arguments(const CLI::App& app, const st
       }
       if (argument.size() == 2 && takes_value(*option)) {
         values_due = static_cast<std::size_t>(option->get_items_expected_min());
+        due = argument;
       }
     } else if (current == &app) {
       const auto commands = app.get_subcommands({});

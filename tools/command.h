@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace fatctx::tools {
 
@@ -57,6 +58,9 @@ struct HelpText {
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help);
 
 // --generation N: which state of a container that was appended to is opened; left out, the newest.
+// For options of a number without a sign: CLI11 takes -1 for the largest one. Comes before other transformations.
+[[nodiscard]] CLI::Validator not_negative();
+
 void add_generation(CLI::App& command, std::uint64_t& generation);
 
 // Brings a command line into the form that CLI11 reads: in option names an underscore becomes a dash. Values, and

@@ -11,6 +11,7 @@
 
 #include "tools/asked_device.h"
 #include "tools/compile_output.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/qnn_compile.h"
 
@@ -159,11 +160,7 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
 Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
   const std::string& output = plan.meaning.output;
   std::error_code error;
-  for (const std::string& input : {plan.meaning.model, flags.vendor.dlc_path}) {
-    if (!input.empty() && fs::equivalent(input, output, error)) {
-      return invalid(fmt::format("{}: is the model itself; write to another file", output));
-    }
-  }
+  FATCTX_TRY(check_is_no_input(output, {{"model", plan.meaning.model}, {"model", flags.vendor.dlc_path}}));
   const auto there = [&](const fs::path& path) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path.string())};
   };

@@ -1,8 +1,8 @@
 #include "tools/coverage.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fatctx/soc_table.h"
+#include "tools/json_cursor.h"
 #include "tools/print.h"
 
 namespace fatctx::tools {
@@ -36,12 +37,11 @@ Status add_words(std::string_view list, std::vector<std::string>& words) {
 }
 
 Status add_lines_of(const std::string& path, std::vector<std::string>& words) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, fmt::format("{}: the list of devices cannot be opened", path)};
+  FATCTX_ASSIGN(const std::string text, read_text_file(path));
+  std::istringstream file(text);
   for (std::string line; std::getline(file, line);) {
     if (!without_blanks(line).starts_with('#')) FATCTX_TRY(add_words(line, words));
   }
-  if (file.bad()) return Error{ErrorCode::kIo, fmt::format("{}: the list of devices cannot be read", path)};
   return Done{};
 }
 

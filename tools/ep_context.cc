@@ -295,6 +295,8 @@ Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const
 }
 
 std::string format_of(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return {};  // opening a pipe would wait for whoever writes to it
   std::string head(8, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));

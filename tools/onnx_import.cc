@@ -535,17 +535,15 @@ Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::ui
   return found;
 }
 
-Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places,
-                                               const std::string& output) {
+Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places) {
   FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
   move_out(*model.mutable_graph(), places.moved);
-  std::uint64_t pointed = 0;
-  const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, places, pointed); };
+  PointedModel pointed;
+  const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, places, pointed.tensors); };
   const auto status = for_every_tensor(model, visit);
   if (!status.ok()) return in_context(status.error(), model_path);
-  std::ofstream out(output, std::ios::binary | std::ios::trunc);
-  if (!out || !model.SerializeToOstream(&out) || !out.flush()) {
-    return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", output)};
+  if (!model.SerializeToString(&pointed.bytes)) {
+    return Error{ErrorCode::kLimitExceeded, fmt::format("{}: would be larger than 2 GiB", model_path)};
   }
   return pointed;
 }

@@ -122,14 +122,16 @@ struct OnnxPlaces {
   std::map<std::string, OnnxPlace> files;     // by location
   std::map<std::string, OnnxExternal> moved;  // initializers inside of the model, by name: where they are in `files`
 };
-// Writes the model at `model_path` again to `output`, with every tensor that lies in a file of `places` taken from the
+struct PointedModel {
+  std::string bytes;
+  std::uint64_t tensors = 0;  // that were pointed elsewhere
+};
+// The model at `model_path` again, with every tensor that lies in a file of `places` taken from the
 // other file instead, at the place of its bytes there, and moved initializers without their bytes; all else stays, but
 // for checksums of the old file. A tensor that does not say its size gets that of its type and shape, because it no
 // longer ends with its file.
-// Returns how many tensors were pointed there.
 // Errors: those of read_onnx; not_found (a location that is not in `places`), malformed (a tensor that leaves its
-//         place), io.
-[[nodiscard]] Result<std::uint64_t> write_onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places,
-                                                             const std::string& output);
+//         place), limit_exceeded (2 GiB, with what lies inside of it).
+[[nodiscard]] Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places);
 
 }  // namespace fatctx::tools

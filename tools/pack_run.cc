@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/interrupt.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 
@@ -79,6 +80,9 @@ Result<PackSummary> pack_manifest(PackRequest request) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", request.output)};
   }
   FATCTX_ASSIGN(GatheredRecords gathered, gather_records(request.manifest, std::move(request.models)));
+  for (const PackRecord& record : gathered.records) {
+    FATCTX_TRY(check_is_no_input(request.output, {{"source of record \"" + record.name + "\"", record.source.path}}));
+  }
 
   ProgressLine line("pack");
   PackOptions options;

@@ -4,13 +4,16 @@
 #include <CLI/CLI.hpp>
 
 #include "fatctx/keys.h"
+#include "tools/command.h"
 
 namespace fatctx::tools {
 
 void add_trust_flags(CLI::App& command, TrustFlags& flags) {
   command.add_option("--key", flags.keys, "A public key; the container must be signed with one of those given")
       ->type_name("NAME.pub");
-  command.add_option("--min-generation", flags.minimum_generation, "Refuse an older generation")->type_name("N");
+  command.add_option("--min-generation", flags.minimum_generation, "Refuse an older generation")
+      ->transform(not_negative())
+      ->type_name("N");
 }
 
 Result<OpenOptions> open_options(const TrustFlags& flags, std::uint64_t generation) {

@@ -35,7 +35,8 @@ struct KeyFiles {
 
 // Makes a key pair of random bytes and writes `name`.key and `name`.pub. The secret key is not encrypted: whoever can
 // read the file can sign.
-// Errors: exists (one of the files is there; nothing is written), not_found (no such folder), no_space, io, internal.
+// Errors: invalid_argument (no name), exists (one of the files is there; nothing is written), not_found (no such
+// folder), no_space, io, internal.
 [[nodiscard]] Result<KeyFiles> make_keys(const std::string& name);
 
 }  // namespace fatctx

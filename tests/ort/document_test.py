@@ -35,7 +35,7 @@ def test_the_table_of_options_is_that_of_the_library():
 
 
 def test_the_attributes_of_the_node_are_those_that_are_read_and_written():
-    code = (ROOT / "src" / "runtime" / "ort" / "context_node.cc").read_text()
+    code = "".join((ROOT / "src" / "runtime" / "ort" / name).read_text() for name in ("context_node.h", "context_node.cc"))
     written = set(re.findall(r'_attribute\("([a-z_]+)"', code)) | set(re.findall(r'Attribute = "([a-z_]+)"', code))
     assert first_column(section("The node")) == written
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fatctx/base/result.h"
+#include "fatctx/extract.h"
 #include "tools/compile_cache.h"
 #include "tools/onnx_import.h"
 #include "tools/ort_bench/child.h"
@@ -205,6 +206,9 @@ int fail(std::string_view what, int code) {
 
 int measure(BenchOptions options) {
   std::error_code failed;
+  if (!options.svg.empty() && fs::exists(fs::symlink_status(options.svg, failed))) {
+    return fail(options.svg + ": is there already; name another file", 2);
+  }
   const fs::path own = fs::canonical("/proc/self/exe", failed);
   std::optional<WorkFolder> work;
   if (options.work.empty()) {
@@ -221,10 +225,9 @@ int measure(BenchOptions options) {
   const auto bench = Bench(options, own).measure();
   if (!bench.ok()) return fail(to_text(bench.error()), 3);
   if (!options.svg.empty()) {
-    std::ofstream file(options.svg);
-    file << bench_svg(bench.value());
-    file.close();
-    if (!file) return fail(options.svg + ": cannot be written", 5);
+    const std::string picture = bench_svg(bench.value());
+    const auto written = publish_bytes(std::as_bytes(std::span(picture)), options.svg, false);
+    if (!written.ok()) return fail(to_text(written.error()), 5);
   }
   print_result(options.json ? json_text(bench_json(bench.value())) : bench_text(bench.value()));
   return flush_result() ? 0 : 5;
@@ -253,7 +256,13 @@ int main_of(int count, char** words) {
   app.add_option("--memory", options.child.memory)->group("");
   int embed_child = 0;
   app.add_option("--embed-child", embed_child)->group("");
-  CLI11_PARSE(app, count, words);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::CallForHelp&) {
+    return app.exit(CLI::CallForHelp());
+  } catch (const CLI::ParseError& problem) {
+    return fail(problem.what(), 2);
+  }
   if (child.empty()) return measure(options);
   options.child.way = child;
   options.child.model = options.model;
