@@ -351,8 +351,12 @@ TEST_F(AttachWeights, AnOlderOnnxRuntimeTakesTensorsByName) {
   const auto too_old = attach_weights(&kBeforeAll, options, open, {});
   ASSERT_TRUE(fails_with(too_old, ErrorCode::kUnsupported));
   EXPECT_THAT(too_old.error().message, HasSubstr("1.22.1"));
-  EXPECT_TRUE(fails_with(attach_weights(nullptr, options, open, {}), ErrorCode::kInvalidArgument));
-  EXPECT_TRUE(fails_with(attach_weights(OrtGetApiBase(), nullptr, open, {}), ErrorCode::kInvalidArgument));
+  const auto no_runtime = attach_weights(nullptr, options, open, {});
+  ASSERT_TRUE(fails_with(no_runtime, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(no_runtime.error().message, HasSubstr("the OrtApiBase is null; OrtGetApiBase() gives it"));
+  const auto no_options = attach_weights(OrtGetApiBase(), nullptr, open, {});
+  ASSERT_TRUE(fails_with(no_options, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(no_options.error().message, HasSubstr("the session options are null"));
 }
 
 TEST_F(AttachWeights, OptionsThatWereAttachedToAreRefused) {

@@ -178,6 +178,17 @@ def test_a_function_that_was_not_inlined_is_refused_with_the_remedy(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"m.onnx"}
 
 
+def test_a_model_of_nothing_but_a_function_is_inlined_late_if_not_before(tmp_path):
+    """Nothing is claimed in the first round, so ONNX Runtime inlines and asks again."""
+    graph = helper.make_graph([helper.make_node("Twice", ["x"], ["y"], "only", domain="my")], "main", [value("x", [64])],
+                              [value("y", [64])])
+    model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("my", 1)],
+                                     ir_version=9, functions=[function()]), tmp_path / "m.onnx")
+    s.compile_model(model, tmp_path / "m_ctx.onnx", session__disable_aot_function_inlining="1")
+    assert len(s.context_nodes(tmp_path / "m_ctx.onnx")) == 1
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", {"x": s.weights(64)})
+
+
 @pytest.mark.parametrize(("declared", "shape"), [([1, 64], [4, 64]), ([2, 128], [4, 64]), ([256], [4, 64]), ([], [256])])
 def test_a_shape_that_the_model_declares_and_runs_do_not_keep(tmp_path, declared, shape):
     """As in an ordinary session, it is a hint."""

@@ -219,10 +219,21 @@ def test_a_wrong_attribute_is_named(own, attribute, value, words):
     assert words in said and attribute in said
 
 
+def test_an_empty_place_for_the_container_is_named(own):
+    write_node(own / "m_ctx.onnx", ep_cache_context=None)
+    assert "ep_cache_context is empty, so it names no container" in failure(own / "m_ctx.onnx")
+    write_node(own / "m_ctx.onnx", embed_mode=1)
+    assert "embed_mode is 1 and ep_cache_context is empty" in failure(own / "m_ctx.onnx")
+    write_node(own / "m_ctx.onnx", ep_cache_context=b"no container")
+    assert ": the embedded container" in failure(own / "m_ctx.onnx")
+
+
 def test_without_a_main_node_nothing_names_the_container(own):
     write_node(own / "m_ctx.onnx", main_context=0, ep_cache_context=None)
     said = failure(own / "m_ctx.onnx")
-    assert "has no node with main_context=1" in said
+    assert "has no node with main_context=1" in said and "nor does any session" not in said
+    said = failure(own / "m_ctx.onnx", ep__share_ep_contexts="1")
+    assert 'nor does any session that shares one have graph "main"' in said
 
 
 def test_a_second_node_takes_its_graph_from_the_container_of_the_main_node(provider, tmp_path):

@@ -658,6 +658,15 @@ TEST_F(Signed, NothingIsSignedThatIsDamaged) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST_F(Signed, APairOfKeysNeedsAName) {
+  for (const std::string& name : {std::string(), folder_.file("")}) {
+    const auto made = make_keys(name);
+    ASSERT_TRUE(fails_with(made, ErrorCode::kInvalidArgument));
+    EXPECT_NE(made.error().message.find("is no name for a pair of keys"), std::string::npos);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.file(".key")));
+}
+
 TEST_F(Signed, KeysAreNeverReplacedAndASecretIsForItsOwnerOnly) {
   EXPECT_TRUE(fails_with(make_keys(folder_.file("release")), ErrorCode::kExists));
   std::filesystem::remove(release_.secret_path);

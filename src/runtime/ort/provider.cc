@@ -213,7 +213,9 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger, co
 Provider::~Provider() {
   if (!left_out_.empty() && at_end_) {
     ORT_CXX_LOGF_NOEXCEPT((*at_end_), ORT_LOGGING_LEVEL_WARNING,
-                          "fatctx: nothing was compiled: %s is all that the graph has", left_out_.c_str());
+                          "fatctx: nothing was compiled: %s is not of ONNX Runtime's own; if it is a local function of "
+                          "the model, inline it first (onnx.inliner.inline_local_functions)",
+                          left_out_.c_str());
   }
   if (!unsettled_ || (has_state_ && *has_state_)) return;
   take_back(options_.value().session.compile_only, at_end_);
