@@ -2,7 +2,10 @@
 # for the C interface, which `pkg-config fatctx` finds too; `fatctx::onnxruntime` where it was built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(NOT TARGET fatctx_onnxruntime)
+  set(not_installed PATTERN onnxruntime.h EXCLUDE)
+endif()
+install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" ${not_installed})
 install(FILES ${PROJECT_BINARY_DIR}/include/fatctx/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fatctx)
 install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_runtime EXPORT fatctxTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,8 +1,8 @@
 # ONNX Runtime: OnnxRuntime::headers, and OnnxRuntime::onnxruntime where the library is there too (tests, samples, bench).
 #
-# Looked for in ONNXRUNTIME_ROOT (an official release, or any folder with include/ and lib/), then in what
-# scripts/ort_setup.sh has made. The version is that of the interface that the headers describe: 1.23 for
-# ORT_API_VERSION 23.
+# Looked for in ONNXRUNTIME_ROOT (an official release, or any folder with include/ and lib/) and nowhere else if that is
+# set, as a variable of CMake's or of the environment; if not, in what scripts/ort_setup.sh has made. The version is that
+# of the interface that the headers describe: 1.23 for ORT_API_VERSION 23; 0 if they do not say.
 set(OnnxRuntime_place ${ONNXRUNTIME_ROOT})
 if(NOT OnnxRuntime_place AND DEFINED ENV{ONNXRUNTIME_ROOT})
   set(OnnxRuntime_place $ENV{ONNXRUNTIME_ROOT})
@@ -21,7 +21,10 @@ mark_as_advanced(OnnxRuntime_INCLUDE_DIR OnnxRuntime_LIBRARY)
 
 if(OnnxRuntime_INCLUDE_DIR)
   file(STRINGS ${OnnxRuntime_INCLUDE_DIR}/onnxruntime_c_api.h OnnxRuntime_line REGEX "^#define ORT_API_VERSION [0-9]+")
-  string(REGEX REPLACE "[^0-9]*([0-9]+).*" "1.\\1" OnnxRuntime_VERSION "${OnnxRuntime_line}")
+  set(OnnxRuntime_VERSION 0)
+  if(OnnxRuntime_line)
+    string(REGEX REPLACE "[^0-9]*([0-9]+).*" "1.\\1" OnnxRuntime_VERSION "${OnnxRuntime_line}")
+  endif()
 endif()
 
 include(FindPackageHandleStandardArgs)

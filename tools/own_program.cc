@@ -25,7 +25,8 @@ Result<std::string> find_onnxruntime_program(const std::string& name) {
   if (program) return *program;
   return Error{ErrorCode::kBackendLibraryMissing,
                fmt::format("there is no program {} beside fatctx, nor in PATH: this build has no ONNX Runtime; run "
-                           "scripts/ort_setup.sh, or name an installation in ONNXRUNTIME_ROOT, and build again",
+                           "scripts/ort_setup.sh, or name an installation in ONNXRUNTIME_ROOT, and build again with "
+                           "FATCTX_ONNXRUNTIME=ON",
                            name)};
 }
 

@@ -5,22 +5,15 @@
 #include <fmt/format.h>
 
 #include "mapping/append_file.h"
+#include "mapping/same_file.h"
 
 namespace fatctx::container {
-
-namespace {
-
-bool same_file(const mapping::FileIdentity& a, const mapping::FileIdentity& b) {
-  return a.device == b.device && a.inode == b.inode && a.inode_high == b.inode_high;
-}
-
-}  // namespace
 
 Result<bool> is_in_place(const std::string& source, const std::string& target) {
   const auto from = mapping::stat_path(source);
   if (!from.ok()) return in_context(from.error(), source);
   const auto there = mapping::stat_path(target, {.follow_symlinks = false});
-  return source == target || (there.ok() && same_file(there.value(), from.value()));
+  return source == target || (there.ok() && mapping::is_same_file(there.value(), from.value()));
 }
 
 Result<Replacing> Replacing::begin(const std::string& path) {
@@ -42,10 +35,10 @@ Result<Replacing> Replacing::begin(const std::string& path) {
 
 Status Replacing::check(const std::string& path, const mapping::FileIdentity& source) const {
   FATCTX_ASSIGN(const mapping::FileIdentity now, mapping::stat_path(path, {.follow_symlinks = false}));
-  bool same = same_file(now, source) && now.size == source.size && now.modified == source.modified;
+  bool same = mapping::is_same_file(now, source) && now.size == source.size && now.modified == source.modified;
   if (same && locked_) {
     FATCTX_ASSIGN(const mapping::FileIdentity locked, locked_->identity());
-    same = same_file(locked, now);
+    same = mapping::is_same_file(locked, now);
   }
   if (same) return Done{};
   return Error{ErrorCode::kChanged,

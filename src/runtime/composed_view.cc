@@ -11,6 +11,7 @@
 #include "container/open.h"
 #include "container/recipe_record.h"
 #include "mapping/fork_hook.h"
+#include "mapping/same_file.h"
 #include "mapping/sealed_file.h"
 #include "runtime/attachments.h"
 #include "runtime/compose_plan.h"
@@ -146,9 +147,9 @@ std::int64_t nanoseconds_of(const mapping::FileTime& time) noexcept {
   return time.seconds * 1'000'000'000 + time.nanoseconds;
 }
 
-// The time too: a number of an inode is used again.
-bool same_file(const mapping::FileIdentity& a, const mapping::FileIdentity& b) noexcept {
-  return a.device == b.device && a.inode == b.inode && a.size == b.size && a.modified == b.modified;
+// The time too: the number of a file is used again.
+bool is_unchanged(const mapping::FileIdentity& a, const mapping::FileIdentity& b) noexcept {
+  return mapping::is_same_file(a, b) && a.size == b.size && a.modified == b.modified;
 }
 
 }  // namespace
@@ -207,7 +208,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
   std::string wrong;
   if (mapped.size != found->identity.size || mapped.modified != found->identity.modified) {
     wrong = "it was written to while it was looked at";
-  } else if (!ours || !same_file(*ours, mapped)) {
+  } else if (!ours || !is_unchanged(*ours, mapped)) {
     auto verified = verify_all(record);
     // Damage of the container has another rule.
     if (!verified.ok() && verified.error().where.rule != "F37") return std::move(verified).error();
@@ -220,7 +221,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
     return false;
   }
   cache.mark_used(*found);
-  count_cache_use(ours && same_file(*ours, mapped));
+  count_cache_use(ours && is_unchanged(*ours, mapped));
   cache_written_ns_.store(nanoseconds_of(mapped.modified), std::memory_order_relaxed);
   cached_ = std::move(found);
   cached_bytes_ = key.built_bytes;

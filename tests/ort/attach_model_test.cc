@@ -123,19 +123,31 @@ TEST(AttachModel, ExternalDataThatMakesNoSenseIsMalformed) {
     return Message().message(7, Message().message(5, tensor)).bytes();
   };
   const std::string no_location = model_of(support::entry("offset", "0"));
-  EXPECT_TRUE(fails_with(external_tensors(view_of(no_location)), ErrorCode::kMalformed));
+  const auto nowhere = external_tensors(view_of(no_location));
+  ASSERT_TRUE(fails_with(nowhere, ErrorCode::kMalformed));
+  EXPECT_THAT(nowhere.error().message, HasSubstr("tensor \"w0\" has external data without a location"));
   for (const char* text : {"", "-1", "1e3", "0x10", "99999999999999999999999"}) {
     const std::string bad = model_of(support::entry("offset", text));
     const auto tensors = external_tensors(view_of(bad));
     ASSERT_TRUE(fails_with(tensors, ErrorCode::kMalformed)) << text;
-    EXPECT_THAT(tensors.error().message, HasSubstr("\"w0\""));
+    EXPECT_THAT(tensors.error().message, HasSubstr("tensor \"w0\": the offset of its external data is \"" +
+                                                   std::string(text) + "\", not a whole number"));
   }
 }
 
-TEST(AttachModel, WhatIsNoModelIsMalformed) {
-  for (const std::string& bytes : {std::string(), std::string("no model"), std::string(40, '\xFF'),
-                                   Message().number(1, 9).bytes(), Message().number(7, 9).bytes()}) {
-    EXPECT_TRUE(fails_with(external_tensors(view_of(bytes)), ErrorCode::kMalformed)) << bytes;
+TEST(AttachModel, WhatIsNoModelIsMalformedAndSaysWhy) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"", "it has no graph"},
+      {Message().number(1, 9).bytes(), "it has no graph"},
+      {"no model", "a field of wire type 6"},
+      {std::string(40, '\xFF'), "a number of more than ten bytes"},
+      {Message().number(7, 9).bytes(), "field 7 is no message"},
+      {Message().message(7, Message().text(2, "net")).bytes().substr(0, 4), "it ends inside a field"},
+  };
+  for (const auto& [bytes, why] : rows) {
+    const auto tensors = external_tensors(view_of(bytes));
+    ASSERT_TRUE(fails_with(tensors, ErrorCode::kMalformed)) << bytes;
+    EXPECT_THAT(tensors.error().message, HasSubstr("the bytes given as model are no ONNX model: " + why));
   }
 }
 

@@ -1,4 +1,6 @@
 // Sessions whose weights lie in a container: what they compute, what they hold, and what is refused before they exist.
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -73,6 +75,17 @@ class AttachWeights : public ::testing::Test {
 // What an ONNX Runtime of another version would say of itself.
 const OrtApi* this_interface(std::uint32_t version) noexcept { return OrtGetApiBase()->GetApi(version); }
 const OrtApi* no_interface(std::uint32_t) noexcept { return nullptr; }
+// One that has no environment to give.
+const OrtApi* without_environments(std::uint32_t version) noexcept {
+  alignas(OrtApi) static std::byte bytes[sizeof(OrtApi)];
+  std::memcpy(bytes, OrtGetApiBase()->GetApi(version), sizeof(OrtApi));
+  auto* const api = reinterpret_cast<OrtApi*>(bytes);  // a table of functions, which may not be copied otherwise
+  api->CreateEnv = [](OrtLoggingLevel, const char*, OrtEnv**) noexcept {
+    return OrtGetApiBase()->GetApi(ORT_API_VERSION)->CreateStatus(ORT_FAIL, "no more of these");
+  };
+  return api;
+}
+const OrtApiBase kWithoutEnvironments = {without_environments, []() noexcept { return "1.31.0"; }};
 const OrtApiBase kBeforeBorrowing = {this_interface, []() noexcept { return "1.30.0"; }};
 const OrtApiBase kBeforeAll = {no_interface, []() noexcept { return "1.22.1"; }};
 
@@ -197,18 +210,20 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
     const auto file = attach(options, open, {.route = route, .model = view_of(other_file)});
     ASSERT_TRUE(fails_with(file, ErrorCode::kNotFound));
     EXPECT_THAT(file.error().message, HasSubstr("\"w0\" in \"other.bin\""));
-    EXPECT_THAT(file.error().message, HasSubstr("files there are: \"w.bin\""));
+    EXPECT_THAT(file.error().message, HasSubstr("and no weight blob stands for that file; files there are: \"w.bin\""));
     const auto places = attach(options, open, {.route = route, .model = view_of(other_places)});
     ASSERT_TRUE(fails_with(places, ErrorCode::kInvalidArgument));
     EXPECT_THAT(places.error().message, HasSubstr("float32 [24, 24] at byte 4608 of \"w.bin\""));
     EXPECT_THAT(places.error().message, HasSubstr("has float32 [24, 24] at byte 0"));
-    EXPECT_TRUE(
-        fails_with(attach(options, open, {.route = route, .model = view_of(other_size)}), ErrorCode::kInvalidArgument));
+    const auto size = attach(options, open, {.route = route, .model = view_of(other_size)});
+    ASSERT_TRUE(fails_with(size, ErrorCode::kInvalidArgument));
+    EXPECT_THAT(size.error().message, HasSubstr("it must be packed from the external data of this model"));
     const auto name = attach(options, open, {.route = route, .model = view_of(other_name)});
     ASSERT_TRUE(fails_with(name, ErrorCode::kInvalidArgument));
     EXPECT_THAT(name.error().message, HasSubstr("no such tensor"));
-    EXPECT_TRUE(
-        fails_with(attach(options, open, {.route = route, .model = view_of("no model")}), ErrorCode::kMalformed));
+    const auto none = attach(options, open, {.route = route, .model = view_of("no model")});
+    ASSERT_TRUE(fails_with(none, ErrorCode::kMalformed));
+    EXPECT_THAT(none.error().message, HasSubstr("the bytes given as model are no ONNX model: "));
   }
   EXPECT_TRUE(is_ok(attach(options, open, {.model = view_of(model_)}))) << "the options were changed before";
 }
@@ -253,7 +268,12 @@ TEST_F(AttachWeights, ATensorThatWouldBeCopiedIsRefusedUnlessThatIsAllowed) {
   const auto refused = attach(options, open, {.route = AttachRoute::kFileBuffers});
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
   EXPECT_THAT(refused.error().message, HasSubstr("tensor \"w0\", 2304 bytes of float32, lies at byte 2"));
-  EXPECT_TRUE(fails_with(attach(options, open, {.route = AttachRoute::kInitializers}), ErrorCode::kCopyNotAllowed));
+  EXPECT_THAT(refused.error().message, HasSubstr("every session would copy it; pack the model with its weights inside, "
+                                                 "or allow copies"));
+  const auto by_name = attach(options, open, {.route = AttachRoute::kInitializers, .allow_copies = true});
+  ASSERT_TRUE(fails_with(by_name, ErrorCode::kCopyNotAllowed));
+  EXPECT_THAT(by_name.error().message,
+              HasSubstr("kernels must not read it there; use the route file_buffers and allow copies"));
 
   const auto attached = attach(options, open, {.route = AttachRoute::kFileBuffers, .allow_copies = true});
   ASSERT_TRUE(is_ok(attached));
@@ -299,6 +319,39 @@ TEST_F(AttachWeights, BlobsInPiecesAreMappedSideBySide) {
   EXPECT_LE(greatest_difference(run(session, kWide), expected), kTolerance);
 }
 
+TEST_F(AttachWeights, ABlobThatIsNowhereWholeGivesItsTensorsByName) {
+  constexpr std::uint64_t kWide = 40;  // whose bytes are no whole pages
+  const auto tensors = matrix_tensors(kWide, 12);
+  const Bytes first = matrix_bytes(kWide, 12, 1);
+  Bytes second = first;  // the same matrices, in another order
+  std::rotate(second.begin(), second.begin() + kWide * kWide * sizeof(float), second.end());
+  std::vector<PackRecord> records = {weight_blob("a", tensors, "a.bin"), weight_blob("b", tensors, "b.bin")};
+  records[0].source.bytes = first;
+  records[1].source.bytes = second;
+  const Container open = Container::open(pack(folder_.file("net.fatctx"), std::move(records))).value();
+  const auto& all = open.records();
+  const auto composed = std::find_if(all.begin(), all.end(), [](const RecordInfo& record) { return record.recipe; });
+  ASSERT_NE(composed, all.end());
+  std::vector<OnnxTensor> named = tensors;
+  for (OnnxTensor& tensor : named) tensor.location = std::string(composed->name) + ".bin";
+  const std::string model = support::model(support::matrices(kWide, named));
+  const AttachFile file = {.record = std::string(composed->name), .location = {}};
+  Ort::SessionOptions options = session_options();
+
+  const auto refused = attach(options, open, {.route = AttachRoute::kFileBuffers, .files = {file}});
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
+  EXPECT_THAT(refused.error().message, HasSubstr("; the route initializers takes tensors one by one"));
+
+  const auto attached = attach(options, open, {.route = AttachRoute::kInitializers, .files = {file}});
+  ASSERT_TRUE(is_ok(attached));
+  const std::string path = model_file(model);
+  support::write_file(folder_.file("model/" + file.record + ".bin"), {});
+  Ort::Session session = session_of(path, options);
+  const std::string ordinary = support::model(support::matrices(kWide, tensors));
+  Ort::Session want = session_of(model_file(ordinary, file.record == "a" ? first : second), session_options());
+  EXPECT_LE(greatest_difference(run(session, kWide), run(want, kWide)), kTolerance);
+}
+
 TEST_F(AttachWeights, WhichBlobIsMeantMustBeClear) {
   std::vector<PackRecord> records = {weight_blob("first", tensors_), weight_blob("second", tensors_),
                                      weight_blob("unnamed", tensors_, ""), weight_blob("bare", {}, "bare.bin")};
@@ -310,16 +363,22 @@ TEST_F(AttachWeights, WhichBlobIsMeantMustBeClear) {
   ASSERT_TRUE(fails_with(twice, ErrorCode::kInvalidArgument));
   EXPECT_THAT(twice.error().message, HasSubstr("\"first\" and \"second\" both stand for the file \"w.bin\""));
   EXPECT_TRUE(fails_with(attach(options, open, {.files = {{"thrid", {}}}}), ErrorCode::kNotFound));
-  EXPECT_TRUE(fails_with(attach(options, open, {.files = {{"first.tensors", {}}}}), ErrorCode::kInvalidArgument));
+  const auto table = attach(options, open, {.files = {{"first.tensors", {}}}});
+  ASSERT_TRUE(fails_with(table, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(table.error().message, HasSubstr("record \"first.tensors\" is a tensor_table, not a weight_blob"));
   const auto unnamed = attach(options, open, {.files = {{"unnamed", {}}}});
   ASSERT_TRUE(fails_with(unnamed, ErrorCode::kInvalidArgument));
-  EXPECT_THAT(unnamed.error().message, HasSubstr("location"));
+  EXPECT_THAT(unnamed.error().message,
+              HasSubstr("record \"unnamed\" has no option \"onnx.location\"; say in `location` which external data "
+                        "file of the model it stands for"));
   const auto same_names =
       attach(options, open, {.route = AttachRoute::kInitializers, .files = {{"first", {}}, {"unnamed", "other.bin"}}});
   ASSERT_TRUE(fails_with(same_names, ErrorCode::kInvalidArgument));
   EXPECT_THAT(same_names.error().message, HasSubstr("both have a tensor \"w0\""));
-  EXPECT_TRUE(fails_with(attach(options, open, {.route = AttachRoute::kInitializers, .files = {{"bare", {}}}}),
-                         ErrorCode::kUnsupported));
+  const auto bare = attach(options, open, {.route = AttachRoute::kInitializers, .files = {{"bare", {}}}});
+  ASSERT_TRUE(fails_with(bare, ErrorCode::kUnsupported));
+  EXPECT_THAT(bare.error().message, HasSubstr("record \"bare\" has no tensor table, and the route initializers goes by "
+                                              "names; pack it with --weights MODEL.onnx"));
   EXPECT_TRUE(is_ok(attach(options, open, {.files = {{"second", {}}, {"unnamed", "./other.bin"}, {"bare", {}}}})));
 }
 
@@ -341,7 +400,9 @@ TEST_F(AttachWeights, AnOlderOnnxRuntimeTakesTensorsByName) {
 
   const auto refused = attach_weights(&kBeforeBorrowing, options, open, {.route = AttachRoute::kFileBuffers});
   ASSERT_TRUE(fails_with(refused, ErrorCode::kUnsupported));
-  EXPECT_THAT(refused.error().message, HasSubstr("1.30.0"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("ONNX Runtime 1.30.0 copies external data from memory for every session; the route "
+                        "file_buffers needs 1.31 or newer, the route initializers does not"));
   const auto attached = attach_weights(&kBeforeBorrowing, options, open, {});
   ASSERT_TRUE(is_ok(attached));
   EXPECT_EQ(attached.value().report().route, AttachRoute::kInitializers);
@@ -350,7 +411,12 @@ TEST_F(AttachWeights, AnOlderOnnxRuntimeTakesTensorsByName) {
 
   const auto too_old = attach_weights(&kBeforeAll, options, open, {});
   ASSERT_TRUE(fails_with(too_old, ErrorCode::kUnsupported));
-  EXPECT_THAT(too_old.error().message, HasSubstr("1.22.1"));
+  EXPECT_THAT(too_old.error().message,
+              HasSubstr("ONNX Runtime 1.22.1 is too old to attach weights: 1.23 or newer is needed"));
+  const auto no_environment = attach_weights(&kWithoutEnvironments, options, open, {});
+  ASSERT_TRUE(fails_with(no_environment, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(no_environment.error().message,
+              HasSubstr("ONNX Runtime 1.31.0 refuses making an environment: no more of these"));
   const auto no_runtime = attach_weights(nullptr, options, open, {});
   ASSERT_TRUE(fails_with(no_runtime, ErrorCode::kInvalidArgument));
   EXPECT_THAT(no_runtime.error().message, HasSubstr("the OrtApiBase is null; OrtGetApiBase() gives it"));
@@ -369,7 +435,9 @@ TEST_F(AttachWeights, OptionsThatWereAttachedToAreRefused) {
     const auto again = attach(options, open, {.route = route});
 
     ASSERT_TRUE(fails_with(again, ErrorCode::kInvalidArgument));
-    EXPECT_THAT(again.error().message, HasSubstr("ONNX Runtime"));
+    EXPECT_THAT(again.error().message,
+                HasSubstr(route == AttachRoute::kFileBuffers ? " refuses external data from memory: "
+                                                             : " refuses initializer \"w0\": "));
   }
 }
 
@@ -440,7 +508,8 @@ TEST_F(AttachWeights, ATypeThatTablesDoNotHaveIsLeftToTheFile) {
   const auto refused = attach(options, open, {.route = AttachRoute::kInitializers});
 
   ASSERT_TRUE(fails_with(refused, ErrorCode::kUnsupported));
-  EXPECT_THAT(refused.error().message, HasSubstr("tensor \"w2\""));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("tensor \"w2\" has a type that tensor tables do not have; use the route file_buffers"));
   EXPECT_TRUE(is_ok(attach(options, open, {.route = AttachRoute::kFileBuffers})));
 }
 

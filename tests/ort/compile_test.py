@@ -400,7 +400,7 @@ def test_a_last_session_that_fails_ends_its_group(tmp_path):
     first = s.save(s.layers([64, 128]), tmp_path / "a.onnx")
     second = s.save(s.layers([64, 128], seed=2), tmp_path / "b.onnx")
     s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
-    with pytest.raises(Exception, match="ep.context_node_name_prefix"):  # the same graph name
+    with pytest.raises(Exception, match="need graphs of different names: give each a prefix of its own in ep.context_node"):
         s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
     s.compile_model(second, tmp_path / "b_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
     assert s.context_nodes(tmp_path / "b_ctx.onnx")[0]["ep_cache_context"] == b"b.fatctx"
@@ -658,6 +658,106 @@ def test_a_pair_that_was_overwritten_comes_back_if_the_model_is_not_written(mode
     # With room on the disk, it is compiled anew.
     s.compile_model(model, tmp_path / "m_ctx.onnx")
     assert (tmp_path / "m.fatctx").read_bytes() != before
+
+
+def with_branches(*weights) -> onnx.ModelProto:
+    """y is the largest of the weights or the least of x."""
+    then = helper.make_graph([helper.make_node("ReduceMax", ["k"], ["t"], keepdims=0)], "then", [], [s.value("t", [])], weights)
+    other = helper.make_graph([helper.make_node("ReduceMin", ["x"], ["e"], keepdims=0)], "else", [], [s.value("e", [])])
+    graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], "if", then_branch=then, else_branch=other)], "main",
+                              [s.value("x", ["n"]), s.value("c", [], TensorProto.BOOL)], [s.value("y", [])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.mark.parametrize(("proto", "name"), [
+    (s.layers([64, 128, 32]), "graph.weights"),
+    (with_branches(numpy_helper.from_array(s.weights(4096), "k")), "graph.onnx"),
+], ids=["weights", "graph"])
+def test_a_disk_without_room_for_what_is_worked_on_is_named(tmp_path, proto, name):
+    model = s.save(proto, tmp_path / "m.onnx")
+    with full_disk(8192), pytest.raises(Exception, match=f"{name}: cannot be written; is the disk full?"):
+        s.compile_model(model, tmp_path / "m_ctx.onnx")
+    assert names_in(tmp_path) == {"m.onnx"}
+
+
+def test_a_branch_with_more_weights_than_a_model_can_hold_is_refused_with_the_remedy(tmp_path):
+    """Those of inner graphs lie in the model; the file is a hole, so that the test needs no such disk."""
+    size = (1 << 31) + 4096
+    weight = TensorProto(name="k", data_type=TensorProto.FLOAT, dims=[size // 4], data_location=TensorProto.EXTERNAL)
+    for key, said in (("location", "hole.data"), ("offset", "0"), ("length", str(size))):
+        weight.external_data.add(key=key, value=said)
+    with open(tmp_path / "hole.data", "wb") as file:
+        file.truncate(size)
+    (tmp_path / "m.onnx").write_bytes(with_branches(weight).SerializeToString())
+    with pytest.raises(Exception, match="an ONNX model holds 2 GiB: let the bodies of If, Loop and Scan take large weights"):
+        s.compile_model(tmp_path / "m.onnx", tmp_path / "m_ctx.onnx")
+    assert names_in(tmp_path) == {"m.onnx", "hole.data"}
+
+
+def test_a_model_with_an_operator_that_the_processor_does_not_have_is_refused(tmp_path):
+    graph = helper.make_graph([helper.make_node("BiasSplitGelu", ["x", "b"], ["y"], "gpu", domain="com.microsoft")], "main",
+                              [s.value("x", [1, 4, 8]), s.value("b", [8])], [s.value("y", [1, 4, 4])])
+    model = s.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17),
+                                                                         helper.make_opsetid("com.microsoft", 1)]),
+                   tmp_path / "m.onnx")
+    with pytest.raises(Exception, match="the graph cannot be compiled for ort-cpu: .*BiasSplitGelu"):
+        s.compile_model(model, tmp_path / "m_ctx.onnx")
+    assert names_in(tmp_path) == {"m.onnx"}
+
+
+# -- beside other providers ----------------------------------------------------------------------------------------------
+
+QNN = "QNNExecutionProvider"
+
+
+@pytest.fixture(scope="module")
+def stand_in(library):
+    """The stand-in for the library of QNN's provider."""
+    path = library.parents[1] / "tests" / "libstand_in_qnn.so"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not built (scripts/build.sh)")
+    ort.register_execution_provider_library(QNN, str(path))
+    yield QNN
+    ort.unregister_execution_provider_library(QNN)
+
+
+def beside(order, takes_only="", **entries) -> ort.SessionOptions:
+    """Session options with both providers."""
+    made = ort.SessionOptions()
+    made.log_severity_level = 2
+    for key, said in entries.items():
+        made.add_session_config_entry(key.replace("__", "."), said)
+    for name in order:
+        devices = [device for device in ort.get_ep_devices() if device.ep_name == name]
+        made.add_provider_for_devices(devices, {"stand_in_takes_only": takes_only} if name == QNN and takes_only else {})
+    return made
+
+
+def test_a_model_that_another_provider_has_taken_a_part_of_is_refused(stand_in, model, tmp_path):
+    for by_api in (True, False):
+        with pytest.raises(Exception, match="QNNExecutionProvider comes before this provider and has taken a part of the model, "
+                                            "node .*: leave the other one out, or add it after this one"):
+            if by_api:
+                ort.ModelCompiler(beside([stand_in, s.PROVIDER], "Relu"), str(model),
+                                  embed_compiled_data_into_model=False).compile_to_file(str(tmp_path / "m_ctx.onnx"))
+            else:
+                ort.InferenceSession(str(model), beside([stand_in, s.PROVIDER], "Relu", ep__context_enable="1",
+                                                        ep__context_file_path=str(tmp_path / "m_ctx.onnx")))
+        assert not names_in(tmp_path) & {"m.fatctx", "m_ctx.onnx"}
+
+
+def test_a_provider_that_comes_after_ours_gets_nothing(stand_in, model, tmp_path):
+    ort.ModelCompiler(beside([s.PROVIDER, stand_in], "Relu"), str(model),
+                      embed_compiled_data_into_model=False).compile_to_file(str(tmp_path / "m_ctx.onnx"))
+    assert [node["source"] for node in s.context_nodes(tmp_path / "m_ctx.onnx")] == [b"fatctx"]
+    s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", s.inputs(2, 64))
+
+
+def test_a_model_that_another_provider_has_taken_whole_is_told_of(stand_in, model, tmp_path, capfd):
+    ort.ModelCompiler(beside([stand_in, s.PROVIDER]), str(model),
+                      embed_compiled_data_into_model=False).compile_to_file(str(tmp_path / "m_ctx.onnx"))
+    assert [node["source"] for node in s.context_nodes(tmp_path / "m_ctx.onnx")] == [b"Qnn"]
+    assert "fatctx: nothing was compiled: QNNExecutionProvider comes before" in capfd.readouterr().err
 
 
 def test_no_folder_for_the_container_is_an_error_that_names_it(model, tmp_path):

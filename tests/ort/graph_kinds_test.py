@@ -15,10 +15,6 @@ def provider(library):
     return s.PROVIDER
 
 
-def value(name: str, shape: list | None, dtype=TensorProto.FLOAT):
-    return helper.make_tensor_value_info(name, dtype, shape)
-
-
 def constant(name: str, array) -> object:
     return numpy_helper.from_array(np.asarray(array), name)
 
@@ -103,27 +99,27 @@ def loop_body(nodes=(), state=(64,)):
     return helper.make_graph(
         [*nodes, helper.make_node("Add", ["t", "b"], ["c_out"], "add"), helper.make_node("Identity", ["go"], ["go_out"], "go"),
          helper.make_node("Identity", ["c_out"], ["each"], "each")], "body",
-        [value("i", [], TensorProto.INT64), value("go", [], TensorProto.BOOL), value("c", list(state))],
-        [value("go_out", [], TensorProto.BOOL), value("c_out", list(state)), value("each", list(state))])
+        [s.value("i", [], TensorProto.INT64), s.value("go", [], TensorProto.BOOL), s.value("c", list(state))],
+        [s.value("go_out", [], TensorProto.BOOL), s.value("c_out", list(state)), s.value("each", list(state))])
 
 
 @pytest.mark.parametrize("state", [(64,), ()])
 def test_loops(tmp_path, state):
     compiles(tmp_path, [helper.make_node("Loop", ["n", "", "x"], ["y", "ys"], "loop", body=loop_body(state=state))],
-             [value("x", list(state)), value("n", [], TensorProto.INT64)], [value("y", list(state)), value("ys", ["k", *state])],
+             [s.value("x", list(state)), s.value("n", [], TensorProto.INT64)], [s.value("y", list(state)), s.value("ys", ["k", *state])],
              [constant("b", s.weights(*state))], {"x": s.weights(*state, seed=1), "n": np.array(3)})
 
 
 def test_a_loop_of_one_element_and_a_loop_inside_of_a_branch(tmp_path):
     body = helper.make_graph(
         [helper.make_node("Add", ["c", "b"], ["c_out"], "add"), helper.make_node("Identity", ["go"], ["go_out"], "go")], "body",
-        [value("i", [1], TensorProto.INT64), value("go", [1], TensorProto.BOOL), value("c", [64])],
-        [value("go_out", [1], TensorProto.BOOL), value("c_out", [64])])
+        [s.value("i", [1], TensorProto.INT64), s.value("go", [1], TensorProto.BOOL), s.value("c", [64])],
+        [s.value("go_out", [1], TensorProto.BOOL), s.value("c_out", [64])])
     branches = [helper.make_graph([helper.make_node("Loop", ["n", "", "x"], [f"{name}_y", f"{name}_all"], name, body=loop_body())],
-                                  name, [], [value(f"{name}_y", [64])]) for name in ("then", "else")]
+                                  name, [], [s.value(f"{name}_y", [64])]) for name in ("then", "else")]
     compiles(tmp_path, [helper.make_node("Loop", ["n1", "", "x"], ["y"], "loop", body=body),
                         helper.make_node("If", ["which"], ["z"], "if", then_branch=branches[0], else_branch=branches[1])],
-             [value("x", [64]), value("which", [], TensorProto.BOOL)], [value("y", [64]), value("z", [64])],
+             [s.value("x", [64]), s.value("which", [], TensorProto.BOOL)], [s.value("y", [64]), s.value("z", [64])],
              [constant("b", s.weights(64)), constant("n", np.int64(2)), constant("n1", np.array([3]))],
              {"x": s.weights(64, seed=1), "which": np.array(True)})
 
@@ -131,9 +127,9 @@ def test_a_loop_of_one_element_and_a_loop_inside_of_a_branch(tmp_path):
 def test_scans_of_scalars(tmp_path):
     body = helper.make_graph(
         [helper.make_node("Add", ["sum", "e"], ["sum_out"], "add"), helper.make_node("Identity", ["sum_out"], ["each"], "each")],
-        "body", [value("sum", []), value("e", [])], [value("sum_out", []), value("each", [])])
+        "body", [s.value("sum", []), s.value("e", [])], [s.value("sum_out", []), s.value("each", [])])
     compiles(tmp_path, [helper.make_node("Scan", ["zero", "x"], ["y", "ys"], "scan", body=body, num_scan_inputs=1)],
-             [value("x", [5]), value("zero", [])], [value("y", []), value("ys", [5])], [],
+             [s.value("x", [5]), s.value("zero", [])], [s.value("y", []), s.value("ys", [5])], [],
              {"x": s.weights(5, seed=1), "zero": np.float32(0)})
 
 
@@ -146,7 +142,7 @@ def test_functions_of_the_model_are_inlined(tmp_path):
     inside = helper.make_node("Twice", ["c"], ["t"], "inside", domain="my")
     compiles(tmp_path, [helper.make_node("Twice", ["x"], ["x2"], "outside", domain="my"),
                         helper.make_node("Loop", ["n", "", "x2"], ["y", "ys"], "loop", body=loop_body([inside]))],
-             [value("x", [64])], [value("y", [64]), value("ys", ["k", 64])],
+             [s.value("x", [64])], [s.value("y", [64]), s.value("ys", ["k", 64])],
              [constant("b", s.weights(64)), constant("n", np.int64(2))], {"x": s.weights(64, seed=1)}, [function()])
 
 
@@ -155,14 +151,14 @@ def test_a_function_between_operators_leaves_no_error_in_the_log(tmp_path, capfd
     compiles(tmp_path, [helper.make_node("HardSwish", ["x"], ["h"], "before"),
                         helper.make_node("Twice", ["h"], ["t"], "between", domain="my"),
                         helper.make_node("Add", ["h", "t"], ["y"], "after")],
-             [value("x", [64])], [value("y", [64])], [], {"x": s.weights(64)}, [function()])
+             [s.value("x", [64])], [s.value("y", [64])], [], {"x": s.weights(64)}, [function()])
     assert capfd.readouterr().err == ""
     graph = onnx.load_from_string(bytes(fatctx.open(tmp_path / "none.fatctx").acquire("main"))).graph
     assert [node.op_type for node in graph.node] == ["HardSwish", "Add", "Add"]
 
 
 def test_a_model_of_nothing_but_a_function(tmp_path):
-    compiles(tmp_path, [helper.make_node("Twice", ["x"], ["y"], "only", domain="my")], [value("x", [64])], [value("y", [64])],
+    compiles(tmp_path, [helper.make_node("Twice", ["x"], ["y"], "only", domain="my")], [s.value("x", [64])], [s.value("y", [64])],
              [], {"x": s.weights(64)}, [function()])
 
 
@@ -170,7 +166,7 @@ def test_a_function_that_was_not_inlined_is_refused_with_the_remedy(tmp_path):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["r"], "relu"),
                                helper.make_node("Twice", ["r"], ["t"], "called", domain="my"),
                                helper.make_node("Add", ["r", "t"], ["y"], "add")], "main",
-                              [value("x", [64])], [value("y", [64])])
+                              [s.value("x", [64])], [s.value("y", [64])])
     model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("my", 1)],
                                      ir_version=9, functions=[function()]), tmp_path / "m.onnx")
     with pytest.raises(Exception, match=r'node "called" \(my:Twice\) is of a domain .* inline it first \(onnx.inliner'):
@@ -180,8 +176,8 @@ def test_a_function_that_was_not_inlined_is_refused_with_the_remedy(tmp_path):
 
 def test_a_model_of_nothing_but_a_function_is_inlined_late_if_not_before(tmp_path):
     """Nothing is claimed in the first round, so ONNX Runtime inlines and asks again."""
-    graph = helper.make_graph([helper.make_node("Twice", ["x"], ["y"], "only", domain="my")], "main", [value("x", [64])],
-                              [value("y", [64])])
+    graph = helper.make_graph([helper.make_node("Twice", ["x"], ["y"], "only", domain="my")], "main", [s.value("x", [64])],
+                              [s.value("y", [64])])
     model = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("my", 1)],
                                      ir_version=9, functions=[function()]), tmp_path / "m.onnx")
     s.compile_model(model, tmp_path / "m_ctx.onnx", session__disable_aot_function_inlining="1")
@@ -194,5 +190,5 @@ def test_a_shape_that_the_model_declares_and_runs_do_not_keep(tmp_path, declared
     """As in an ordinary session, it is a hint."""
     compiles(tmp_path, [helper.make_node("MatMul", ["x", "w"], ["h"], "matmul"),
                         helper.make_node("Reshape", ["h", "shape"], ["y"], "reshape")],
-             [value("x", ["n", 64]), value("shape", ["k"], TensorProto.INT64)], [value("y", declared)],
+             [s.value("x", ["n", 64]), s.value("shape", ["k"], TensorProto.INT64)], [s.value("y", declared)],
              [constant("w", s.weights(64, 64))], {"x": s.weights(4, 64, seed=1), "shape": np.array(shape)})

@@ -56,6 +56,10 @@ def context_nodes(model) -> list[dict]:
             for node in read.graph.node if node.op_type == "EPContext"]
 
 
+def value(name: str, shape: list | None, dtype=TensorProto.FLOAT) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
 def weights(*shape: int, seed: int = 0) -> np.ndarray:
     return (np.random.default_rng(seed).standard_normal(shape) * 0.1).astype(np.float32)
 

@@ -99,7 +99,14 @@ TEST(ProviderLibrary, RefusesARuntimeThatIsTooOld) {
   const Ort::Status status(create("any", &old, nullptr, &factory, 1, &made));
   ASSERT_FALSE(status.IsOK());
   EXPECT_EQ(made, 0U);
-  EXPECT_NE(status.GetErrorMessage().find("1.23 or newer"), std::string::npos) << status.GetErrorMessage();
+  EXPECT_NE(
+      status.GetErrorMessage().find("this ONNX Runtime is older than the one that libfatctx_ort.so was built for; "
+                                    "use ONNX Runtime 1.23 or newer"),
+      std::string::npos)
+      << status.GetErrorMessage();
+  const Ort::Status no_room(create("any", OrtGetApiBase(), nullptr, &factory, 0, &made));
+  ASSERT_FALSE(no_room.IsOK());
+  EXPECT_NE(no_room.GetErrorMessage().find("ONNX Runtime has no room for a factory"), std::string::npos);
 }
 
 }  // namespace

@@ -5,9 +5,13 @@
 // one "KEY=VALUE" a line, and the prefix of names. Its nodes say what the provider's nodes say. Whether a real provider
 // does what the options ask is shown in tests/qnn. There are no handlers: an exception ends the program, and so the
 // test.
+//
+// The variable STAND_IN_QNN makes another provider of it: one that is for other hardware ("no_device"), one that
+// can run nothing ("no_nodes"), or one that writes a binary for each model, whatever it is asked ("no_sharing").
 #include <onnxruntime_cxx_api.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -38,14 +42,19 @@ std::string entry(const Entries& entries, const char* key) {
   return found == entries.end() ? std::string() : found->second;
 }
 
+bool behaves_as(std::string_view other) {
+  const char* const named = std::getenv("STAND_IN_QNN");
+  return named != nullptr && named == other;
+}
+
 // The file of the sessions that share; empty between two groups of them.
 std::string g_shared_file;
 
 std::string binary_for(const Entries& entries) {
   std::string path = g_shared_file;
   if (path.empty()) path = entry(entries, "ep.context_file_path") + ".qnn.bin";
-  const bool goes_on =
-      entry(entries, "ep.share_ep_contexts") == "1" && entry(entries, "ep.stop_share_ep_contexts") != "1";
+  const bool goes_on = !behaves_as("no_sharing") && entry(entries, "ep.share_ep_contexts") == "1" &&
+                       entry(entries, "ep.stop_share_ep_contexts") != "1";
   g_shared_file = goes_on ? path : std::string();
   return path;
 }
@@ -86,9 +95,15 @@ class Provider : public OrtEp {
   }
 
  private:
-  static OrtStatus* ORT_API_CALL capability(OrtEp*, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
-    const std::vector<Ort::ConstNode> nodes = Ort::ConstGraph(raw).GetNodes();
-    const std::vector<const OrtNode*> all(nodes.begin(), nodes.end());
+  static OrtStatus* ORT_API_CALL capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
+    if (behaves_as("no_nodes")) return nullptr;
+    // Sessions may ask it to leave the rest of a model to others.
+    const std::string only = entry(static_cast<Provider*>(ep)->entries_, "ep.qnnexecutionprovider.stand_in_takes_only");
+    std::vector<const OrtNode*> all;
+    for (const Ort::ConstNode& node : Ort::ConstGraph(raw).GetNodes()) {
+      if (only.empty() || node.GetOperatorType() == only) all.push_back(node);
+    }
+    if (all.empty()) return nullptr;
     OrtNodeFusionOptions fusion = {};
     fusion.ort_version_supported = ORT_API_VERSION;
     fusion.drop_constant_initializers = true;
@@ -144,6 +159,7 @@ class Factory : public OrtEpFactory {
     GetSupportedDevices = [](OrtEpFactory* self, const OrtHardwareDevice* const* devices, std::size_t count,
                              OrtEpDevice** made, std::size_t, std::size_t* number) noexcept -> OrtStatus* {
       *number = 0;
+      if (behaves_as("no_device")) return nullptr;
       for (std::size_t i = 0; i < count && *number == 0; ++i) {
         if (Ort::GetApi().HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
         *number = 1;

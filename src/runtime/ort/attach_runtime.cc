@@ -73,12 +73,7 @@ Result<Environment> AttachRuntime::environment() const {
 }
 
 Result<Value> AttachRuntime::tensor_over(const WeightView& view) const {
-  const std::int32_t type = onnx_type(view.dtype());
   const std::string what = fmt::format("tensor \"{}\"", view.name());
-  if (type == 0) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("{}: ONNX has no element type {}", what, dtype_name(view.dtype()))};
-  }
   OrtMemoryInfo* made = nullptr;
   FATCTX_TRY(done(api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &made), what));
   const std::unique_ptr<OrtMemoryInfo, ReleaseMemoryInfo> info(made, ReleaseMemoryInfo{api_});
@@ -87,9 +82,10 @@ Result<Value> AttachRuntime::tensor_over(const WeightView& view) const {
   const ByteView bytes = view.bytes();
   void* const data = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());
   OrtValue* value = nullptr;
-  FATCTX_TRY(done(api_->CreateTensorWithDataAsOrtValue(info.get(), data, bytes.size(), shape.data(), shape.size(),
-                                                       static_cast<ONNXTensorElementDataType>(type), &value),
-                  what));
+  FATCTX_TRY(done(
+      api_->CreateTensorWithDataAsOrtValue(info.get(), data, bytes.size(), shape.data(), shape.size(),
+                                           static_cast<ONNXTensorElementDataType>(onnx_type(view.dtype())), &value),
+      what));
   return Value(value, ReleaseValue{api_});
 }
 

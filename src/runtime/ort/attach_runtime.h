@@ -47,7 +47,7 @@ class AttachRuntime {
   [[nodiscard]] Result<Environment> environment() const;
 
   // A tensor over bytes that are not copied, and never written: initializers are constants.
-  // Errors: unsupported (a type that ONNX Runtime does not have), invalid_argument.
+  // Errors: invalid_argument.
   [[nodiscard]] Result<Value> tensor_over(const WeightView& view) const;
 
   // All of these change the session options. Errors: invalid_argument, with ONNX Runtime's own words.

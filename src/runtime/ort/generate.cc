@@ -15,6 +15,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/version.h"
 #include "mapping/file_below.h"
+#include "mapping/same_file.h"
 #include "mapping/work_folder.h"
 #include "runtime/ort/graph_context.h"
 #include "runtime/ort/graph_tensors.h"
@@ -95,8 +96,9 @@ Status check_model_path(const std::string& model) {
 
 bool is_same_file(const std::string& a, const std::string& b) {
   if (mapping::absolute_path(a) == mapping::absolute_path(b)) return true;
-  const auto file = identity_of(a);
-  return file && file == identity_of(b);
+  const auto first = mapping::stat_path(a);
+  const auto second = mapping::stat_path(b);
+  return first.ok() && second.ok() && mapping::is_same_file(first.value(), second.value());
 }
 
 Status check_not_the_source(const std::string& context_model, const std::string& source) {
@@ -207,9 +209,7 @@ std::vector<std::string> warnings_of(const Staged& staged) {
 Result<std::vector<PackRecord>> stored_blobs(const Container& container, const std::string& only = {}) {
   const OpenReport report = container.report();
   FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation));
-  if (stored->header().toc_hash != report.toc_hash) {
-    return Error{ErrorCode::kChanged, report.path + ": somebody has put another container there"};
-  }
+  if (stored->header().toc_hash != report.toc_hash) return somebody_replaced(report.path);
   std::vector<bool> kept;
   for (const RecordInfo& record : stored->toc().records) {
     kept.push_back(record.type == RecordType::kWeightBlob && record.size_bytes != 0 &&

@@ -105,6 +105,15 @@ Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
 
 }  // namespace
 
+Status check_model_size(std::size_t bytes) {
+  if (bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max())) return Done{};
+  return Error{ErrorCode::kLimitExceeded,
+               fmt::format("the graph has {} bytes in its attributes and in the bodies of its nodes, and an ONNX model "
+                           "holds 2 GiB: let the bodies of If, Loop and Scan take large weights from the main graph, "
+                           "whose weights lie outside of the model",
+                           bytes)};
+}
+
 struct StagedGraph::Impl {
   onnx::ModelProto model;
   std::vector<onnx::TensorProto*> outside;  // of the model, for each of the tensors
@@ -169,10 +178,7 @@ void StagedGraph::point(std::size_t index, const std::string& location, std::uin
 
 Result<std::vector<std::byte>> StagedGraph::bytes() const {
   const std::size_t size = impl_->model.ByteSizeLong();
-  if (size > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    return Error{ErrorCode::kLimitExceeded,
-                 fmt::format("the graph has {} bytes without its weights; ONNX holds 2 GiB", size)};
-  }
+  FATCTX_TRY(check_model_size(size));
   std::vector<std::byte> bytes(size);
   if (!impl_->model.SerializeToArray(bytes.data(), static_cast<int>(size))) {
     return Error{ErrorCode::kInternal, "the graph could not be written"};

@@ -25,6 +25,9 @@ struct ExternalTensor {
 // Of the main graph. Errors: malformed (not an ONNX model; a place that is not said whole), naming `record`.
 [[nodiscard]] Result<std::vector<ExternalTensor>> external_tensors(ByteView model, std::string_view record);
 
+// Whether an ONNX model of so many bytes, its external data apart, can be written. Errors: limit_exceeded (2 GiB).
+[[nodiscard]] Status check_model_size(std::size_t bytes);
+
 // A model in a file, to be packed. The order of what has none is that of names, so that equal models are equal bytes.
 class StagedGraph {
  public:

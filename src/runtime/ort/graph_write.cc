@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/ort/element_types.h"
+#include "runtime/ort/graph_tensors.h"
 
 namespace fatctx::ort {
 namespace {
@@ -286,6 +287,7 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
     import->set_version(opset.version);
   }
   FATCTX_TRY(file.finish());
+  FATCTX_TRY(check_model_size(model.ByteSizeLong()));
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   const bool written = model.SerializeToOstream(&out);
   out.close();

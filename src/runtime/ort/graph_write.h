@@ -15,7 +15,7 @@ inline constexpr std::size_t kExternalBytes = 1024;
 
 // `graph` as a model called `name`, with the inputs and outputs of `fused` in their order. `weights` is a file beside
 // `path`, by its name. Errors: unsupported (an input or output that is no tensor; an attribute or a type that has no
-// form here), no_space, io.
+// form here), limit_exceeded (see check_model_size()), no_space.
 [[nodiscard]] Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, const std::string& name,
                                  const std::string& path, const std::string& weights);
 

@@ -90,6 +90,31 @@ bool is_built_in(const Ort::ConstNode& node) {
   return std::ranges::find(kDomains, domain) != std::end(kDomains);
 }
 
+// Empty: it is still free. The wrapper of ONNX Runtime makes a text of a null pointer.
+std::string provider_of(const Ort::ConstNode& node) {
+  const char* name = nullptr;
+  Ort::ThrowOnError(Ort::GetApi().Node_GetEpName(node, &name));
+  return name == nullptr ? std::string() : name;
+}
+
+bool is_free(const Ort::ConstNode& node) { return is_built_in(node) && provider_of(node).empty(); }
+
+// Why a model with this node is not compiled.
+std::string why_not(const Ort::ConstNode& node) {
+  if (const std::string provider = provider_of(node); !provider.empty()) {
+    return fmt::format(
+        "{} comes before this provider and has taken a part of the model, node \"{}\", while this "
+        "provider compiles whole models: leave the other one out, or add it after this one",
+        provider, node.GetName());
+  }
+  return fmt::format(
+      "node \"{}\" ({}:{}) is of a domain that ONNX Runtime does not bring along, and operators of other "
+      "libraries cannot be compiled. If it is a local function of the model, leave "
+      "session.disable_aot_function_inlining out, or inline it first "
+      "(onnx.inliner.inline_local_functions)",
+      node.GetName(), node.GetDomain(), node.GetOperatorType());
+}
+
 Status fuse(OrtEpGraphSupportInfo* info, std::span<const Ort::ConstNode> nodes, bool drop_initializers) {
   std::vector<const OrtNode*> raw(nodes.begin(), nodes.end());
   OrtNodeFusionOptions fusion = {};
@@ -212,10 +237,7 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger, co
 // ONNX Runtime makes states once it has written the context model, but none for the Compile API.
 Provider::~Provider() {
   if (!left_out_.empty() && at_end_) {
-    ORT_CXX_LOGF_NOEXCEPT((*at_end_), ORT_LOGGING_LEVEL_WARNING,
-                          "fatctx: nothing was compiled: %s is not of ONNX Runtime's own; if it is a local function of "
-                          "the model, inline it first (onnx.inliner.inline_local_functions)",
-                          left_out_.c_str());
+    ORT_CXX_LOGF_NOEXCEPT((*at_end_), ORT_LOGGING_LEVEL_WARNING, "fatctx: nothing was compiled: %s", left_out_.c_str());
   }
   if (!unsettled_ || (has_state_ && *has_state_)) return;
   take_back(options_.value().session.compile_only, at_end_);
@@ -264,12 +286,11 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
 // ONNX Runtime asks once to see which functions it may inline, and again when it has: nothing is left out then. Else
 // the nodes are claimed one by one, which it always takes, so that compile() is called and can say what is wrong.
 Status Provider::claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info) {
-  const auto foreign = std::stable_partition(nodes.begin(), nodes.end(), is_built_in);
+  const auto others = std::stable_partition(nodes.begin(), nodes.end(), is_free);
   left_out_.clear();
-  if (foreign != nodes.end()) {
-    left_out_ =
-        fmt::format("node \"{}\" ({}:{})", foreign->GetName(), foreign->GetDomain(), foreign->GetOperatorType());
-    nodes.erase(foreign, nodes.end());
+  if (others != nodes.end()) {
+    left_out_ = why_not(*others);
+    nodes.erase(others, nodes.end());
   }
   if (left_out_.empty()) return fuse(info, nodes, true);
   for (const Ort::ConstNode& node : nodes) FATCTX_TRY(fuse(info, std::array{node}, true));
@@ -350,22 +371,10 @@ Status Provider::load(const Work& work) {
 }
 
 Status Provider::generate(const Work& work) {
-  if (const std::string left_out = std::exchange(left_out_, {}); !left_out.empty()) {
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("{} is of a domain that ONNX Runtime does not bring along, and operators of other libraries "
-                    "cannot be compiled. If it is a local function of the model, leave "
-                    "session.disable_aot_function_inlining out, or inline it first "
-                    "(onnx.inliner.inline_local_functions)",
-                    left_out)};
+  if (std::string left_out = std::exchange(left_out_, {}); !left_out.empty()) {
+    return Error{ErrorCode::kUnsupported, std::move(left_out)};
   }
-  if (work.count != 1) {
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("ONNX Runtime has cut the model into {} parts, and this provider compiles whole models: add "
-                    "no other execution provider before it",
-                    work.count)};
-  }
+  // What was claimed as one comes as one.
   const Ort::ConstNode fused(work.nodes[0]);
   FATCTX_ASSIGN(Generated generated,
                 generate_context({Ort::ConstGraph(work.graphs[0]), fused, graph_name_}, options_.value(), env_));

@@ -52,7 +52,7 @@ class Provider : public OrtEp {
   };
   std::optional<Unsettled> unsettled_;
   std::shared_ptr<std::atomic<bool>> has_state_;  // of what was compiled
-  std::string left_out_;                          // a node of the graph that is not claimed
+  std::string left_out_;                          // why not all of the model is claimed
   std::string graph_name_;  // that the model gives; in compile() graphs have other names, made from the model's path
 };
 

@@ -30,6 +30,10 @@ Status Replaced::put_back(const std::string& container) const {
   return folder_.put_back(kKeptModel, model_->path);
 }
 
+Error somebody_replaced(const std::string& container) {
+  return {ErrorCode::kChanged, container + ": somebody has put another container there; compile the model again"};
+}
+
 Written Written::packed(const PackReport& report, std::optional<Replaced> replaced) {
   Written written;
   written.container_ = report.path;
@@ -68,7 +72,7 @@ Result<bool> Written::take_back() const {
   FATCTX_ASSIGN(const Container now, Container::open(container_));
   const OpenReport report = now.report();
   if (report.uuid != uuid_) {
-    return Error{ErrorCode::kChanged, container_ + ": somebody has put another container there"};
+    return somebody_replaced(container_);
   }
   if (!is_new_ || report.generation != generation_) {
     FATCTX_TRY(leave_out(std::move(appender), now));

@@ -33,6 +33,9 @@ class Replaced {
   std::optional<Model> model_;
 };
 
+// That `container` has another file behind its name than it had. The code: changed.
+[[nodiscard]] Error somebody_replaced(const std::string& container);
+
 class Written {
  public:
   [[nodiscard]] static Written packed(const PackReport& report, std::optional<Replaced> replaced);
