@@ -51,7 +51,7 @@ Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, s
 Result<std::string> location_for(const std::string& container, const std::string& output) {
   std::error_code problem;
   const fs::path from = fs::canonical(parent_of(output), problem);
-  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", output)};
+  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", output)};
   const fs::path to = fs::canonical(container, problem);
   if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", container, problem.message())};
   const fs::path relative = path_below(from, to);

@@ -119,7 +119,7 @@ Status check_below(const std::string& model, const std::string& file) {
     std::error_code problem;
     const std::string written = folder.string();
     folder = fs::canonical(folder, problem);
-    if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there", written)};
+    if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", written)};
   }
   if (!path_below(folders[0], folders[1]).empty()) return Done{};
   return invalid(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));

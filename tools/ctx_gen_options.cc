@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "fatctx/base/nearest.h"
+#include "fatctx/select.h"
 #include "tools/asked_device.h"
 #include "tools/provider_options.h"
 
@@ -198,7 +199,8 @@ Status check_entry(const Entry& entry, const std::string& value, std::size_t mod
 std::vector<std::string> as_strings(std::span<const std::string_view> words) { return {words.begin(), words.end()}; }
 
 Error unknown_option(const CtxGenProvider& provider, std::string_view key, const std::vector<std::string>& keys) {
-  return invalid(fmt::format("-i: \"{}\" is no option of {}{} Known: {}", key, provider.name, near_text(key, keys),
+  const std::string near = near_text(key, keys);
+  return invalid(fmt::format("-i: \"{}\" is no option of {}{} Known: {}", key, provider.name, near.empty() ? "." : near,
                              fmt::join(keys, ", ")));
 }
 
@@ -223,8 +225,11 @@ Status take_foreign(const CtxGenProvider& provider, const std::string& key, cons
   return Done{};
 }
 
+constexpr std::size_t kMostDigits = 9;  // of the number of a SoC
+
 // The provider takes numbers; people know names. What the table knows becomes its number, in a list as well.
-Result<std::string> soc_numbers(const std::string& value) {
+Result<std::string> soc_numbers(const std::string& value, std::vector<std::string>& notes) {
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table());
   std::string numbers;
   for (std::size_t from = 0; from <= value.size();) {
     const std::size_t to = std::min(value.find(',', from), value.size());
@@ -240,6 +245,15 @@ Result<std::string> soc_numbers(const std::string& value) {
                         word));
       }
       word = std::to_string(*device.value().qnn_soc);
+    } else if (word.size() > kMostDigits) {
+      return invalid(fmt::format("-i: soc_model: \"{}\" is the number of no SoC", word));
+    } else if (word != "0" && !device_from_text(word, table).ok()) {
+      const auto of_kernel = device_from_text("kernel:" + word, table);
+      notes.push_back(fmt::format("-i: soc_model: no SoC of table {} has the QNN number {}{}; it is handed on as it is",
+                                  table.version(), word,
+                                  of_kernel.ok() && of_kernel.value().part
+                                      ? fmt::format(", which is the kernel's number of {}", *of_kernel.value().part)
+                                      : std::string()));
     }
     numbers += (numbers.empty() ? "" : ",") + word;
   }
@@ -340,7 +354,7 @@ Result<CtxGenProviderOptions> check_provider_options(const CtxGenProvider& provi
   for (const auto& [key, given] : pairs) {
     std::string value = given;
     if (key == "soc_model") {
-      FATCTX_ASSIGN(value, soc_numbers(given));
+      FATCTX_ASSIGN(value, soc_numbers(given, options.notes));
     }
     FATCTX_TRY(take_option(provider, key, value, options));
   }

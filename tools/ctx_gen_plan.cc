@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "tools/onnx_import.h"
+#include "tools/output_place.h"
 
 namespace fatctx::tools {
 
@@ -27,6 +28,7 @@ std::string stem_of(const std::string& path) {
 Result<std::vector<std::string>> models_of(const std::vector<std::string>& words) {
   std::vector<std::string> models;
   for (const std::string& word : words) {
+    if (word.empty()) return invalid("a model is missing; write MODEL1,MODEL2");  // as an unset variable gives it
     for (std::size_t from = 0; from <= word.size();) {
       const std::size_t to = std::min(word.find(',', from), word.size());
       if (to == from) {
@@ -36,7 +38,6 @@ Result<std::vector<std::string>> models_of(const std::vector<std::string>& words
       from = to + 1;
     }
   }
-  if (models.empty()) return invalid("a model is missing; write MODEL1,MODEL2");
   return models;
 }
 
@@ -82,13 +83,16 @@ Status check_names(const CtxGenPlan& plan) {
                                model.input, model.output));
   }
   for (const CtxGenModel& model : plan.models) {
-    std::error_code error;
-    if (fs::equivalent(model.input, output_path(plan, plan.container), error)) {
-      return invalid(fmt::format("--container-name {}: is a model that is read", plan.container));
+    if (same_file(model.input, output_path(plan, plan.container))) {
+      return invalid(
+          fmt::format("--container-name {}: is a model that is read; call the container otherwise", plan.container));
     }
     for (const CtxGenModel& other : plan.models) {
-      if (!fs::equivalent(model.input, output_path(plan, other.output), error)) continue;
-      return invalid(fmt::format("{} would be written over {}, which is read", other.output, model.input));
+      if (!same_file(model.input, output_path(plan, other.output))) continue;
+      return invalid(
+          fmt::format("{} would be written over {}, which is read; say with --output-dir DIR where the "
+                      "outputs go",
+                      other.output, model.input));
     }
   }
   return Done{};

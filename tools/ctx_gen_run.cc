@@ -146,6 +146,16 @@ std::string value_of(const CtxGenPlan& plan, std::string_view key) {
 }
 
 // What was asked for, where the provider has left no word about it.
+// A provider may know numbers that the table does not; of these nothing but the number is known.
+Result<Device> soc_of_number(const std::string& number) {
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+  auto known = device_from_text(number, table);
+  if (known.ok()) return known;
+  Device device;
+  device.qnn_soc = static_cast<std::uint32_t>(std::stoul(number));
+  return device;
+}
+
 Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   if (!plan.provider.is_qnn() || key.backend != "htp") return Done{};
   if (asks_for_cpu_backend(plan.options.stored)) {
@@ -159,7 +169,7 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
     return !text.empty() && text != "0" && text.find(',') == std::string::npos;
   };
   if (one(soc)) {
-    FATCTX_ASSIGN(const Device device, device_in_words(soc));
+    FATCTX_ASSIGN(const Device device, soc_of_number(soc));
     if (key.qnn_soc == 0) key.qnn_soc = device.qnn_soc.value_or(0);
     if (key.part.empty() && key.qnn_soc == device.qnn_soc) key.part = device.part.value_or("");
     if (key.arch.empty() && !one(arch)) key.arch = device.arch.value_or("");
@@ -184,14 +194,11 @@ Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, Ctx
   manifest.allow_dynamic = true;
   std::set<std::string> files;
   for (const CtxGenModel& model : plan.models) {
-    FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(work.file(model.output), manifest.name));
+    FATCTX_ASSIGN(ImportedRecords imported,
+                  records_from_ep_context(work.file(model.output), manifest.name, plan.provider.name));
     for (ManifestRecord& made : imported.records) {
       made.where = model.output;
       FATCTX_TRY(add_asked_target(plan, made.record.key));
-      if (made.record.description.format != "qnn-context-binary" && made.record.key.backend == "htp" &&
-          !plan.provider.is_qnn()) {
-        made.record.key.backend = std::string(plan.provider.word);
-      }
       FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
       if (joined) continue;
       files.insert(made.record.source.path);
@@ -241,7 +248,7 @@ Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenRe
   for (const DescribedOption& option : plan.options.stored) {
     if (option.key != "soc_model" || option.value == "0" || option.value.find(',') != std::string::npos) continue;
     FATCTX_ASSIGN(const SocTable table, asked_soc_table());
-    FATCTX_ASSIGN(const Device device, device_in_words(option.value));
+    FATCTX_ASSIGN(const Device device, soc_of_number(option.value));
     result.provenance.push_back(fmt::format("soc_model {}: {}, {} (table of SoCs {})", option.value,
                                             device.part.value_or("a part that is not known"),
                                             device.arch.value_or("arch not known"), table.version()));

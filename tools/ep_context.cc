@@ -89,7 +89,8 @@ void add_facts(const OnnxModel& model, const OnnxEpContext& node, PackRecord& re
   }
 }
 
-Status set_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
+// Of QNN's provider, which writes down what it compiled for.
+Status set_qnn_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
   const auto text = model.metadata.find(std::string(kCompatibilityKey));
   record.key.backend = "htp";
   record.description.format = "qnn-context-binary";
@@ -106,6 +107,24 @@ Status set_target(const std::string& path, const OnnxModel& model, PackRecord& r
   if (target.arch != 0) record.key.arch = fmt::format("v{}", target.arch);
   record.key.vtcm_mb = target.vtcm_mb;
   record.key.sdk = target.sdk;
+  return Done{};
+}
+
+// `provider` has made the binary if the node does not say who has.
+Status set_target(const std::string& path, const OnnxModel& model, const OnnxEpContext& node, std::string_view provider,
+                  ImportedRecords& imported, PackRecord& record) {
+  if (format_of(record.source.path) == "ovep-bin") {
+    record.key.backend = "openvino";
+    record.description.format = "ovep-bin";
+    return Done{};
+  }
+  const std::string_view source = node.source.empty() ? provider : node.source;
+  if (is_qnn(source)) return set_qnn_target(path, model, record);
+  record.key.backend = backend_of_source(source);
+  imported.notes.push_back(fmt::format(
+      "{}: nothing says which devices the binary {} of {} is for, so only those get it whose backend is said "
+      "to be \"{}\"; pack it with --binary FILE@BACKEND:ARCH if you know",
+      path, record.name, source, record.key.backend));
   return Done{};
 }
 
@@ -168,7 +187,8 @@ Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
   return targets;
 }
 
-Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model_name) {
+Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model_name,
+                                                std::string_view provider) {
   FATCTX_ASSIGN(FileFlag given, parse_file_flag("--ep-context", flag, {"name", "unit", "group", "variant"}));
   const std::string& path = given.path;
   auto& words = given.words;
@@ -223,12 +243,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     record.record.key.group = group;
     record.record.key.unit = words["unit"];
     record.record.key.variant = words["variant"];
-    if (format_of(file) == "ovep-bin") {
-      record.record.key.backend = "openvino";
-      record.record.description.format = "ovep-bin";
-    } else {
-      FATCTX_TRY(set_target(path, model, record.record));
-    }
+    FATCTX_TRY(set_target(path, model, node, provider, imported, record.record));
     add_facts(model, node, record.record);
     add_graph(record.record, model, node, io[records.size()]);
     binaries.push_back(records.size());

@@ -35,11 +35,13 @@ struct ImportedRecords {
 
 // A record for each binary that the EPContext nodes of the model at `path` name, with the graphs of those nodes; or the
 // records of a multi-SoC DLC, if that is what they name. `flag` is the path alone or with words as in the other flags
-// of pack, PATH[,name=...,unit=...,group=...,variant=...]; the group is `model` unless it is there. A name is that of
+// of pack, PATH[,name=...,unit=...,group=...,variant=...]; the group is `model` unless it is there. `provider` is taken
+// for the one that made the binary where a node does not say, as old ones of QNN do not. A name is that of
 // the one binary, or what the names of several and of the entries of a DLC begin with.
 // Errors: those of read_onnx and of list_dlc; invalid_argument (a word that is not known, no EPContext node, a binary
 // inside the model, one outside of the model's folder, several targets for one binary).
-[[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model);
+[[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model,
+                                                              std::string_view provider = "QNNExecutionProvider");
 
 // Whether one of `records` is the same binary under the same name, named by another model that was compiled to share
 // it: then that one has the graphs of both from now on, and `made` is to be dropped. Errors: malformed (what is said of

@@ -125,9 +125,11 @@ class Fitting {
     const RecordInfo* nearest = nullptr;
     std::uint64_t farthest = 0;
     bool failed = false;
+    bool compared = false;
     for (const RecordInfo& record : container_.records()) {
       if (record.type != RecordType::kContextBinary || !record.supported || record.size_bytes != size) continue;
       const auto difference = compare(record);
+      compared = true;
       if (!difference.ok()) {
         Error error = difference.error();
         if (!error.where.record_id) error.where.record_id = record.id;
@@ -140,7 +142,7 @@ class Fitting {
         farthest = *difference.value();
       }
     }
-    fit.checked_bytes += size;
+    if (compared) fit.checked_bytes += size;
     if (found.empty() && !failed) {
       const std::string subject = file.empty() ? "its payload" : fmt::format("\"{}\"", node.cache);
       find(ErrorCode::kBadReference, node.name, fmt::format("{} {}", subject, why_none(size, file, nearest, farthest)));

@@ -21,7 +21,6 @@ namespace {
 constexpr std::string_view kQnn = "QNNExecutionProvider";
 constexpr std::string_view kOpenVino = "OpenVINOExecutionProvider";
 // How the provider itself calls it, in models and on command lines.
-constexpr std::array<std::string_view, 3> kQnnNames = {"qnnexecutionprovider", "qnn", "qairtexport"};
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -245,12 +244,6 @@ Result<std::string> source_of(std::string_view record, const SelectionKey& key, 
 }
 
 }  // namespace
-
-bool is_qnn(std::string_view source) {
-  std::string lower(source);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::find(kQnnNames.begin(), kQnnNames.end(), lower) != kQnnNames.end();
-}
 
 std::string binary_suffix(std::string_view source) {
   return is_qnn(source) ? "_qnn.bin" : fmt::format("_{}.bin", source);

@@ -43,7 +43,4 @@ struct WrapPlan {
 // The end that the provider's own writer gives to the name of the binary: "_qnn.bin".
 [[nodiscard]] std::string binary_suffix(std::string_view source);
 
-// What a provider calls itself may vary: "QNN", "qnn" and "QNNExecutionProvider" are one.
-[[nodiscard]] bool is_qnn(std::string_view source);
-
 }  // namespace fatctx::tools

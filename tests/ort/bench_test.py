@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from onnx import TensorProto, helper
 
 import ort_sessions as s
 
@@ -40,34 +42,57 @@ def test_each_way_has_times_further_sessions_and_memory(fatctx, model, tmp_path)
         assert 0 < found["further"][whose]["min"] <= found["further"][whose]["median"]
     texts = [node.text for node in ElementTree.parse(picture).getroot().iter() if node.tag.endswith("text")]
     assert set(WAYS) <= set(texts)
+    assert {"m.onnx: time until the first session, median", "anonymous memory of 3 sessions"} <= set(texts)
 
 
 def test_the_table_has_the_four_columns_of_the_published_one(fatctx, model):
     """S2.25"""
-    text = bench(fatctx, model, "--repeat", 1, "--sessions", 2).stdout
+    text = bench(fatctx, model, "--repeat", 1, "--sessions", 2, "--runs", 1).stdout
     for way in WAYS:
         assert way in text
     assert "peak RSS" in text and "ONNX Runtime 1." in text
+    assert re.search(r"^model: +m\.onnx, [^;]* bytes\); its container .* bytes\)$", text, re.MULTILINE)
+    assert " processes for each row, one after the other; memory with 2 sessions" in text
     assert re.search(r"further session, [\d.]+ ms, of the ordinary session inside it, [\d.]+ ms: [\d.]+ times", text)
+    assert re.search(r"^run +ordinary +ours +ratio of medians\nleast .*\nfull_speed ", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("arguments,words", [
-    (["--cold"], "--cold is for containers"),
-    (["--device", "aarch64"], "--device is for containers"),
-])
-def test_flags_for_containers_are_refused(fatctx, model, arguments, words):
-    assert words in bench(fatctx, model, *arguments, exits=2).stderr
+@pytest.mark.parametrize("arguments", [["--cold"], ["--device", "aarch64"], ["--verify", "none"], ["--max-copied-bytes", "1"]])
+def test_flags_for_containers_are_refused(fatctx, model, arguments):
+    said = bench(fatctx, model, *arguments, exits=2).stderr
+    assert f"{arguments[0]} is for containers, and {model} is an ONNX model; leave it out" in said
 
 
-def test_flags_for_models_are_refused_with_a_container(fatctx, tmp_path):
-    (tmp_path / "m.fatctx").write_bytes(b"")
-    assert "--svg is for ONNX models" in bench(fatctx, tmp_path / "m.fatctx", "--svg", "x.svg", exits=2).stderr
+@pytest.mark.parametrize("arguments", [["--svg", "x.svg"], ["--runs", "1"], ["--dimension", "2"], ["--embed"]])
+def test_flags_for_models_are_refused_with_a_container(fatctx, tmp_path, arguments):
+    container = tmp_path / "m.fatctx"
+    container.write_bytes(b"")
+    said = bench(fatctx, container, *arguments, exits=2).stderr
+    assert f"{arguments[0]} is for ONNX models, and {container} is none; leave it out" in said
 
 
 def test_what_is_no_model_is_said(fatctx, library, tmp_path):
     (tmp_path / "x.onnx").write_bytes(b"no model at all" * 10)
     assert "x.onnx" in bench(fatctx, tmp_path / "x.onnx", exits=3).stderr
     assert bench(fatctx, tmp_path / "none.onnx", exits=3).stderr != ""
+
+
+def test_what_the_provider_refuses_is_said_on_one_line(fatctx, library, tmp_path):
+    """By the child that has tried it."""
+    texts = [helper.make_tensor_value_info(name, TensorProto.STRING, [3]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", texts[:1], texts[1:])
+    path = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "t.onnx")
+    said = bench(fatctx, path, exits=3).stderr
+    assert said.startswith(f'fatctx bench: {path}: fatctx: "x" is a tensor of strings, which EPContext nodes do not take')
+    assert said.count("fatctx bench: ") == 1 and "\\x0a" not in said
+
+
+def test_a_program_without_our_library_says_how_to_name_it(fatctx, model, tmp_path):
+    (tmp_path / "bin").mkdir()
+    program = shutil.copy(fatctx.parent / "fatctx_ort_bench", tmp_path / "bin")
+    done = subprocess.run([program, str(model)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 5
+    assert "there is no libfatctx_ort.so beside the program; name it with --library" in done.stderr
 
 
 def test_nothing_is_left_behind(fatctx, model, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import fatctx as package
@@ -147,13 +148,30 @@ def test_options_of_the_provider_reach_it_and_are_kept(run, models, tmp_path):
 def test_verbose_tells_options_steps_times_records_and_how_the_target_is_known(run, models):
     """S1.6, S3.62."""
     done = run("-v", "-e", "reference", "model1.onnx,model2.onnx")
-    for word in ("provider: ", "session entries: ", "set by ctx-gen: ", "container: ", "library: ", "device: ",
-                 "this machine: "):
-        assert re.search(rf"^{word.rstrip(' ')} *", done.stderr, re.MULTILINE), word
-    steps = re.findall(r"^step (\d): (.*)$", done.stderr, re.MULTILINE)
-    assert [number for number, _ in steps] == ["1", "2", "3", "4", "5"]
-    assert re.search(r"model1\.onnx into the context, \d+\.\d\d s", steps[1][1])
+    told = [re.sub(" +", " ", line) for line in done.stderr.splitlines()]
+    for line in ("provider: reference (FatctxExecutionProvider)", "session entries: none",
+                 "set by ctx-gen: ep.context_enable = 1, ep.context_embed_mode = 0, ep.share_ep_contexts = 1, "
+                 "ep.stop_share_ep_contexts = 1 for the last model",
+                 'model: model1.onnx -> model1_ctx.onnx, graph "prefill"', "container: model1.fatctx"):
+        assert line in told
+    for line in (r"library: \S+/libfatctx_ort\.so \(beside the program\)",
+                 r"device: FatctxExecutionProvider of \w+, CPU, ONNX Runtime 1\.\d+\.\d+", "this machine: .+"):
+        assert re.search(f"^{line}$", done.stderr, re.MULTILINE), line
+    steps = [line for line in told if line.startswith("step ")]
+    assert steps[0].startswith("step 1: create the context with weight sharing: FatctxExecutionProvider of ")
+    assert re.fullmatch(r"step 2: convert and compile model1\.onnx into the context, \d+\.\d\d s", steps[1])
+    assert re.fullmatch(r"step 3: convert and compile model2\.onnx into the context, \d+\.\d\d s", steps[2])
+    assert steps[3:] == ["step 4: repeat for more models: none",
+                         "step 5: write model1.fatctx, model1_ctx.onnx, model2_ctx.onnx"]
     assert "prefill.weights" in done.stdout and "context_binary" in done.stdout
+
+
+def test_verbose_tells_of_every_model_and_of_what_the_table_of_socs_leaves_open(run, models, tmp_path):
+    """S1.6, S1.19: 83 is the number of two parts, of which no arch is known."""
+    shutil.copy(models[1], tmp_path / "model3.onnx")
+    done = run("-v", "-e", "reference", "-i", "soc_model|83", "model1.onnx,model2.onnx,model3.onnx")
+    assert re.search(r"^step 4: repeat for more models: model3\.onnx into the context, ", done.stderr, re.MULTILINE)
+    assert "soc_model 83: a part that is not known, arch not known (table of SoCs " in done.stderr
 
 
 def test_json_lists_models_container_and_records(run, models, tmp_path):
@@ -171,7 +189,7 @@ def test_graphs_of_one_name_get_the_names_of_their_files(run, tmp_path):
     """S1.12."""
     models = two_models(tmp_path, names=("main", "main"))
     done = run("-e", "reference", "-C", "ep.context_node_name_prefix|p_", "model1.onnx,model2.onnx")
-    assert 'its graph is called "p_model1_main"' in done.stderr
+    assert 'model1.onnx: several models have graphs of one name, so its graph is called "p_model1_main"' in done.stderr
     assert partitions(tmp_path, "model1_ctx.onnx", "model2_ctx.onnx") == [b"p_model1_main", b"p_model2_main"]
     s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 64))
 
@@ -198,7 +216,8 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     (tmp_path / "other").mkdir()
     models[1].rename(tmp_path / "other" / "model2.onnx")
     done = run("-e", "reference", "model1.onnx,other/model2.onnx", code=2)
-    assert "lie in different folders" in done.stderr and "--output-dir DIR" in done.stderr
+    assert ("model1.onnx and other/model2.onnx lie in different folders, and models find their container in their own "
+            "folder only; say with --output-dir DIR where all outputs go") in done.stderr
     run("-e", "reference", "--output-dir", "out/here", "model1.onnx,other/model2.onnx")
     assert names_in(tmp_path / "out" / "here") == OUTPUTS
     s.assert_equal_to_cpu(models[0], tmp_path / "out" / "here" / "model1_ctx.onnx", s.inputs(16, 64))
@@ -214,11 +233,14 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     (["-C", "a|1 a|2"], '-C: "a" is given twice'),
     (["-C", "session.disable_cpu_ep_fallback|yes"], 'the value is "yes"; allowed: 0, 1'),
     (["-C", "ep.context_file_path|x.onnx"], "ep.context_file_path is not to be changed here; --output-dir says where"),
-    (["-C", "ep.context_model_external_initializers_file_name|w.bin"], "2 models would write to the one file"),
+    (["-C", "ep.context_model_external_initializers_file_name|w.bin"],
+     '2 models would write to the one file "w.bin"; leave it out'),
+    (["-C", "ep.context_model_external_initializers_file_name|a/w.bin"],
+     '"a/w.bin" is not the name of a file beside the outputs'),
     (["-i", "memory"], '-i: found "memory"; write'),
     (["-i", "memory|least memory|least"], '-i: "memory" is given twice'),
     (["-i", "memry|least"], '-i: "memry" is no option of FatctxExecutionProvider; did you mean "memory"?'),
-    (["-i", "container|x"], "--container-name names it"),
+    (["-i", "container|x"], "-i: container is not to be changed here; --container-name names it"),
     (["-i", "vtcm_mb|big"], "-i: vtcm_mb: found \"big\"; allowed: a whole number"),
     (["-e", "qnn", "-i", "vtcm|8"], '-i: "vtcm" is no option of QNNExecutionProvider; did you mean "vtcm_mb"?'),
     (["-e", "qnn", "-i", "htp_graph_finalization_optimization_mode|4"], 'found "4"; allowed: "0", "1", "2", "3"'),
@@ -231,8 +253,9 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     (["-e", "vitisai", "-i", "soc_model|60"], "is an option of QNNExecutionProvider only, and -e is vitisai"),
     (["-e", "openvino", "-i", "device_typ|CPU"], '"device_typ" is no option of OpenVINOExecutionProvider; did you mean'),
     (["--container-name", "a/b.fatctx"], "is a name without a folder"),
-    (["--container-name", "model2_ctx.onnx"], "would both be written to model2_ctx.onnx"),
-    (["--container-name", "model2.onnx"], "is a model that is read"),
+    (["--container-name", "model2_ctx.onnx"],
+     "the container and model2.onnx would both be written to model2_ctx.onnx; give one of them another name"),
+    (["--container-name", "model2.onnx"], "is a model that is read; call the container otherwise"),
     (["--output-dir", "model1.onnx"], "is there, and is no folder"),
 ])
 def test_what_is_wrong_with_the_command_line_is_said_and_nothing_is_written(run, models, tmp_path, arguments, text):
@@ -249,7 +272,25 @@ def test_wrong_models_are_said(run, models, tmp_path):
     assert "model3.onnx: not there" in run("-e", "reference", "model1.onnx,model3.onnx", code=2).stderr
     assert "would both be written to" in run("-e", "reference", "model1.onnx,model1.onnx", code=2).stderr
     run("-e", "reference", "model1.onnx,model2.onnx")
-    assert "has EPContext nodes" in run("-e", "reference", "model1_ctx.onnx", code=2).stderr
+    assert ("model1_ctx.onnx: has EPContext nodes, so it is the result of an earlier compilation; give the model that it "
+            "was made from") in run("-e", "reference", "model1_ctx.onnx", code=2).stderr
+
+
+def test_no_model_that_is_read_is_written_over(run, models, tmp_path):
+    """S1.1: here with a name that looks like an output of the first."""
+    models[1].rename(tmp_path / "model1_ctx.onnx")
+    before = (tmp_path / "model1_ctx.onnx").read_bytes()
+    done = run("-e", "reference", "--force", "model1.onnx,model1_ctx.onnx", code=2)
+    assert "model1_ctx.onnx would be written over model1_ctx.onnx, which is read; say with --output-dir DIR where" in done.stderr
+    assert names_in(tmp_path) == {"model1.onnx", "model1_ctx.onnx"}
+    assert (tmp_path / "model1_ctx.onnx").read_bytes() == before
+
+
+def test_more_words_than_onnx_runtime_hands_on_are_refused(run, models, tmp_path):
+    """S1.14: one option of the provider carries all that is written down."""
+    done = run("-e", "reference", "-C", f"a|{'x' * 5000} b|{'y' * 5000}", "model1.onnx,model2.onnx", code=2)
+    assert re.search(r"-C and -i: 10\d\d\d characters to write down, and ONNX Runtime takes 8192; leave some out", done.stderr)
+    assert names_in(tmp_path) == INPUTS
 
 
 def test_forced_entries_are_said_and_ignored_and_unknown_ones_pass_with_a_warning(run, models, tmp_path):
@@ -269,8 +310,10 @@ def test_forced_entries_are_said_and_ignored_and_unknown_ones_pass_with_a_warnin
 def test_a_provider_without_a_library_says_how_to_name_one(run, models, tmp_path, name):
     """S1.5: none is silently left out."""
     done = run("-e", name, "model1.onnx,model2.onnx", code=5)
-    assert f"-e {name}: the library of " in done.stderr and "name it with --library PATH" in done.stderr
-    assert "there is no such file" in run("-e", name, "--library", "no.so", "model1.onnx,model2.onnx", code=2).stderr
+    assert f"-e {name}: the library of " in done.stderr and "none comes with fatctx; install the plugin library" in done.stderr
+    assert "name it with --library PATH" in done.stderr
+    done = run("-e", name, "--library", "no.so", "model1.onnx,model2.onnx", code=2)
+    assert "--library no.so: there is no such file; name the library of " in done.stderr
     (tmp_path / "no.so").write_text("text")
     done = run("-e", name, "--library", "no.so", "model1.onnx,model2.onnx", code=5)
     assert "cannot be loaded as a library of an execution provider" in done.stderr
@@ -282,8 +325,36 @@ def test_a_package_that_is_not_installed_is_named(run, models, tmp_path, monkeyp
     """S1.5."""
     monkeypatch.setenv(variable, "/bin/false")
     done = run("-e", name, "model1.onnx,model2.onnx", code=5)
-    assert variable in done.stderr and "install the Python package" in done.stderr and "--library PATH" in done.stderr
+    package = f"onnxruntime-{'ep-' if name == 'openvino' else ''}{name}"
+    assert f"/bin/false does not have the package {package}; install the Python package {package} and name" in done.stderr
+    assert variable in done.stderr and "--library PATH" in done.stderr
+    monkeypatch.setenv(variable, "no-such-python")
+    done = run("-e", name, "model1.onnx,model2.onnx", code=5)
+    assert "there is no program no-such-python; install the Python package" in done.stderr
     assert names_in(tmp_path) == INPUTS
+
+
+@pytest.mark.parametrize("name, module, variable", [("qnn", "onnxruntime_qnn", "FATCTX_QNN_PYTHON"),
+                                                    ("openvino", "onnxruntime_ep_openvino", "FATCTX_OPENVINO_PYTHON")])
+def test_a_package_that_names_no_file_is_said(run, models, tmp_path, monkeypatch, name, module, variable):
+    """S1.5."""
+    (tmp_path / f"{module}.py").write_text("get_library_path = get_qnn_htp_path = lambda: '/nowhere/provider.so'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv(variable, sys.executable)
+    done = run("-e", name, "model1.onnx,model2.onnx", code=5)
+    assert f"the package {module.replace('_', '-')} of {sys.executable} names no file; install the Python" in done.stderr
+    assert names_in(tmp_path) == INPUTS | {f"{module}.py"}
+
+
+def test_a_program_without_our_library_says_how_to_get_it(run, program, models, tmp_path):
+    """S1.5."""
+    (tmp_path / "bin").mkdir()
+    shutil.copy(program, tmp_path / "bin")
+    done = run("-e", "reference", "model1.onnx,model2.onnx", by=tmp_path / "bin" / program.name, code=5)
+    assert ("-e reference: the library of FatctxExecutionProvider was not found: there is no libfatctx_ort.so beside the "
+            "program; build the target fatctx_ort, or name the library with --library PATH") in done.stderr
+    assert names_in(tmp_path) == INPUTS | {"bin"}
 
 
 def test_the_options_that_are_known_are_those_of_the_provider(run, models):
@@ -327,7 +398,8 @@ def test_what_cannot_be_moved_into_place_puts_everything_back(run, models, tmp_p
     """S1.1: the last output is a folder, which no file replaces."""
     (tmp_path / "model2_ctx.onnx").mkdir()
     (tmp_path / "model1.fatctx").write_text("old")
-    run("-e", "reference", "--force", "model1.onnx,model2.onnx", code=2)
+    done = run("-e", "reference", "--force", "model1.onnx,model2.onnx", code=2)
+    assert "model2_ctx.onnx: is a folder" in done.stderr
     assert names_in(tmp_path) == INPUTS | {"model2_ctx.onnx", "model1.fatctx"}
     assert (tmp_path / "model1.fatctx").read_text() == "old"
 

@@ -9,6 +9,7 @@ import ctypes
 import json
 import shutil
 import subprocess
+import sys
 
 import fatctx as package
 import pytest
@@ -53,7 +54,8 @@ def ctx_gen(fatctx, stand_in, models, tmp_path):
     """ctx_gen(arguments) with the stand-in; fails unless it exits with `code`."""
 
     def run(*arguments, code=0, library=stand_in):
-        words = [fatctx, "ctx-gen", "-e", "qnn", "--library", library, "--force", *arguments]
+        ep = [] if "-e" in arguments else ["-e", "qnn"]
+        words = [fatctx, "ctx-gen", *ep, "--library", library, "--force", *arguments]
         if not any(".onnx" in str(word) for word in arguments):
             words.append("model1.onnx,model2.onnx")
         done = subprocess.run([str(word) for word in words], cwd=tmp_path, capture_output=True, text=True, timeout=120,
@@ -146,6 +148,53 @@ def test_type_and_path_of_the_backend_are_mutually_exclusive(ctx_gen, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
+# -- the provider's library --------------------------------------------------------------------------------------------
+
+def test_the_library_and_its_backend_are_those_that_the_python_package_names(command, stand_in, models, tmp_path, monkeypatch):
+    """S1.15, S1.16."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "onnxruntime_qnn.py").write_text(
+        f"get_library_path = lambda: {str(stand_in)!r}\nget_qnn_htp_path = lambda: '/opt/somewhere/libQnnHtp.so'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.setenv("FATCTX_QNN_PYTHON", sys.executable)
+    done = command("ctx-gen", "-e", "qnn", "-v", "model1.onnx,model2.onnx")
+    assert f"library: {stand_in.resolve()} (the Python package onnxruntime-qnn)" in done.stderr
+    assert handed_on(tmp_path) == {"backend_path": "/opt/somewhere/libQnnHtp.so"}
+
+
+def test_a_provider_without_a_device_here_is_said(ctx_gen, models, tmp_path, monkeypatch):
+    """As a provider is that was made for other hardware."""
+    monkeypatch.setenv("STAND_IN_QNN", "no_device")
+    done = ctx_gen(code=5)
+    assert ("libstand_in_qnn.so: offers no device to compile on; it may be made for other hardware than this machine has"
+            in done.stderr)
+    assert set(tmp_path.iterdir()) == set(models)
+
+
+def test_a_provider_that_takes_nothing_of_a_model_is_said(ctx_gen, models, tmp_path, monkeypatch):
+    monkeypatch.setenv("STAND_IN_QNN", "no_nodes")
+    done = ctx_gen(code=5)
+    assert f"model1.onnx: {OWNER} took no part of the model, so there is nothing to write" in done.stderr
+    assert set(tmp_path.iterdir()) == set(models)
+
+
+def test_a_provider_that_does_not_share_weights_is_said_and_its_binaries_are_kept_apart(ctx_gen, tmp_path, monkeypatch):
+    """S1.1."""
+    monkeypatch.setenv("STAND_IN_QNN", "no_sharing")
+    done = ctx_gen()
+    assert f"{OWNER} wrote 2 binaries for 2 models: it does not share their weights by itself" in done.stderr
+    binaries = [record for record in package.open(tmp_path / "model1.fatctx").records if record.type == "context_binary"]
+    assert {record.key.unit for record in binaries} == {"model1_ctx", "model2_ctx"}
+
+
+def test_options_that_are_not_known_here_are_handed_on_with_a_note(command, stand_in, models, tmp_path):
+    """S1.13."""
+    done = command("ctx-gen", "-e", "vitisai", "--library", stand_in, "-i", "of_their_own|1", "model1.onnx,model2.onnx")
+    assert ('-i: the options of VitisAIExecutionProvider are not known here; "of_their_own" is handed on unchecked'
+            in done.stderr)
+    assert handed_on(tmp_path) == {"of_their_own": "1"}
+
+
 # -- the backend's library ---------------------------------------------------------------------------------------------
 
 def test_the_library_of_a_backend_is_not_loaded_by_packing_and_loading(ctx_gen, command, built, library, models, tmp_path):
@@ -203,6 +252,15 @@ def test_a_soc_of_zero_is_not_known(ctx_gen, tmp_path, options, arch):
     assert (key.qnn_soc, key.part, key.arch) == (0, "", arch)
 
 
+def test_what_another_provider_has_compiled_is_for_no_npu(ctx_gen, command, tmp_path, monkeypatch):
+    """The stand-in calls itself TensorRT's provider in its nodes."""
+    monkeypatch.setenv("STAND_IN_QNN", "tensorrt")
+    done = ctx_gen("-e", "tensorrt")
+    assert "nothing says which devices the binary" in done.stderr and 'said to be "tensorrt"' in done.stderr
+    assert binary_of(tmp_path / "model1.fatctx").key.backend == "tensorrt"
+    command("select", "model1.fatctx", "--device", "SM8650", exits=4)
+
+
 def test_several_socs_are_handed_on_as_numbers(ctx_gen, tmp_path):
     """S1.19: and none of them is that of the one binary."""
     ctx_gen("-i", "soc_model|SC8380XP,57")
@@ -210,7 +268,20 @@ def test_several_socs_are_handed_on_as_numbers(ctx_gen, tmp_path):
     assert binary_of(tmp_path / "model1.fatctx").key.qnn_soc == 0
 
 
-@pytest.mark.parametrize("asked, text", [("SC8380XQ", "did you mean SC8380XP?"), ("v73", 'no number is known of "v73"')])
+@pytest.mark.parametrize("number, more", [("999", ""), ("457", ", which is the kernel's number of SM8450")])
+def test_a_number_that_the_table_does_not_know_is_handed_on_and_told_of(ctx_gen, tmp_path, number, more):
+    """S1.19: a provider may be newer than the table."""
+    done = ctx_gen("-v", "-i", f"soc_model|{number}")
+    assert "-i: soc_model: no SoC of table" in done.stderr
+    assert f"has the QNN number {number}{more}; it is handed on as it is" in done.stderr
+    assert f"soc_model {number}: a part that is not known, arch not known" in done.stderr
+    assert handed_on(tmp_path) == {"soc_model": number}
+    key = binary_of(tmp_path / "model1.fatctx").key
+    assert (key.qnn_soc, key.part, key.arch) == (int(number), "", "")
+
+
+@pytest.mark.parametrize("asked, text", [("SC8380XQ", "did you mean SC8380XP?"), ("v73", 'no number is known of "v73"'),
+                                         ("4294967297", '"4294967297" is the number of no SoC')])
 def test_a_soc_that_is_not_known_by_its_name_is_refused(ctx_gen, tmp_path, asked, text):
     """S1.19."""
     done = ctx_gen("-i", f"soc_model|{asked}", code=2)
@@ -269,5 +340,6 @@ def test_equal_graph_names_are_refused_before_anything_is_written(ctx_gen, tmp_p
         s.save(s.layers([8, 8], graph=graph), tmp_path / name)
     before = {path.name for path in tmp_path.iterdir()}
     done = ctx_gen("a.onnx,a_b.onnx,c.onnx", code=2)
-    assert "the models have graphs of one name" in done.stderr
+    assert ("the models have graphs of one name, with their file names before them too; give the graphs or the files other "
+            "names") in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == before

@@ -140,7 +140,7 @@ class Provider : public OrtEp {
     };
     add("ep_cache_context", name);
     add("partition_name", graph);
-    add("source", "Qnn");
+    add("source", behaves_as("tensorrt") ? "TensorrtExecutionProvider" : "Qnn");
     return {"EPContext", "com.microsoft", fused.GetName(), names_of(fused.GetInputs()), names_of(fused.GetOutputs()),
             attributes};
   }

@@ -167,18 +167,26 @@ TEST(OnnxWrapper, WhatOneModelCannotHoldIsRefused) {
   };
   const Mistake mistakes[] = {
       {"there is no graph", [](WrapperModel& m) { m.graphs.clear(); }},
+      {"a graph without a name", [](WrapperModel& m) { m.graphs[1].name.clear(); }},
       {"graph \"prefill\" is there twice", [](WrapperModel& m) { m.graphs[1].name = "prefill"; }},
-      {"graph \"decode\" has no outputs", [](WrapperModel& m) { m.graphs[1].outputs.clear(); }},
-      {"graphs \"prefill\" and \"decode\" both give \"logits\"",
+      {"graph \"decode\" has no outputs; an EPContext node has at least one",
+       [](WrapperModel& m) { m.graphs[1].outputs.clear(); }},
+      {"graphs \"prefill\" and \"decode\" both give \"logits\", and a model has each name once; "
+       "write a model for each of them with --graph",
        [](WrapperModel& m) { m.graphs[1].outputs[0].name = "logits"; }},
-      {"with another type, shape or scale", [](WrapperModel& m) { m.graphs[1].inputs[0].name = "tokens"; }},
+      {"graph \"decode\" takes \"tokens\" with another type, shape or scale than a graph before it, and a model "
+       "has each name once; write a model for each of them with --graph",
+       [](WrapperModel& m) { m.graphs[1].inputs[0].name = "tokens"; }},
       {"graph \"prefill\" gives \"logits\" and graph \"decode\" takes it; in one model that would connect them; write "
        "a model for each of them with --graph",
        [](WrapperModel& m) { m.graphs[1].inputs[0].name = "logits"; }},
-      {"takes \"tokens\" twice", [](WrapperModel& m) { m.graphs[0].inputs.push_back(m.graphs[0].inputs[0]); }},
+      {"graph \"prefill\" takes \"tokens\" twice",
+       [](WrapperModel& m) { m.graphs[0].inputs.push_back(m.graphs[0].inputs[0]); }},
       {"gives \"logits\" twice", [](WrapperModel& m) { m.graphs[0].outputs.push_back(m.graphs[0].outputs[0]); }},
-      {"tensor \"token\" is int4", [](WrapperModel& m) { m.graphs[1].inputs[0].dtype = DType::kI4; }},
-      {"the name \"tokens_dq\", needed to convert",
+      {"tensor \"token\" is int4, which an EPContext node cannot take or give",
+       [](WrapperModel& m) { m.graphs[1].inputs[0].dtype = DType::kI4; }},
+      {"the name \"tokens_dq\", needed to convert its inputs and outputs to float32, is taken; "
+       "keep them as they are with --quantized-io",
        [](WrapperModel& m) {
          m.graphs[1].inputs[0].name = "tokens_dq";
          m.graphs[0].inputs[0].dtype = DType::kU8;
@@ -199,7 +207,9 @@ TEST(OnnxWrapper, NothingAboveTheLimitOfAMessageIsEmbedded) {
   EXPECT_TRUE(is_ok(check_embeddable(kLimit - 1)));
   const auto refused = check_embeddable(kLimit);
   ASSERT_TRUE(fails_with(refused, ErrorCode::kLimitExceeded));
-  EXPECT_THAT(refused.error().message, HasSubstr("without --embed"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("a binary of 2147483647 bytes does not fit into an ONNX model, which has at most 2147483647; "
+                        "write it as a file beside the model, without --embed"));
 }
 
 }  // namespace

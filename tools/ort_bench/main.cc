@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -68,6 +69,15 @@ std::string machine_text() {
   return fmt::format("{}, {} threads", name, std::thread::hardware_concurrency());
 }
 
+constexpr std::string_view kSpeaker = "fatctx bench: ";
+
+// What a child has said, as a part of what this process says.
+std::string_view without_speaker(std::string_view said) {
+  while (said.ends_with('\n')) said.remove_suffix(1);
+  if (said.starts_with(kSpeaker)) said.remove_prefix(kSpeaker.size());
+  return said;
+}
+
 class Bench {
  public:
   Bench(BenchOptions options, fs::path own) : options_(std::move(options)), own_(std::move(own)) {}
@@ -120,7 +130,8 @@ class Bench {
     request.max_output_bytes = std::size_t{1} << 20;
     FATCTX_ASSIGN(const ProcessResult result, run_process(request));
     if (!result.succeeded()) {
-      return Error{ErrorCode::kUnsupported, fmt::format("{}: {}", options_.model, result.error_output)};
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("{}: {}", options_.model, without_speaker(result.error_output))};
     }
     return Json::parse(result.output);
   }
@@ -200,7 +211,7 @@ class Bench {
 };
 
 int fail(std::string_view what, int code) {
-  print_note(fmt::format("fatctx bench: {}", escaped_lines(what)));
+  print_note(fmt::format("{}{}", kSpeaker, escaped_lines(what)));
   return code;
 }
 

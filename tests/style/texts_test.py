@@ -1,0 +1,81 @@
+"""Whoever reads an error of the ONNX Runtime adapter reads what a test has seen: each text of it is quoted by one.
+
+A text counts as quoted if four of its words in a row stand in a test, or all of them where there are fewer. That a test
+which quotes it brings it about is for whoever reads the test; a text that nobody has thought of is found here.
+"""
+
+import re
+
+from checkout import cxx_files, matching, text_of, without_comments
+
+SOURCES = ("src/runtime/ort/", "tools/ctx_gen", "tools/cmd_ctx_gen.cc", "tools/cmd_wrap.cc", "tools/ep_context",
+           "tools/onnx_fit.cc", "tools/onnx_wrapper.cc")
+QUOTED = 4
+LEAST = 3  # shorter ones are names and parts of sentences
+# The end of a text that no test can bring about, or need not, and why.
+UNSEEN = {
+    "has no value": "ONNX Runtime gives a fused node every input of the nodes that it is made of",
+    "the ONNX model cannot be encoded": "its size is looked at before, and protobuf fails for nothing else",
+    "print(q.get_qnn_htp_path())": "a program for Python, which tests run",
+    "import onnxruntime_ep_openvino as q; print(q.get_library_path())": "a program for Python, which tests run",
+}
+
+_LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+_BETWEEN = re.compile(r'"\s*\n\s*[rf]*"')
+_BREAK = re.compile(r"""[\s"'\\()]+""")
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}|%[a-z]+|\\[ntx0-9]+")
+
+
+def words_of(text: str) -> list[str]:
+    """Words without what stands around them, so that a test may end its quotation anywhere."""
+    return [word for word in (part.strip(".,:;!?'`*{}[]|=<>+") for part in _BREAK.split(text)) if word]
+
+
+def texts_of(source: str) -> list[str]:
+    joined = _BETWEEN.sub("", re.sub(r"^\s*#.*$", "", without_comments(source), flags=re.MULTILINE))
+    return [found.group(1) for found in _LITERAL.finditer(joined)]
+
+
+def runs_of(text: str) -> list[list[str]]:
+    """The words between placeholders, where there are enough."""
+    runs = [words_of(part) for part in _PLACEHOLDER.split(text)]
+    return [run for run in runs if len(run) >= LEAST]
+
+
+def is_quoted(text: str, quotations: str) -> bool:
+    for run in runs_of(text):
+        size = min(QUOTED, len(run))
+        if any(f" {' '.join(run[i:i + size])} " in quotations for i in range(len(run) - size + 1)):
+            return True
+    return not runs_of(text)
+
+
+def quotations_of(texts: list[str]) -> str:
+    return " " + " ".join(word for text in texts for word in words_of(_BETWEEN.sub("", text))) + " "
+
+
+def unquoted(source: str, quotations: str) -> list[str]:
+    return [text for text in texts_of(source) if not is_quoted(text, quotations)
+            and not any(text.endswith(end) for end in UNSEEN)]
+
+
+def test_a_text_that_no_test_quotes_is_found():
+    source = 'error("{}: the container \\"{}\\" was not "\n    "found at all"); note("m.fatctx"); // "never said to anybody"'
+    assert texts_of(source) == ['{}: the container \\"{}\\" was not found at all', "m.fatctx"]
+    assert unquoted(source, quotations_of(["some other words"])) == ['{}: the container \\"{}\\" was not found at all']
+    assert unquoted(source, quotations_of(['assert "was not found at" in said'])) == []
+    assert unquoted(source, quotations_of(['assert "was not "\n  "found at all" in said'])) == []
+    assert unquoted(source, quotations_of(['assert "not found" in said'])) != []
+
+
+def test_every_text_is_quoted_by_a_test():
+    own = "tests/style/"
+    tests = [text_of(name) for name in matching(".py", ".cc", ".h", under=("tests/",)) if not name.startswith(own)]
+    tests += [text_of(name) for name in matching("", under=("tests/cli/cases/",))]
+    quotations = quotations_of(tests)
+    assert [f"{name}: {text}" for name in cxx_files(*SOURCES) for text in unquoted(text_of(name), quotations)] == []
+
+
+def test_what_cannot_be_seen_is_still_there():
+    ends = [text for name in cxx_files(*SOURCES) for text in texts_of(text_of(name))]
+    assert [end for end in UNSEEN if not any(text.endswith(end) for text in ends)] == []
