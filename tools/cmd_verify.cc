@@ -137,7 +137,10 @@ std::string fit_text(const VerifyFlags& flags, const OnnxFit& fit) {
   }
   const std::string verdict =
       fit.findings.empty() ? fmt::format("fits {}", flags.onnx) : count_text(fit.findings.size(), "finding");
-  return out + escaped(fmt::format("{}: {}, {} compared", flags.path, verdict, size_text(fit.checked_bytes))) + "\n";
+  // Of the provider of fatctx there is a digest to compare, and no second copy of the bytes.
+  const std::string compared =
+      fit.checked_bytes == 0 ? std::string() : fmt::format(", {} compared", size_text(fit.checked_bytes));
+  return out + escaped(fmt::format("{}: {}{}", flags.path, verdict, compared)) + "\n";
 }
 
 // A check of its own: it reads what the model names, and of the container what that must be.

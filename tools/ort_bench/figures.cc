@@ -83,8 +83,8 @@ std::string bench_text(const OrtBench& bench) {
                                  size_text(bench.container_bytes)));
   block.add("runtime", bench.runtime);
   block.add("machine", bench.machine);
-  block.add("figures", fmt::format("{} processes for each row, one after the other; memory with {} sessions",
-                                   bench.repetitions, bench.sessions));
+  block.add("figures", fmt::format("{} process{} for each row, one after the other; memory with {}", bench.repetitions,
+                                   bench.repetitions == 1 ? "" : "es", count_text(bench.sessions, "session")));
   using Align = Table::Align;
   Table table({{"way"},
                {"min", Align::kRight},

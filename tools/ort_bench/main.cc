@@ -71,10 +71,13 @@ std::string machine_text() {
 
 constexpr std::string_view kSpeaker = "fatctx bench: ";
 
+constexpr std::string_view kCodeOfChildren = " (unsupported)";  // which this process says, too
+
 // What a child has said, as a part of what this process says.
 std::string_view without_speaker(std::string_view said) {
   while (said.ends_with('\n')) said.remove_suffix(1);
   if (said.starts_with(kSpeaker)) said.remove_prefix(kSpeaker.size());
+  if (said.ends_with(kCodeOfChildren)) said.remove_suffix(kCodeOfChildren.size());
   return said;
 }
 
