@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/json_cursor.h"
+#include "tools/print.h"
 
 namespace fatctx::tools {
 
@@ -93,7 +94,12 @@ Status add_stated_facts(const DeviceFlags& flags, Device& device) {
 
 Result<Device> device_in_words(const std::string& text, const std::string& soc_table) {
   FATCTX_ASSIGN(const SocTable table, asked_soc_table(soc_table));
-  return device_from_text(text, table);
+  FATCTX_ASSIGN(Device device, device_from_text(text, table));
+  // Records have to ask for the very same word, so that a slip of the pen refuses them all.
+  for (const std::string& unknown : unknown_target_words(device.backend, device.arch.value_or(""), device.features)) {
+    print_note(escaped(fmt::format("note: device \"{}\": {}", text, unknown)));
+  }
+  return device;
 }
 
 Result<SocTable> asked_soc_table(const std::string& file) {

@@ -38,7 +38,8 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags);
 // Puts what the flags say of a device, beside its name, into it. Errors: invalid_argument.
 [[nodiscard]] Status add_stated_facts(const DeviceFlags& flags, Device& device);
 
-// A device in words, with the table of SoCs that applies.
+// A device in words, with the table of SoCs that applies. Feature words that no machine is asked for are taken, and a
+// note on stderr says so.
 [[nodiscard]] Result<Device> device_in_words(const std::string& text, const std::string& soc_table = {});
 
 // The table in `file`; without one that which FATCTX_SOC_TABLE names, or the built-in one.

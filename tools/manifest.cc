@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "fatctx/base/nearest.h"
+#include "fatctx/device.h"
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
@@ -757,6 +758,11 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
   for (const PackRecord& record : gathered.records) {
     for (const std::string& note : unknown_provider_options(record.description.options)) {
       gathered.notes.push_back(fmt::format("{}: {}", record.name, note));
+    }
+    if (record.type != RecordType::kContextBinary) continue;
+    for (const std::string& unknown : unknown_target_words(record.key.backend, record.key.arch, record.key.features)) {
+      gathered.notes.push_back(fmt::format(
+          "{}: only a device that is described with the same text gets this record: {}", record.name, unknown));
     }
   }
   for (std::string& note : unknown_provider_options(manifest.options)) gathered.notes.push_back(std::move(note));

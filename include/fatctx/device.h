@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fatctx/base/result.h"
@@ -92,6 +93,15 @@ struct Detection {
 // The machine as records need it described: its NPU if a context binary among `candidates` is for the NPU's backend,
 // else its processor. Lifetime: borrows from `detection`.
 [[nodiscard]] const Device& device_for(const Detection& detection, std::span<const Candidate> candidates) noexcept;
+
+// What a target of backend "cpu" or "htp" names that no device has: an arch that neither detect_device() finds nor
+// device_from_text() takes ("x86_64-v3"), a feature word that detect_device() does not look for ("dotpord"). A sentence
+// for each, with what is near. A record for such a target is chosen only for a device that is described with the same
+// text: by device_from_json(), or a Device filled in by hand. An empty arch says nothing.
+//
+// Empty: all of it is known, or the backend is another one, of whose archs nothing is known here.
+[[nodiscard]] std::vector<std::string> unknown_target_words(std::string_view backend, std::string_view arch,
+                                                            std::span<const std::string> features);
 
 // Schema "fatctx.detection/1": both devices, the NPUs by their ids, sources, origins, warnings, version of the table.
 [[nodiscard]] std::string detection_to_json(const Detection& detection);

@@ -133,6 +133,13 @@ constexpr HwcapRow kAarch64Features[] = {
     {"i8mm", 0, bit(13)}, {"sme", 0, bit(23)},     {"sve", bit(22), 0},           {"sve2", 0, bit(1)},
 };
 
+template <typename Row>
+std::vector<std::string> words_of(std::span<const Row> rows, std::string_view Row::*word) {
+  std::vector<std::string> words;
+  for (const Row& row : rows) words.emplace_back(row.*word);
+  return words;
+}
+
 }  // namespace
 
 CpuTarget x86_target(const X86Facts& facts) {
@@ -155,5 +162,11 @@ CpuTarget aarch64_target(const Aarch64Facts& facts) {
   }
   return target;
 }
+
+std::vector<std::string> x86_levels() { return words_of<LevelRow>(kLevels, &LevelRow::arch); }
+
+std::vector<std::string> x86_features() { return words_of<FeatureRow>(kX86Features, &FeatureRow::word); }
+
+std::vector<std::string> aarch64_features() { return words_of<HwcapRow>(kAarch64Features, &HwcapRow::word); }
 
 }  // namespace fatctx::runtime

@@ -42,4 +42,9 @@ struct CpuTarget {
 
 [[nodiscard]] CpuTarget aarch64_target(const Aarch64Facts& facts);
 
+// What x86_target() can give, levels and words, and the words of aarch64_target().
+[[nodiscard]] std::vector<std::string> x86_levels();
+[[nodiscard]] std::vector<std::string> x86_features();
+[[nodiscard]] std::vector<std::string> aarch64_features();
+
 }  // namespace fatctx::runtime
