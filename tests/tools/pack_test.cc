@@ -237,8 +237,9 @@ class PackChips : public Pack {
 
   ExitCode run_chips(std::vector<std::string> words, const std::string& chips = "abc") {
     words.insert(words.begin(), {"--name", "net", "--quant", "weight_type=uint8"});
+    const std::map<char, std::string> archs = {{'a', "v73"}, {'b', "v75"}, {'c', "v79"}};
     for (const char chip : chips) {
-      words.insert(words.end(), {"--binary", path(std::string(1, chip) + ".bin") + "@htp:v7" + chip});
+      words.insert(words.end(), {"--binary", path(std::string(1, chip) + ".bin") + "@htp:" + archs.at(chip)});
     }
     return run(words);
   }
@@ -302,8 +303,8 @@ TEST_F(PackChips, EachReasonWhySharingIsMissedIsTold) {
 TEST_F(PackChips, FlagsWinOverTheManifest) {
   support::write_text(path("manifest.json"), R"({"schema": "fatctx.manifest/1", "name": "n",
       "sharing": "pages", "max_pieces": 1, "granule": 16, "records": [
-      {"type": "context_binary", "name": "a", "file": "a.bin", "target": {"backend": "htp", "arch": "v7a"}},
-      {"type": "context_binary", "name": "b", "file": "b.bin", "target": {"backend": "htp", "arch": "v7b"}}]})");
+      {"type": "context_binary", "name": "a", "file": "a.bin", "target": {"backend": "htp", "arch": "v73"}},
+      {"type": "context_binary", "name": "b", "file": "b.bin", "target": {"backend": "htp", "arch": "v75"}}]})");
 
   ASSERT_EQ(run({path("manifest.json"), "--json"}), ExitCode::kOk) << err_;
   EXPECT_EQ(nlohmann::json::parse(out_)["shared_bytes"], 0) << "one piece";
