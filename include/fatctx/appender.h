@@ -76,8 +76,8 @@ class Appender {
   // Once it was called, the Appender is spent.
   // Errors: bad_reference, unsupported (as Packer::publish): nothing was written. changed (an input), serialise_failed,
   // no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind its end are dead.
-  // commit_unknown: the last sync failed; opening the file tells which generation it
-  //         has.
+  // commit_unknown: the last sync failed. The disk has the new generation or the old one, and reads may show the new
+  // one before the disk has it. The next append or repair() relies on neither.
   [[nodiscard]] Result<AppendReport> commit();
 
  private:

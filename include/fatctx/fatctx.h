@@ -795,8 +795,8 @@ typedef struct fatctx_repair_report {
   uint64_t checked_bytes;
 } fatctx_repair_report;
 // Restores what has a good copy, or leaf hashes that the payload proves; never payload. One range at a time is written
-// and synced, then everything is read again. Takes the file's write lock; `path` must not be a link. A file without
-// damage is not written to. `report` is needed.
+// and synced, then everything is read again. Takes the file's write lock; `path` must not be a link. A sealed file
+// without damage is not written to. `report` is needed.
 // Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and something is to be
 //         restored), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a file
 //         that does not open.
@@ -1600,8 +1600,9 @@ FATCTX_API int32_t fatctx_appender_note(fatctx_appender appender, const char* re
                                         const fatctx_evidence_note* note, fatctx_error* error);
 // Writes what was added behind the end of the file, syncs it, then names it in the header and syncs again. `report` may
 // be null. Once it was called, nothing more can be added or committed. Errors: bad_reference, changed (an input),
-// no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind
-//         its end are dead. commit_unknown: opening the file tells which generation it has.
+// no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind its end are dead. commit_unknown:
+// the last sync failed; the disk has the new generation or the old one, and reads may show the new one before the disk
+// has it. The next append or fatctx_repair() relies on neither.
 FATCTX_API int32_t fatctx_appender_commit(fatctx_appender appender, fatctx_append_report* report, fatctx_error* error);
 // What was added, by index below `record_count`, in the order of ids; the name of a record that was superseded; a copy
 // of metadata that was damaged and is whole again ("slot A1"); a warning. Lifetime: texts until the handle is closed.

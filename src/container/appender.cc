@@ -186,26 +186,33 @@ struct Appender::Impl {
   // repair.
   Status restore_copies(AppendReport& report) {
     const Header& header = opened.header;
+    FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(*file, header));
     constexpr std::uint32_t kBothSlots = kDegradedSlotA0 | (kDegradedSlotA0 << kPairs);
     const std::uint32_t needed =
         kDegradedPrologue0 | kDegradedPrologue1 | (kBothSlots << header.pair) | kDegradedToc0 | kDegradedToc1;
-    FATCTX_ASSIGN(const std::vector<Restoration> restorations,
-                  restorations_of(*file, header, header.degraded & needed));
+    FATCTX_ASSIGN(const std::vector<Restoration> restorations, restorations_of(*file, header, degraded & needed));
     FATCTX_TRY(restore(*file, restorations));
     for (const Restoration& restoration : restorations) report.restored.push_back(restoration.what);
     return Done{};
   }
 
   // What somebody left behind the end is dead from the next extent on; the bytes up to there become padding, which is
-  // zero. No attempt to append has ever named them.
+  // zero. No attempt to append has ever named them. They are written even if they read as zeros: the disk may differ.
   Status clear_padding() {
     const std::uint64_t from = opened.header.committed_end;
     const std::uint64_t end = std::min(file_size, *checked_align_up(from, kExtentLog2));
-    std::vector<std::byte> bytes(static_cast<std::size_t>(end - from));
-    FATCTX_TRY(file->read_at(from, bytes));
-    if (all_zero(bytes)) return Done{};
-    std::fill(bytes.begin(), bytes.end(), std::byte{0});
-    return file->write_at(from, bytes);
+    if (end == from) return Done{};
+    return file->write_at(from, std::vector<std::byte>(static_cast<std::size_t>(end - from)));
+  }
+
+  // Writes one mirror of the present pair again, the bytes that it has. A commit relies on what it has synced itself:
+  // what reads well may exist in the page cache only, because the system drops pages whose sync failed and goes on
+  // showing them (docs/decisions/0020).
+  Status write_present_slot(std::size_t mirror) {
+    const std::uint64_t offset = kSlotOffsets[opened.header.pair + mirror * kPairs];
+    std::vector<std::byte> page(kPageSize);
+    FATCTX_TRY(file->read_at(offset, page));
+    return file->write_at(offset, page);
   }
 
   Result<AppendReport> commit() {
@@ -238,6 +245,7 @@ struct Appender::Impl {
     FATCTX_TRY(restore_copies(report));
     FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
+    FATCTX_TRY(write_present_slot(0));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));
     FATCTX_TRY(check_rebuilt(plan, *file));
     const TocRows final_rows = rows();
@@ -251,14 +259,16 @@ struct Appender::Impl {
     FATCTX_TRY(check_opens(facts, toc));
     for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
     fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
-    FATCTX_TRY(file->sync());               // barrier 1: everything that the slots will name is on the disk
+    FATCTX_TRY(file->sync());  // barrier 1: what the slots will name is on the disk, and a mirror of the present pair
+    FATCTX_TRY(write_present_slot(1));  // only now: a crash may spoil the mirrors that are being written, but not both
 
     auto named = write_slots(facts);
     if (named.ok()) named = file->sync();  // barrier 2
     if (!named.ok()) {
       Error error = std::move(named).error();
       error.code = ErrorCode::kCommitUnknown;
-      error.message += "; whether the file has the new generation shows when it is opened";
+      error.message += "; reads may show the new generation although the disk has not got it; append again, or run `fatctx repair`, "
+                       "when the disk works again";
       return error;
     }
     return report;

@@ -174,11 +174,13 @@ bool mirrors_agree(ByteView a, ByteView b) {
 }
 
 // An append writes the mirrors of a pair one after the other. In between, and where a crash kept only one of them, the
-// other still holds what the pair held before, two generations back. Or it holds what an append before the last one had
-// meant to write: the crash of that one tore it, and the crash of the last one gave it just the bytes that it lacked.
-// That one's file ended earlier. What either names was on the disk before it was written (docs/decisions/0014).
+// other still holds what the pair held before, two generations back, or further back where syncs failed in between and
+// the disk never got what the page cache showed (docs/decisions/0020). Or it holds what an append before the last one
+// had meant to write: the crash of that one tore it, and the crash of the last one gave it just the bytes that it
+// lacked. That one's file ended earlier. What either names was on the disk before it was written
+// (docs/decisions/0014).
 bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
-  const bool follows = newer.generation > older.generation && newer.generation - older.generation == 2;
+  const bool follows = newer.generation > older.generation && (newer.generation - older.generation) % 2 == 0;
   const bool again =
       newer.generation == older.generation && older.flags == 0 && newer.committed_end > older.committed_end;
   return (follows || again) && newer.flags == 0 && (older.flags & kSlotSealed) == 0;
@@ -219,8 +221,11 @@ Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, c
 
 bool live(const std::optional<SlotFacts>& slot) { return slot && (slot->flags & kSlotVoid) == 0; }
 
-// The pair whose generation is opened.
-Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b) {
+// Returns the pair whose generation is opened. The pairs take turns, so their generations are an odd number apart. It
+// is one, unless failed syncs kept what was written to the older pair from the disk: the newer pair was written when
+// what it names was on the disk, and is right all the same (docs/decisions/0020).
+Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b,
+                                 std::uint32_t& degraded) {
   if (!live(a) && !live(b)) {
     if (a && b) return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[0], "both slot pairs are VOID");
     return complaint(ErrorCode::kChecksumMismatch, "F6", kSlotOffsets[a ? 1 : 0],
@@ -232,10 +237,12 @@ Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::o
   const std::uint64_t generation_b = b->generation;
   const bool a_newer = generation_a > generation_b;
   const std::uint64_t apart = a_newer ? generation_a - generation_b : generation_b - generation_a;
-  if (apart != 1) {
+  const bool sealed = ((a_newer ? a : b)->flags & kSlotSealed) != 0;  // written as a whole, by nobody's append
+  if (apart % 2 == 0 || (apart != 1 && sealed)) {
     return complaint(ErrorCode::kMalformed, "F9", kSlotOffsets[0],
                      fmt::format("slot generations {} and {} do not follow each other", generation_a, generation_b));
   }
+  if (apart != 1) degraded |= kDegradedOlderPair;
   if (!live(a_newer ? a : b)) {
     return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[a_newer ? 0 : 1], "the VOID slot is the newer one");
   }
@@ -298,7 +305,7 @@ Result<HeaderPages> read_pages(ByteView header, std::uint64_t file_size) {
   FATCTX_TRY(read_prologue(header, facts));
   FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts.uuid, facts.degraded));
   FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts.uuid, facts.degraded));
-  FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1]));
+  FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1], facts.degraded));
   facts.newest_generation = pages.pairs[facts.pair]->generation;
   if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
   return pages;
@@ -320,9 +327,9 @@ Result<Header> with_generation(Header facts, const SlotFacts& slot, std::uint64_
 }  // namespace
 
 std::vector<std::string> degraded_texts(std::uint32_t degraded) {
-  static constexpr std::string_view kTexts[] = {"prologue copy 0", "prologue copy 1", "slot A0",
-                                                "slot B0",         "slot A1",         "slot B1",
-                                                "header padding",  "toc copy 0",      "toc copy 1"};
+  static constexpr std::string_view kTexts[] = {"prologue copy 0", "prologue copy 1", "slot A0",        "slot B0",
+                                                "slot A1",         "slot B1",         "header padding", "toc copy 0",
+                                                "toc copy 1",      "older slot pair"};
   std::vector<std::string> texts;
   for (std::size_t bit = 0; bit < std::size(kTexts); ++bit) {
     if ((degraded & (1U << bit)) != 0) texts.emplace_back(kTexts[bit]);

@@ -26,6 +26,7 @@ enum Degraded : std::uint32_t {
   kDegradedHeaderPadding = 1U << 6,
   kDegradedToc0 = 1U << 7,
   kDegradedToc1 = 1U << 8,
+  kDegradedOlderPair = 1U << 9,  // whole, but of a generation before the one before the newest
 };
 [[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
 

@@ -64,6 +64,8 @@ Result<OpenedToc> open_damaged(const mapping::OsFile& file) {
 Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& file, const OpenedToc& opened) {
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, opened.header));
   FATCTX_ASSIGN(std::vector<Restoration> found, restorations_of(file, opened.header, degraded));
+  std::vector<Restoration> older = restorations_of_older_pair(opened);
+  found.insert(found.end(), std::make_move_iterator(older.begin()), std::make_move_iterator(older.end()));
   FATCTX_ASSIGN(std::vector<Restoration> behind, restorations_behind_header(file, opened.toc));
   found.insert(found.end(), std::make_move_iterator(behind.begin()), std::make_move_iterator(behind.end()));
   return found;
@@ -105,8 +107,10 @@ Result<RepairReport> repair_file(mapping::OsFile& file, const std::string& path,
   FATCTX_ASSIGN(const OpenedToc opened, open_damaged(file));
   FATCTX_TRY(check_changeable(opened.header));
   FATCTX_ASSIGN(const std::vector<Restoration> restorations, everything_restorable(file, opened));
-  if (!options.dry_run && !restorations.empty()) {
+  if (!options.dry_run) {
     FATCTX_TRY(restore(file, restorations));
+    // Nobody appends to a sealed file, so no sync of a commit has failed on it.
+    if (!opened.header.sealed || !restorations.empty()) FATCTX_TRY(write_copies_again(file, opened.header));
     FATCTX_TRY(check_restored(file, opened, restorations));
   }
   const VerifyOptions verify{.threads = options.threads, .progress = options.progress};

@@ -134,6 +134,30 @@ Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, co
   return found;
 }
 
+std::vector<Restoration> restorations_of_older_pair(const OpenedToc& opened) {
+  std::vector<Restoration> found;
+  const Header& header = opened.header;
+  const std::vector<Generation>& earlier = opened.toc.generations;
+  if ((header.degraded & kDegradedOlderPair) == 0 || earlier.empty()) return found;
+  const Generation& previous = earlier.back();
+  if (previous.number + 1 != header.generation) return found;
+  const GenerationFacts facts{
+      .generation = previous.number,
+      .committed_end = previous.committed_end,
+      .toc_offset = copies_of(previous),
+      .toc_size = previous.toc_size,
+      .toc_hash = previous.toc_hash,
+      .previous_toc_hash = earlier.size() > 1 ? earlier[earlier.size() - 2].toc_hash : Hash128{}};
+  for (const std::size_t mirror : {0U, 1U}) {
+    const auto index = static_cast<std::uint8_t>((1U - header.pair) + mirror * kSlotCount / 2);
+    const HeaderPage page = slot_page(index, header.uuid, facts);
+    found.push_back({.what = degraded_texts(kDegradedSlotA0 << index).front(),
+                     .range = {kSlotOffsets[index], kPageSize},
+                     .bytes = {page.begin(), page.end()}});
+  }
+  return found;
+}
+
 Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFile& file, const Toc& toc) {
   std::vector<Restoration> found;
   for (const Generation& generation : toc.generations) {
@@ -175,9 +199,30 @@ Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Resto
 Status restore(mapping::OsFile& file, const std::vector<Restoration>& restorations) {
   for (const Restoration& restoration : restorations) {
     FATCTX_ASSIGN(const std::vector<std::byte> bytes, bytes_of(file, restoration));
+    std::vector<std::byte> damaged(bytes.size());
+    const bool readable = file.read_at(restoration.range.offset, damaged).ok();
     auto written = file.write_at(restoration.range.offset, bytes);
     if (written.ok()) written = file.sync();
-    if (!written.ok()) return in_context(std::move(written).error(), "restoring " + restoration.what);
+    if (!written.ok()) {
+      if (readable) (void)file.write_at(restoration.range.offset, damaged);
+      return in_context(std::move(written).error(), "restoring " + restoration.what);
+    }
+  }
+  return Done{};
+}
+
+Status write_copies_again(mapping::OsFile& file, const Header& header) {
+  for (const std::size_t copy : {0U, 1U}) {
+    const ByteRange ranges[] = {{kPrologueOffsets[copy], kPageSize},
+                                {kSlotOffsets[copy * 2], kPageSize},
+                                {kSlotOffsets[copy * 2 + 1], kPageSize},
+                                {header.toc_offset[copy], header.toc_size}};
+    for (const ByteRange range : ranges) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(range.size));
+      FATCTX_TRY(file.read_at(range.offset, bytes));
+      FATCTX_TRY(file.write_at(range.offset, bytes));
+    }
+    FATCTX_TRY(file.sync());
   }
   return Done{};
 }

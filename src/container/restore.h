@@ -24,6 +24,9 @@ struct Restoration {
 // padding of the header, tables of contents. Reads the header only. Errors: io, truncated.
 [[nodiscard]] Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, const Header& header,
                                                                std::uint32_t degraded);
+// Returns the slots of a pair that failed syncs left behind (kDegradedOlderPair), as the table's row of the generation
+// before the newest gives them, without its signature. Empty if the table lists no such generation.
+[[nodiscard]] std::vector<Restoration> restorations_of_older_pair(const OpenedToc& opened);
 // Copies of the tables of earlier generations, and ranges of leaf hashes. Reads all of both, and the payload under leaf
 // hashes that are damaged; what cannot be restored is left out. Errors: io, truncated, no_resource.
 [[nodiscard]] Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFile& file, const Toc& toc);
@@ -31,8 +34,15 @@ struct Restoration {
 // The bytes that belong in its place. Errors: changed (the good copy is not what it was), io, truncated.
 [[nodiscard]] Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration);
 
-// One range at a time, each on the disk before the next is touched, and nothing else is written: a crash can tear only
-// what was damaged before. Errors: io, no_space, changed; the file is then as good as before, or better.
+// Writes one range at a time and syncs it before it touches the next: a crash can tear only what was damaged before.
+// If a write or sync fails, it writes the damaged bytes back: the system may have dropped the cure and still show it
+// from its cache, and the next look must find the damage. Errors: io, no_space, changed; the file is then as good as
+// before, or better.
 [[nodiscard]] Status restore(mapping::OsFile& file, const std::vector<Restoration>& restorations);
+
+// Writes every copy of header and present table again as it reads, first one of each kind, then the other, each half
+// with a sync of its own. A copy that reads well may exist in the page cache only, after a sync that failed in another
+// process. Requires: restore() has run, so that both copies read well or cannot be restored. Errors: io, no_space.
+[[nodiscard]] Status write_copies_again(mapping::OsFile& file, const Header& header);
 
 }  // namespace fatctx::container

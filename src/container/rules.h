@@ -20,7 +20,7 @@ inline constexpr Rule kRules[] = {
     {"F6", "a slot matches its hash and its index equals its position; of each pair one good copy suffices"},
     {"F7", "a slot's uuid equals the prologue's"},
     {"F8", "a live generation is at least 1; a VOID slot holds nothing else; good mirrors agree"},
-    {"F9", "the generations of the two pairs differ by exactly 1"},
+    {"F9", "the generations of the two pairs are an odd number apart; by exactly 1 if sealed"},
     {"F10", "committed_end is at most the file size, and equal to it when sealed"},
     {"F11", "TOC copies lie on 64 KiB, behind the header, inside committed_end, and do not overlap"},
     {"F12", "the TOC is its header, directory and tables and nothing else; counts and sizes are within their limits"},

@@ -276,6 +276,7 @@ class Verifier {
         {kDegradedHeaderPadding, "F35", 0},
         {kDegradedToc0, "F14", header.toc_offset[0]},
         {kDegradedToc1, "F14", header.toc_offset[1]},
+        {kDegradedOlderPair, "F9", kSlotOffsets[1U - header.pair]},
     };
     FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file_, header));
     if (header.signature && sha256(container.toc.bytes) != header.signature->toc_sha256) {

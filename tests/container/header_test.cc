@@ -93,6 +93,24 @@ TEST(Header, GenerationsThatDoNotFollowEachOtherAreRefused) {
   EXPECT_TRUE(fails_with(header_of(two_generations(1, UINT64_MAX)), ErrorCode::kMalformed, "F9"));
 }
 
+// A failed sync keeps a pair from the disk that the page cache shows; appends that follow write the pairs in turn.
+TEST(Header, ANewerPairIsOpenedBesideOneThatFailedSyncsLeftBehind) {
+  for (const auto& [a, b] : {std::pair(4U, 1U), std::pair(1U, 4U), std::pair(6U, 1U), std::pair(2U, 11U)}) {
+    const auto header = header_of(two_generations(a, b));
+
+    ASSERT_TRUE(is_ok(header)) << a << " and " << b;
+    EXPECT_EQ(header.value().generation, std::max(a, b));
+    EXPECT_EQ(degraded_texts(header.value().degraded), std::vector<std::string>{"older slot pair"});
+  }
+}
+
+TEST(Header, ASealedGenerationHasNoPairThatWasLeftBehind) {
+  HostileFile file(support::sealed_sample());
+  file.live.generation = 4;
+  file.head.generation = 4;
+  EXPECT_TRUE(fails_with(header_of(file.bytes()), ErrorCode::kMalformed, "F9"));
+}
+
 TEST(Header, WithOnePairLostTheOtherIsOpenedAndTheLossIsSaid) {
   Bytes file = two_generations(8, 7);
   file[static_cast<std::size_t>(kSlotOffsets[0])] ^= std::byte{1};
@@ -131,8 +149,9 @@ Bytes interrupted(const Older& older) {
 
 TEST(Header, OfTwoMirrorsThatACrashLeftTheNewerCounts) {
   const auto before = [](Slot& slot) { slot.generation = 6; };
+  const auto long_before = [](Slot& slot) { slot.generation = 2; };
   const auto earlier_attempt = [](Slot& slot) { slot.committed_end = slot.committed_end - 65'536; };
-  for (const Bytes& file : {interrupted(before), interrupted(earlier_attempt)}) {
+  for (const Bytes& file : {interrupted(before), interrupted(long_before), interrupted(earlier_attempt)}) {
     Bytes other_way_round = file;
     auto newer = support::struct_at<Slot>(file, kSlotOffsets[1]);
     auto older = support::struct_at<Slot>(file, kSlotOffsets[3]);

@@ -144,8 +144,8 @@ inline constexpr Lie kHeaderLies[] = {
     {"a VOID slot that is the newer one", [](auto& f) { f.other.generation = 2; }, ErrorCode::kMalformed, "F8"},
     {"generations that skip one",
      [](auto& f) {
-       f.live.generation = 3;
-       f.head.generation = 3;
+       f.live.generation = 2;
+       f.head.generation = 2;
      },
      ErrorCode::kMalformed, "F9"},
     {"two pairs of one generation", [](auto& f) { f.other.generation = 1; }, ErrorCode::kMalformed, "F9"},

@@ -1,6 +1,7 @@
 // Crash states of the appender that is shipped, through the seam of the file: whatever a crash leaves, the file opens
 // with the generation that was acknowledged last or a later one, every byte of that and of every earlier one is what
-// was written, and the next append works.
+// was written, and the next append works. Syncs fail as well: the disk then has any part of what was written, reads
+// show all of it, and the next append or repair begins there.
 //
 // FATCTX_CRASH_STATES is how many states at least (100,000), FATCTX_CRASH_SEED where chance begins (1). Shows promises
 // 3 and 4 of docs/testing.md.
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "container/append.h"
+#include "container/repair.h"
 #include "crash/disk.h"
 #include "crash/oracle.h"
 #include "support/sample_container.h"
@@ -29,10 +31,13 @@ struct Explored {
   std::uint64_t states = 0;
   std::uint64_t newer = 0;  // states that open with what nobody had acknowledged yet
   std::uint64_t degraded = 0;
-  std::uint64_t damaged = 0;   // states that lost a page of the header on top
-  std::uint64_t appended = 0;  // states on which another append was tried
-  std::uint64_t restored = 0;  // appends that restored a mirror first, and crashed on the way
-  std::uint64_t roots = 0;     // appends that crashed, by themselves or after other crashes
+  std::uint64_t damaged = 0;    // states that lost a page of the header on top
+  std::uint64_t appended = 0;   // states on which another append was tried
+  std::uint64_t restored = 0;   // appends that restored a mirror first, and crashed on the way
+  std::uint64_t roots = 0;      // appends that crashed, by themselves or after other crashes
+  std::uint64_t differing = 0;  // of these, on a file of which the cache showed what the disk did not have
+  std::uint64_t repairs = 0;
+  std::uint64_t repaired_whole = 0;  // that found nothing to restore
   std::map<std::string, std::uint64_t> violations;
 };
 
@@ -50,16 +55,16 @@ class Model {
       note(oracle_.remember(file));
       const std::uint64_t generations = random_() % 4;
       for (std::uint64_t i = 0; i < generations; ++i) {
-        (void)log_of(file, round * 100 + static_cast<std::uint32_t>(i));
+        file = attempt_on(file, round * 100 + static_cast<std::uint32_t>(i)).cache;
         note(oracle_.remember(file));
       }
-      if (explored_.violations.empty()) attempt(file, 1 + generations, round * 1'000, 0);
+      if (explored_.violations.empty()) attempt({file, file, 1 + generations}, round * 1'000, 0);
     }
     return explored_;
   }
 
  private:
-  static constexpr int kDepth = 3;              // crashes in a row
+  static constexpr int kDepth = 4;              // crashes and failed syncs in a row
   static constexpr std::size_t kChildren = 3;   // states of an attempt that the next one starts from
   static constexpr std::uint64_t kSample = 64;  // one state of so many is damaged further, or appended to
 
@@ -81,48 +86,86 @@ class Model {
     if (!violation.empty()) ++explored_.violations[violation];
   }
 
-  // The log of one append onto `file`, which holds the result afterwards; empty if it failed.
-  std::vector<Call> log_of(Bytes& file, std::uint32_t seed) {
+  // One append, or now and then a repair, on what the page cache shows.
+  struct Attempt {
+    Bytes cache;  // as it is afterwards
     std::vector<Call> log;
-    const auto done = [&]() -> Result<AppendReport> {
-      FATCTX_ASSIGN(Appender appender, AppenderAccess::over(std::make_unique<RecordingFile>(file, log), "file", {}));
-      for (PackRecord& record : new_records(seed)) FATCTX_TRY(appender.add(std::move(record)));
-      return appender.commit();
-    }();
-    if (!done.ok()) {
-      note("an append failed: " + to_text(done.error()));
-      return {};
+    bool failed = false;  // a sync did, as was asked for
+  };
+
+  // `failing_sync`: that one fails, from 1; 0: none.
+  Attempt attempt_on(const Bytes& cache, std::uint32_t seed, std::uint64_t failing_sync = 0, bool repair = false) {
+    Attempt attempt{cache, {}, false};
+    auto file = std::make_unique<RecordingFile>(attempt.cache, attempt.log, failing_sync);
+    const Status done = repair ? repair_with(*file) : append_with(std::move(file), seed);
+    if (done.ok()) {
+      if (!repair) attempt.log.push_back({Call::Kind::kAcknowledged, 0, {}});
+      return attempt;
     }
-    if (!done.value().restored.empty()) ++explored_.restored;
-    log.push_back({Call::Kind::kAcknowledged, 0, {}});
-    return log;
+    attempt.failed = std::any_of(attempt.log.begin(), attempt.log.end(),
+                                 [](const Call& call) { return call.kind == Call::Kind::kFailedSync; });
+    const ErrorCode code = done.error().code;
+    const bool as_promised = code == ErrorCode::kIo || (code == ErrorCode::kCommitUnknown && !repair);
+    if (!attempt.failed || !as_promised) {
+      note(std::string(repair ? "a repair" : "an append") + " failed: " + to_text(done.error()));
+    }
+    return attempt;
   }
 
+  Status append_with(std::unique_ptr<RecordingFile> file, std::uint32_t seed) {
+    FATCTX_ASSIGN(Appender appender, AppenderAccess::over(std::move(file), "file", {}));
+    for (PackRecord& record : new_records(seed)) FATCTX_TRY(appender.add(std::move(record)));
+    FATCTX_ASSIGN(const AppendReport report, appender.commit());
+    if (!report.restored.empty()) ++explored_.restored;
+    return Done{};
+  }
+
+  Status repair_with(RecordingFile& file) {
+    ++explored_.repairs;
+    FATCTX_ASSIGN(const RepairReport report, container::repair_file(file, "file", {.threads = 1}));
+    if (report.restored.empty() && report.remaining.empty()) ++explored_.repaired_whole;
+    return Done{};
+  }
+
+  // What the disk has, and what reads show of it. They differ where a sync failed since the cache was empty: the system
+  // drops the pages that it could not write, and goes on showing them.
+  struct State {
+    Bytes disk;
+    Bytes cache;
+    std::uint64_t acknowledged = 0;
+  };
+
   // One append that crashes everywhere; from some of the states another one, and so on.
-  void attempt(const Bytes& start, std::uint64_t acknowledged, std::uint32_t seed, int depth) {
+  void attempt(const State& start, std::uint32_t seed, int depth) {
     ++explored_.roots;
-    Bytes file = start;
-    const std::vector<Call> log = log_of(file, seed);
-    if (log.empty()) return;
-    note(oracle_.remember(file));
-    // What the appender found lay on the disk, acknowledged or not: it must stay.
-    acknowledged = std::max(acknowledged, generation_of(start));
-    std::vector<std::pair<Bytes, std::uint64_t>> next;  // states to go on from, with what is acknowledged
-    Epoch epoch{start, {}};
-    for (const Call& call : log) {
+    const bool differ = start.disk != start.cache;
+    if (differ) ++explored_.differing;
+    const std::uint64_t failing_sync = random_() % 3 == 0 ? 1 + random_() % 3 : 0;
+    const bool repair = depth > 0 && random_() % 6 == 0;
+    const Attempt made = attempt_on(start.cache, seed, failing_sync, repair);
+    if (!explored_.violations.empty()) return;
+    note(oracle_.remember_generation(made.cache));
+    // What the appender found on the disk, acknowledged or not, must stay. What it found in the cache need not.
+    std::uint64_t acknowledged = start.acknowledged;
+    if (!differ) acknowledged = std::max(acknowledged, generation_of(start.disk));
+    std::vector<State> next;  // to go on from
+    Epoch epoch{start.disk, {}};
+    for (const Call& call : made.log) {
       if (call.kind == Call::Kind::kWrite) {
         epoch.writes.push_back(call);
         continue;
       }
-      if (call.kind == Call::Kind::kAcknowledged) ++acknowledged;
-      explore(epoch, acknowledged, depth, next);
+      if (call.kind == Call::Kind::kAcknowledged) acknowledged = generation_of(made.cache);
+      explore(epoch, acknowledged, depth, call.kind == Call::Kind::kFailedSync ? &made.cache : nullptr, next);
       if (call.kind == Call::Kind::kSync) epoch = {after(epoch), {}};
     }
     if (depth + 1 == kDepth || !explored_.violations.empty()) return;
     std::shuffle(next.begin(), next.end(), random_);
+    // A state in which the cache differs is rare, and what this is about.
+    std::stable_partition(next.begin(), next.end(), [](const State& state) { return state.disk != state.cache; });
     next.resize(std::min(next.size(), kChildren));
     std::uint32_t child = seed * 4 + 1;
-    for (const auto& [image, acked] : next) attempt(image, acked, child++, depth + 1);
+    for (const State& state : next) attempt(state, child++, depth + 1);
   }
 
   static Bytes after(Epoch& epoch) {
@@ -136,15 +179,21 @@ class Model {
     return durable;
   }
 
-  void explore(const Epoch& epoch, std::uint64_t acknowledged, int depth,
-               std::vector<std::pair<Bytes, std::uint64_t>>& next) {
+  // `failed`: a sync has ended the epoch and failed; that is what the cache shows from then on.
+  void explore(const Epoch& epoch, std::uint64_t acknowledged, int depth, const Bytes* failed,
+               std::vector<State>& next) {
     Crashes crashes(
         epoch,
         [&](const Bytes& image, std::uint64_t size, bool torn) {
           check(image, size, acknowledged);
           // Torn slots and lost mirrors are what the next append has to live with, so more of them go on.
-          if (depth + 1 == kDepth || next.size() >= 40 || random_() % (torn ? 16 : 64) != 0) return;
-          next.emplace_back(Bytes(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size)), acknowledged);
+          if (depth + 1 == kDepth || next.size() >= 60 || random_() % (torn ? 16 : 64) != 0) return;
+          Bytes disk(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
+          if (failed != nullptr && random_() % 4 != 0) {
+            next.push_back({std::move(disk), *failed, acknowledged});
+          } else {
+            next.push_back({disk, disk, acknowledged});  // the machine starts anew
+          }
         },
         random_);
     crashes.run(200);
@@ -169,7 +218,7 @@ class Model {
     ++explored_.appended;
     Bytes file(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
     const std::uint64_t before = generation_of(file);
-    if (log_of(file, 1'000'000'000).empty()) return;
+    file = attempt_on(file, 1'000'000'000).cache;
     note(oracle_.remember(file));
     note(oracle_.look(file, file.size(), before + 1).violation);
     oracle_.forget(file);  // no disk of the model has ever seen it
@@ -205,13 +254,18 @@ TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {
   EXPECT_GT(explored.appended, explored.states / 1'000);
   EXPECT_GT(explored.restored, 0U);
   EXPECT_GT(explored.roots, explored.states / 10'000) << "crashes after crashes";
+  EXPECT_GT(explored.differing, explored.roots / 20) << "the cache is not the disk";
+  EXPECT_GT(explored.repairs, explored.roots / 20);
   std::printf(
       "%llu crash states of %llu appends, 0 violations; %llu states open with a generation not yet "
-      "acknowledged, %llu degraded; %llu damaged on top, %llu appended to; %llu appends restored a mirror\n",
+      "acknowledged, %llu degraded; %llu damaged on top, %llu appended to; %llu appends restored a mirror; %llu began "
+      "on a cache that differs from "
+      "the disk, %llu were repairs\n",
       static_cast<unsigned long long>(explored.states), static_cast<unsigned long long>(explored.roots),
       static_cast<unsigned long long>(explored.newer), static_cast<unsigned long long>(explored.degraded),
       static_cast<unsigned long long>(explored.damaged), static_cast<unsigned long long>(explored.appended),
-      static_cast<unsigned long long>(explored.restored));
+      static_cast<unsigned long long>(explored.restored), static_cast<unsigned long long>(explored.differing),
+      static_cast<unsigned long long>(explored.repairs));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "crash/oracle.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -20,21 +21,27 @@ std::uint64_t generation_of(const Bytes& file) {
 }
 
 std::string Oracle::remember(const Bytes& file) {
-  const auto toc = opened(file, file.size());
-  if (!toc.ok()) return "what an append left does not open: " + to_text(toc.error());
   const auto report = container::verify_container(ImageFile(file, file.size()), {});
   if (!report.ok()) return "what an append left cannot be verified: " + to_text(report.error());
   if (!report.value().findings.empty()) {
     return "what an append left is not whole: " + to_text(report.value().findings.front().error);
   }
+  const auto toc = opened(file, file.size());
+  if (toc.ok() && toc.value().header.degraded != 0) {
+    return "what an append left is not whole: " + container::degraded_texts(toc.value().header.degraded)[0];
+  }
+  return remember_generation(file);
+}
+
+std::string Oracle::remember_generation(const Bytes& file) {
+  const auto toc = opened(file, file.size());
+  if (!toc.ok()) return "what an append left does not open: " + to_text(toc.error());
   const container::Header& header = toc.value().header;
-  if (header.degraded != 0) return "what an append left is not whole: " + container::degraded_texts(header.degraded)[0];
-  // The copy that an earlier generation is known by later on is either of the two.
-  Meant meant{file, {{header.toc_offset[0], header.toc_size}, {header.toc_offset[1], header.toc_size}}};
+  Meant meant{file, {}, {{{header.toc_offset[0], header.toc_size}, {header.toc_offset[1], header.toc_size}}}};
   for (const container::Segment& segment : toc.value().toc.segments) {
     if (segment.kind != container::SegmentKind::kDead) meant.ranges.push_back({segment.offset, segment.size});
   }
-  meant_[header.toc_hash] = std::move(meant);
+  meant_.try_emplace(header.toc_hash, std::move(meant));
   return {};
 }
 
@@ -50,15 +57,16 @@ bool Oracle::as_meant(const Hash128& toc_hash, const Bytes& image, std::uint64_t
     return false;
   }
   const Meant& meant = found->second;
-  for (const ByteRange range : meant.ranges) {
-    if (within(range, size) &&
-        std::memcmp(image.data() + range.offset, meant.file.data() + range.offset, range.size) == 0) {
-      continue;
-    }
-    violation = "a generation has other bytes than were written";
-    return false;
+  const auto as_written = [&](ByteRange range) {
+    return within(range, size) &&
+           std::memcmp(image.data() + range.offset, meant.file.data() + range.offset, range.size) == 0;
+  };
+  if (std::all_of(meant.ranges.begin(), meant.ranges.end(), as_written) &&
+      std::any_of(meant.tables.begin(), meant.tables.end(), as_written)) {
+    return true;
   }
-  return true;
+  violation = "a generation has other bytes than were written";
+  return false;
 }
 
 Found Oracle::look(const Bytes& image, std::uint64_t size, std::uint64_t acknowledged) const {

@@ -1,6 +1,7 @@
 // What was written, and whether a disk still has it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,8 @@ class Oracle {
  public:
   // `file` is what an append has left. Returns what is wrong with it: it has to be whole, every copy included.
   [[nodiscard]] std::string remember(const Bytes& file);
+  // The same of a file that may have lost copies, because its writer did not get so far: its bytes have to be whole.
+  [[nodiscard]] std::string remember_generation(const Bytes& file);
   void forget(const Bytes& file);
 
   // Of a state that a crash left: it opens with the generation `acknowledged` or a later one; that one is as it was
@@ -37,7 +40,8 @@ class Oracle {
  private:
   struct Meant {
     Bytes file;
-    std::vector<ByteRange> ranges;  // live segments, and one table of contents
+    std::vector<ByteRange> ranges;    // live segments
+    std::array<ByteRange, 2> tables;  // copies of the table of contents, of which one is enough
   };
   [[nodiscard]] bool as_meant(const Hash128& toc_hash, const Bytes& image, std::uint64_t size,
                               std::string& violation) const;

@@ -175,6 +175,7 @@ CASES = [
     ("packed", lambda draft: draft.tables.references.pop(), "F27"),
     ("plain", pairs(5, 4, committed_end=1 << 60, toc_size=1 << 50, toc_offset0=3), OPENS),
     ("plain", pairs(5, 4, flags=1), OPENS), ("plain", pairs(5, 3), "F9"), ("plain", pairs(5, 5), "F9"),
+    ("plain", pairs(5, 2), OPENS), ("plain", pairs(5, 1), "F9"), ("plain", void_pair(5, 2), OPENS),
     ("plain", pairs(5, 6), "F13"), ("plain", void_pair(5, 4), OPENS), ("plain", void_pair(5, 6), "F8"),
     ("plain", lambda draft: vars(draft).update(flags=2), "F8"),
     ("grown", lambda draft: vars(draft).update(flags=1), "F36"),

@@ -87,8 +87,12 @@ def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
         if first in good or second in good:
             pairs[name] = good.get(first, good.get(second))
     newest = max(pairs, key=lambda name: pairs[name].generation)
-    if len(pairs) == 2 and abs(pairs["A"].generation - pairs["B"].generation) != 1:
-        findings.add("F9", "the generations of the pairs do not follow each other")
+    if len(pairs) == 2:
+        apart = abs(pairs["A"].generation - pairs["B"].generation)
+        if apart % 2 == 0 or (apart != 1 and pairs[newest].flags & SEALED):
+            findings.add("F9", "the generations of the pairs do not follow each other")
+        elif apart != 1:
+            degraded.append("older slot pair")
     if pairs[newest].flags & VOID:
         if len(pairs) == 2:
             findings.add("F8", "the newer pair is VOID")
@@ -105,7 +109,8 @@ def older_mirror(good: dict[int, SimpleNamespace], first: int, second: int) -> i
         if (one.flags | other.flags) & SEALED or one.flags & VOID:
             continue
         later_attempt = not other.flags & VOID and one.generation == other.generation
-        if one.generation == other.generation + 2 or (later_attempt and one.committed_end > other.committed_end):
+        later_turn = one.generation > other.generation and (one.generation - other.generation) % 2 == 0
+        if later_turn or (later_attempt and one.committed_end > other.committed_end):
             return older
     return None
 

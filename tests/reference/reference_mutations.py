@@ -455,7 +455,7 @@ def crashed_mirrors(rng: random.Random, file: Editable) -> str:
     source = SLOTS[rng.choice([mirror, mirror, *file.live])]
     page = bytearray(file.data[source:source + 4096])
     slot = SLOT.parse(page)
-    generation = slot.generation + rng.choice([-2, -2, 2, 2, 0, 0, -1, 1, 4])
+    generation = slot.generation + rng.choice([-2, -2, 2, 2, 0, 0, -1, 1, 4, -4, 3, -3])
     end = slot.committed_end + rng.choice([0, 0, 65_536, -65_536, -1, 1])
     page[4] = index
     page[5] = rng.choice([slot.flags] * 4 + [0, 1, 2])

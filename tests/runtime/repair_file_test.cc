@@ -39,8 +39,8 @@ class RepairFile : public ::testing::Test {
   std::string path_ = folder_.file("m.fatctx");
 };
 
-TEST_F(RepairFile, AWholeFileIsNotTouchedNotEvenItsTimes) {
-  write(support::unsealed_sample());
+TEST_F(RepairFile, ASealedFileThatIsWholeIsNotTouchedNotEvenItsTimes) {
+  write(support::sealed_sample());
   const struct stat before = look();
 
   const auto report = repair(path_);
@@ -52,7 +52,7 @@ TEST_F(RepairFile, AWholeFileIsNotTouchedNotEvenItsTimes) {
   EXPECT_EQ(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
   EXPECT_EQ(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
   EXPECT_EQ(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
-  EXPECT_TRUE(support::read_file(path_) == support::unsealed_sample());
+  EXPECT_TRUE(support::read_file(path_) == support::sealed_sample());
 }
 
 TEST_F(RepairFile, ADamagedFileIsWholeAgainAndAnOpenContainerGoesOn) {
