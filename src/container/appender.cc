@@ -260,15 +260,18 @@ struct Appender::Impl {
     for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
     fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
     FATCTX_TRY(file->sync());  // barrier 1: what the slots will name is on the disk, and a mirror of the present pair
-    FATCTX_TRY(write_present_slot(1));  // only now: a crash may spoil the mirrors that are being written, but not both
 
     auto named = write_slots(facts);
+    // Last, and not before barrier 1: a crash may spoil every mirror that is being written. If barrier 2 fails, reads
+    // show the new pair, and the next writer begins with that one.
+    if (named.ok()) named = write_present_slot(1);
     if (named.ok()) named = file->sync();  // barrier 2
     if (!named.ok()) {
       Error error = std::move(named).error();
       error.code = ErrorCode::kCommitUnknown;
-      error.message += "; reads may show the new generation although the disk has not got it; append again, or run `fatctx repair`, "
-                       "when the disk works again";
+      error.message +=
+          "; reads may show the new generation although the disk has not got it; append again, or run `fatctx repair`, "
+          "when the disk works again";
       return error;
     }
     return report;

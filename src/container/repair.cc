@@ -110,7 +110,7 @@ Result<RepairReport> repair_file(mapping::OsFile& file, const std::string& path,
   if (!options.dry_run) {
     FATCTX_TRY(restore(file, restorations));
     // Nobody appends to a sealed file, so no sync of a commit has failed on it.
-    if (!opened.header.sealed || !restorations.empty()) FATCTX_TRY(write_copies_again(file, opened.header));
+    if (!opened.header.sealed || !restorations.empty()) FATCTX_TRY(write_slots_again(file, opened.header));
     FATCTX_TRY(check_restored(file, opened, restorations));
   }
   const VerifyOptions verify{.threads = options.threads, .progress = options.progress};

@@ -211,20 +211,26 @@ Status restore(mapping::OsFile& file, const std::vector<Restoration>& restoratio
   return Done{};
 }
 
-Status write_copies_again(mapping::OsFile& file, const Header& header) {
-  for (const std::size_t copy : {0U, 1U}) {
-    const ByteRange ranges[] = {{kPrologueOffsets[copy], kPageSize},
-                                {kSlotOffsets[copy * 2], kPageSize},
-                                {kSlotOffsets[copy * 2 + 1], kPageSize},
-                                {header.toc_offset[copy], header.toc_size}};
-    for (const ByteRange range : ranges) {
-      std::vector<std::byte> bytes(static_cast<std::size_t>(range.size));
-      FATCTX_TRY(file.read_at(range.offset, bytes));
-      FATCTX_TRY(file.write_at(range.offset, bytes));
-    }
-    FATCTX_TRY(file.sync());
+Status write_slots_again(mapping::OsFile& file, const Header& header) {
+  const auto write_again = [&](std::size_t index) -> Status {
+    std::vector<std::byte> page(kPageSize);
+    FATCTX_TRY(file.read_at(kSlotOffsets[index], page));
+    return file.write_at(kSlotOffsets[index], page);
+  };
+  const std::size_t first = header.pair;
+  const std::size_t second = first + kSlotCount / 2;
+  const std::size_t older = 1U - first;
+  FATCTX_TRY(write_again(first));
+  FATCTX_TRY(file.sync());
+  auto mirrored = write_again(second);
+  if (mirrored.ok()) mirrored = file.sync();
+  if (!mirrored.ok()) {  // the next writer must not take it for the good one of the two
+    (void)file.write_at(kSlotOffsets[second], std::vector<std::byte>(kPageSize));
+    return mirrored;
   }
-  return Done{};
+  FATCTX_TRY(write_again(older));
+  FATCTX_TRY(write_again(older + kSlotCount / 2));
+  return file.sync();
 }
 
 }  // namespace fatctx::container

@@ -40,9 +40,10 @@ struct Restoration {
 // before, or better.
 [[nodiscard]] Status restore(mapping::OsFile& file, const std::vector<Restoration>& restorations);
 
-// Writes every copy of header and present table again as it reads, first one of each kind, then the other, each half
-// with a sync of its own. A copy that reads well may exist in the page cache only, after a sync that failed in another
-// process. Requires: restore() has run, so that both copies read well or cannot be restored. Errors: io, no_space.
-[[nodiscard]] Status write_copies_again(mapping::OsFile& file, const Header& header);
+// Writes all slots again as they read. After a sync that failed in another process a slot may exist in the page cache
+// only. First one mirror of the present pair, then the other, then the older pair, each with a sync of its own: a crash
+// may spoil every page that is being written, and never both mirrors. If the sync of the second mirror fails, it is
+// made bad for reads as well. Requires: restore() has run. Errors: io, no_space.
+[[nodiscard]] Status write_slots_again(mapping::OsFile& file, const Header& header);
 
 }  // namespace fatctx::container

@@ -368,9 +368,9 @@ TEST(Repair, ADiskThatLosesWhatWasWrittenIsFoundOut) {
 TEST(Repair, ADamagedCopyIsSyncedBeforeTheNextIsTouched) {
   MemoryFile file(much_damaged());
   ASSERT_TRUE(is_ok(repair_file(file, "m.fatctx", {})));
-  // And then all copies of header and table once more, in two halves.
-  EXPECT_EQ(file.calls(FileCall::kWrite), 6U + 8U);
-  EXPECT_EQ(file.calls(FileCall::kSync), 6U + 2U);
+  // And then all slots once more.
+  EXPECT_EQ(file.calls(FileCall::kWrite), 6U + 4U);
+  EXPECT_EQ(file.calls(FileCall::kSync), 6U + 3U);
 }
 
 // The system may drop what it could not sync and still show it: a second repair must not believe the first one's cure.
@@ -390,12 +390,19 @@ TEST(Repair, WhoseSyncFailedFindsTheSameDamageAgain) {
 }
 
 // Of a whole file as well: what reads well may be in the page cache only.
-TEST(Repair, WritesEveryCopyAgainOneMirrorAfterTheOther) {
+TEST(Repair, WritesEverySlotAgainOneMirrorAfterTheOther) {
   MemoryFile file(appended_sample());
   ASSERT_TRUE(is_ok(repair_file(file, "m.fatctx", {})));
-  EXPECT_EQ(file.calls(FileCall::kWrite), 8U);
-  EXPECT_EQ(file.calls(FileCall::kSync), 2U);
+  EXPECT_EQ(file.calls(FileCall::kWrite), 4U);
+  EXPECT_EQ(file.calls(FileCall::kSync), 3U);
   EXPECT_TRUE(file.bytes() == appended_sample());
+}
+
+TEST(Repair, ThatCannotSyncTheSecondMirrorLeavesItVisiblyBad) {
+  MemoryFile file(appended_sample());
+  file.fail(FileCall::kSync, 1, false);
+  ASSERT_TRUE(fails_with(repair_file(file, "m.fatctx", {}), ErrorCode::kIo));
+  EXPECT_EQ(degraded_texts(Opened(file.bytes()).toc.header.degraded), std::vector<std::string>{"slot A1"});
 }
 
 TEST(Repair, LeavesASealedFileThatIsWholeAlone) {

@@ -55,7 +55,7 @@ struct Attempt {
 using Calls = std::vector<std::string>;
 
 const Calls kUpToBarrier1 = {"slot 0", "new", "sync"};
-const Calls kWholeCommit = {"slot 0", "new", "sync", "slot 2", "slot 1", "slot 3", "sync"};
+const Calls kWholeCommit = {"slot 0", "new", "sync", "slot 1", "slot 3", "slot 2", "sync"};
 
 // With something before it.
 Calls after(Calls calls, const Calls& more) {
@@ -71,7 +71,7 @@ TEST(AppendProtocol, NewBytesThenABarrierThenTheInactivePairThenABarrier) {
 }
 
 // What reads well may exist in the page cache only. Of the two mirrors only one is in danger at a time: the second is
-// written when the first is on the disk.
+// written when the first is on the disk, and when reads show the new pair.
 TEST(AppendProtocol, ThePresentPairIsWrittenAgainWithTheBytesThatItHas) {
   const Bytes& first = support::unsealed_sample();
   const Attempt one(first);
