@@ -26,7 +26,9 @@ class Registry;
 
 // When payload is checked. Metadata is always checked.
 enum class VerifyPolicy : std::uint8_t {
-  kRecordOnAcquire,  // the leaves a view touches, once per mapping, before the view is handed out
+  // All of a record, by its leaves and its own hash, once per mapping, before a view of it is handed out; of tensors that
+  // are shown by themselves the leaves that they touch.
+  kRecordOnAcquire,
   kNone,             // the caller vouches for the bytes
   // Views are copies in sealed memory of this process, made once per record, verified after they were sealed: whoever
   // can write to the file, or to the mapping of another process, cannot change them any more. Costs the bytes and the
