@@ -26,8 +26,10 @@ class Registry;
 
 // When payload is checked. Metadata is always checked.
 enum class VerifyPolicy : std::uint8_t {
-  kRecordOnAcquire,  // the leaves a view touches, once per mapping, before the view is handed out
-  kNone,             // the caller vouches for the bytes
+  // All of a record, by its leaves and its own hash, once per mapping, before a view of it is handed out. Of tensors
+  // that are shown by themselves: the leaves that they touch.
+  kRecordOnAcquire,
+  kNone,  // the caller vouches for the bytes
   // Views are copies in sealed memory of this process, made once per record, verified after they were sealed: whoever
   // can write to the file, or to the mapping of another process, cannot change them any more. Costs the bytes and the
   // time to read and hash them. Linux; elsewhere acquire answers unsupported.

@@ -18,7 +18,7 @@ struct RecordMetrics {
   // Bytes that lie in pages of this process. Empty if the system does not say (Linux: /proc/self/pagemap), or if
   // nothing is mapped.
   std::optional<std::uint64_t> resident_bytes = {};
-  // As acquire() found it since the file last changed: kOk if every leaf under it is good, kBad if one is not.
+  // As acquire() found it since the file last changed: kOk if it has its hash and those of its leaves, kBad if not.
   RecordState verification = RecordState::kUnknown;
   std::uint32_t views = 0;     // acquired and not gone; copies of a view count as one
   std::uint32_t sessions = 0;  // that hold it

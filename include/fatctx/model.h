@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -88,7 +89,7 @@ class Model {
   [[nodiscard]] static Result<Container> settle_consumer(const Container& container, const MappingProbe& consumer);
   friend class Session;
   [[nodiscard]] static Status check_bytes(const Container& container, const std::vector<std::uint32_t>& record_ids,
-                                          const void* file_looked);
+                                          std::uint64_t file_look);
   [[nodiscard]] static Status check_finds_damage(const Container& container);
   explicit Model(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
@@ -135,7 +136,7 @@ class Session {
   std::vector<RecordView> weights_;
   std::shared_ptr<Tables> tables_;         // of the weights
   std::vector<std::uint32_t> record_ids_;  // of all views, each once
-  const void* file_looked_ = nullptr;      // when it began
+  std::uint64_t file_look_ = 0;            // the number of the look of the file when it began
   std::shared_ptr<const void> attached_;   // counts this session and its copies as one
 };
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "container/checked_bytes.h"
 #include "container/leaves.h"
 #include "container/open.h"
 #include "container/pieces.h"
@@ -23,9 +24,14 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
 }
 
 Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
+  return stream_logical(file, toc, record, leaf_hash_of(toc), sink);
+}
+
+Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, LeafHash record_hash,
+                      const StreamSink& sink) {
   const RecordForm& form = toc.forms[toc.index_of(record)];
   FATCTX_TRY(check_readable(record, form));
-  RecordHasher hasher(toc);
+  RecordHasher hasher(toc, record_hash);
   const auto hashed = [&](ByteView bytes) -> Status {
     hasher.update(bytes);
     return sink(bytes);
@@ -54,24 +60,28 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
                                       record.slice_count, record.file_offset, error.message);
     return error;
   };
-  const auto visit = [&](const Segment& segment, const Slice& slice, std::uint64_t leaf, ByteView bytes,
-                         bool good) -> Status {
-    const std::uint64_t start = leaf << kLeafLog2;  // in the segment
-    if (!good) return damaged_bytes(segment.offset + start, bytes.size());
-    // The first and last leaf may hold other records' bytes too.
-    const std::uint64_t from = std::max(start, slice.range.offset);
-    const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
-    const ByteView own = bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from));
-    return frame ? in_file(frame->feed(own, hashed)) : hashed(own);
-  };
-  LeafHashes hashes(file, toc);
-  for (std::uint32_t i = 0; i < record.slice_count; ++i) {
-    const Slice& slice = toc.slices[form.first_slice + i];
+  const auto take = [&](ByteView own) -> Status { return frame ? in_file(frame->feed(own, hashed)) : hashed(own); };
+  const std::uint32_t last = form.first_slice + record.slice_count;
+  if (record.slice_count == 1) {
+    const Slice& slice = toc.slices[form.first_slice];
     const Segment& segment = toc.segments[slice.segment];
-    FATCTX_ASSIGN(const Leaves* leaves, hashes.of(slice.segment));
-    FATCTX_TRY(walk_leaves(
-        file, segment, *leaves, leaves_touched(slice.range),
-        [&](std::uint64_t leaf, ByteView bytes, bool good) { return visit(segment, slice, leaf, bytes, good); }));
+    FATCTX_ASSIGN(const Leaves leaves, read_leaves(file, toc, segment, leaf_hash_of(toc)));
+    const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+      const std::uint64_t start = leaf << kLeafLog2;  // in the segment
+      if (!good) return damaged_bytes(segment.offset + start, bytes.size());
+      // The first and last leaf may hold other records' bytes too.
+      const std::uint64_t from = std::max(start, slice.range.offset);
+      const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
+      return take(bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from)));
+    };
+    FATCTX_TRY(walk_leaves(file, segment, leaves, leaves_touched(slice.range), visit));
+  } else {
+    // Slices may be much smaller than the leaves that they lie in, and share them.
+    CheckedBytes checked(file, toc);
+    for (std::uint32_t i = form.first_slice; i != last; ++i) {
+      const Slice& slice = toc.slices[i];
+      FATCTX_TRY(checked.read({toc.segments[slice.segment].offset + slice.range.offset, slice.range.size}, take));
+    }
   }
   if (frame) FATCTX_TRY(in_file(frame->finish()));
   return finish();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "container/codec.h"
+#include "container/leaves.h"
 #include "container/parse.h"
 #include "mapping/os_file.h"
 
@@ -19,5 +20,9 @@ namespace fatctx::container {
 // returns. All but the first leave it to the caller to name the record.
 [[nodiscard]] Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
                                     const StreamSink& sink);
+// The same with another hash of the record than the one that the table asks for; leaves are compared as ever.
+// Requires: SHA-256 only of a table that is signed.
+[[nodiscard]] Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                    LeafHash record_hash, const StreamSink& sink);
 
 }  // namespace fatctx::container

@@ -8,7 +8,6 @@
 
 namespace fatctx {
 
-class Freshness;
 class MappedContainer;
 struct RecordInfo;
 
@@ -19,11 +18,11 @@ class Attachments {
   struct OfRecord {
     std::atomic<std::uint32_t> views{0};
     std::atomic<std::uint32_t> sessions{0};
-    std::atomic<const Freshness*> damaged{nullptr};  // the look of the file in which it was found damaged
-    // The look of the file in which the rest of its last granule was found zero.
-    std::atomic<const Freshness*> zero_behind{nullptr};
-    // The look of the file in which a composed view of it was found whole.
-    std::atomic<const Freshness*> composed{nullptr};
+    // Numbers of looks of the file (file_looks.h), 0 if there was none:
+    std::atomic<std::uint64_t> damaged{0};   // in which it was found damaged
+    std::atomic<std::uint64_t> whole{0};     // in which all bytes of its slices were found to be its own
+    std::atomic<std::uint64_t> ranges{0};    // in which the leaves under its parts that are shown were found good
+    std::atomic<std::uint64_t> composed{0};  // in which a composed view of it was found whole
   };
 
   Attachments() = default;

@@ -258,13 +258,13 @@ Status ComposedRecord::verify(const RecordInfo& record) const {
   return verify_since(record, whole_.load(std::memory_order_relaxed));
 }
 
-Status ComposedRecord::verify_all(const RecordInfo& record) const { return verify_since(record, nullptr); }
+Status ComposedRecord::verify_all(const RecordInfo& record) const { return verify_since(record, 0); }
 
-Status ComposedRecord::verify_since(const RecordInfo& record, const Freshness* known) const {
+Status ComposedRecord::verify_since(const RecordInfo& record, std::uint64_t known) const {
   const auto in_region = [&](std::uint64_t at, const MixedPiece& piece) {
     return region_->bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(piece.size));
   };
-  FATCTX_ASSIGN(const Freshness* found, container_->verify_composed(record, pieces_, in_region, known));
+  FATCTX_ASSIGN(const std::uint64_t found, container_->verify_composed(record, pieces_, in_region, known));
   whole_.store(found, std::memory_order_relaxed);
   return Done{};
 }

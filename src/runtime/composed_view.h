@@ -18,8 +18,6 @@
 
 namespace fatctx {
 
-class Freshness;
-
 // Ownership: holds the container, so that no other one can come to lie at the address in its key, because the guard
 // sets a flag in it, and because its memory counts there. Threads: const members from any number of threads.
 class ComposedRecord {
@@ -58,7 +56,7 @@ class ComposedRecord {
  private:
   [[nodiscard]] Status map(int built_descriptor);
   [[nodiscard]] Status verify_all(const RecordInfo& record) const;
-  [[nodiscard]] Status verify_since(const RecordInfo& record, const Freshness* known) const;
+  [[nodiscard]] Status verify_since(const RecordInfo& record, std::uint64_t known) const;
   [[nodiscard]] Status build_cached(const RecordInfo& record, const container::Recipe& recipe,
                                     CachedViewWriter& writer);
   [[nodiscard]] Result<bool> take_cached(const RecordInfo& record, const ViewCache& cache, const ViewCacheKey& key,
@@ -72,8 +70,8 @@ class ComposedRecord {
   std::string rejected_;
   std::vector<mapping::MixedPiece> pieces_;
   std::unique_ptr<const mapping::MappedRegion> region_;
-  // The look of the file in which all of it was found whole.
-  mutable std::atomic<const Freshness*> whole_{nullptr};
+  // The number of the look of the file in which all of it was found whole.
+  mutable std::atomic<std::uint64_t> whole_{0};
   // When the file of the cache folder was last written to, as far as it was verified since.
   mutable std::atomic<std::int64_t> cache_written_ns_{0};
 };

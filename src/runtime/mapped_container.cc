@@ -7,47 +7,16 @@
 
 #include "container/checked_bytes.h"
 #include "container/copy_out.h"
+#include "container/leaves.h"
 #include "container/open.h"
 #include "container/pieces.h"
 #include "container/record_hasher.h"
+#include "container/record_stream.h"
 #include "runtime/file_mapping.h"
 #include "runtime/observe.h"
 #include "runtime/step_watch.h"
 
 namespace fatctx {
-namespace {
-
-constexpr std::uint64_t kBitsPerWord = 64;
-
-}  // namespace
-
-Freshness::~Freshness() {
-  for (std::size_t i = 0; i < segment_count_; ++i) delete[] good_[i].load(std::memory_order_relaxed);
-}
-
-bool Freshness::good(std::size_t segment, std::uint64_t leaf) const noexcept {
-  // Acquire: whoever sees the bit map sees it zeroed.
-  const Word* words = good_[segment].load(std::memory_order_acquire);
-  return words != nullptr &&
-         (words[leaf / kBitsPerWord].load(std::memory_order_relaxed) >> (leaf % kBitsPerWord) & 1) != 0;
-}
-
-bool Freshness::all_good(std::size_t segment, container::LeafRange range) const noexcept {
-  for (std::uint64_t leaf = range.first; leaf < range.end; ++leaf) {
-    if (!good(segment, leaf)) return false;
-  }
-  return true;
-}
-
-void Freshness::mark_good(std::size_t segment, std::uint64_t leaf, std::uint64_t leaf_count) {
-  Word* words = good_[segment].load(std::memory_order_acquire);
-  if (words == nullptr) {
-    auto fresh = std::make_unique<Word[]>(static_cast<std::size_t>((leaf_count + kBitsPerWord - 1) / kBitsPerWord));
-    if (good_[segment].compare_exchange_strong(words, fresh.get(), std::memory_order_acq_rel)) words = fresh.release();
-  }
-  words[leaf / kBitsPerWord].fetch_or(std::uint64_t{1} << (leaf % kBitsPerWord), std::memory_order_relaxed);
-}
-
 MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header,
                                  container::Toc toc, const mapping::FileIdentity& identity,
                                  mapping::FilesystemKind filesystem, std::shared_ptr<MappingProvider> provider)
@@ -58,7 +27,7 @@ MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFi
       filesystem_(filesystem),
       provider_(std::move(provider)),
       tensor_tables_(std::make_unique<std::atomic<const container::ParsedTensorTable*>[]>(toc_.records.size())),
-      freshness_(std::make_unique<const Freshness>(identity, toc_.segments.size()).release()) {}
+      looks_(identity) {}
 
 MappedContainer::~MappedContainer() {
   if (const mapping::MappedRegion* region = region_.load(std::memory_order_relaxed)) {
@@ -67,7 +36,6 @@ MappedContainer::~MappedContainer() {
     delete region;
     span.succeeded(size);
   }
-  delete freshness_.load(std::memory_order_relaxed);
   delete by_name_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
 }
@@ -87,17 +55,9 @@ bool MappedContainer::same_container(const container::Header& other) const noexc
   return other.uuid == header_.uuid && other.generation == header_.generation && other.toc_hash == header_.toc_hash;
 }
 
-void MappedContainer::renew(const mapping::FileIdentity& identity) const {
-  const Freshness* current = freshness_.load(std::memory_order_acquire);
-  if (current->identity() == identity) return;
-  auto fresh = std::make_unique<Freshness>(identity, toc_.segments.size());
-  fresh->previous.reset(current);
-  // Losing the race means that somebody else has just looked at the file: his answer is as good as ours.
-  if (freshness_.compare_exchange_strong(current, fresh.get(), std::memory_order_acq_rel)) {
-    (void)fresh.release();
-  } else {
-    (void)fresh->previous.release();
-  }
+void MappedContainer::renew(const mapping::FileIdentity& identity) const noexcept {
+  const std::uint64_t known = looks_.number();
+  if (!looks_.last_was(identity)) looks_.begin(identity, known);
 }
 
 bool MappedContainer::lost() const noexcept {
@@ -117,7 +77,8 @@ Status MappedContainer::check_not_lost() const {
 Status MappedContainer::recheck() const {
   FATCTX_TRY(check_not_lost());
   FATCTX_ASSIGN(mapping::FileIdentity now, file_->identity());
-  if (now == identity()) return Done{};
+  std::uint64_t known = looks_.number();
+  if (looks_.last_was(now)) return Done{};
   const auto changed = [&](const std::string& how) {
     return in_context(Error{ErrorCode::kChanged, fmt::format("the file {} while it was open; open it again", how)},
                       name_);
@@ -129,6 +90,7 @@ Status MappedContainer::recheck() const {
     FATCTX_ASSIGN(const mapping::FileIdentity longer, file_->identity());
     if (longer.size <= now.size) break;
     now = longer;
+    known = looks_.number();
     header = container::read_header(*file_, now.size);
   }
   // A later generation of the same container has been appended behind ours, whose bytes it does not touch.
@@ -136,39 +98,49 @@ Status MappedContainer::recheck() const {
       header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;
   if (!header.ok() || (!appended && !same_container(header.value()))) return changed("was rewritten");
   if (appended) superseded_.store(true, std::memory_order_release);
-  renew(now);
+  looks_.begin(now, known);
   return Done{};
 }
 
-Status MappedContainer::check_leaves(const RecordInfo& record, std::vector<container::SegmentLeaves> unknown,
-                                     Freshness& fresh) const {
-  container::sort_and_join(unknown);
-  container::LeafHashes hashes(*file_, toc_);
-  for (const container::SegmentLeaves& run : unknown) {
-    const container::Segment& segment = toc_.segments[run.segment];
-    FATCTX_ASSIGN(const container::Leaves* leaves, hashes.of(run.segment));
-    FATCTX_TRY(container::walk_leaves(
-        *file_, segment, *leaves, run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
-          if (!good) {
-            const std::size_t index = toc_.index_of(record);
-            attachments_.at(index, toc_.records.size()).damaged.store(&fresh, std::memory_order_relaxed);
-            const std::uint64_t at = segment.offset + (leaf << container::kLeafLog2);
-            return Error{ErrorCode::kChecksumMismatch,
-                         fmt::format("bytes {:#x} to {:#x} of the file are damaged; run `fatctx verify` and fetch the "
-                                     "file again",
-                                     at, at + found.size()),
-                         {.file_offset = at, .rule = "F26"}};
-          }
-          fresh.mark_good(run.segment, leaf, segment.leaf_count());
-          return StepWatch::step(found.size());
-        }));
-  }
+Error MappedContainer::damaged(const RecordInfo& record, std::uint64_t look, Error error) const {
+  if (error.code != ErrorCode::kChecksumMismatch && error.code != ErrorCode::kMalformed) return error;
+  counted(record).damaged.store(look, std::memory_order_relaxed);
+  error.message += "; run `fatctx verify` and fetch the file again";
+  return error;
+}
+
+Status MappedContainer::check_zero_behind(const RecordInfo& record) const {
+  const ByteRange behind = container::behind_last_granule(toc_, record, header_.granule_log2);
+  // Up to 64 KiB. What the end of the container cuts off is never mapped (stitch_obstacle).
+  std::vector<std::byte> rest(within(behind, header_.committed_end) ? static_cast<std::size_t>(behind.size) : 0);
+  FATCTX_TRY(file_->read_at(behind.offset, rest));
+  if (container::all_zero(rest)) return Done{};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("its last granule is not filled with zeros behind byte {:#x} of the file", behind.offset),
+               {.file_offset = behind.offset, .rule = "F35"}};
+}
+
+Status MappedContainer::verify_record(const RecordInfo& record) const {
+  // One number for the whole check: a look that begins in between is seen at the next acquire.
+  const std::uint64_t look = this->look();
+  Attachments::OfRecord& counted = this->counted(record);
+  if (counted.whole.load(std::memory_order_relaxed) == look) return Done{};
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  auto verified = container::stream_logical(*file_, toc_, record, container::LeafHash::kXxh3,
+                                            [](ByteView bytes) { return StepWatch::step(bytes.size()); });
+  if (verified.ok() && record.slice_count > 1) verified = check_zero_behind(record);
+  if (!verified.ok()) return damaged(record, look, std::move(verified).error());
+  counted.whole.store(look, std::memory_order_relaxed);
+  span.succeeded(record.size_bytes);
   return Done{};
 }
 
 Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const {
-  auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));  // as in verify_record()
-  std::vector<container::SegmentLeaves> unknown;
+  const std::uint64_t look = this->look();  // as in verify_record()
+  Attachments::OfRecord& counted = this->counted(record);
+  if (counted.ranges.load(std::memory_order_relaxed) == look) return Done{};
+  std::vector<container::SegmentLeaves> leaves;
   std::uint64_t bytes = 0;
   for (const ByteRange& range : in_file) {
     if (range.size == 0) continue;
@@ -176,78 +148,38 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
         toc_.segments.begin(), toc_.segments.end(), range.offset,
         [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
     const auto segment = static_cast<std::uint32_t>(next - toc_.segments.begin() - 1);
-    const container::LeafRange leaves =
-        container::leaves_touched({range.offset - toc_.segments[segment].offset, range.size});
-    if (fresh->all_good(segment, leaves)) continue;
-    unknown.push_back({segment, leaves});
+    leaves.push_back({segment, container::leaves_touched({range.offset - toc_.segments[segment].offset, range.size})});
     bytes += range.size;
   }
-  if (unknown.empty()) return Done{};
+  container::sort_and_join(leaves);
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  FATCTX_TRY(check_leaves(record, std::move(unknown), *fresh));
+  container::LeafHashes hashes(*file_, toc_);
+  for (const container::SegmentLeaves& run : leaves) {
+    const container::Segment& segment = toc_.segments[run.segment];
+    auto known = hashes.of(run.segment);
+    if (!known.ok()) return damaged(record, look, std::move(known).error());
+    auto walked = container::walk_leaves(
+        *file_, segment, *known.value(), run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
+          if (good) return StepWatch::step(found.size());
+          return container::damaged_bytes(segment.offset + (leaf << container::kLeafLog2), found.size());
+        });
+    if (!walked.ok()) return damaged(record, look, std::move(walked).error());
+  }
+  counted.ranges.store(look, std::memory_order_relaxed);
   span.succeeded(bytes);
   return Done{};
 }
 
-Status MappedContainer::verify_record(const RecordInfo& record) const {
-  const std::size_t index = toc_.index_of(record);
-  // One state for the whole check: a renewal in between is seen at the next acquire. The const of the pointer guards
-  // the state's place in the chain, not its bits.
-  auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));
-  std::vector<container::SegmentLeaves> unknown;
-  std::uint64_t bytes = 0;
-  for (std::uint32_t i = 0; i < record.slice_count; ++i) {
-    const container::Slice& slice = toc_.slices[toc_.forms[index].first_slice + i];
-    const container::LeafRange range = container::leaves_touched(slice.range);
-    if (fresh->all_good(slice.segment, range)) continue;
-    unknown.push_back({slice.segment, range});
-    bytes += slice.range.size;
-  }
-  const bool zeros_unknown =
-      record.slice_count > 1 &&
-      attachments_.at(index, toc_.records.size()).zero_behind.load(std::memory_order_relaxed) != fresh;
-  if (unknown.empty() && !zeros_unknown) return Done{};
+Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
+                                                       std::span<const mapping::MixedPiece> pieces,
+                                                       const BuiltBytes& built, std::uint64_t known) const {
+  const std::uint64_t look = this->look();  // as in verify_record()
+  if (look == known) return known;
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  const auto damaged = [&](Error error) {
-    attachments_.at(index, toc_.records.size()).damaged.store(fresh, std::memory_order_relaxed);
-    return error;
-  };
-  FATCTX_TRY(check_leaves(record, std::move(unknown), *fresh));
-  if (zeros_unknown) {
-    const ByteRange behind = container::behind_last_granule(toc_, record, header_.granule_log2);
-    // Up to 64 KiB. What the end of the container cuts off is never mapped (stitch_obstacle).
-    std::vector<std::byte> rest(within(behind, header_.committed_end) ? static_cast<std::size_t>(behind.size) : 0);
-    FATCTX_TRY(file_->read_at(behind.offset, rest));
-    if (!container::all_zero(rest)) {
-      return damaged({ErrorCode::kMalformed,
-                      fmt::format("its last granule is not filled with zeros behind byte {:#x} of the file; run "
-                                  "`fatctx verify` and fetch the file again",
-                                  behind.offset),
-                      {.file_offset = behind.offset, .rule = "F35"}});
-    }
-    attachments_.at(index, toc_.records.size()).zero_behind.store(fresh, std::memory_order_relaxed);
-  }
-  span.succeeded(bytes);
-  return Done{};
-}
-
-Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& record,
-                                                          std::span<const mapping::MixedPiece> pieces,
-                                                          const BuiltBytes& built, const Freshness* known) const {
-  auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));  // as in verify_record()
-  if (fresh == known) return known;
-  observe::Span span(ProfileEventKind::kVerify, name_);
-  span.about(record);
-  Attachments::OfRecord& counted = attachments_.at(toc_.index_of(record), toc_.records.size());
-  const auto damaged = [&](Error error) {
-    if (error.code == ErrorCode::kChecksumMismatch) counted.damaged.store(fresh, std::memory_order_relaxed);
-    return error;
-  };
   container::CheckedBytes checked(*file_, toc_);
   container::RecordHasher hasher(toc_);
-  std::vector<container::SegmentLeaves> good;
   std::uint64_t at = 0;
   for (const mapping::MixedPiece& piece : pieces) {
     if (piece.built) hasher.update(built(at, piece));
@@ -263,46 +195,29 @@ Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& reco
         hasher.update(bytes);
         return StepWatch::step(bytes.size());
       });
-      if (!read.ok()) return damaged(std::move(read).error());
-      good.push_back({static_cast<std::uint32_t>(&segment - toc_.segments.data()),
-                      container::leaves_touched({left.offset - segment.offset, size})});
+      if (!read.ok()) return damaged(record, look, std::move(read).error());
       left = {left.offset + size, left.size - size};
     }
   }
   if (!hasher.matches(record)) {
-    return damaged({ErrorCode::kChecksumMismatch,
-                    "its composed bytes do not have its hash; run `fatctx verify` and fetch the file again",
-                    {.rule = "F37"}});
+    return damaged(record, look,
+                   {ErrorCode::kChecksumMismatch, "its composed bytes do not have its hash", {.rule = "F37"}});
   }
-  for (const container::SegmentLeaves& run : good) {
-    for (std::uint64_t leaf = run.range.first; leaf < run.range.end; ++leaf) {
-      fresh->mark_good(run.segment, leaf, toc_.segments[run.segment].leaf_count());
-    }
-  }
-  counted.composed.store(fresh, std::memory_order_relaxed);
+  counted(record).composed.store(look, std::memory_order_relaxed);
   span.succeeded(record.size_bytes);
-  return fresh;
+  return look;
 }
 
 RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   const std::size_t index = toc_.index_of(record);
-  const container::RecordForm& form = toc_.forms[index];
-  if (!container::check_supported(record, form).ok()) return RecordState::kUnknown;
+  if (!container::check_supported(record, toc_.forms[index]).ok()) return RecordState::kUnknown;
   if (record.slice_count == 0) return RecordState::kOk;  // there is nothing that could be damaged
-  const Freshness* fresh = freshness_.load(std::memory_order_acquire);
   const Attachments::OfRecord* counted = attachments_.all();
-  if (counted != nullptr && counted[index].composed.load(std::memory_order_relaxed) == fresh) return RecordState::kOk;
-  // Slices of a recipe are what it may copy from, which says nothing of what it makes.
-  bool good =
-      !record.recipe && (record.slice_count == 1 ||
-                         (counted != nullptr && counted[index].zero_behind.load(std::memory_order_relaxed) == fresh));
-  for (std::uint32_t i = 0; good && i < record.slice_count; ++i) {
-    const container::Slice& slice = toc_.slices[form.first_slice + i];
-    good = fresh->all_good(slice.segment, container::leaves_touched(slice.range));
-  }
-  if (good) return RecordState::kOk;
-  const bool damaged = counted != nullptr && counted[index].damaged.load(std::memory_order_relaxed) == fresh;
-  return damaged ? RecordState::kBad : RecordState::kUnknown;
+  if (counted == nullptr) return RecordState::kUnknown;
+  const std::uint64_t look = this->look();
+  const auto found = [&](const std::atomic<std::uint64_t>& in) { return in.load(std::memory_order_relaxed) == look; };
+  if (found(counted[index].whole) || found(counted[index].composed)) return RecordState::kOk;
+  return found(counted[index].damaged) ? RecordState::kBad : RecordState::kUnknown;
 }
 
 const RecordInfo* MappedContainer::find(std::string_view name) const {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "container/leaves.h"
 #include "container/parse.h"
 #include "container/tensor_table.h"
 #include "fatctx/container.h"
@@ -18,39 +17,9 @@
 #include "mapping/os_file.h"
 #include "mapping/stitched_region.h"
 #include "runtime/attachments.h"
+#include "runtime/file_looks.h"
 
 namespace fatctx {
-
-// How the file looked at one time, and which leaves were found good since. A change of the file's look that turns out
-// to be harmless (a touch, a chmod, a link, an append) starts a new one, so that payload is verified again.
-//
-// Threads: bits are set and read by any thread; setting one twice is harmless, so there is no lock to be left held
-// in a forked child.
-class Freshness {
- public:
-  Freshness(const mapping::FileIdentity& identity, std::size_t segment_count)
-      : identity_(identity),
-        good_(std::make_unique<std::atomic<Word*>[]>(segment_count)),
-        segment_count_(segment_count) {}
-  ~Freshness();
-  Freshness(const Freshness&) = delete;
-  Freshness& operator=(const Freshness&) = delete;
-
-  [[nodiscard]] const mapping::FileIdentity& identity() const noexcept { return identity_; }
-  [[nodiscard]] bool all_good(std::size_t segment, container::LeafRange range) const noexcept;
-  [[nodiscard]] bool good(std::size_t segment, std::uint64_t leaf) const noexcept;
-  void mark_good(std::size_t segment, std::uint64_t leaf, std::uint64_t leaf_count);
-
-  std::unique_ptr<const Freshness> previous;  // kept until the container goes: other threads may still look at it
-
- private:
-  using Word = std::atomic<std::uint64_t>;
-
-  mapping::FileIdentity identity_;
-  // One bit map per segment, made when its first leaf is verified: open costs nothing for payload it does not touch.
-  std::unique_ptr<std::atomic<Word*>[]> good_;
-  std::size_t segment_count_;
-};
 
 // Threads: everything const is safe from any number of threads; there is nothing that is not const.
 class MappedContainer {
@@ -68,11 +37,13 @@ class MappedContainer {
   [[nodiscard]] const container::Header& header() const noexcept { return header_; }
   [[nodiscard]] const container::Toc& toc() const noexcept { return toc_; }
   [[nodiscard]] const mapping::FilesystemKind& filesystem() const noexcept { return filesystem_; }
-  [[nodiscard]] const mapping::FileIdentity& identity() const noexcept {
-    return freshness_.load(std::memory_order_acquire)->identity();
+  // Did the file look like this when somebody last looked?
+  [[nodiscard]] bool looks_like(const mapping::FileIdentity& identity) const noexcept {
+    return looks_.last_was(identity);
   }
-  // Another one whenever the file was found to look different. Lives as long as the container.
-  [[nodiscard]] const Freshness* freshness() const noexcept { return freshness_.load(std::memory_order_acquire); }
+  // Of the present look of the file: another one whenever the file was found to look different. A change that turns out
+  // to be harmless (a touch, a chmod, a link, an append) is one too, so that payload is verified again.
+  [[nodiscard]] std::uint64_t look() const noexcept { return looks_.number(); }
   // Maps the file if nobody has yet: an open with file mapping disabled does not. Errors: those of map_region.
   [[nodiscard]] Status ensure_mapped() const;
   // The whole container. Requires: ensure_mapped() succeeded.
@@ -99,21 +70,25 @@ class MappedContainer {
   // Errors: mapping_lost, changed (truncated, or rewritten as something else), io.
   [[nodiscard]] Status recheck() const;
   // Takes a new look of the file that somebody else has checked already.
-  void renew(const mapping::FileIdentity& identity) const;
+  void renew(const mapping::FileIdentity& identity) const noexcept;
 
-  // Verifies what is not yet known to be good of a record: the leaves under it, each once, and of a record of several
-  // slices that zeros follow in its last granule. Errors: checksum_mismatch (F26), malformed (F35), truncated, io.
+  // Compares all of a record with its hashes, once per look of the file and in one pass over its bytes: the leaves
+  // under it, and its own hash, because bytes and leaves may fit together and be another record's. Of a record of
+  // several slices also that zeros follow in its last granule. Where the table is authenticated, SHA-256 leaves say
+  // whose bytes these are, and the record's own hash is compared as XXH3, which costs little beside them.
+  // Errors: checksum_mismatch (F26, F37), malformed (F35), truncated, io, cancelled (of StepWatch).
   [[nodiscard]] Status verify_record(const RecordInfo& record) const;
-  // The same for ranges of the file of which the record shows each by itself. Requires: each lies in one payload
-  // segment.
+  // Compares the leaves under ranges of the file, of which a record shows each by itself, once per look of the file.
+  // The record's own hash is not compared. Requires: each lies in one payload segment; of one record they are the same
+  // ones in every call. Errors: checksum_mismatch (F26), truncated, io, cancelled.
   [[nodiscard]] Status verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const;
-  // The same of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it must have
-  // the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.
+  // As verify_record(), of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it
+  // must have the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.
   // Errors: checksum_mismatch (F26, F37), truncated, io.
   using BuiltBytes = std::function<ByteView(std::uint64_t offset_in_record, const mapping::MixedPiece& piece)>;
-  [[nodiscard]] Result<const Freshness*> verify_composed(const RecordInfo& record,
-                                                         std::span<const mapping::MixedPiece> pieces,
-                                                         const BuiltBytes& built, const Freshness* known) const;
+  [[nodiscard]] Result<std::uint64_t> verify_composed(const RecordInfo& record,
+                                                      std::span<const mapping::MixedPiece> pieces,
+                                                      const BuiltBytes& built, std::uint64_t known) const;
   // What verify_record() and verify_composed() have found since the file last changed. Reads nothing.
   [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
   // Who holds what of it.
@@ -127,9 +102,14 @@ class MappedContainer {
                                                                          std::uint64_t blob_size) const;
 
  private:
-  // Verifies these leaves, of which none is known to be good.
-  [[nodiscard]] Status check_leaves(const RecordInfo& record, std::vector<container::SegmentLeaves> unknown,
-                                    Freshness& fresh) const;
+  // The counters of a record.
+  [[nodiscard]] Attachments::OfRecord& counted(const RecordInfo& record) const {
+    return attachments_.at(toc_.index_of(record), toc_.records.size());
+  }
+  // Notes that a record was found damaged in a look of the file, if that is what the error says, and says what to do.
+  [[nodiscard]] Error damaged(const RecordInfo& record, std::uint64_t look, Error error) const;
+  // Errors: malformed (F35), truncated, io.
+  [[nodiscard]] Status check_zero_behind(const RecordInfo& record) const;
 
   std::string name_;
   std::unique_ptr<mapping::OsFile> file_;
@@ -142,8 +122,7 @@ class MappedContainer {
   mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
   // Indexes of the records by name; owns; written once by whoever looks for a name first. Names stay where they are.
   mutable std::atomic<const std::vector<std::uint32_t>*> by_name_{nullptr};
-  // Owns; older ones hang behind it. The last member that allocates: a constructor that throws would leak it.
-  mutable std::atomic<const Freshness*> freshness_;
+  mutable FileLooks looks_;
   mutable Attachments attachments_;
   mutable std::atomic<bool> stitched_lost_{false};
   mutable std::atomic<bool> superseded_{false};

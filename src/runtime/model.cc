@@ -157,9 +157,9 @@ struct Session::Tables {
 };
 
 Status Model::check_bytes(const Container& container, const std::vector<std::uint32_t>& record_ids,
-                          const void* file_looked) {
+                          std::uint64_t file_look) {
   FATCTX_TRY(container.check());
-  if (RecordReader::copies(container) || RecordReader::of(container)->freshness() == file_looked) return Done{};
+  if (RecordReader::copies(container) || RecordReader::of(container)->look() == file_look) return Done{};
   // Somebody touched the file, appended to it, or wrote where payload lies: only the payload tells.
   for (const std::uint32_t id : record_ids) FATCTX_TRY(container.acquire_unobserved(id));
   return Done{};
@@ -169,7 +169,7 @@ Result<Session> Model::begin_session() const {
   // Until the session has views of its own, what was made for these is not made again.
   const std::vector<RecordView> made = impl_->acquired ? impl_->acquired->take() : std::vector<RecordView>();
   Session session(impl_->container);
-  session.file_looked_ = RecordReader::of(impl_->container)->freshness();
+  session.file_look_ = RecordReader::of(impl_->container)->look();
   session.tables_ = std::make_shared<Session::Tables>();
   if (!impl_->prepared.empty()) {  // holds nothing of the file
     for (const RecordView& view : impl_->prepared) {
@@ -202,7 +202,7 @@ Result<Session> Model::begin_session() const {
 }
 
 Status Session::end() {
-  Status ended = Model::check_bytes(container_, record_ids_, file_looked_);
+  Status ended = Model::check_bytes(container_, record_ids_, file_look_);
   binaries_.clear();
   units_.clear();
   weights_.clear();

@@ -109,7 +109,7 @@ std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::F
                                                                 const OpenOptions& options) const {
   auto live = table_.find(key_of(identity, window, options));
   // Times cannot be trusted where another machine writes them.
-  if (!live || live->filesystem().remote || live->lost() || !(live->identity() == identity)) return nullptr;
+  if (!live || live->filesystem().remote || live->lost() || !live->looks_like(identity)) return nullptr;
   // Whoever still holds it looked at the file after somebody had appended to it.
   if (options.generation == 0 && live->superseded()) return nullptr;
   return live;
@@ -185,7 +185,7 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
     // may have been appended to while waiting.
     FATCTX_ASSIGN(identity, file->identity());
     const bool newest = options.generation != 0 || !live->superseded();
-    if (newest && live->identity() == identity && !live->filesystem().remote) return join(live, name, options, true);
+    if (newest && live->looks_like(identity) && !live->filesystem().remote) return join(live, name, options, true);
   }
   auto read = container::read_growing(*file, identity, options.generation, trust_of(options));
   if (!read.ok()) return in_context(std::move(read).error(), name);

@@ -254,7 +254,7 @@ class ThinBuilder {
       return impl.region->bytes().subspan(static_cast<std::size_t>(start + offset),
                                           static_cast<std::size_t>(piece.size));
     };
-    const auto found = mapped_->verify_composed(record, of_record, in_region, nullptr);
+    const auto found = mapped_->verify_composed(record, of_record, in_region, 0);
     if (!found.ok()) return found.error();
     return Done{};
   }

@@ -48,6 +48,7 @@ class HostileFile {
   Bytes names;
 
   bool rehash_payload = false;             // leaves, record hashes and bound hashes follow a change of the payload
+  bool keep_record_hashes = false;         // of these, the leaves only
   std::function<void(Bytes&)> in_payload;  // the file, before anything is hashed
   std::function<void(Bytes&)> in_toc;      // the finished TOC, before it is hashed
   std::function<void(Bytes&)> in_header;   // the file with its header, before the pages are hashed
@@ -253,6 +254,7 @@ class HostileFile {
       if (segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kLeaves)) continue;
       segment.leaves_hash = container::hash128(range(segment.offset, segment.size)).bytes;
     }
+    if (keep_record_hashes) return;
     for (container::RecordEntry& entry : records) {
       if (entry.slice_count != 1 || entry.codec != container::kCodecNone) continue;  // a frame's is of what it yields
       const container::SliceEntry& slice = slices.at(entry.first_slice);
