@@ -22,7 +22,8 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
                    record);
 }
 
-Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
+Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
+                      const StreamSink& sink) {
   const RecordForm& form = toc.forms[toc.index_of(record)];
   FATCTX_TRY(check_readable(record, form));
   RecordHasher hasher(toc);
@@ -37,9 +38,10 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
                  {.file_offset = record.file_offset, .rule = "F37"}};
   };
   if (form.recipe) {
-    FATCTX_TRY(stream_recipe(file, toc, record, hashed));
+    FATCTX_TRY(stream_recipe(file, toc, record, budget, hashed));
     return finish();
   }
+  FATCTX_TRY(budget.make(record.size_bytes));
   std::optional<FrameReader> frame;
   if (record.codec != Codec::kNone) frame.emplace(record.size_bytes);
   // The frame counts its own bytes; people look for them in the file.
@@ -62,9 +64,10 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     const std::uint64_t from = std::max(start, slice.range.offset);
     const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
     const ByteView own = bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from));
+    FATCTX_TRY(budget.make(bytes.size() - own.size()));
     return frame ? in_file(frame->feed(own, hashed)) : hashed(own);
   };
-  LeafHashes hashes(file, toc);
+  LeafHashes hashes(file, toc, budget);
   for (std::uint32_t i = 0; i < record.slice_count; ++i) {
     const Slice& slice = toc.slices[form.first_slice + i];
     const Segment& segment = toc.segments[slice.segment];

@@ -143,7 +143,7 @@ Status MappedContainer::recheck() const {
 Status MappedContainer::check_leaves(const RecordInfo& record, std::vector<container::SegmentLeaves> unknown,
                                      Freshness& fresh) const {
   container::sort_and_join(unknown);
-  container::LeafHashes hashes(*file_, toc_);
+  container::LeafHashes hashes(*file_, toc_, container::WorkBudget(toc_));
   for (const container::SegmentLeaves& run : unknown) {
     const container::Segment& segment = toc_.segments[run.segment];
     FATCTX_ASSIGN(const container::Leaves* leaves, hashes.of(run.segment));
@@ -235,7 +235,8 @@ Status MappedContainer::verify_record(const RecordInfo& record) const {
 
 Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& record,
                                                           std::span<const mapping::MixedPiece> pieces,
-                                                          const BuiltBytes& built, const Freshness* known) const {
+                                                          const BuiltBytes& built, const Freshness* known,
+                                                          const container::WorkBudget& budget) const {
   auto* fresh = const_cast<Freshness*>(freshness_.load(std::memory_order_acquire));  // as in verify_record()
   if (fresh == known) return known;
   observe::Span span(ProfileEventKind::kVerify, name_);
@@ -245,7 +246,8 @@ Result<const Freshness*> MappedContainer::verify_composed(const RecordInfo& reco
     if (error.code == ErrorCode::kChecksumMismatch) counted.damaged.store(fresh, std::memory_order_relaxed);
     return error;
   };
-  container::CheckedBytes checked(*file_, toc_);
+  FATCTX_TRY(budget.make(record.size_bytes));
+  container::CheckedBytes checked(*file_, toc_, budget);
   container::RecordHasher hasher(toc_);
   std::vector<container::SegmentLeaves> good;
   std::uint64_t at = 0;
@@ -324,12 +326,14 @@ const RecordInfo* MappedContainer::find(std::string_view name) const {
 }
 
 Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,
-                                                                          std::uint64_t blob_size) const {
+                                                                          std::uint64_t blob_size,
+                                                                          std::uint64_t max_made_bytes) const {
   std::atomic<const container::ParsedTensorTable*>& slot = tensor_tables_[toc_.index_of(record)];
   const container::ParsedTensorTable* table = slot.load(std::memory_order_acquire);
   if (table != nullptr) return table;
-  FATCTX_ASSIGN(const std::vector<std::byte> bytes, container::read_metadata_record(*file_, toc_, record));
-  auto parsed = container::parse_tensor_table(bytes, blob_size);
+  const container::WorkBudget budget(toc_, max_made_bytes);
+  FATCTX_ASSIGN(const container::MetadataBytes read, container::read_metadata_record(*file_, toc_, record, budget));
+  auto parsed = container::parse_tensor_table(read.bytes, blob_size);
   if (!parsed.ok()) {
     Error error = container::in_record(std::move(parsed).error(), record);
     if (error.where.file_offset) {

@@ -10,6 +10,7 @@
 #include "container/leaves.h"
 #include "container/parse.h"
 #include "container/tensor_table.h"
+#include "container/work_budget.h"
 #include "fatctx/container.h"
 #include "fatctx/file_mapping.h"
 #include "mapping/file_identity.h"
@@ -109,11 +110,12 @@ class MappedContainer {
   [[nodiscard]] Status verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const;
   // The same of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it must have
   // the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.
-  // Errors: checksum_mismatch (F26, F37), truncated, io.
+  // Errors: checksum_mismatch (F26, F37), limit_exceeded (WorkBudget), truncated, io.
   using BuiltBytes = std::function<ByteView(std::uint64_t offset_in_record, const mapping::MixedPiece& piece)>;
   [[nodiscard]] Result<const Freshness*> verify_composed(const RecordInfo& record,
                                                          std::span<const mapping::MixedPiece> pieces,
-                                                         const BuiltBytes& built, const Freshness* known) const;
+                                                         const BuiltBytes& built, const Freshness* known,
+                                                         const container::WorkBudget& budget) const;
   // What verify_record() and verify_composed() have found since the file last changed. Reads nothing.
   [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
   // Who holds what of it.
@@ -124,7 +126,8 @@ class MappedContainer {
 
   // The parsed tensor table of a record, parsed once. Lifetime: this container's.
   [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
-                                                                         std::uint64_t blob_size) const;
+                                                                         std::uint64_t blob_size,
+                                                                         std::uint64_t max_made_bytes) const;
 
  private:
   // Verifies these leaves, of which none is known to be good.

@@ -254,7 +254,9 @@ class ThinBuilder {
       return impl.region->bytes().subspan(static_cast<std::size_t>(start + offset),
                                           static_cast<std::size_t>(piece.size));
     };
-    const auto found = mapped_->verify_composed(record, of_record, in_region, nullptr);
+    const auto found = mapped_->verify_composed(
+        record, of_record, in_region, nullptr,
+        container::WorkBudget(mapped_->toc(), RecordReader::options(container_).max_made_bytes));
     if (!found.ok()) return found.error();
     return Done{};
   }
