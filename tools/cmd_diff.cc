@@ -9,6 +9,7 @@
 #include "fatctx/container.h"
 #include "fatctx/diff.h"
 #include "tools/command.h"
+#include "tools/made_flag.h"
 #include "tools/print.h"
 #include "tools/progress.h"
 
@@ -19,6 +20,7 @@ namespace {
 struct DiffFlags {
   std::string before;
   std::string after;
+  std::uint64_t max_made_bytes = 0;
   bool json = false;
 };
 
@@ -137,8 +139,8 @@ std::string report_text(const DiffReport& report) {
 }
 
 Result<ExitCode> run_diff(const DiffFlags& flags) {
-  FATCTX_ASSIGN(const Container before, Container::open(flags.before));
-  FATCTX_ASSIGN(const Container after, Container::open(flags.after));
+  FATCTX_ASSIGN(const Container before, Container::open(flags.before, {.max_made_bytes = flags.max_made_bytes}));
+  FATCTX_ASSIGN(const Container after, Container::open(flags.after, {.max_made_bytes = flags.max_made_bytes}));
   ProgressLine line("compare");
   FATCTX_ASSIGN(const DiffReport report, diff(before, after, line.callback()));
   print_result(flags.json ? to_json(report) + "\n" : report_text(report));
@@ -157,6 +159,7 @@ void add_diff(CLI::App& app, Outcome& outcome) {
                 .more = "docs/cli.md"});
   command->add_option("BEFORE", flags->before, "A container")->required();
   command->add_option("AFTER", flags->after, "Another one")->required();
+  add_made_limit(*command, flags->max_made_bytes);
   command->add_flag("--json", flags->json, "Print JSON (schema fatctx.diff/1)");
   command->callback([flags, &outcome] { outcome.finish(run_diff(*flags)); });
 }

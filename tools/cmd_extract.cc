@@ -9,6 +9,7 @@
 #include "fatctx/extract.h"
 #include "tools/command.h"
 #include "tools/find_record.h"
+#include "tools/made_flag.h"
 #include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/progress.h"
@@ -25,6 +26,7 @@ struct ExtractOptions {
   std::uint64_t generation = 0;
   std::string record;
   std::string output;
+  std::uint64_t max_made_bytes = 0;
   bool force = false;
 };
 
@@ -39,7 +41,8 @@ Status write_to_stdout(const Container& container, std::uint32_t id, const Progr
 
 Result<ExitCode> run_extract(const ExtractOptions& options) {
   FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
-  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
+  FATCTX_ASSIGN(OpenOptions open, open_options(options.trust, options.generation));
+  open.max_made_bytes = options.max_made_bytes;
   FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
   {
@@ -77,6 +80,7 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   add_generation(*command, options->generation);
   command->add_flag("--force", options->force, "Replace OUT if it is there");
   add_trust_flags(*command, options->trust);
+  add_made_limit(*command, options->max_made_bytes);
   const auto recording = add_recording(*command);
   command->callback(
       [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_extract(*options); })); });

@@ -7,6 +7,7 @@
 
 #include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/made_flag.h"
 #include "tools/progress.h"
 #include "tools/rewrite_run.h"
 #include "tools/threads_flag.h"
@@ -36,6 +37,7 @@ Result<ExitCode> run_merge(const MergeFlags& flags) {
   options.progress = line.callback();
   options.cancel = interrupt.flag();
   options.threads = flags.rewrite.threads;
+  options.max_made_bytes = flags.rewrite.max_made_bytes;
   FATCTX_ASSIGN(const RewriteReport report, merge_containers(flags.files, flags.rewrite.output, options));
   print_report("merge", report, flags.rewrite.json);
   return ExitCode::kOk;
@@ -60,6 +62,7 @@ void add_merge(CLI::App& app, Outcome& outcome) {
   command->add_flag("--force", flags->rewrite.force, "Replace OUT if it is there");
   add_sharing_flags(*command, flags->rewrite);
   add_threads(*command, flags->rewrite.threads, "look for what is shared");
+  add_made_limit(*command, flags->rewrite.max_made_bytes);
   command->add_flag("--json", flags->rewrite.json, "Print the report as JSON");
   command->callback([flags, &outcome] { outcome.finish(run_merge(*flags)); });
 }

@@ -10,6 +10,7 @@
 #include "fatctx/signature.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/made_flag.h"
 #include "tools/output_place.h"
 #include "tools/print.h"
 #include "tools/progress.h"
@@ -22,6 +23,7 @@ struct SignFlags {
   std::string path;
   std::string key;
   std::string output;
+  std::uint64_t max_made_bytes = 0;
   bool seal = false;
   bool force = false;
   bool json = false;
@@ -32,9 +34,12 @@ Result<ExitCode> run_sign(const SignFlags& flags) {
   FATCTX_TRY(check_is_no_input(flags.output, {{"key", flags.key}}));
   ProgressLine line("sign");
   const Interrupt interrupt;
-  auto signed_file = sign_container(
-      flags.path, flags.key, in_place ? flags.path : flags.output,
-      {.seal = flags.seal, .overwrite = flags.force, .progress = line.callback(), .cancel = interrupt.flag()});
+  auto signed_file = sign_container(flags.path, flags.key, in_place ? flags.path : flags.output,
+                                    {.seal = flags.seal,
+                                     .overwrite = flags.force,
+                                     .progress = line.callback(),
+                                     .cancel = interrupt.flag(),
+                                     .max_made_bytes = flags.max_made_bytes});
   if (!signed_file.ok() && signed_file.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
   }
@@ -70,6 +75,7 @@ void add_sign(CLI::App& app, Outcome& outcome) {
   command->add_option("-o,--output", flags->output, "Where to (in place of FILE)")->type_name("NEW");
   command->add_flag("--force", flags->force, "Replace NEW if it is there");
   command->add_flag("--seal", flags->seal, "Seal it as well");
+  add_made_limit(*command, flags->max_made_bytes);
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.sign/1)");
   command->callback([flags, &outcome] { outcome.finish(run_sign(*flags)); });
 }

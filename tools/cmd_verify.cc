@@ -14,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/find_record.h"
 #include "tools/findings.h"
+#include "tools/made_flag.h"
 #include "tools/onnx_fit.h"
 #include "tools/print.h"
 #include "tools/progress.h"
@@ -34,6 +35,7 @@ struct VerifyFlags {
   std::string range;
   std::string onnx;
   std::uint32_t threads = 0;
+  std::uint64_t max_made_bytes = 0;
   bool json = false;
 };
 
@@ -63,7 +65,8 @@ Result<VerifyReport> check(const VerifyFlags& flags) {
   if (flags.strict && !(flags.record.empty() && flags.range.empty())) {
     return Error{ErrorCode::kInvalidArgument, "--strict looks at the whole file: leave out --record and --range"};
   }
-  FATCTX_ASSIGN(const OpenOptions open, open_options(flags.trust, flags.generation));
+  FATCTX_ASSIGN(OpenOptions open, open_options(flags.trust, flags.generation));
+  open.max_made_bytes = flags.max_made_bytes;
   ProgressLine line("verify");
   VerifyOptions options{.strict = flags.strict, .threads = flags.threads, .progress = line.callback()};
   if (!flags.range.empty()) {
@@ -148,7 +151,8 @@ Result<ExitCode> run_fit(const VerifyFlags& flags) {
   if (flags.strict || !flags.record.empty() || !flags.range.empty()) {
     return Error{ErrorCode::kInvalidArgument, "--onnx is a check of its own: leave out --strict, --record and --range"};
   }
-  FATCTX_ASSIGN(const OpenOptions open, open_options(flags.trust, flags.generation));
+  FATCTX_ASSIGN(OpenOptions open, open_options(flags.trust, flags.generation));
+  open.max_made_bytes = flags.max_made_bytes;
   FATCTX_ASSIGN(const Container container, Container::open(flags.path, open));
   ProgressLine line("verify");
   FATCTX_ASSIGN(const OnnxFit fit, fit_of_onnx(container, flags.onnx, line.callback()));
@@ -186,6 +190,7 @@ void add_verify(CLI::App& app, Outcome& outcome) {
   add_generation(*command, flags->generation);
   add_trust_flags(*command, flags->trust);
   add_threads(*command, flags->threads, "read and hash");
+  add_made_limit(*command, flags->max_made_bytes);
   command->add_flag("--json", flags->json, "Print JSON (schema fatctx.verify/1)");
   const auto recording = add_recording(*command);
   command->callback(

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/interrupt.h"
+#include "tools/made_flag.h"
 #include "tools/pack_run.h"
 #include "tools/print.h"
 #include "tools/progress.h"
@@ -80,6 +81,7 @@ void add_rewrite_flags(CLI::App& command, RewriteFlags& flags, bool sharing) {
   command.add_flag("--force", flags.force, "Replace OUT if it is there");
   if (sharing) add_sharing_flags(command, flags);
   add_threads(command, flags.threads, "look for what is shared");
+  add_made_limit(command, flags.max_made_bytes);
   command.add_flag("--json", flags.json, "Print the report as JSON");
 }
 
@@ -123,6 +125,7 @@ Result<ExitCode> run_rewrite(std::string_view verb, const RewriteFlags& flags, R
   options.sharing = sharing.sharing;
   options.max_pieces = sharing.max_pieces;
   options.threads = flags.threads;
+  options.max_made_bytes = flags.max_made_bytes;
   options.progress = line.callback();
   options.cancel = interrupt.flag();
   FATCTX_ASSIGN(const RewriteReport report,

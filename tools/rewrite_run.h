@@ -17,11 +17,12 @@ struct RewriteFlags {
   std::string sharing;
   std::uint32_t max_pieces = 0;  // 0: not given
   std::uint32_t threads = 0;
+  std::uint64_t max_made_bytes = 0;
   bool force = false;
   bool json = false;
 };
 
-// FILE, -o, --force, --json, -j. `sharing`: also --sharing and --max-pieces.
+// FILE, -o, --force, --json, -j, --max-made-bytes. `sharing`: also --sharing and --max-pieces.
 void add_rewrite_flags(CLI::App& command, RewriteFlags& flags, bool sharing);
 void add_sharing_flags(CLI::App& command, RewriteFlags& flags);
 

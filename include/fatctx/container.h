@@ -63,6 +63,11 @@ struct OpenOptions {
   std::vector<PublicKey> trusted_keys = {};
   // Below it: rollback. Keeps an older file, whatever signature it has, from taking the place of a newer one.
   std::uint64_t minimum_generation = 0;
+  // The most bytes that one call may make out of what the container stores, or read again, over all its records and
+  // threads. Recipes, compressed records and records in pieces make more bytes than they store. A call that would make
+  // more fails with limit_exceeded before it makes them. One 32nd of it is the most memory that programs of recipes
+  // take at a time; tables of tensors may take as much again. 0: 1 GiB, or 100 times the stored bytes if that is more.
+  std::uint64_t max_made_bytes = 0;
 };
 
 // The part of a larger file that is a container: an asset of an application package.

@@ -17,13 +17,14 @@ using ByteSink = std::function<Status(ByteView)>;
 // Streams the logical bytes of a record, read by pread and never through the map, in pieces of at most 1 MiB.
 // Every leaf is checked before its bytes are handed on or decompressed, and the record's hash at the end: the last
 // error may come after the last byte.
-// Errors: not_found, unsupported, checksum_mismatch, codec, truncated, changed, io, and what `sink` returns.
+// Errors: not_found, unsupported, checksum_mismatch, codec, limit_exceeded (it has more bytes than
+//         OpenOptions::max_made_bytes allows), truncated, changed, io, and what `sink` returns.
 // Cost:   a stored record 1 MiB of memory, a compressed one up to 10 MiB, whatever its size.
 [[nodiscard]] Status stream_record(const Container& container, std::uint32_t record_id, const ByteSink& sink,
                                    const Progress& progress = {});
 
-// The same into a file that appears whole or not at all. Errors: also exists (without `overwrite`), no_space,
-// commit_unknown.
+// The same into a file that appears whole or not at all. Room for all of it is taken first, where the filesystem can do
+// that. Errors: also exists (without `overwrite`), no_space, commit_unknown.
 [[nodiscard]] Status extract_record(const Container& container, std::uint32_t record_id, const std::string& path,
                                     bool overwrite, const Progress& progress = {});
 

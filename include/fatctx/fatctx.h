@@ -472,6 +472,9 @@ typedef struct fatctx_open_options {
   // An earlier state of a container that was appended to, as long as its bytes are there; 0: the newest. not_found if
   // it is not in the file.
   uint64_t generation;
+  // The most bytes that one call may make out of what the container stores, or read again, over all its records and
+  // threads; beyond it: limit_exceeded. 0: 1 GiB, or 100 times the stored bytes if that is more (docs/format.md, 8.1).
+  uint64_t max_made_bytes;
 } fatctx_open_options;
 // Sets every field to its default, the value behind the semicolon (zero or null where none is said). `struct_size` is
 // sizeof(fatctx_open_options) as the caller knows it; so for all _init functions. Null does nothing.
@@ -715,8 +718,8 @@ typedef struct fatctx_verify_options {
   uint32_t threads;       // that read and hash; 0: as many as there are processors, at most 8
   uint64_t range_offset;  // only the leaves that cover these bytes: of the file, or of the record that is checked
   uint64_t range_size;    // 0: everything
-  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding; and
-  // generation. Null: defaults.
+  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding; generation;
+  // and max_made_bytes. Null: defaults.
   const fatctx_open_options* open;
 } fatctx_verify_options;
 FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);
@@ -755,6 +758,7 @@ typedef struct fatctx_sign_options {
   uint32_t reserved;
   fatctx_progress progress;
   void* user;
+  uint64_t max_made_bytes;  // as fatctx_open_options.max_made_bytes; 0
 } fatctx_sign_options;
 FATCTX_API void fatctx_sign_options_init(fatctx_sign_options* options, size_t struct_size);
 typedef struct fatctx_sign_report {
@@ -1643,6 +1647,7 @@ typedef struct fatctx_rewrite_options {
   uint32_t threads;        // as in fatctx_pack_options; 0
   fatctx_progress progress;
   void* progress_user;
+  uint64_t max_made_bytes;  // as fatctx_open_options.max_made_bytes, of each source by itself; 0
 } fatctx_rewrite_options;
 FATCTX_API void fatctx_rewrite_options_init(fatctx_rewrite_options* options, size_t struct_size);
 

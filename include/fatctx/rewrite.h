@@ -31,6 +31,8 @@ struct RewriteOptions {
   Progress progress = {};
   const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel
   std::uint32_t threads = 0;                  // as PackOptions::threads
+  // As OpenOptions::max_made_bytes: the logical bytes of all records that stay are at most that many.
+  std::uint64_t max_made_bytes = 0;
 };
 
 // Of a file that was read.
@@ -55,8 +57,9 @@ struct RewriteReport {
 // Errors: not_found, exists, locked (somebody is appending to `source`), changed (`source` was replaced meanwhile),
 //         not_regular_file (`source` is a link and to be replaced), not_found (an id of `keep`, the generation),
 //         invalid_argument (a binary that stays refers to weights that do not), unsupported (a record that this version
-//         only lists), checksum_mismatch and codec (a record is damaged: remove it, or restore the file), cancelled,
-//         those of opening `source` and of Packer::publish. But for commit_unknown, `target` is as it was.
+//         only lists), checksum_mismatch and codec (a record is damaged: remove it, or restore the file),
+//         limit_exceeded (the records have more bytes than max_made_bytes allows), cancelled, those of opening `source`
+//         and of Packer::publish. But for commit_unknown, `target` is as it was.
 [[nodiscard]] Result<RewriteReport> rewrite_container(const std::string& source, const std::string& target,
                                                       const RewriteOptions& options = {});
 
@@ -69,6 +72,7 @@ struct MergeOptions {
   Progress progress = {};
   const std::atomic<bool>* cancel = nullptr;
   std::uint32_t threads = 0;
+  std::uint64_t max_made_bytes = 0;  // as RewriteOptions::max_made_bytes, of each source by itself
 };
 
 // Writes the records of all containers to `target`. What several have under one name is taken once if it is the same;

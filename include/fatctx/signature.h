@@ -20,6 +20,7 @@ struct SignOptions {
   bool overwrite = false;  // replace `out` if it is there and another file; otherwise `exists`
   Progress progress = {};
   const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel
+  std::uint64_t max_made_bytes = 0;           // as OpenOptions::max_made_bytes
 };
 
 struct SignReport {

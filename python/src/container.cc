@@ -438,6 +438,7 @@ OpenOptions take_open_options(nb::dict& keywords) {
   options.cache_limit_bytes =
       take_keyword(keywords, "cache_limit_bytes", options.cache_limit_bytes, "an int from 0 on");
   options.generation = take_keyword(keywords, "generation", options.generation, "an int from 0 on");
+  options.max_made_bytes = take_keyword(keywords, "max_made_bytes", options.max_made_bytes, "an int from 0 on");
   if (keywords.contains("trusted_keys")) {
     const nb::object keys = keywords["trusted_keys"];
     nb::del(keywords["trusted_keys"]);
@@ -514,6 +515,8 @@ void bind_container(nb::module_& module) {
       "    generation: an earlier state of a container that was appended to; 0 is the newest. FileNotFound names "
       "those\n"
       "        that are there.\n"
+      "    max_made_bytes: the most bytes that one call may make of what the container stores; beyond it LimitExceeded.\n"
+      "        0 means 1 GiB, or 100 times the stored bytes if that is more.\n"
       "    trusted_keys: one of these must have signed the container; payload is then compared with the SHA-256 that\n"
       "        was signed. None asks for no signature.\n"
       "    minimum_generation: an older one is refused: an old file that was put back.\n\n"
@@ -540,27 +543,31 @@ void bind_container(nb::module_& module) {
   module.def(
       "verify_file",
       [](nb::handle file, nb::object range, bool strict, std::uint32_t threads, nb::object progress,
-         std::uint64_t generation, nb::object trusted_keys, std::uint64_t minimum_generation) {
+         std::uint64_t generation, std::uint64_t max_made_bytes, nb::object trusted_keys,
+         std::uint64_t minimum_generation) {
         const std::string path = path_from(file);
         ProgressCall call(std::move(progress));
         const VerifyOptions options = verify_options(call, range, strict, threads);
         OpenOptions open;
         open.generation = generation;
+        open.max_made_bytes = max_made_bytes;
         open.trusted_keys = trusted_keys_from(trusted_keys);
         open.minimum_generation = minimum_generation;
         return call.run([&] { return verify_file(path, options, open); });
       },
       nb::arg("file"), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false, nb::arg("threads") = 0,
-      nb::arg("progress") = nb::none(), nb::arg("generation") = 0, nb::arg("trusted_keys") = nb::none(),
+      nb::arg("progress") = nb::none(), nb::arg("generation") = 0, nb::arg("max_made_bytes") = 0,
+      nb::arg("trusted_keys") = nb::none(),
       nb::arg("minimum_generation") = 0,
       nb::sig("def verify_file(file: str | bytes | os.PathLike, *, range: tuple[int, int] | None = None, "
               "strict: bool = False, threads: int = 0, "
-              "progress: typing.Callable[[int, int], object] | None = None, generation: int = 0, " FATCTX_TRUST_KEYWORDS
+              "progress: typing.Callable[[int, int], object] | None = None, generation: int = 0, "
+              "max_made_bytes: int = 0, " FATCTX_TRUST_KEYWORDS
               ") -> VerifyReport"),
       "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding, and so is a\n"
       "signature that trusted_keys or a generation that minimum_generation refuse.\n\n"
       "The options are those of Container.verify and open(). Raises FileNotFound, NotFound (there is no such\n"
-      "generation), Io, NotRegularFile, InvalidArgument.");
+      "generation), Io, NotRegularFile, InvalidArgument, LimitExceeded (it would make more than max_made_bytes).");
 }
 
 }  // namespace fatctx::python

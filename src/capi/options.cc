@@ -76,6 +76,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
     }
   }
   result.generation = given.generation;
+  result.max_made_bytes = given.max_made_bytes;
   if (given.mapping_provider.id != 0) {
     FATCTX_ASSIGN(result.mapping_provider, find(given.mapping_provider));
   }

@@ -50,6 +50,7 @@ Result<RewriteOptions> rewrite_options_in(const fatctx_rewrite_options* options)
   result.generation = given.fields.generation;
   result.progress = progress_in(given.fields.progress, given.fields.progress_user);
   result.threads = given.fields.threads;
+  result.max_made_bytes = given.fields.max_made_bytes;
   return result;
 }
 
@@ -67,6 +68,7 @@ Result<MergeOptions> merge_options_in(const fatctx_rewrite_options* options) {
   result.max_pieces = given.fields.max_pieces;
   result.progress = progress_in(given.fields.progress, given.fields.progress_user);
   result.threads = given.fields.threads;
+  result.max_made_bytes = given.fields.max_made_bytes;
   return result;
 }
 

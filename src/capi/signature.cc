@@ -50,7 +50,8 @@ int32_t fatctx_sign_container(const char* path, const char* key_path, const char
                   fatctx::sign_container(path, key_path, out,
                                          {.seal = given.seal != 0,
                                           .overwrite = given.overwrite != 0,
-                                          .progress = progress_in(given.progress, given.user)}));
+                                          .progress = progress_in(given.progress, given.user),
+                                          .max_made_bytes = given.max_made_bytes}));
     if (report == nullptr) return fatctx::Done{};
     fatctx_sign_report filled = {};
     filled.sealed = flag(made.sealed);

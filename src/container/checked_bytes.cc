@@ -19,8 +19,8 @@ Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size) {
                {.file_offset = file_offset, .rule = "F26"}};
 }
 
-CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc, Again again)
-    : file_(file), toc_(toc), again_(again), hashes_(file, toc), held_(kHeldLeaves) {}
+CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget, Again again)
+    : file_(file), toc_(toc), budget_(budget), again_(again), hashes_(file, toc, budget), held_(kHeldLeaves) {}
 
 void CheckedBytes::rest() noexcept {
   for (Held& held : held_) held = Held();
@@ -38,6 +38,7 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
   if (good.empty()) good.resize(static_cast<std::size_t>(of.leaf_count()));
   const bool little = again_ == Again::kTrust || in_leaf.size <= kSmallPart;
   if (good[static_cast<std::size_t>(leaf)] && little) {
+    if (in_leaf.size < kLeastRead) FATCTX_TRY(budget_.make(kLeastRead - in_leaf.size));
     small_.resize(static_cast<std::size_t>(in_leaf.size));
     FATCTX_TRY(file_.read_at(of.offset + start + in_leaf.offset, small_));
     return ByteView(small_);
@@ -45,6 +46,7 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
   FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment));
   held.segment = kNoSegment;  // until it is checked
   held.bytes.resize(static_cast<std::size_t>(std::min(kLeafSize, of.size - start)));
+  FATCTX_TRY(budget_.make(held.bytes.size() - in_leaf.size));
   FATCTX_TRY(file_.read_at(of.offset + start, held.bytes));
   if (!leaves->match(leaf, held.bytes)) {
     return damaged_bytes(of.offset + start, held.bytes.size());

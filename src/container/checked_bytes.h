@@ -26,10 +26,12 @@ class CheckedBytes {
     kCompare,  // a leaf that was given up is compared again when it is asked for again, unless little of it is
     kTrust,    // compared once, it is taken as it is: for who compares the whole at the end
   };
-  CheckedBytes(const mapping::OsFile& file, const Toc& toc, Again again = Again::kCompare);
+  // The caller counts the bytes that it asks for; what is read beside them for a comparison is counted here.
+  CheckedBytes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget, Again again = Again::kCompare);
 
   // Hands on `range` of the file in pieces of at most one leaf. Requires: it lies in one payload or packed segment.
-  // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; what `sink` returns.
+  // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; limit_exceeded (WorkBudget); what
+  // `sink` returns.
   [[nodiscard]] Status read(ByteRange range, const StreamSink& sink);
   // The same into `out`, from `file_offset` on.
   [[nodiscard]] Status read_into(std::uint64_t file_offset, std::span<std::byte> out);
@@ -46,6 +48,7 @@ class CheckedBytes {
 
   const mapping::OsFile& file_;
   const Toc& toc_;
+  WorkBudget budget_;
   Again again_;
   LeafHashes hashes_;
   std::vector<Held> held_;

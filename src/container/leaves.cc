@@ -121,6 +121,7 @@ std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record
 Result<const Leaves*> LeafHashes::of(std::uint32_t segment) {
   const auto known = known_.find(segment);
   if (known != known_.end()) return &known->second;
+  FATCTX_TRY(budget_.make(toc_.segments[segment].leaf_count() * sizeof(DiskHash)));
   FATCTX_ASSIGN(Leaves leaves, read_leaves(file_, toc_, toc_.segments[segment], leaf_hash_of(toc_)));
   return &known_.emplace(segment, std::move(leaves)).first->second;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "container/parse.h"
+#include "container/work_budget.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -72,16 +73,18 @@ void sort_and_join(std::vector<SegmentLeaves>& leaves);
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, ByteRange part);
 
 // The leaf hashes of the segments that one record lies in, each read once. Takes 1/4096 of the size of these segments,
-// 1/2048 if they are SHA-256.
+// 1/2048 if they are SHA-256. What it reads is counted.
 class LeafHashes {
  public:
-  LeafHashes(const mapping::OsFile& file, const Toc& toc) : file_(file), toc_(toc) {}
-  // Lifetime: this object's. Errors: those of read_leaves.
+  LeafHashes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget)
+      : file_(file), toc_(toc), budget_(std::move(budget)) {}
+  // Lifetime: this object's. Errors: those of read_leaves and of WorkBudget::make.
   [[nodiscard]] Result<const Leaves*> of(std::uint32_t segment);
 
  private:
   const mapping::OsFile& file_;
   const Toc& toc_;
+  WorkBudget budget_;
   std::map<std::uint32_t, Leaves> known_;
 };
 

@@ -159,39 +159,50 @@ Status check_supported(const RecordInfo& record, const RecordForm& form) {
                    record);
 }
 
-Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
-                                                    const RecordInfo& record) {
+Result<MetadataBytes> read_metadata_record(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                           const WorkBudget& budget) {
   FATCTX_TRY(check_readable(record, toc.forms[toc.index_of(record)]));
-  if (record.type == RecordType::kTensorTable && record.size_bytes > kMaxTensorTableSize) {  // before memory is taken
-    return in_record(
-        Error{ErrorCode::kLimitExceeded,
-              fmt::format("a tensor table of {} bytes; at most {} are allowed", record.size_bytes, kMaxTensorTableSize),
-              {.file_offset = record.file_offset, .rule = "F33"}},
-        record);
+  MetadataBytes read;
+  if (record.type == RecordType::kTensorTable) {  // before memory is taken
+    if (record.size_bytes > kMaxTensorTableSize) {
+      return in_record(Error{ErrorCode::kLimitExceeded,
+                             fmt::format("a tensor table of {} bytes; at most {} are allowed", record.size_bytes,
+                                         kMaxTensorTableSize),
+                             {.file_offset = record.file_offset, .rule = "F33"}},
+                       record);
+    }
+    auto hold = budget.hold_table(record.size_bytes * kTableWork);
+    if (!hold.ok()) return in_record(std::move(hold).error(), record);
+    read.hold = std::move(hold).value();
+    auto counted = budget.make(record.size_bytes * (kTableWork - 1));
+    if (!counted.ok()) return in_record(std::move(counted).error(), record);
   }
+  read.bytes.reserve(static_cast<std::size_t>(record.size_bytes));
   if (record.codec != Codec::kNone || record.recipe) {
-    std::vector<std::byte> unpacked;
-    auto streamed = stream_logical(file, toc, record, [&](ByteView piece) -> Status {
-      unpacked.insert(unpacked.end(), piece.begin(), piece.end());
+    auto streamed = stream_logical(file, toc, record, budget, [&](ByteView piece) -> Status {
+      read.bytes.insert(read.bytes.end(), piece.begin(), piece.end());
       return Done{};
     });
     if (!streamed.ok()) return in_record(std::move(streamed).error(), record);
-    return unpacked;
+    return read;
   }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(record.size_bytes));
+  auto counted = budget.make(record.size_bytes);
+  if (!counted.ok()) return in_record(std::move(counted).error(), record);
+  read.bytes.resize(static_cast<std::size_t>(record.size_bytes));
   for (const Piece& piece : pieces_of(toc, record)) {
-    auto read =
-        file.read_at(piece.in_file.offset, std::span(bytes).subspan(static_cast<std::size_t>(piece.offset_in_record),
-                                                                    static_cast<std::size_t>(piece.in_file.size)));
-    if (!read.ok()) return in_record(std::move(read).error(), record);
+    auto part =
+        std::span(read.bytes)
+            .subspan(static_cast<std::size_t>(piece.offset_in_record), static_cast<std::size_t>(piece.in_file.size));
+    auto filled = file.read_at(piece.in_file.offset, part);
+    if (!filled.ok()) return in_record(std::move(filled).error(), record);
   }
-  if (!matches_record(toc, record, bytes)) {
+  if (!matches_record(toc, record, read.bytes)) {
     return in_record(Error{ErrorCode::kChecksumMismatch,
                            "its bytes do not match their hash",
                            {.file_offset = record.file_offset, .rule = "F37"}},
                      record);
   }
-  return bytes;
+  return read;
 }
 
 }  // namespace fatctx::container

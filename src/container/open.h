@@ -3,6 +3,7 @@
 
 #include "container/parse.h"
 #include "container/trust.h"
+#include "container/work_budget.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -35,10 +36,16 @@ struct OpenedToc {
 [[nodiscard]] Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset);
 [[nodiscard]] Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size);
 
+struct MetadataBytes {
+  std::vector<std::byte> bytes;
+  WorkBudget::Hold hold;  // of a table of tensors, for what it is parsed into as well
+};
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the
-// record's hash. Errors: checksum_mismatch (F37), codec (F41), limit_exceeded (F33), unsupported, truncated, io.
-[[nodiscard]] Result<std::vector<std::byte>> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
-                                                                  const RecordInfo& record);
+// record's hash. The budget allows the memory before it is taken.
+// Errors: checksum_mismatch (F37), codec (F41), limit_exceeded (F33, or without a rule: WorkBudget), unsupported,
+// truncated, io.
+[[nodiscard]] Result<MetadataBytes> read_metadata_record(const mapping::OsFile& file, const Toc& toc,
+                                                         const RecordInfo& record, const WorkBudget& budget);
 
 // unsupported, saying why this version cannot hand the record out as a view; Done if it can.
 [[nodiscard]] Status check_supported(const RecordInfo& record, const RecordForm& form);

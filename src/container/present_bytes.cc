@@ -30,7 +30,7 @@ struct Place {
 class Finder {
  public:
   Finder(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& left_out)
-      : plan_(plan), file_(file), toc_(toc), left_out_(left_out) {}
+      : plan_(plan), file_(file), toc_(toc), budget_(toc), left_out_(left_out) {}
 
   Status run() {
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
@@ -116,9 +116,9 @@ class Finder {
       at += bytes.size();
       return Done{};
     };
-    const auto streamed = stream_logical(file_, toc_, record, compare);
+    const auto streamed = stream_logical(file_, toc_, record, budget_, compare);
     if (of_input) return std::move(*of_input);
-    return streamed.ok() && equal && at == input.size();  // damaged bytes are nobody's equal
+    return streamed.ok() && equal && at == input.size();  // damaged bytes are nobody's equal, nor costly ones
   }
 
   Status read_leaves_of_file() {
@@ -254,6 +254,7 @@ class Finder {
   Plan& plan_;
   const mapping::OsFile& file_;
   const Toc& toc_;
+  const WorkBudget budget_;
   const std::vector<bool>& left_out_;
   std::map<std::uint64_t, std::vector<std::size_t>> by_size_;  // records of the file
   std::vector<Hash128> wanted_;                                // leaves of all new records, sorted

@@ -16,13 +16,13 @@ struct Described {
   ContainerDescription description;
 };
 
-Result<Described> read(const mapping::OsFile& file, const Toc& toc) {
+Result<Described> read_and_decode(const mapping::OsFile& file, const Toc& toc) {
   const auto record = std::find_if(toc.records.begin(), toc.records.end(), [](const RecordInfo& candidate) {
     return candidate.type == RecordType::kDescription;  // F31: it is there
   });
-  FATCTX_ASSIGN(std::vector<std::byte> bytes, read_metadata_record(file, toc, *record));
-  auto description = decode_description(bytes);
-  if (description.ok()) return Described{*record, std::move(bytes), std::move(description).value()};
+  FATCTX_ASSIGN(MetadataBytes read, read_metadata_record(file, toc, *record, WorkBudget(toc)));
+  auto description = decode_description(read.bytes);
+  if (description.ok()) return Described{*record, std::move(read.bytes), std::move(description).value()};
   Error error = in_record(std::move(description).error(), *record);
   error.where.file_offset = record->file_offset;
   return error;
@@ -31,12 +31,12 @@ Result<Described> read(const mapping::OsFile& file, const Toc& toc) {
 }  // namespace
 
 Result<ContainerDescription> read_description(const mapping::OsFile& file, const Toc& toc) {
-  FATCTX_ASSIGN(Described described, read(file, toc));
+  FATCTX_ASSIGN(Described described, read_and_decode(file, toc));
   return std::move(described.description);
 }
 
 Result<ContainerDescription> read_whole_description(const mapping::OsFile& file, const Toc& toc) {
-  FATCTX_ASSIGN(Described described, read(file, toc));
+  FATCTX_ASSIGN(Described described, read_and_decode(file, toc));
   const auto again = encode_description(described.description);
   if (again.ok() && again.value() == described.bytes) return std::move(described.description);
   return in_record(

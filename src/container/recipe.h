@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "container/work_budget.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
 
@@ -50,6 +51,8 @@ class Recipe {
   [[nodiscard]] ByteView literals() const& noexcept { return ByteView(program_).subspan(literals_at_); }
   ByteView literals() && = delete;
   [[nodiscard]] std::uint64_t logical_size() const noexcept { return logical_size_; }
+  // Keeps what its memory is counted with, for as long as this recipe lives.
+  void keep(WorkBudget::Hold hold) noexcept { hold_ = std::move(hold); }
   // The steps that make `range` of the record; the first and last may reach beyond it. Requires: it lies in the record.
   [[nodiscard]] std::span<const RecipeStep> steps_in(ByteRange range) const& noexcept;
 
@@ -69,6 +72,7 @@ class Recipe {
   std::size_t literals_at_ = 0;
   std::uint64_t logical_size_ = 0;
   std::vector<RecipeStep> steps_;
+  WorkBudget::Hold hold_;
 };
 
 // The program of `steps`, in which the source of a copy counts from the first byte of the first source, through all

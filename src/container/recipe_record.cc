@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "container/copy_out.h"
 #include "container/disk_format.h"
 #include "container/recipe_format.h"
 
 namespace fatctx::container {
 namespace {
+
+constexpr std::uint64_t kFrameFront = 15;  // what frame_content_size() needs
 
 ByteRange in_file(const Toc& toc, const Slice& slice) {
   return {toc.segments[slice.segment].offset + slice.range.offset, slice.range.size};
@@ -59,6 +62,54 @@ Result<std::vector<std::byte>> unpack_program(std::vector<std::byte> stored, boo
   return program;
 }
 
+namespace {
+
+struct ProgramSize {
+  std::uint64_t bytes = 0;  // unpacked
+  std::uint64_t steps = 0;  // as its header says; nobody has counted them
+};
+
+// Reads no more than the beginning: what the program takes is known before memory is taken for it. A header that is
+// wrong is left to Recipe::read.
+Result<ProgramSize> size_of_program(CheckedBytes& bytes, bool packed, ByteRange where) {
+  std::vector<std::byte> head;
+  bool enough = false;
+  const auto take = [&](ByteView piece) -> Status {
+    head.insert(
+        head.end(), piece.begin(),
+        piece.begin() + static_cast<std::ptrdiff_t>(std::min(piece.size(), sizeof(RecipeHeader) - head.size())));
+    enough = head.size() == sizeof(RecipeHeader);
+    return enough ? Status(Error{ErrorCode::kCancelled, "the header is read"}) : Status(Done{});
+  };
+  ProgramSize size{where.size, 0};
+  if (packed) {
+    std::vector<std::byte> frame;
+    const std::uint64_t front = std::min<std::uint64_t>(where.size, kFrameFront);
+    FATCTX_TRY(bytes.read({where.offset, front}, [&](ByteView piece) -> Status {
+      frame.insert(frame.end(), piece.begin(), piece.end());
+      return Done{};
+    }));
+    auto stated = frame_content_size(frame);
+    if (!stated.ok()) return in_program(std::move(stated).error(), where, true);
+    size.bytes = stated.value();
+    const std::uint64_t most = std::min(kMaxRecipeSize, where.size * kMaxExpansion + kExpansionSlack);
+    if (size.bytes > most) return too_large(where, size.bytes);
+    FrameReader reader(size.bytes);
+    auto read = bytes.read(where, [&](ByteView piece) { return reader.feed(piece, take); });
+    if (!read.ok() && !enough) {
+      return read.error().code == ErrorCode::kCodec ? in_program(std::move(read).error(), where, true)
+                                                    : std::move(read).error();
+    }
+  } else {
+    auto read = bytes.read(where, take);
+    if (!read.ok() && !enough) return std::move(read).error();
+  }
+  if (enough) size.steps = copy_out<RecipeHeader>(head, 0).value().step_count;
+  return size;
+}
+
+}  // namespace
+
 ByteRange program_of(const Toc& toc, const RecordInfo& record) {
   return in_file(toc, toc.slices[toc.forms[toc.index_of(record)].first_slice]);
 }
@@ -70,15 +121,21 @@ std::vector<ByteRange> sources_of(const Toc& toc, const RecordInfo& record) {
   return sources;
 }
 
-Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record) {
-  CheckedBytes bytes(file, toc);
-  return read_recipe(bytes, toc, record);
+Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                           const WorkBudget& budget) {
+  CheckedBytes bytes(file, toc, budget);
+  return read_recipe(bytes, toc, record, budget);
 }
 
-Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo& record) {
+Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo& record, const WorkBudget& budget) {
   const ByteRange where = program_of(toc, record);
   if (where.size > kMaxRecipeSize) return too_large(where, where.size);
   const bool packed = toc.forms[toc.index_of(record)].codec != kCodecNone;
+  FATCTX_ASSIGN(const ProgramSize size, size_of_program(bytes, packed, where));
+  const std::uint64_t steps = std::min({size.steps, kMaxRecipeSteps, record.size_bytes / kBytesPerStep + kStepsOnTop});
+  FATCTX_ASSIGN(WorkBudget::Hold hold,
+                budget.hold_program((packed ? where.size : 0) + size.bytes + steps * sizeof(RecipeStep)));
+  FATCTX_TRY(budget.make(size.bytes + steps * kBytesPerStep));
   std::vector<std::byte> program;
   program.reserve(static_cast<std::size_t>(where.size));
   FATCTX_TRY(bytes.read(where, [&](ByteView piece) -> Status {
@@ -88,6 +145,7 @@ Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo
   FATCTX_ASSIGN(std::vector<std::byte> unpacked, unpack_program(std::move(program), packed, where));
   auto recipe = Recipe::read(std::move(unpacked), record.size_bytes, sources_of(toc, record));
   if (!recipe.ok()) return in_program(std::move(recipe).error(), where, packed);
+  recipe.value().keep(std::move(hold));
   return recipe;
 }
 
@@ -114,9 +172,11 @@ std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record
   return leaves;
 }
 
-Status stream_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
-  CheckedBytes bytes(file, toc);
-  FATCTX_ASSIGN(const Recipe recipe, read_recipe(bytes, toc, record));
+Status stream_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
+                     const StreamSink& sink) {
+  CheckedBytes bytes(file, toc, budget);
+  FATCTX_ASSIGN(const Recipe recipe, read_recipe(bytes, toc, record, budget));
+  FATCTX_TRY(budget.make(record.size_bytes));
   std::vector<std::byte> fill;
   for (const RecipeStep& step : recipe.steps()) {
     switch (step.kind) {

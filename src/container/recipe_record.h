@@ -22,11 +22,14 @@ namespace fatctx::container {
                                                             ByteRange where);
 
 // Reads the program through its leaves, unpacks it and checks every rule of it. Memory: the program, at most 256 MiB,
-// and 32 bytes a step. Requires: the record is a supported recipe.
-// Errors: checksum_mismatch (F26), codec (F41), malformed and limit_exceeded (F39, F42), unsupported, truncated, io;
-// the caller names the record.
-[[nodiscard]] Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record);
-[[nodiscard]] Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo& record);
+// and 32 bytes a step; the budget allows it before it is taken, and counts it while the recipe lives.
+// Requires: the record is a supported recipe.
+// Errors: checksum_mismatch (F26), codec (F41), malformed and limit_exceeded (F39, F42), limit_exceeded without a rule
+// (WorkBudget), unsupported, truncated, io; the caller names the record.
+[[nodiscard]] Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                         const WorkBudget& budget);
+[[nodiscard]] Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo& record,
+                                         const WorkBudget& budget);
 
 // The leaves that making `part` of the record touches: those of its program and of what its copies read. Sorted,
 // joined. Requires: `part` lies in the record.
@@ -34,8 +37,9 @@ namespace fatctx::container {
                                                       ByteRange part);
 
 // The bytes of the record as a stream, in pieces of at most one leaf. Nothing of a damaged leaf is handed on.
+// The budget allows all of them before the first is made.
 // Memory: that of the recipe and of CheckedBytes. Errors: those of read_recipe, what `sink` returns.
 [[nodiscard]] Status stream_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
-                                   const StreamSink& sink);
+                                   const WorkBudget& budget, const StreamSink& sink);
 
 }  // namespace fatctx::container

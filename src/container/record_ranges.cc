@@ -28,8 +28,13 @@ void RecordRanges::rest() noexcept {
 Result<const Recipe*> RecordRanges::recipe_of(const RecordInfo& record) {
   auto found = recipes_.find(record.id);
   if (found == recipes_.end()) {
-    FATCTX_ASSIGN(Recipe recipe, read_recipe(checked_, toc_, record));
-    found = recipes_.emplace(record.id, std::move(recipe)).first;
+    auto recipe = read_recipe(checked_, toc_, record, budget_);
+    if (!recipe.ok() && is_over_budget(recipe.error()) && !recipes_.empty()) {
+      recipes_.clear();
+      recipe = read_recipe(checked_, toc_, record, budget_);
+    }
+    if (!recipe.ok()) return std::move(recipe).error();
+    found = recipes_.emplace(record.id, std::move(recipe).value()).first;
   }
   return &found->second;
 }
@@ -38,7 +43,7 @@ Result<ByteView> RecordRanges::unpacked(const RecordInfo& record) {
   auto found = unpacked_.find(record.id);
   if (found == unpacked_.end()) {
     std::vector<std::byte> bytes;
-    FATCTX_TRY(stream_logical(file_, toc_, record, [&](ByteView piece) -> Status {
+    FATCTX_TRY(stream_logical(file_, toc_, record, budget_, [&](ByteView piece) -> Status {
       bytes.insert(bytes.end(), piece.begin(), piece.end());
       return Done{};
     }));
@@ -53,6 +58,7 @@ Status RecordRanges::read(const RecordInfo& record, std::uint64_t offset, std::s
     return Error{ErrorCode::kMalformed,
                  fmt::format("bytes {} to {} of a record that has {}", offset, offset + out.size(), record.size_bytes)};
   }
+  FATCTX_TRY(budget_.make(out.size()));
   if (record.recipe) {
     FATCTX_ASSIGN(const Recipe* recipe, recipe_of(record));
     return recipe->apply(

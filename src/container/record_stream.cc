@@ -23,12 +23,13 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
                    record);
 }
 
-Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const StreamSink& sink) {
-  return stream_logical(file, toc, record, leaf_hash_of(toc), sink);
+Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
+                      const StreamSink& sink) {
+  return stream_logical(file, toc, record, leaf_hash_of(toc), budget, sink);
 }
 
 Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, LeafHash record_hash,
-                      const StreamSink& sink) {
+                      const WorkBudget& budget, const StreamSink& sink) {
   const RecordForm& form = toc.forms[toc.index_of(record)];
   FATCTX_TRY(check_readable(record, form));
   RecordHasher hasher(toc, record_hash);
@@ -43,9 +44,10 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
                  {.file_offset = record.file_offset, .rule = "F37"}};
   };
   if (form.recipe) {
-    FATCTX_TRY(stream_recipe(file, toc, record, hashed));
+    FATCTX_TRY(stream_recipe(file, toc, record, budget, hashed));
     return finish();
   }
+  FATCTX_TRY(budget.make(record.size_bytes));
   std::optional<FrameReader> frame;
   if (record.codec != Codec::kNone) frame.emplace(record.size_bytes);
   // The frame counts its own bytes; people look for them in the file.
@@ -65,19 +67,21 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   if (record.slice_count == 1) {
     const Slice& slice = toc.slices[form.first_slice];
     const Segment& segment = toc.segments[slice.segment];
-    FATCTX_ASSIGN(const Leaves leaves, read_leaves(file, toc, segment, leaf_hash_of(toc)));
+    LeafHashes hashes(file, toc, budget);
+    FATCTX_ASSIGN(const Leaves* leaves, hashes.of(slice.segment));
     const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
       const std::uint64_t start = leaf << kLeafLog2;  // in the segment
       if (!good) return damaged_bytes(segment.offset + start, bytes.size());
       // The first and last leaf may hold other records' bytes too.
       const std::uint64_t from = std::max(start, slice.range.offset);
       const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
+      FATCTX_TRY(budget.make(bytes.size() - static_cast<std::size_t>(to - from)));
       return take(bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from)));
     };
-    FATCTX_TRY(walk_leaves(file, segment, leaves, leaves_touched(slice.range), visit));
+    FATCTX_TRY(walk_leaves(file, segment, *leaves, leaves_touched(slice.range), visit));
   } else {
     // Slices may be much smaller than the leaves that they lie in, and share them.
-    CheckedBytes checked(file, toc);
+    CheckedBytes checked(file, toc, budget);
     for (std::uint32_t i = form.first_slice; i != last; ++i) {
       const Slice& slice = toc.slices[i];
       FATCTX_TRY(checked.read({toc.segments[slice.segment].offset + slice.range.offset, slice.range.size}, take));

@@ -96,7 +96,8 @@ std::string signature_gone(const std::string& path) {
 // `replacing` is null unless `target` is the file at `path`.
 Result<RewriteReport> rewrite(const std::string& path, const std::string& target, const Replacing* replacing,
                               const RewriteOptions& options) {
-  FATCTX_ASSIGN(const std::shared_ptr<const StoredContainer> source, StoredContainer::open(path, options.generation));
+  FATCTX_ASSIGN(const std::shared_ptr<const StoredContainer> source,
+                StoredContainer::open(path, options.generation, options.max_made_bytes));
   RewriteReport report;
   report.sources.push_back(source_of(*source));
   FATCTX_ASSIGN(const std::vector<bool> kept, kept_records(*source, options));
@@ -274,7 +275,8 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
   std::vector<std::string> warnings;
   bool by_bytes = false;
   for (const std::string& path : sources) {
-    FATCTX_ASSIGN(const std::shared_ptr<const StoredContainer> container, StoredContainer::open(path, 0));
+    FATCTX_ASSIGN(const std::shared_ptr<const StoredContainer> container,
+                  StoredContainer::open(path, 0, options.max_made_bytes));
     report.sources.push_back(source_of(*container));
     pack.extent_log2 = std::max(pack.extent_log2, container->header().extent_log2);
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);

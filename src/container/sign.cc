@@ -49,6 +49,7 @@ class Signer {
         file_(file),
         progress_(options.progress),
         cancel_(options.cancel),
+        max_made_bytes_(options.max_made_bytes),
         rows_(rows_of(opened.toc)) {
     header_.uuid = from_.uuid;
     header_.extent_log2 = from_.extent_log2;
@@ -237,10 +238,11 @@ class Signer {
     Header unsigned_header = header_;
     unsigned_header.sealed = false;
     FATCTX_ASSIGN(const Toc copy, parse_toc(std::move(bytes), unsigned_header, 0));
+    const WorkBudget budget(copy, max_made_bytes_);
     for (std::size_t i = 0; i < copy.records.size(); ++i) {
       const RecordInfo& record = copy.records[i];
       Sha256 hasher;
-      auto streamed = stream_logical(file_, copy, record, [&](ByteView piece) -> Status {
+      auto streamed = stream_logical(file_, copy, record, budget, [&](ByteView piece) -> Status {
         hasher.update(piece);
         return advance(piece.size());
       });
@@ -281,6 +283,7 @@ class Signer {
   mapping::OsFile& file_;
   const Progress& progress_;
   const std::atomic<bool>* cancel_;
+  const std::uint64_t max_made_bytes_;
   TocRows rows_;
   Header header_;                     // of the copy
   std::vector<std::size_t> copied_;   // segments of the source

@@ -30,7 +30,8 @@ class StoredRecord final : public ByteSource {
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const std::scoped_lock lock(mutex_);
     // The packer hashes the record as a whole when it writes it.
-    if (!ranges_) ranges_.emplace(container_->file(), container_->toc(), CheckedBytes::Again::kTrust);
+    if (!ranges_)
+      ranges_.emplace(container_->file(), container_->toc(), container_->budget(), CheckedBytes::Again::kTrust);
     auto status = ranges_->read(record_, offset, out);
     return status.ok() ? status : Status(in_context(in_record(std::move(status).error(), record_), container_->path()));
   }
@@ -76,8 +77,8 @@ PackKey pack_key(const SelectionKey& key) {
 
 }  // namespace
 
-Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::string& path,
-                                                                     std::uint64_t generation) {
+Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::string& path, std::uint64_t generation,
+                                                                     std::uint64_t max_made_bytes) {
   const auto opened = [&]() -> Result<std::shared_ptr<const StoredContainer>> {
     FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_reading(path));
     FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
@@ -86,7 +87,7 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
     FATCTX_TRY(check_changeable(toc.header));
     FATCTX_ASSIGN(ContainerDescription description, read_whole_description(*file, toc.toc));
     return std::make_shared<const StoredContainer>(path, std::move(file), identity, std::move(toc),
-                                                   std::move(description));
+                                                   std::move(description), max_made_bytes);
   }();
   return opened.ok() ? opened : in_context(opened.error(), path);
 }
@@ -116,8 +117,8 @@ Result<std::vector<PackTensor>> StoredContainer::tensors_of(const RecordInfo& bl
       return in_record(
           Error{ErrorCode::kUnsupported, fmt::format("record \"{}\" has two tables of tensors", blob.name)}, record);
     }
-    FATCTX_ASSIGN(const std::vector<std::byte> bytes, read_metadata_record(*file_, toc, record));
-    auto table = parse_tensor_table(bytes, blob.size_bytes);
+    FATCTX_ASSIGN(const MetadataBytes read, read_metadata_record(*file_, toc, record, budget_));
+    auto table = parse_tensor_table(read.bytes, blob.size_bytes);
     if (!table.ok()) return in_record(std::move(table).error(), record);
     tensors.reserve(table.value().size());
     for (std::size_t i = 0; i < table.value().size(); ++i) {
@@ -161,8 +162,13 @@ Result<PackRecord> StoredContainer::as_packed(const RecordInfo& record) const {
 Result<std::vector<PackRecord>> StoredContainer::records(const std::vector<bool>& kept) const {
   const Toc& toc = opened_.toc;
   std::vector<PackRecord> records;
+  const WorkBudget once(toc, max_made_bytes_);
   for (std::size_t i = 0; i < toc.records.size(); ++i) {
     const RecordInfo& record = toc.records[i];
+    if (kept[i]) {
+      auto allowed = once.make(record.size_bytes);
+      if (!allowed.ok()) return in_context(in_record(std::move(allowed).error(), record), path_);
+    }
     if (!kept[i] || record.type == RecordType::kDescription || record.type == RecordType::kTensorTable) continue;
     auto packed = as_packed(record);
     if (!packed.ok()) return in_context(std::move(packed).error(), path_);

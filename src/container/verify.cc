@@ -22,6 +22,7 @@
 #include "container/sharing/parallel.h"
 #include "container/stored_rows.h"
 #include "container/tensor_table.h"
+#include "container/work_budget.h"
 
 namespace fatctx::container {
 namespace {
@@ -73,8 +74,14 @@ class Findings {
 
 class Verifier {
  public:
-  Verifier(const mapping::OsFile& file, const VerifyOptions& options, VerifyReport& report)
-      : file_(file), options_(options), report_(report), findings_(report), progress_(options.progress) {}
+  Verifier(const mapping::OsFile& file, const VerifyOptions& options, std::uint64_t max_made_bytes,
+           VerifyReport& report)
+      : file_(file),
+        options_(options),
+        max_made_bytes_(max_made_bytes),
+        report_(report),
+        findings_(report),
+        progress_(options.progress) {}
   ~Verifier() { report_.checked_bytes = progress_.done_bytes(); }
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
@@ -92,6 +99,7 @@ class Verifier {
     if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::move(opened).error();
     if (!opened.ok()) return finding_or_failure(std::move(opened).error());
     const OpenedToc& container = opened.value();
+    allow_work(container.toc);
     take_signature(container.header, container.toc);
     if (options_.range) return range_of_file(container, *options_.range);
     for (const Segment& segment : container.toc.segments) {
@@ -108,6 +116,7 @@ class Verifier {
 
   Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
     if (options_.strict) return invalid("strict looks at the whole file: leave out either that or the record");
+    allow_work(toc);
     take_signature(header, toc);
     if (options_.range) return range_of_record(toc, record, *options_.range);
     const RecordForm& form = toc.forms[toc.index_of(record)];
@@ -141,30 +150,36 @@ class Verifier {
     report_.signature_verified = toc.authenticated;
   }
 
+  void allow_work(const Toc& toc) {
+    budget_.emplace(toc, max_made_bytes_);
+    budget_->share_with_threads();
+  }
+
   // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
   Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record, ByteRange part) {
     if (!record.supported) return leaves_under(toc, record);
     if (!record.recipe)
       return record.codec == Codec::kNone ? leaves_under(toc, record, part) : leaves_under(toc, record);
-    auto recipe = read_recipe(file_, toc, record);
+    auto recipe = read_recipe(file_, toc, record, *budget_);
     if (recipe.ok()) return leaves_under(toc, record, recipe.value(), part);
-    if (is_failure(recipe.error().code)) return std::move(recipe).error();
+    if (is_failure(recipe.error())) return in_record(std::move(recipe).error(), record);
     const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
     return std::vector<SegmentLeaves>{{program.segment, leaves_touched(program.range)}};
   }
 
-  // Damage is what verify looks for; an I/O error is what keeps it from looking.
-  static bool is_failure(ErrorCode code) {
+  // Damage is what verify looks for; an I/O error is what keeps it from looking, and so is the caller's own limit.
+  static bool is_failure(const Error& error) {
+    const ErrorCode code = error.code;
     return code == ErrorCode::kIo || code == ErrorCode::kNoResource || code == ErrorCode::kInternal ||
-           code == ErrorCode::kOutOfMemory || code == ErrorCode::kCancelled;
+           code == ErrorCode::kOutOfMemory || code == ErrorCode::kCancelled || is_over_budget(error);
   }
   static Status found_or_failure(Error error, std::vector<Error>& found) {
-    if (is_failure(error.code)) return error;
+    if (is_failure(error)) return error;
     found.push_back(std::move(error));
     return Done{};
   }
   Status finding_or_failure(Error error) {
-    if (is_failure(error.code)) return error;
+    if (is_failure(error)) return error;
     findings_.add(std::move(error));
     return Done{};
   }
@@ -503,6 +518,8 @@ class Verifier {
   Status look_at_hash(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
     if (!record.supported) return Done{};
     if (record.codec != Codec::kNone || record.recipe) return look_at_made(toc, record, found);
+    auto allowed = budget_->make(record.size_bytes);
+    if (!allowed.ok()) return in_record(std::move(allowed).error(), record);
     RecordHasher hasher(toc, leaf_hash_);
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
     for (const Piece& piece : pieces_of(toc, record)) {
@@ -522,7 +539,7 @@ class Verifier {
   Status look_at_made(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
     const bool both = leaf_hash_ == LeafHash::kBoth;  // one of the two is compared while it is streamed
     RecordHasher hasher(toc, leaf_hash_);
-    auto status = stream_logical(file_, toc, record, [&](ByteView bytes) {
+    auto status = stream_logical(file_, toc, record, *budget_, [&](ByteView bytes) {
       if (both) hasher.update(bytes);
       return progress_.go_on();
     });
@@ -546,15 +563,16 @@ class Verifier {
   Status look_at_meaning(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
     if (!record.supported) return Done{};
     if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) return Done{};
-    auto bytes = read_metadata_record(file_, toc, record);
-    if (!bytes.ok()) {
-      const ErrorCode code = bytes.error().code;
+    auto read = read_metadata_record(file_, toc, record, *budget_);
+    if (!read.ok()) {
+      const ErrorCode code = read.error().code;
       if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // found already
-      if (record.recipe) return Done{};  // whatever is wrong with it has been found as well
-      return found_or_failure(std::move(bytes).error(), found);
+      // Whatever is wrong with it has been found as well.
+      if (record.recipe && !is_failure(read.error())) return Done{};
+      return found_or_failure(std::move(read).error(), found);
     }
-    Status meaning = record.type == RecordType::kDescription ? check_description(toc, bytes.value())
-                                                             : check_tensor_table(toc, record, bytes.value());
+    Status meaning = record.type == RecordType::kDescription ? check_description(toc, read.value().bytes)
+                                                             : check_tensor_table(toc, record, read.value().bytes);
     if (meaning.ok()) return Done{};
     Error error = in_record(std::move(meaning).error(), record);
     error.where.file_offset = place_in_file(toc, record, error.where.file_offset.value_or(0));
@@ -601,9 +619,11 @@ class Verifier {
 
   const mapping::OsFile& file_;
   const VerifyOptions& options_;
+  const std::uint64_t max_made_bytes_;
   VerifyReport& report_;
   Findings findings_;
   CheckProgress progress_;
+  std::optional<WorkBudget> budget_;  // set before anything is made
   unsigned threads_ = 1;
   std::uint64_t total_ = 0;
   LeafHash leaf_hash_ = LeafHash::kXxh3;
@@ -618,20 +638,21 @@ class Verifier {
 }  // namespace
 
 Result<VerifyReport> verify_container(const mapping::OsFile& file, const VerifyOptions& options,
-                                      std::uint64_t generation, const Trust& trust) {
+                                      std::uint64_t generation, const Trust& trust, std::uint64_t max_made_bytes) {
   VerifyReport report;
   {
-    Verifier verifier(file, options, report);
+    Verifier verifier(file, options, max_made_bytes, report);
     FATCTX_TRY(verifier.whole_file(generation, trust));
   }
   return report;
 }
 
 Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
-                                   const RecordInfo& record, const VerifyOptions& options) {
+                                   const RecordInfo& record, const VerifyOptions& options,
+                                   std::uint64_t max_made_bytes) {
   VerifyReport report;
   {
-    Verifier verifier(file, options, report);
+    Verifier verifier(file, options, max_made_bytes, report);
     FATCTX_TRY(verifier.one_record(header, toc, record));
   }
   return report;

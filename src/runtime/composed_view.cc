@@ -27,6 +27,8 @@ using container::Recipe;
 using container::RecipeStep;
 using mapping::MixedPiece;
 
+// A view is built and verified; one in a cache folder that another process takes away is built and verified again.
+constexpr std::uint64_t kBuildPasses = 4;
 constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;  // stays in the cache between copy and write
 
 struct ComposedKey {
@@ -50,8 +52,8 @@ ComposedTable& composed() { return composed_of_the_process.get(); }
 [[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&composed>();
 
 // A record in several pieces is a recipe of copies only.
-Result<Recipe> recipe_of(const MappedContainer& mapped, const RecordInfo& record) {
-  if (record.recipe) return container::read_recipe(mapped.file(), mapped.toc(), record);
+Result<Recipe> recipe_of(const MappedContainer& mapped, const RecordInfo& record, const container::WorkBudget& budget) {
+  if (record.recipe) return container::read_recipe(mapped.file(), mapped.toc(), record, budget);
   const std::vector<ByteRange> sources = container::slices_in_file(mapped.toc(), record);
   std::vector<RecipeStep> steps;
   steps.reserve(sources.size());
@@ -125,8 +127,8 @@ Result<std::shared_ptr<ComposedRecord>> within_budget(const std::shared_ptr<cons
 
 // Literals, fills and copies between the mapped pages, in the order of the record.
 Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, const MappedContainer& mapped,
-             const container::StreamSink& sink) {
-  container::CheckedBytes file(mapped.file(), mapped.toc());
+             const container::WorkBudget& budget, const container::StreamSink& sink) {
+  container::CheckedBytes file(mapped.file(), mapped.toc(), budget);
   const auto checked = [&](std::uint64_t offset, std::span<std::byte> out) { return file.read_into(offset, out); };
   std::vector<std::byte> buffer;
   std::uint64_t at = 0;
@@ -171,34 +173,37 @@ Status ComposedRecord::map(int built_descriptor) {
   return Done{};
 }
 
-Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, ComposePlan plan, bool check) {
+Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, ComposePlan plan, bool check,
+                            const container::WorkBudget& budget) {
   pieces_ = std::move(plan.pieces);
   std::optional<mapping::SealedFile> built;
   if (memory_bytes_ != 0) {
     FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make(memory_bytes_));
     built.emplace(std::move(made));
-    FATCTX_TRY(build(recipe, pieces_, *container_, [&](ByteView bytes) { return built->write(bytes); }));
+    FATCTX_TRY(build(recipe, pieces_, *container_, budget, [&](ByteView bytes) { return built->write(bytes); }));
     FATCTX_TRY(built->seal());
   }
   FATCTX_TRY(map(built ? built->descriptor() : -1));
   // From the range that will be handed out, so that its pages are in the page table then.
-  if (check) FATCTX_TRY(verify(record));
+  if (check) FATCTX_TRY(verify(record, budget));
   return Done{};
 }
 
 // Into the file, and checks there what it will show. Nothing wrong is ever published.
-Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer) {
-  FATCTX_TRY(build(recipe, pieces_, *container_, [&](ByteView bytes) { return writer.write(bytes); }));
+Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer,
+                                    const container::WorkBudget& budget) {
+  FATCTX_TRY(build(recipe, pieces_, *container_, budget, [&](ByteView bytes) { return writer.write(bytes); }));
   FATCTX_TRY(writer.finish());
   FATCTX_TRY(map(writer.descriptor()));
-  auto verified = verify_all(record);
+  auto verified = verify_all(record, budget);
   region_.reset();  // it could be made writable: its descriptor can write
   return verified;
 }
 
 // False if there is none, or none that is right. `ours`: the one that this call has made, which is known to be.
 Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCache& cache, const ViewCacheKey& key,
-                                         const std::optional<mapping::FileIdentity>& ours) {
+                                         const std::optional<mapping::FileIdentity>& ours,
+                                         const container::WorkBudget& budget) {
   FATCTX_ASSIGN(std::optional<CachedView> found, cache.find(key, rejected_));
   if (!found) return false;
   observe::Span span(ProfileEventKind::kMap, found->path);
@@ -209,7 +214,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
   if (mapped.size != found->identity.size || mapped.modified != found->identity.modified) {
     wrong = "it was written to while it was looked at";
   } else if (!ours || !is_unchanged(*ours, mapped)) {
-    auto verified = verify_all(record);
+    auto verified = verify_all(record, budget);
     // Damage of the container has another rule.
     if (!verified.ok() && verified.error().where.rule != "F37") return std::move(verified).error();
     if (!verified.ok()) wrong = "it does not hold the record's bytes";
@@ -231,19 +236,20 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
 }
 
 Status ComposedRecord::make_cached(const RecordInfo& record, const Recipe& recipe, ComposePlan plan,
-                                   std::uint64_t page_bytes, const ViewCache& cache) {
+                                   std::uint64_t page_bytes, const ViewCache& cache,
+                                   const container::WorkBudget& budget) {
   // Another process may take away what this one has made, or put something wrong there; not for ever.
   constexpr int kAttempts = 8;
   const ViewCacheKey key = view_cache_key(record, plan.pieces, plan.built_bytes, page_bytes);
   pieces_ = std::move(plan.pieces);
   std::optional<mapping::FileIdentity> ours;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    FATCTX_ASSIGN(const bool taken, take_cached(record, cache, key, ours));
+    FATCTX_ASSIGN(const bool taken, take_cached(record, cache, key, ours, budget));
     if (taken) return Done{};
     auto writer = cache.begin(key);
     if (!writer.ok() && writer.error().code == ErrorCode::kExists) continue;
     if (!writer.ok()) return std::move(writer).error();
-    FATCTX_TRY(build_cached(record, recipe, *writer.value()));
+    FATCTX_TRY(build_cached(record, recipe, *writer.value(), budget));
     FATCTX_ASSIGN(ours, writer.value()->identity());
     auto published = writer.value()->publish();
     if (!published.ok() && published.error().code != ErrorCode::kExists) return published;
@@ -254,17 +260,20 @@ Status ComposedRecord::make_cached(const RecordInfo& record, const Recipe& recip
                            view_cache_name(key), cache.path())};
 }
 
-Status ComposedRecord::verify(const RecordInfo& record) const {
-  return verify_since(record, whole_.load(std::memory_order_relaxed));
+Status ComposedRecord::verify(const RecordInfo& record, const container::WorkBudget& budget) const {
+  return verify_since(record, whole_.load(std::memory_order_relaxed), budget);
 }
 
-Status ComposedRecord::verify_all(const RecordInfo& record) const { return verify_since(record, 0); }
+Status ComposedRecord::verify_all(const RecordInfo& record, const container::WorkBudget& budget) const {
+  return verify_since(record, 0, budget);
+}
 
-Status ComposedRecord::verify_since(const RecordInfo& record, std::uint64_t known) const {
+Status ComposedRecord::verify_since(const RecordInfo& record, std::uint64_t known,
+                                    const container::WorkBudget& budget) const {
   const auto in_region = [&](std::uint64_t at, const MixedPiece& piece) {
     return region_->bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(piece.size));
   };
-  FATCTX_ASSIGN(const std::uint64_t found, container_->verify_composed(record, pieces_, in_region, known));
+  FATCTX_ASSIGN(const std::uint64_t found, container_->verify_composed(record, pieces_, in_region, known, budget));
   whole_.store(found, std::memory_order_relaxed);
   return Done{};
 }
@@ -281,7 +290,8 @@ Status ComposedRecord::recheck_cache() const {
   const std::int64_t written = nanoseconds_of(now.modified);
   if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
   const RecordInfo& record = *container_->toc().find(record_id_);
-  auto verified = verify_all(record);
+  // Whoever made the view was allowed that many bytes.
+  auto verified = verify_all(record, container::WorkBudget(container_->toc(), UINT64_MAX));
   if (!verified.ok() && verified.error().where.rule != "F37") return verified;
   if (!verified.ok()) {
     return Error{ErrorCode::kChecksumMismatch,
@@ -317,7 +327,7 @@ Status check_composable(const Container& container, const RecordInfo& record, co
     plan.built_bytes = live->memory_bytes() + live->cached_bytes();
     if (!folder.empty()) return Done{};
   } else {
-    auto recipe = recipe_of(mapped, record);
+    auto recipe = recipe_of(mapped, record, container::WorkBudget(mapped.toc(), options.max_made_bytes));
     if (!recipe.ok()) return named(std::move(recipe).error());
     plan = plan_for(mapped, recipe.value(), host);
   }
@@ -351,14 +361,16 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
     claim.finish(nullptr);
     if (auto same = range->recheck_cache(); !same.ok()) return named(std::move(same).error());
     if (verify) {
-      auto verified = range->verify(record);
+      auto verified = range->verify(record, container::WorkBudget(mapped->toc(), options.max_made_bytes));
       if (!verified.ok()) return named(std::move(verified).error());
     }
   } else {
     const auto make = [&]() -> Result<std::shared_ptr<const ComposedRecord>> {
       observe::Span span(ProfileEventKind::kMap, mapped->name());
       span.about(record);
-      FATCTX_ASSIGN(const Recipe recipe, recipe_of(*mapped, record));
+      FATCTX_TRY(container::WorkBudget(mapped->toc(), options.max_made_bytes).make(record.size_bytes));
+      const container::WorkBudget budget(mapped->toc(), options.max_made_bytes, kBuildPasses);
+      FATCTX_ASSIGN(const Recipe recipe, recipe_of(*mapped, record, budget));
       ComposePlan plan = plan_for(*mapped, recipe, host);
       const bool cached = !folder.empty() && plan.built_bytes != 0;
       FATCTX_ASSIGN(const auto made, within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
@@ -366,9 +378,9 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
       if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 1));
       if (cached) {
         FATCTX_ASSIGN(const ViewCache cache, ViewCache::open(folder, options.cache_limit_bytes));
-        FATCTX_TRY(made->make_cached(record, recipe, std::move(plan), host.page_bytes, cache));
+        FATCTX_TRY(made->make_cached(record, recipe, std::move(plan), host.page_bytes, cache, budget));
       } else {
-        FATCTX_TRY(made->make(record, recipe, std::move(plan), verify));
+        FATCTX_TRY(made->make(record, recipe, std::move(plan), verify, budget));
       }
       span.succeeded(made->region().bytes().size());
       return std::shared_ptr<const ComposedRecord>(made);

@@ -31,13 +31,15 @@ class ComposedRecord {
   // So many of the container's composed_bytes() are its own now: it builds as much, and gives them back at its end.
   void takes_over(std::uint64_t memory_bytes) noexcept { memory_bytes_ = memory_bytes; }
   // Builds in memory, verifies and maps; once, by who made it.
-  [[nodiscard]] Status make(const RecordInfo& record, const container::Recipe& recipe, ComposePlan plan, bool check);
+  [[nodiscard]] Status make(const RecordInfo& record, const container::Recipe& recipe, ComposePlan plan, bool check,
+                            const container::WorkBudget& budget);
   // Finds what is to be built in the folder, or builds it there. What comes from there is always verified.
   // Errors: those of ViewCache, changed (what lies there is wrong again and again).
   [[nodiscard]] Status make_cached(const RecordInfo& record, const container::Recipe& recipe, ComposePlan plan,
-                                   std::uint64_t page_bytes, const ViewCache& cache);
+                                   std::uint64_t page_bytes, const ViewCache& cache,
+                                   const container::WorkBudget& budget);
   // Verifies what is not known to be good since the file last changed.
-  [[nodiscard]] Status verify(const RecordInfo& record) const;
+  [[nodiscard]] Status verify(const RecordInfo& record, const container::WorkBudget& budget) const;
   // Is what it shows of a cache folder still what was verified? One fstat; verifies again if somebody wrote to it.
   // Errors: changed (it was cut: give back all views of the record), checksum_mismatch, io.
   [[nodiscard]] Status recheck_cache() const;
@@ -55,12 +57,14 @@ class ComposedRecord {
 
  private:
   [[nodiscard]] Status map(int built_descriptor);
-  [[nodiscard]] Status verify_all(const RecordInfo& record) const;
-  [[nodiscard]] Status verify_since(const RecordInfo& record, std::uint64_t known) const;
-  [[nodiscard]] Status build_cached(const RecordInfo& record, const container::Recipe& recipe,
-                                    CachedViewWriter& writer);
+  [[nodiscard]] Status verify_all(const RecordInfo& record, const container::WorkBudget& budget) const;
+  [[nodiscard]] Status verify_since(const RecordInfo& record, std::uint64_t known,
+                                    const container::WorkBudget& budget) const;
+  [[nodiscard]] Status build_cached(const RecordInfo& record, const container::Recipe& recipe, CachedViewWriter& writer,
+                                    const container::WorkBudget& budget);
   [[nodiscard]] Result<bool> take_cached(const RecordInfo& record, const ViewCache& cache, const ViewCacheKey& key,
-                                         const std::optional<mapping::FileIdentity>& ours);
+                                         const std::optional<mapping::FileIdentity>& ours,
+                                         const container::WorkBudget& budget);
 
   std::shared_ptr<const MappedContainer> container_;
   std::uint32_t record_id_;

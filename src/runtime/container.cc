@@ -234,7 +234,7 @@ Result<RecordView> Container::acquire_unobserved(std::uint32_t record_id) const 
     if (pieces.size() > 1) return pieced_view(*this, *record, pieces);
   }
   if (origin_.options.verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped_->verify_record(*record);
+    auto verified = mapped_->verify_record(*record, origin_.options.max_made_bytes);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped_->name());
   }
   // Inside the mapping: rules F16 and F38, and map_file() compared sizes.
@@ -251,9 +251,9 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
   FATCTX_TRY(mapped_->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
-  return ended(
-      span, origin_.path,
-      container::verify_container(mapped_->file(), options, origin_.options.generation, trust_of(origin_.options)));
+  return ended(span, origin_.path,
+               container::verify_container(mapped_->file(), options, origin_.options.generation,
+                                           trust_of(origin_.options), origin_.options.max_made_bytes));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {
@@ -263,7 +263,8 @@ Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Ver
   observe::Span span(ProfileEventKind::kVerify, origin_.path);
   span.about(*record);
   return ended(span, origin_.path,
-               container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, options));
+               container::verify_record(mapped_->file(), mapped_->header(), mapped_->toc(), *record, options,
+                                        origin_.options.max_made_bytes));
 }
 
 Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options, const OpenOptions& open) {
@@ -272,7 +273,9 @@ Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& o
   if (!file.ok()) return in_context(std::move(file).error(), path);
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.value()->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  return ended(span, path, container::verify_container(*file.value(), options, open.generation, trust_of(open)));
+  return ended(
+      span, path,
+      container::verify_container(*file.value(), options, open.generation, trust_of(open), open.max_made_bytes));
 }
 
 }  // namespace fatctx

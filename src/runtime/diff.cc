@@ -75,7 +75,8 @@ class Side {
       : mapped_(*RecordReader::of(container)),
         path_(RecordReader::path(container)),
         file_(mapped_.file(), read_bytes),
-        ranges_(file_, mapped_.toc()) {
+        budget_(mapped_.toc(), RecordReader::options(container).max_made_bytes),
+        ranges_(file_, mapped_.toc(), budget_) {
     const OpenReport report = container.report();
     facts_.path = report.path;
     facts_.uuid = report.uuid;
@@ -88,9 +89,9 @@ class Side {
     FATCTX_TRY(mapped_.recheck());
     for (const RecordInfo& record : toc().records) {
       if (record.type == RecordType::kDescription) {
-        auto bytes = container::read_metadata_record(file_, toc(), record);
+        auto bytes = container::read_metadata_record(file_, toc(), record, budget_);
         if (!bytes.ok()) return named(std::move(bytes).error());
-        auto decoded = container::decode_description(bytes.value());
+        auto decoded = container::decode_description(bytes.value().bytes);
         if (!decoded.ok()) return named(container::in_record(std::move(decoded).error(), record));
         description_ = std::move(decoded).value();
         continue;
@@ -136,9 +137,9 @@ class Side {
     for (const container::Reference& reference : toc().references) {
       if (reference.kind != container::ReferenceKind::kTensorTable || reference.to_record != blob.id) continue;
       const RecordInfo& table = *toc().find(reference.from_record);
-      auto bytes = container::read_metadata_record(file_, toc(), table);
+      auto bytes = container::read_metadata_record(file_, toc(), table, budget_);
       if (!bytes.ok()) return named(std::move(bytes).error());
-      auto parsed = container::parse_tensor_table(bytes.value(), blob.size_bytes);
+      auto parsed = container::parse_tensor_table(bytes.value().bytes, blob.size_bytes);
       if (!parsed.ok()) return named(container::in_record(std::move(parsed).error(), table));
       return std::optional(std::move(parsed).value());
     }
@@ -178,6 +179,7 @@ class Side {
   const MappedContainer& mapped_;
   const std::string path_;
   CountedFile file_;
+  const container::WorkBudget budget_;
   container::RecordRanges ranges_;
   DiffedContainer facts_;
   ContainerDescription description_;

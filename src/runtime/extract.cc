@@ -11,7 +11,8 @@ namespace fatctx {
 
 namespace {
 
-Status stream(const MappedContainer& mapped, const RecordInfo& record, const ByteSink& sink, const Progress& progress) {
+Status stream(const MappedContainer& mapped, const RecordInfo& record, std::uint64_t max_made_bytes,
+              const ByteSink& sink, const Progress& progress) {
   FATCTX_TRY(mapped.recheck());
   std::uint64_t done = 0;
   const auto counted = [&](ByteView bytes) -> Status {
@@ -20,7 +21,8 @@ Status stream(const MappedContainer& mapped, const RecordInfo& record, const Byt
     if (progress) progress(done, record.size_bytes);
     return Done{};
   };
-  return container::stream_logical(mapped.file(), mapped.toc(), record, counted);
+  const container::WorkBudget budget(mapped.toc(), max_made_bytes);
+  return container::stream_logical(mapped.file(), mapped.toc(), record, budget, counted);
 }
 
 }  // namespace
@@ -31,12 +33,14 @@ Status stream_record(const Container& container, std::uint32_t record_id, const 
   const MappedContainer& mapped = *RecordReader::of(container);
   observe::Span span(ProfileEventKind::kVerify, RecordReader::path(container));
   span.about(record);
-  auto status = stream(mapped, *mapped.toc().find(record.id), sink, progress);
+  const std::uint64_t max_made_bytes = RecordReader::options(container).max_made_bytes;
+  auto status = stream(mapped, *mapped.toc().find(record.id), max_made_bytes, sink, progress);
   if (status.ok()) span.succeeded(record.size_bytes);
   if (status.ok()) return status;
   Error error = std::move(status).error();
   // Errors of the sink (a full disk, say) speak of another file and keep their own words.
-  return error.code == ErrorCode::kChecksumMismatch || error.code == ErrorCode::kCodec
+  return error.code == ErrorCode::kChecksumMismatch || error.code == ErrorCode::kCodec ||
+                 error.code == ErrorCode::kLimitExceeded
              ? in_context(container::in_record(std::move(error), record), mapped.name())
              : std::move(error);
 }
@@ -45,7 +49,10 @@ Status extract_record(const Container& container, std::uint32_t record_id, const
                       const Progress& progress) {
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending, mapping::PendingFile::create(path, overwrite));
   std::uint64_t at = 0;
+  const auto found = container.record(record_id);
   const ByteSink write = [&](ByteView bytes) -> Status {
+    // Only here: before the first byte comes, the record may turn out to be more than a call may make.
+    if (at == 0) FATCTX_TRY(pending->file().allocate(found.value().size_bytes));
     FATCTX_TRY(pending->file().write_at(at, bytes));
     at += bytes.size();
     return Done{};

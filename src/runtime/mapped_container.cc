@@ -120,7 +120,7 @@ Status MappedContainer::check_zero_behind(const RecordInfo& record) const {
                {.file_offset = behind.offset, .rule = "F35"}};
 }
 
-Status MappedContainer::verify_record(const RecordInfo& record) const {
+Status MappedContainer::verify_record(const RecordInfo& record, std::uint64_t max_made_bytes) const {
   // One number for the whole check: a look that begins in between is seen at the next acquire.
   const std::uint64_t look = this->look();
   Attachments::OfRecord& counted = this->counted(record);
@@ -128,6 +128,7 @@ Status MappedContainer::verify_record(const RecordInfo& record) const {
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
   auto verified = container::stream_logical(*file_, toc_, record, container::LeafHash::kXxh3,
+                                            container::WorkBudget(toc_, max_made_bytes),
                                             [](ByteView bytes) { return StepWatch::step(bytes.size()); });
   if (verified.ok() && record.slice_count > 1) verified = check_zero_behind(record);
   if (!verified.ok()) return damaged(record, look, std::move(verified).error());
@@ -154,7 +155,7 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
   container::sort_and_join(leaves);
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  container::LeafHashes hashes(*file_, toc_);
+  container::LeafHashes hashes(*file_, toc_, container::WorkBudget(toc_));
   for (const container::SegmentLeaves& run : leaves) {
     const container::Segment& segment = toc_.segments[run.segment];
     auto known = hashes.of(run.segment);
@@ -173,12 +174,14 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
 
 Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
                                                        std::span<const mapping::MixedPiece> pieces,
-                                                       const BuiltBytes& built, std::uint64_t known) const {
+                                                       const BuiltBytes& built, std::uint64_t known,
+                                                       const container::WorkBudget& budget) const {
   const std::uint64_t look = this->look();  // as in verify_record()
   if (look == known) return known;
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  container::CheckedBytes checked(*file_, toc_);
+  FATCTX_TRY(budget.make(record.size_bytes));
+  container::CheckedBytes checked(*file_, toc_, budget);
   container::RecordHasher hasher(toc_);
   std::uint64_t at = 0;
   for (const mapping::MixedPiece& piece : pieces) {
@@ -239,12 +242,14 @@ const RecordInfo* MappedContainer::find(std::string_view name) const {
 }
 
 Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,
-                                                                          std::uint64_t blob_size) const {
+                                                                          std::uint64_t blob_size,
+                                                                          std::uint64_t max_made_bytes) const {
   std::atomic<const container::ParsedTensorTable*>& slot = tensor_tables_[toc_.index_of(record)];
   const container::ParsedTensorTable* table = slot.load(std::memory_order_acquire);
   if (table != nullptr) return table;
-  FATCTX_ASSIGN(const std::vector<std::byte> bytes, container::read_metadata_record(*file_, toc_, record));
-  auto parsed = container::parse_tensor_table(bytes, blob_size);
+  const container::WorkBudget budget(toc_, max_made_bytes);
+  FATCTX_ASSIGN(const container::MetadataBytes read, container::read_metadata_record(*file_, toc_, record, budget));
+  auto parsed = container::parse_tensor_table(read.bytes, blob_size);
   if (!parsed.ok()) {
     Error error = container::in_record(std::move(parsed).error(), record);
     if (error.where.file_offset) {

@@ -9,6 +9,7 @@
 
 #include "container/parse.h"
 #include "container/tensor_table.h"
+#include "container/work_budget.h"
 #include "fatctx/container.h"
 #include "fatctx/file_mapping.h"
 #include "mapping/file_identity.h"
@@ -76,19 +77,21 @@ class MappedContainer {
   // under it, and its own hash, because bytes and leaves may fit together and be another record's. Of a record of
   // several slices also that zeros follow in its last granule. Where the table is authenticated, SHA-256 leaves say
   // whose bytes these are, and the record's own hash is compared as XXH3, which costs little beside them.
-  // Errors: checksum_mismatch (F26, F37), malformed (F35), truncated, io, cancelled (of StepWatch).
-  [[nodiscard]] Status verify_record(const RecordInfo& record) const;
+  // Errors: checksum_mismatch (F26, F37), malformed (F35), limit_exceeded (WorkBudget), truncated, io, cancelled (of
+  // StepWatch).
+  [[nodiscard]] Status verify_record(const RecordInfo& record, std::uint64_t max_made_bytes) const;
   // Compares the leaves under ranges of the file, of which a record shows each by itself, once per look of the file.
   // The record's own hash is not compared. Requires: each lies in one payload segment; of one record they are the same
   // ones in every call. Errors: checksum_mismatch (F26), truncated, io, cancelled.
   [[nodiscard]] Status verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const;
   // As verify_record(), of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it
   // must have the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.
-  // Errors: checksum_mismatch (F26, F37), truncated, io.
+  // Errors: checksum_mismatch (F26, F37), limit_exceeded (WorkBudget), truncated, io.
   using BuiltBytes = std::function<ByteView(std::uint64_t offset_in_record, const mapping::MixedPiece& piece)>;
   [[nodiscard]] Result<std::uint64_t> verify_composed(const RecordInfo& record,
                                                       std::span<const mapping::MixedPiece> pieces,
-                                                      const BuiltBytes& built, std::uint64_t known) const;
+                                                      const BuiltBytes& built, std::uint64_t known,
+                                                      const container::WorkBudget& budget) const;
   // What verify_record() and verify_composed() have found since the file last changed. Reads nothing.
   [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
   // Who holds what of it.
@@ -99,7 +102,8 @@ class MappedContainer {
 
   // The parsed tensor table of a record, parsed once. Lifetime: this container's.
   [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
-                                                                         std::uint64_t blob_size) const;
+                                                                         std::uint64_t blob_size,
+                                                                         std::uint64_t max_made_bytes) const;
 
  private:
   // The counters of a record.

@@ -64,8 +64,8 @@ class StoredRecord final : public sharing::RecordBytes {
 // The logical bytes of a recipe, made as they are asked for.
 class MadeRecord final : public sharing::RecordBytes {
  public:
-  MadeRecord(const MappedContainer& mapped, const container::Recipe& recipe)
-      : recipe_(recipe), file_(mapped.file(), mapped.toc()) {}
+  MadeRecord(const MappedContainer& mapped, const container::Recipe& recipe, const container::WorkBudget& budget)
+      : recipe_(recipe), file_(mapped.file(), mapped.toc(), budget) {}
   [[nodiscard]] std::uint64_t size() const noexcept override { return recipe_.logical_size(); }
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
     const auto read = [this](std::uint64_t at, std::span<std::byte> out) { return file_.read_into(at, out); };
@@ -89,7 +89,8 @@ std::uint64_t whole_bytes(const RecordInfo& record) {
 
 class Measurement {
  public:
-  explicit Measurement(const MappedContainer& mapped) : mapped_(mapped), toc_(mapped.toc()) {}
+  Measurement(const MappedContainer& mapped, std::uint64_t max_made_bytes)
+      : mapped_(mapped), toc_(mapped.toc()), budget_(toc_, max_made_bytes) {}
 
   Result<SharingReport> run(const Progress& progress) {
     FATCTX_TRY(mapped_.recheck());
@@ -150,7 +151,7 @@ class Measurement {
     std::uint64_t done = 0;
     for (const std::size_t content : scanned_) {
       const RecordInfo& record = toc_.records[equal_[content].front()];
-      auto verified = mapped_.verify_record(record);
+      auto verified = mapped_.verify_record(record, budget_.max_made_bytes());
       if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), record), mapped_.name());
       auto found = record.recipe ? scan_recipe(content) : scan_bytes(StoredRecord(mapped_, record));
       if (!found.ok()) return in_context(container::in_record(std::move(found).error(), record), mapped_.name());
@@ -171,13 +172,13 @@ class Measurement {
   // Also says what a view of it would build on this machine.
   Result<sharing::ContentScan> scan_recipe(std::size_t content) {
     const RecordInfo& record = toc_.records[equal_[content].front()];
-    FATCTX_ASSIGN(const container::Recipe recipe, container::read_recipe(mapped_.file(), toc_, record));
+    FATCTX_ASSIGN(const container::Recipe recipe, container::read_recipe(mapped_.file(), toc_, record, budget_));
     constexpr std::uint64_t kMostPieces = 4096;
     const ComposePlan plan = plan_composition(
         recipe,
         {.page_bytes = mapping::map_granule_bytes(), .base = mapped_.file().base(), .most_pieces = kMostPieces});
     for (const std::size_t index : equal_[content]) report_.records[index].composed_bytes = plan.built_bytes;
-    return scan_bytes(MadeRecord(mapped_, recipe));
+    return scan_bytes(MadeRecord(mapped_, recipe, budget_));
   }
 
   void add_layout_groups() {
@@ -245,6 +246,7 @@ class Measurement {
 
   const MappedContainer& mapped_;
   const container::Toc& toc_;
+  const container::WorkBudget budget_;
   SharingReport report_;
   std::vector<std::vector<std::size_t>> equal_;  // indexes of records, by content
   std::vector<std::size_t> scanned_;             // in equal_: those that could share pages
@@ -257,7 +259,7 @@ class Measurement {
 }  // namespace
 
 Result<SharingReport> measure_sharing(const Container& container, const Progress& progress) {
-  return Measurement(*RecordReader::of(container)).run(progress);
+  return Measurement(*RecordReader::of(container), RecordReader::options(container).max_made_bytes).run(progress);
 }
 
 }  // namespace fatctx

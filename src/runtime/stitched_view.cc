@@ -124,7 +124,7 @@ Result<RecordView> pieced_view(const Container& container, const RecordInfo& rec
   const std::string obstacle = stitch_obstacle(*mapped, record, pieces, host);
   if (!obstacle.empty()) return copied_view(container, record, obstacle);
   if (RecordReader::options(container).verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped->verify_record(record);
+    auto verified = mapped->verify_record(record, RecordReader::options(container).max_made_bytes);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), record), mapped->name());
   }
   StitchedTable::Claim claim(stitched(), {mapped.get(), record.id});

@@ -29,8 +29,9 @@ Result<dlc::ArchiveLayout> read_layout_of(const MappedContainer& mapped, const R
       return Error{ErrorCode::kLimitExceeded,
                    fmt::format("a layout of {} bytes; at most {} are read", record.size_bytes, dlc::kMaxLayoutBytes)};
     }
+    const container::WorkBudget budget(mapped.toc());
     std::vector<std::byte> bytes;
-    FATCTX_TRY(container::stream_logical(mapped.file(), mapped.toc(), record, [&](ByteView piece) -> Status {
+    FATCTX_TRY(container::stream_logical(mapped.file(), mapped.toc(), record, budget, [&](ByteView piece) -> Status {
       bytes.insert(bytes.end(), piece.begin(), piece.end());
       return Done{};
     }));
@@ -75,7 +76,9 @@ OpenedDlc::OpenedDlc(Container container, const RecordInfo& record, dlc::Archive
       name_(RecordReader::path(container_)),
       record_(&record),
       layout_(std::move(layout)),
-      ranges_(RecordReader::of(container_)->file(), RecordReader::of(container_)->toc()),
+      ranges_(
+          RecordReader::of(container_)->file(), RecordReader::of(container_)->toc(),
+          container::WorkBudget(RecordReader::of(container_)->toc(), RecordReader::options(container_).max_made_bytes)),
       archive_(layout_, [this](std::size_t entry, std::uint64_t offset, std::span<std::byte> out) -> Status {
         FATCTX_ASSIGN(const RecordInfo* from, record_of(entry));
         auto read = ranges_.read(*from, offset, out);
@@ -164,6 +167,7 @@ Result<StoredDlc> export_dlc(const Container& container, std::string_view layout
     return Done{};
   };
   const MappedContainer& mapped = *RecordReader::of(container);
+  const container::WorkBudget budget(mapped.toc(), RecordReader::options(container).max_made_bytes);
   for (const dlc::LayoutRun& run : dlc::runs_in(archive, {0, archive.file_size})) {
     if (run.entry == dlc::LayoutRun::kRest) {
       FATCTX_TRY(write(
@@ -171,7 +175,7 @@ Result<StoredDlc> export_dlc(const Container& container, std::string_view layout
       continue;
     }
     const RecordInfo& record = *records[run.entry];
-    auto written = container::stream_logical(mapped.file(), mapped.toc(), record, write);
+    auto written = container::stream_logical(mapped.file(), mapped.toc(), record, budget, write);
     if (!written.ok()) return opened->about(container::in_record(std::move(written).error(), record));
   }
   if (hasher.digest() != archive.hash) {

@@ -33,7 +33,9 @@ Result<std::optional<std::vector<ByteView>>> tensors_in_place(const Container& c
     return in_context(container::in_record(std::move(error), record), mapped.name());
   };
   FATCTX_TRY(mapped.recheck());
-  auto recipe = container::read_recipe(mapped.file(), mapped.toc(), record);
+  auto recipe =
+      container::read_recipe(mapped.file(), mapped.toc(), record,
+                             container::WorkBudget(mapped.toc(), RecordReader::options(container).max_made_bytes));
   if (!recipe.ok()) return named(std::move(recipe).error());
   std::vector<ByteRange> ranges;
   for (std::size_t i = 0; i < table.size(); ++i) {

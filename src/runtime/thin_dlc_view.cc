@@ -216,8 +216,9 @@ class ThinBuilder {
     for (const auto& [entry, record] : records_) {
       auto verified = policy == VerifyPolicy::kPrivateCopy ? verify_copy(impl, entry, *record)
                       : copies()                           ? Status(Done{})
-                      : record->recipe                     ? verify_recipe(impl, entry, *record)
-                                                           : mapped_->verify_record(*record);
+                      : record->recipe
+                          ? verify_recipe(impl, entry, *record)
+                          : mapped_->verify_record(*record, RecordReader::options(container_).max_made_bytes);
       if (!verified.ok()) return container::in_record(std::move(verified).error(), *record);
     }
     return Done{};
@@ -254,7 +255,9 @@ class ThinBuilder {
       return impl.region->bytes().subspan(static_cast<std::size_t>(start + offset),
                                           static_cast<std::size_t>(piece.size));
     };
-    const auto found = mapped_->verify_composed(record, of_record, in_region, 0);
+    const auto found = mapped_->verify_composed(
+        record, of_record, in_region, 0,
+        container::WorkBudget(mapped_->toc(), RecordReader::options(container_).max_made_bytes));
     if (!found.ok()) return found.error();
     return Done{};
   }

@@ -132,6 +132,7 @@ Json to_json(const OpenOptions& options) {
   if (!options.cache_folder.empty()) json.add("cache_folder", options.cache_folder);
   if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
   if (options.generation != 0) json.add("generation", options.generation);
+  if (options.max_made_bytes != 0) json.add("max_made_bytes", options.max_made_bytes);
   // Objects of the caller cannot be written down; that they were there explains another answer.
   if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
   if (options.allocator) json.add("allocator", options.allocator->name());
@@ -178,6 +179,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("cache_folder", options.cache_folder)
                  .take("cache_limit_bytes", options.cache_limit_bytes)
                  .take("generation", options.generation)
+                 .take("max_made_bytes", options.max_made_bytes)
                  .end());
   const auto policy = verify_policy_from_name(verify);
   if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");

@@ -76,7 +76,8 @@ Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
   const RecordInfo& own = *toc.find(weights_id);
   const container::RecordForm& form = toc.forms[toc.index_of(own)];
   if (own.recipe && copy_reason_.empty() && container::check_supported(own, form).ok()) {
-    auto table = mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes);
+    auto table =
+        mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes, origin_.options.max_made_bytes);
     if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
     FATCTX_ASSIGN(auto places, tensors_in_place(*this, own, *table.value()));
     if (places) {
@@ -86,7 +87,8 @@ Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
     }
   }
   FATCTX_ASSIGN(RecordView blob, acquire(weights_id));
-  auto table = mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes);
+  auto table =
+      mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes, origin_.options.max_made_bytes);
   if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
   return TensorTable(
       std::make_shared<const TensorTable::Impl>(TensorTable::Impl{mapped_, table.value(), std::move(blob), {}}));

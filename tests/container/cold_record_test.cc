@@ -212,8 +212,8 @@ TEST(ColdRecord, DamageIsFoundBeforeAnythingIsDecompressedAndNamedWithItsRange) 
   const Opened opened(sample.file);
   std::size_t handed_on = 0;
 
-  const auto status =
-      stream_logical(opened.file, opened.toc.toc, opened.record("model"), [&](ByteView bytes) -> Status {
+  const auto status = stream_logical(
+      opened.file, opened.toc.toc, opened.record("model"), WorkBudget(opened.toc.toc), [&](ByteView bytes) -> Status {
         EXPECT_TRUE(
             std::equal(bytes.begin(), bytes.end(), sample.model.begin() + static_cast<std::ptrdiff_t>(handed_on)));
         handed_on += bytes.size();
@@ -378,7 +378,8 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
 
   const Opened opened(hostile.bytes());
 
-  const auto bytes = read_metadata_record(opened.file, opened.toc.toc, opened.record("description"));
+  const auto bytes =
+      read_metadata_record(opened.file, opened.toc.toc, opened.record("description"), WorkBudget(opened.toc.toc));
   ASSERT_TRUE(is_ok(bytes));
   EXPECT_EQ(bytes.value(), payload);
   EXPECT_EQ(info.hash, opened.record("description").hash);
@@ -387,8 +388,8 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
   Opened damaged(hostile.bytes());
   const RecordInfo& there = damaged.record("description");
   damaged.file.bytes()[static_cast<std::size_t>(there.file_offset)] ^= std::byte{1};
-  EXPECT_TRUE(
-      fails_with(read_metadata_record(damaged.file, damaged.toc.toc, there), ErrorCode::kChecksumMismatch, "F26"));
+  EXPECT_TRUE(fails_with(read_metadata_record(damaged.file, damaged.toc.toc, there, WorkBudget(damaged.toc.toc)),
+                         ErrorCode::kChecksumMismatch, "F26"));
 }
 
 TEST(RecordStream, AnEmptyRecordHasTheHashOfNothing) {

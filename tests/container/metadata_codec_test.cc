@@ -40,8 +40,8 @@ TEST(Description, DamagedBytesInAFileAreRefusedBeforeTheyAreParsed) {
   ASSERT_NE(description, nullptr);
   file.bytes()[static_cast<std::size_t>(description->file_offset)] ^= std::byte{1};
 
-  EXPECT_TRUE(
-      fails_with(read_metadata_record(file, opened.value().toc, *description), ErrorCode::kChecksumMismatch, "F37"));
+  EXPECT_TRUE(fails_with(read_metadata_record(file, opened.value().toc, *description, WorkBudget(opened.value().toc)),
+                         ErrorCode::kChecksumMismatch, "F37"));
 }
 
 // Shows S1.23.
@@ -71,7 +71,8 @@ TEST(Description, AReadThatFailsIsNotTakenForDamage) {
   ASSERT_NE(description, records.end());
   file.fail(support::FileCall::kRead, file.calls(support::FileCall::kRead), true);
 
-  EXPECT_TRUE(fails_with(read_metadata_record(file, opened.value().toc, *description), ErrorCode::kIo));
+  EXPECT_TRUE(fails_with(read_metadata_record(file, opened.value().toc, *description, WorkBudget(opened.value().toc)),
+                         ErrorCode::kIo));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Opened {
   }
   [[nodiscard]] Result<support::Bytes> bytes_of(std::string_view name) const {
     support::Bytes bytes;
-    FATCTX_TRY(stream_logical(file, toc.toc, record(name), [&](ByteView piece) -> Status {
+    FATCTX_TRY(stream_logical(file, toc.toc, record(name), WorkBudget(toc.toc), [&](ByteView piece) -> Status {
       bytes.insert(bytes.end(), piece.begin(), piece.end());
       return Done{};
     }));

@@ -57,10 +57,11 @@ struct Packed {
   }
   [[nodiscard]] Bytes made(const std::string& name) const {
     Bytes bytes;
-    const auto status = container::stream_logical(file, opened.toc, record(name), [&](ByteView piece) -> Status {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-      return Done{};
-    });
+    const auto status = container::stream_logical(file, opened.toc, record(name), container::WorkBudget(opened.toc),
+                                                  [&](ByteView piece) -> Status {
+                                                    bytes.insert(bytes.end(), piece.begin(), piece.end());
+                                                    return Done{};
+                                                  });
     EXPECT_TRUE(is_ok(status)) << name;
     return bytes;
   }
@@ -174,7 +175,9 @@ TEST(PackBytes, TheNumberOfThreadsChangesNoByte) {
   EXPECT_EQ(recipes_of(packed), 2U);
   for (const RecordInfo& record : packed.opened.toc.records) {
     if (!record.recipe) continue;
-    const auto recipe = container::read_recipe(packed.file, packed.opened.toc, record).value();
+    const auto recipe =
+        container::read_recipe(packed.file, packed.opened.toc, record, container::WorkBudget(packed.opened.toc))
+            .value();
     EXPECT_LE(recipe.steps().size(), 6U) << "a run over a seam is one step";
   }
 }
@@ -244,7 +247,8 @@ TEST(PackBytes, TheReportSaysWhatBecameARecipeAndWhatOfItCanBeMapped) {
     }
     EXPECT_EQ(record.pieces, 0U);
     EXPECT_EQ(record.recipe_bytes, container::program_of(packed.opened.toc, found).size);
-    const auto recipe = container::read_recipe(packed.file, packed.opened.toc, found);
+    const auto recipe =
+        container::read_recipe(packed.file, packed.opened.toc, found, container::WorkBudget(packed.opened.toc));
     ASSERT_TRUE(is_ok(recipe));
     EXPECT_EQ(recipe.value().steps().size(), record.recipe_steps);
     std::uint64_t mappable = 0;
@@ -272,7 +276,8 @@ TEST(PackBytes, LongLiteralsLieInASegmentAndCanBeMapped) {
   const auto& records = packed.opened.toc.records;
   const auto record =
       std::find_if(records.begin(), records.end(), [](const RecordInfo& found) { return found.recipe; });
-  const auto recipe = container::read_recipe(packed.file, packed.opened.toc, *record);
+  const auto recipe =
+      container::read_recipe(packed.file, packed.opened.toc, *record, container::WorkBudget(packed.opened.toc));
   ASSERT_TRUE(is_ok(recipe));
   if (record->size_bytes == other.size()) {
     const auto runs = recipe.value().congruent_runs(4096, 1);
@@ -356,7 +361,8 @@ TEST(PackBytes, DamageOfAnyStoredByteIsFoundAndNothingOfADamagedLeafIsHandedOn) 
   ASSERT_EQ(recipes_of(whole), 1U);
   const RecordInfo& recipe = *std::find_if(whole.opened.toc.records.begin(), whole.opened.toc.records.end(),
                                            [](const RecordInfo& record) { return record.recipe; });
-  const auto read = container::read_recipe(whole.file, whole.opened.toc, recipe);
+  const auto read =
+      container::read_recipe(whole.file, whole.opened.toc, recipe, container::WorkBudget(whole.opened.toc));
   ASSERT_TRUE(is_ok(read));
   const auto touched = container::leaves_under(whole.opened.toc, recipe, read.value(), {0, recipe.size_bytes});
   std::mt19937_64 random(39);
@@ -373,10 +379,11 @@ TEST(PackBytes, DamageOfAnyStoredByteIsFoundAndNothingOfADamagedLeafIsHandedOn) 
         return run.segment == segment && leaf >= run.range.first && leaf < run.range.end;
       });
       Bytes got;
-      const auto status = container::stream_logical(file, whole.opened.toc, recipe, [&](ByteView piece) -> Status {
-        got.insert(got.end(), piece.begin(), piece.end());
-        return Done{};
-      });
+      const auto status = container::stream_logical(
+          file, whole.opened.toc, recipe, container::WorkBudget(whole.opened.toc), [&](ByteView piece) -> Status {
+            got.insert(got.end(), piece.begin(), piece.end());
+            return Done{};
+          });
       EXPECT_EQ(status.ok(), !reads_it) << segment << " " << at;
       if (reads_it) {
         EXPECT_TRUE(fails_with(status, ErrorCode::kChecksumMismatch, "F26"));

@@ -357,10 +357,11 @@ Bytes frame_of(const Bytes& program) {
 Result<Bytes> streamed(const MemoryFile& file) {
   FATCTX_ASSIGN(const OpenedToc opened, read_toc(file, file.size()));
   Bytes bytes;
-  FATCTX_TRY(stream_logical(file, opened.toc, opened.toc.records.back(), [&](ByteView piece) -> Status {
-    bytes.insert(bytes.end(), piece.begin(), piece.end());
-    return Done{};
-  }));
+  FATCTX_TRY(stream_logical(file, opened.toc, opened.toc.records.back(), WorkBudget(opened.toc),
+                            [&](ByteView piece) -> Status {
+                              bytes.insert(bytes.end(), piece.begin(), piece.end());
+                              return Done{};
+                            }));
   return bytes;
 }
 
@@ -403,7 +404,8 @@ TEST(RecipeRecord, AProgramAboveItsLimitIsRefusedBeforeItIsRead) {
   program.range.size = opened.toc.segments[program.segment].size = kMaxRecipeSize + 1;
   const std::uint64_t before = file.bytes_read();
 
-  EXPECT_TRUE(fails_with(read_recipe(file, opened.toc, record), ErrorCode::kLimitExceeded, "F42"));
+  EXPECT_TRUE(
+      fails_with(read_recipe(file, opened.toc, record, WorkBudget(opened.toc)), ErrorCode::kLimitExceeded, "F42"));
 
   EXPECT_EQ(file.bytes_read(), before);
   EXPECT_TRUE(fails_with(Recipe::read(Bytes(kMaxRecipeSize + 1), 1, {}), ErrorCode::kLimitExceeded, "F42"));

@@ -360,7 +360,7 @@ TEST(Toc, ATensorTableAboveItsLimitIsRefusedBeforeMemoryIsTaken) {
   table.size_bytes = std::uint64_t{1} << 46;
   const MemoryFile file(support::unsealed_sample());
 
-  const auto bytes = read_metadata_record(file, opened.toc, table);
+  const auto bytes = read_metadata_record(file, opened.toc, table, WorkBudget(opened.toc));
 
   EXPECT_TRUE(fails_with(bytes, ErrorCode::kLimitExceeded, "F33"));
 }

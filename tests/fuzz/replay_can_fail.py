@@ -28,6 +28,10 @@ def main() -> int:
     expect("an error without a message fails", ["error"], ["CORPUS"], False, "an error has a message")
     expect("a good error passes", ["errorone line"], ["CORPUS"], True)
     expect("a view that leaves its parent fails", ["outside"], ["CORPUS"], False, "a part lies in the whole")
+    if "--sanitized" not in sys.argv:
+        expect("too much memory fails", ["memory"], ["CORPUS"], False, "an input costs memory by its size")
+        expect("little time passes", ["a"], ["--seconds", "0.01", "CORPUS"], True)
+        expect("too much time fails", ["time"], ["--seconds", "0.01", "CORPUS"], False, "an input costs time by its size")
     expect("an empty corpus fails", [], ["CORPUS"], False, "0 inputs in")
     expect("too small a corpus fails", ["a"], ["--at-least", "2", "CORPUS"], False, "at least 2")
     expect("a missing folder fails", ["a"], ["CORPUS/none"], False, "there is no folder")

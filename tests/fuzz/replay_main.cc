@@ -1,10 +1,10 @@
 // Runs a fuzz target over files instead of a fuzzer: seeds and old crashes in every build, with any compiler.
 //
-//   replay [--at-least N] FOLDER [--if-there FOLDER]...
+//   replay [--at-least N] [--seconds N] FOLDER [--if-there FOLDER]...
 //
 // Says which file it runs before it does, so that the last line names the input of a crash. A folder that is missing
 // (unless it need not be there), or fewer than N inputs in the first one, is a failure: a corpus that nobody runs looks
-// like one that passes.
+// like one that passes. So is an input that costs more time or memory than its size allows (fuzz/cost.h).
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +14,8 @@
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include "fuzz/cost.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -29,7 +31,7 @@ std::vector<std::string> inputs_of(const char* folder) {
   return found;
 }
 
-void run(const std::string& path) {
+void run(const std::string& path, double seconds) {
   std::printf("%s\n", path.c_str());
   std::fflush(stdout);
   std::ifstream file(path, std::ios::binary);
@@ -37,7 +39,9 @@ void run(const std::string& path) {
   // A copy of exactly this size, so that the address sanitizer sees one byte too many; null if there is none.
   std::uint8_t* copy = bytes.empty() ? nullptr : new std::uint8_t[bytes.size()];
   if (copy != nullptr) std::memcpy(copy, bytes.data(), bytes.size());
+  const fatctx::fuzz::Cost cost(bytes.size(), seconds);
   (void)LLVMFuzzerTestOneInput(copy, bytes.size());
+  cost.require_within_budget();
   delete[] copy;
 }
 
@@ -45,12 +49,17 @@ void run(const std::string& path) {
 
 int main(int argc, char** argv) {
   std::size_t at_least = 1;
+  double seconds = fatctx::fuzz::kSecondsAlways;
   std::size_t total = 0;
   bool first = true;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--at-least" && i + 1 < argc) {
       at_least = std::stoul(argv[++i]);
+      continue;
+    }
+    if (word == "--seconds" && i + 1 < argc) {
+      seconds = std::stod(argv[++i]);
       continue;
     }
     const bool if_there = word == "--if-there" && i + 1 < argc;
@@ -66,7 +75,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     first = false;
-    for (const std::string& input : inputs) run(input);
+    for (const std::string& input : inputs) run(input, seconds);
     total += inputs.size();
   }
   if (total == 0) {

@@ -7,9 +7,11 @@
 
 #include "container/hash.h"
 #include "container/verify.h"
+#include "container/work_budget.h"
 #include "fatctx/container.h"
 #include "fatctx/extract.h"
 #include "fatctx/info.h"
+#include "fuzz/cost.h"
 #include "fuzz/promise.h"
 #include "mapping/buffer_file.h"
 
@@ -20,6 +22,16 @@ template <typename T>
 [[nodiscard]] bool answered(const Result<T>& result) {
   if (!result.ok()) require_good(result.error());
   return result.ok();
+}
+
+// True if a check came to an end; the only other answer is that it would make more bytes than a call may.
+[[nodiscard]] inline bool checked(const Result<VerifyReport>& report) {
+  if (!answered(report)) {
+    require(container::is_over_budget(report.error()), "a check of a buffer comes to an end", report.error().message);
+    return false;
+  }
+  for (const VerifyFinding& finding : report.value().findings) require_good(finding.error);
+  return true;
 }
 
 [[nodiscard]] inline bool unsupported(const Error& error) { return error.code == ErrorCode::kUnsupported; }
@@ -39,9 +51,8 @@ inline void use_tensors(const Container& container, const RecordInfo& record, By
 inline void use_record(const Container& container, const RecordInfo& record, ByteView file) {
   const auto view = container.acquire(record.id);
   const auto report = container.verify_record(record.id);
-  require(answered(report), "a check of a buffer comes to an end", record.name);
+  if (!checked(report)) return;
   const bool whole = report.value().findings.empty();
-  for (const VerifyFinding& finding : report.value().findings) require_good(finding.error);
   if (answered(view)) {
     const ByteView bytes = view.value().bytes();
     require(lies_in(bytes, file), "a view lies in the buffer", record.name);
@@ -83,10 +94,9 @@ inline void use_selection(const Container& container) {
 }
 
 // Opens `file` and uses all of it.
-inline void use_container(ByteView file) {
+inline void use_all_of(ByteView file) {
   const auto report = container::verify_container(mapping::BufferFile(file, nullptr), {});
-  require(answered(report), "a check of a buffer comes to an end");
-  for (const VerifyFinding& finding : report.value().findings) require_good(finding.error);
+  if (!checked(report)) return;
   const bool whole = report.value().findings.empty();
 
   const auto opened = Container::open_memory(file);
@@ -110,6 +120,13 @@ inline void use_container(ByteView file) {
                               {.graphs = true, .options = true});
   if (answered(info)) require(nlohmann::json::accept(info.value()), "info is JSON", info.value());
   use_selection(container);
+}
+
+// The same, at a cost that its size allows: a mutated recipe must not take hours.
+inline void use_container(ByteView file) {
+  const Cost cost(file.size());
+  use_all_of(file);
+  cost.require_within_budget();
 }
 
 }  // namespace fatctx::fuzz

@@ -326,7 +326,7 @@ class Sweep {
 
   [[nodiscard]] Status make(const RecordInfo& record) const {
     return stream_logical(mapping::BufferFile(file_.bytes, nullptr), file_.opened.toc, record,
-                          [](ByteView) -> Status { return Done{}; });
+                          WorkBudget(file_.opened.toc), [](ByteView) -> Status { return Done{}; });
   }
 
   // Programs lie in payload, in a leaf that is compared before anything of it is believed.
@@ -358,7 +358,8 @@ class Sweep {
         for (const auto& [id, tensors] : expected_.tensors) part(tensors_of(opened.value(), id), tensors, place);
       };
       each_bit_and_value(range, opens_without_it, [&](const std::string& place) {
-        const auto bytes = read_metadata_record(mapping::BufferFile(file_.bytes, nullptr), file_.opened.toc, record);
+        const auto bytes = read_metadata_record(mapping::BufferFile(file_.bytes, nullptr), file_.opened.toc, record,
+                                                WorkBudget(file_.opened.toc));
         if (bytes.ok()) return complain(place + ": nobody notices");
         refused(bytes.error(), place);
       });

@@ -208,7 +208,7 @@ std::vector<std::string> warnings_of(const Staged& staged) {
 // The weight blobs of a container, as they are read without a map; of all, or of the one with this name.
 Result<std::vector<PackRecord>> stored_blobs(const Container& container, const std::string& only = {}) {
   const OpenReport report = container.report();
-  FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation));
+  FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation, 0));
   if (stored->header().toc_hash != report.toc_hash) return somebody_replaced(report.path);
   std::vector<bool> kept;
   for (const RecordInfo& record : stored->toc().records) {

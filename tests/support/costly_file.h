@@ -1,0 +1,118 @@
+// Small files that ask for much work: with every checksum right, and every rule kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "container/codec.h"
+#include "container/hash.h"
+#include "support/recipe_file.h"
+#include "support/sample_container.h"
+
+namespace fatctx::support {
+
+// One lz4 frame of `bytes`.
+inline Bytes frame_of(ByteView bytes) {
+  Bytes frame;
+  const auto keep = [&](ByteView piece) -> Status {
+    frame.insert(frame.end(), piece.begin(), piece.end());
+    return Done{};
+  };
+  container::FrameWriter writer(bytes.size());
+  if (!writer.write(bytes, keep).ok() || !writer.finish(keep).ok()) throw std::runtime_error("lz4 does not compress");
+  return frame;
+}
+
+// What records of a costly file are: each is made by the one program, which is stored once, as an lz4 frame.
+struct Repeated {
+  RecordType type = RecordType::kOpaque;
+  std::uint32_t count = 1;
+  std::uint64_t size = 0;  // of each record
+  container::DiskHash hash = {};
+  Bytes program;
+};
+
+// Requires: `file` is unsealed_sample(), and the frame of the program is shorter than 50,000 bytes. Tables of tensors
+// are those of the sample's weights.
+inline void add_repeated(HostileFile& file, const Repeated& repeated) {
+  constexpr std::uint32_t kPackedSegment = 0;
+  const Bytes frame = frame_of(repeated.program);
+  container::SegmentEntry& packed = file.segments.at(kPackedSegment);
+  const std::uint64_t at = (packed.size + 63) / 64 * 64;
+  const std::uint64_t in_file = packed.offset + at;
+  if (at + frame.size() > container::kLeafSize) throw std::length_error("the program does not fit behind the records");
+  packed.size = at + frame.size();
+  const std::uint32_t weights = file.record(RecordType::kWeightBlob).record_id;
+  for (std::uint32_t i = 0; i < repeated.count; ++i) {
+    container::RecordEntry& record = file.append_record(repeated.type, 1, repeated.size);
+    record.flags = container::kRecordRecipe;
+    record.codec = container::kCodecLz4Frame;
+    record.alignment_log2 = 6;
+    record.stored_size = frame.size();
+    record.logical_hash = repeated.hash;
+    file.append_slice(kPackedSegment, at, frame.size());
+    if (repeated.type != RecordType::kTensorTable) continue;
+    container::ReferenceEntry reference = {};
+    reference.from_record = record.record_id;
+    reference.to_record = weights;
+    reference.kind = static_cast<std::uint16_t>(container::ReferenceKind::kTensorTable);
+    file.references.push_back(reference);
+  }
+  file.in_payload = [in_file, frame](Bytes& out) { std::memcpy(out.data() + in_file, frame.data(), frame.size()); };
+  file.rehash_payload = true;
+}
+
+// `count` records of `size` zeros, which one step fills. The hash is right only if `hashed`: it takes as long as a
+// check.
+inline Bytes file_of_fills(std::uint64_t size, std::uint32_t count, bool hashed) {
+  Repeated repeated{.count = count, .size = size, .hash = {}, .program = ProgramText().fill(size, 0).bytes()};
+  if (hashed) {
+    const Bytes zeros(std::size_t{1} << 20);
+    container::Hasher hasher;
+    for (std::uint64_t left = size; left != 0;) {
+      const ByteView piece =
+          ByteView(zeros).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, zeros.size())));
+      hasher.update(piece);
+      left -= piece.size();
+    }
+    repeated.hash = hasher.digest().bytes;
+  }
+  HostileFile file(unsealed_sample());
+  if (count > 200) file.make_room_for_toc(4);
+  add_repeated(file, repeated);
+  return file.bytes();
+}
+
+// `count` records whose program has `steps` steps of 64 bytes each: 32 bytes of memory a step, of which nearly nothing
+// is stored.
+inline Bytes file_of_programs(std::uint64_t steps, std::uint32_t count) {
+  constexpr std::uint64_t kStep = 64;
+  Repeated repeated;
+  repeated.count = count;
+  repeated.size = steps * kStep;
+  ProgramText program;
+  const Bytes block[2] = {Bytes(kStep, std::byte{0}), Bytes(kStep, std::byte{1})};
+  container::Hasher hasher;
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    program.fill(kStep, static_cast<std::uint8_t>(i % 2));
+    hasher.update(block[i % 2]);
+  }
+  repeated.hash = hasher.digest().bytes;
+  repeated.program = program.bytes();
+  HostileFile file(unsealed_sample());
+  add_repeated(file, repeated);
+  return file.bytes();
+}
+
+// `count` tables of tensors of `size` zeros. Nobody can read them as a table, but somebody may try.
+inline Bytes file_of_tables(std::uint64_t size, std::uint32_t count) {
+  HostileFile file(unsealed_sample());
+  add_repeated(file, {.type = RecordType::kTensorTable,
+                      .count = count,
+                      .size = size,
+                      .hash = {},
+                      .program = ProgramText().fill(size, 0).bytes()});
+  return file.bytes();
+}
+
+}  // namespace fatctx::support
