@@ -78,8 +78,9 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   command->add_flag("--force", options->force, "Replace OUT if it is there");
   add_trust_flags(*command, options->trust);
   const auto recording = add_recording(*command);
-  command->callback(
-      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_extract(*options); })); });
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_extract(*options); }));
+  });
 }
 
 }  // namespace fatctx::tools
