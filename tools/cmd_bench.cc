@@ -178,7 +178,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
       ->type_name("N,N");
   command->add_option("--repeat", options->load.repetitions, "Loads for each row; default: 5")
       ->type_name("N")
-      ->check(CLI::Range(1U, 10000U));
+      ->check(whole_number(1, 10000));
   command->add_option("--device", options->device, "A device in words; default: this machine")->type_name("TEXT");
   command->add_option("--verify", options->verify, "record_on_acquire (default) or none")
       ->type_name("POLICY")
@@ -186,13 +186,15 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--max-copied-bytes", options->load.model.open.max_copied_bytes,
                    "Memory that composed views may take; default: 0")
-      ->transform(not_negative())
+      ->check(whole_number())
       ->type_name("BYTES");
   command->add_flag("--cold", options->load.cold, "Drop the records from the page cache before each load");
   command->add_option("--runs", options->runs, "Of a model: also run both sessions so often, in turn; default: 0")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   command->add_option("--dimension", options->dimension, "Of a model: in place of sizes that are not fixed; default: 1")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   command->add_flag("--embed", options->embed, "Of a model: also with the container embedded in it");
   command->add_option("--svg", options->svg, "Of a model: write a picture of the figures")->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.bench_load/1, fatctx.bench_onnxruntime/1)");

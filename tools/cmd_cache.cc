@@ -99,7 +99,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   command->add_option("DIR", options->folder, "The cache folder")->required();
   auto* limit =
       command->add_option("--limit", options->limit_bytes, "gc: what may stay, in bytes, KiB, MiB, GiB; 4GiB");
-  limit->transform(CLI::AsSizeValue(false))->transform(not_negative())->type_name("SIZE");
+  limit->transform(CLI::AsSizeValue(false))->transform(size_number())->type_name("SIZE");
   command->add_flag("--all", options->all, "gc: remove every view")->excludes(limit);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.cache/1, gc: fatctx.cache_gc/1)");
   command->callback([options, limit, &outcome] {

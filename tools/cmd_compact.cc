@@ -37,7 +37,8 @@ void add_compact(CLI::App& app, Outcome& outcome) {
   add_rewrite_flags(*command, flags->rewrite, true);
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_option("--generation", flags->generation, "Write this earlier generation instead of the newest")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(1));
   command->callback([flags, &outcome] {
     outcome.finish(run_rewrite("compact", flags->rewrite, {.seal = seal_of(*flags), .generation = flags->generation}));
   });

@@ -234,6 +234,20 @@ Status check_model(const CompileFlags& flags, const std::string& path) {
   return Done{};
 }
 
+// Says which entries of the cache were not used when the work is over, however it ends.
+class SaysNotes {
+ public:
+  explicit SaysNotes(const CompileCache& cache) : cache_(cache) {}
+  ~SaysNotes() {
+    for (const std::string& line : cache_.notes()) print_note("note: " + escaped(line));
+  }
+  SaysNotes(const SaysNotes&) = delete;
+  SaysNotes& operator=(const SaysNotes&) = delete;
+
+ private:
+  const CompileCache& cache_;
+};
+
 Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan) {
   const std::string& path = plan.meaning.model;
   FATCTX_TRY(check_model(flags, path));
@@ -247,6 +261,7 @@ Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan
                            .name = flags.name.empty() ? fs::path(path).stem().string() : flags.name,
                            .onnx = models.empty() ? nullptr : &models.begin()->second};
   FATCTX_ASSIGN(const CompileCache cache, open_cache(flags));
+  const SaysNotes at_the_end(cache);
   switch (plan.compiler) {
     case Compiler::kQnn:
       return compile_for_htp(flags, plan, cache, input, models);
@@ -292,7 +307,8 @@ void add_target_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
       ->delimiter(',')
       ->allow_extra_args(false)  // or it takes MODEL for a number
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->check(whole_number());
   command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
       ->type_name("FILE");
   command
@@ -312,7 +328,9 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
       .add_option("--command", flags.command, "Any other compiler: a command line with {model}, {output}, {arch}, ...")
       ->type_name("COMMAND");
   command.add_option("--format", flags.format, "With --command: form of what it writes")->type_name("WORD");
-  command.add_option("-j,--jobs", flags.jobs, "Targets compiled at a time; else one for each core")->type_name("N");
+  command.add_option("-j,--jobs", flags.jobs, "Targets compiled at a time; else one for each core")
+      ->type_name("N")
+      ->check(whole_number());
   command.add_option("--iree-bin", flags.iree_bin, "Where iree-import-onnx and iree-compile are; else PATH")
       ->type_name("DIR");
   command

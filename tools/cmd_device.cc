@@ -117,7 +117,7 @@ void add_device(CLI::App& app, Outcome& outcome) {
       ->type_name("TEXT");
   command->add_option("--vtcm-mb,--vtcm", options->vtcm_mb, "VTCM in place of the detected one, in MB")
       ->type_name("N")
-      ->check(CLI::Range(1U, std::numeric_limits<std::uint32_t>::max()));
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   command->add_option("--root", options->detect.root, "A folder with the files of another machine")
       ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory);

@@ -147,6 +147,7 @@ void add_dlc(CLI::App& app, Outcome& outcome) {
   command->add_option("FILE", options->path, "The DLC, or a container that it was packed into with --dlc")->required();
   command->add_option("--soc", options->socs, "thin: vendor number of a SoC that stays; may be repeated")
       ->type_name("N")
+      ->check(whole_number())
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--entry", options->entries, "thin: name of a context binary that stays; may be repeated")

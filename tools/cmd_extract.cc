@@ -82,8 +82,9 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   add_trust_flags(*command, options->trust);
   add_made_limit(*command, options->max_made_bytes);
   const auto recording = add_recording(*command);
-  command->callback(
-      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_extract(*options); })); });
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_extract(*options); }));
+  });
 }
 
 }  // namespace fatctx::tools

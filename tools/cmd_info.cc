@@ -168,8 +168,9 @@ void add_info(CLI::App& app, Outcome& outcome) {
       ->excludes(detect)
       ->excludes(command->get_option("--for"));
   const auto recording = add_recording(*command);
-  command->callback(
-      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_info(*options); })); });
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_info(*options); }));
+  });
 }
 
 }  // namespace fatctx::tools

@@ -173,12 +173,12 @@ void add_materialize(CLI::App& app, Outcome& outcome) {
       ->excludes(record);
   command->add_option("--limit", options->limit_bytes, "What DIR may hold, in bytes, KiB, MiB, GiB; 4GiB")
       ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative())
+      ->transform(size_number())
       ->type_name("SIZE");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.materialize/1)");
   const auto recording = add_recording(*command);
   command->callback([options, recording, &outcome] {
-    outcome.finish(recorded(*recording, [&] { return run_materialize(*options); }));
+    outcome.finish(recorded(*recording, options->path, [&] { return run_materialize(*options); }));
   });
 }
 

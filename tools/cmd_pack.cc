@@ -119,7 +119,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->check(CLI::IsMember({"on", "off", "require"}))
       ->type_name("WORD");
   command->add_option("--max-pieces", flags->max_pieces, "Sharing by pages: most pieces of one record (4096)")
-      ->check(CLI::Range(1, 65536))
+      ->check(whole_number(1, 65536))
       ->type_name("N");
   command->add_option("--granule", flags->granule, "Pages that are shared: 4, 16 or 64 KiB, no less than a host's")
       ->check(CLI::IsMember({4, 16, 64}))

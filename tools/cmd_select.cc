@@ -141,8 +141,9 @@ void add_select(CLI::App& app, Outcome& outcome) {
   add_generation(*command, options->generation);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);
-  command->callback(
-      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_select(*options); })); });
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_select(*options); }));
+  });
 }
 
 }  // namespace fatctx::tools

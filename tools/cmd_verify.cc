@@ -193,8 +193,9 @@ void add_verify(CLI::App& app, Outcome& outcome) {
   add_made_limit(*command, flags->max_made_bytes);
   command->add_flag("--json", flags->json, "Print JSON (schema fatctx.verify/1)");
   const auto recording = add_recording(*command);
-  command->callback(
-      [flags, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_verify(*flags); })); });
+  command->callback([flags, recording, &outcome] {
+    outcome.finish(recorded(*recording, flags->path, [&] { return run_verify(*flags); }));
+  });
 }
 
 }  // namespace fatctx::tools

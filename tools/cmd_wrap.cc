@@ -339,15 +339,16 @@ void add_wrap(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME");
   command->add_option("--max-size", options->wish.max_size, "Largest spill-fill buffer of a group of models, in bytes")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
   auto* binary = command->add_option("--binary", options->binary, "Name of the binary; default OUT's with _qnn.bin");
   binary->type_name("NAME");
   command->add_flag("--embed", options->embed, "Put the binary into the model, up to 2 GB")->excludes(binary);
   command->add_flag("--force", options->force, "Replace OUT and its binary if they are there");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.wrap/1)");
   const auto recording = add_recording(*command);
-  command->callback(
-      [options, recording, &outcome] { outcome.finish(recorded(*recording, [&] { return run_wrap(*options); })); });
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_wrap(*options); }));
+  });
 }
 
 }  // namespace fatctx::tools

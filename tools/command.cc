@@ -1,6 +1,7 @@
 #include "tools/command.h"
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -222,14 +223,34 @@ void Outcome::finish(const Result<ExitCode>& result) {
   code_ = exit_code_for(result.error().code);
 }
 
-CLI::Validator not_negative() {
-  return {[](std::string& text) { return text.starts_with('-') ? fmt::format("{} is below 0", text) : std::string(); },
-          "", "not_negative"};
+namespace {
+
+std::string refuse_number(std::string_view text, std::string_view digits, std::uint64_t least, std::uint64_t most) {
+  if (text.starts_with('-')) return fmt::format("{} is below {}", text, least);
+  std::uint64_t number = 0;
+  const auto [rest, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool whole = failed == std::errc{} && rest == digits.data() + digits.size();
+  if (whole && number >= least && number <= most) return {};
+  return fmt::format("{} is no whole number from {} to {}", text, least, most);
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[least, most](std::string& text) { return refuse_number(text, text, least, most); }, "", "whole_number"};
+}
+
+CLI::Validator size_number() {
+  return {[](std::string& text) {
+            const std::string_view digits = std::string_view(text).substr(0, text.find_first_not_of("0123456789"));
+            return refuse_number(text, digits, 0, std::numeric_limits<std::uint64_t>::max());
+          },
+          "", "size_number"};
 }
 
 void add_generation(CLI::App& command, std::uint64_t& generation) {
   command.add_option("--generation", generation, "An earlier state of a container that was appended to")
-      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()))
+      ->check(whole_number(1))
       ->type_name("N");
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,10 +58,14 @@ struct HelpText {
 // Adds the subcommand `name` with its help. Options are added to the App that comes back.
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help);
 
-// --generation N: which state of a container that was appended to is opened; left out, the newest.
-// For options of a number without a sign: CLI11 takes -1 for the largest one. Comes before other transformations.
-[[nodiscard]] CLI::Validator not_negative();
+// For every option that is a number: decimal digits, from `least` to `most`. CLI11 by itself takes 2^64 and -1 for the
+// largest number, and 010 for 8. tests/tools/command_test.cc tries every option of every command.
+[[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0,
+                                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+// The same for a number with a unit behind it, "4GiB". Comes before CLI::AsSizeValue, which checks the unit.
+[[nodiscard]] CLI::Validator size_number();
 
+// --generation N: which state of a container that was appended to is opened; left out, the newest.
 void add_generation(CLI::App& command, std::uint64_t& generation);
 
 // Brings a command line into the form that CLI11 reads: in option names an underscore becomes a dash. Values, and

@@ -206,9 +206,10 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
                     fs::path(program).has_parent_path() ? "" : " in PATH; give its whole path, or install it")};
   }
   compile.program_ = *found;
+  std::set<std::string> model;
+  add_files(compile.input_.path, model);
+  if (compile.input_.onnx != nullptr) model.merge(as_set(files_of_model(compile.input_.path, *compile.input_.onnx)));
   std::set<std::string> files = {compile.program_};
-  add_files(compile.input_.path, files);
-  if (compile.input_.onnx != nullptr) files.merge(as_set(files_of_model(compile.input_.path, *compile.input_.onnx)));
   // Scripts and configurations too: every argument that names a file decides what comes out, also behind "--in=". A
   // folder among them is an installation more often than an input, and may hold gigabytes.
   for (const CommandTarget& target : compile.request_.targets) {
@@ -220,8 +221,9 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
       add_file(argument.substr(argument.find('=') + 1), files);
     }
   }
-  compile.files_.assign(files.begin(), files.end());
-  FATCTX_TRY(store(hash_words(compile.files_), compile.hashes_));
+  for (const std::string& file : model) files.erase(file);
+  FATCTX_TRY(store(hash_files({model.begin(), model.end()}), compile.model_));
+  FATCTX_TRY(store(hash_files({files.begin(), files.end()}), compile.files_));
   return compile;
 }
 
@@ -240,13 +242,13 @@ Result<std::vector<std::string>> CommandCompile::arguments_for(const CommandTarg
   return arguments;
 }
 
-Result<std::string> CommandCompile::key_of(const CommandTarget& target) const {
-  std::vector<std::string> words = {"command"};
-  words.insert(words.end(), files_.begin(), files_.end());
-  words.insert(words.end(), hashes_.begin(), hashes_.end());
+Result<StepInputs> CommandCompile::inputs_for(const CommandTarget& target) const {
+  StepInputs inputs{.words = {"command"}, .files = model_};
+  for (const HashedFile& file : files_) inputs.words.insert(inputs.words.end(), {file.path, file.hash});
+  for (const HashedFile& file : model_) inputs.words.push_back(file.path);
   FATCTX_ASSIGN(const std::vector<std::string> arguments, arguments_for(target, kOutputFile));
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return CompileCache::key_of(words);
+  inputs.words.insert(inputs.words.end(), arguments.begin(), arguments.end());
+  return inputs;
 }
 
 Error CommandCompile::wrong_form(const std::string& form) const {
@@ -295,9 +297,9 @@ Result<std::vector<ManifestRecord>> CommandCompile::read_back(const CommandTarge
 
 Result<CompiledTarget> CommandCompile::compile(std::size_t index, std::string& log) const {
   const CommandTarget& target = request_.targets[index];
-  FATCTX_ASSIGN(const std::string key, key_of(target));
+  FATCTX_ASSIGN(const StepInputs inputs, inputs_for(target));
   CompiledTarget compiled;
-  auto folder = cache_->find(key);
+  auto folder = cache_->find(inputs);
   compiled.cached = folder.has_value();
   if (!folder) {
     FATCTX_ASSIGN(WorkFolder work, cache_->begin());
@@ -306,7 +308,7 @@ Result<CompiledTarget> CommandCompile::compile(std::size_t index, std::string& l
     FATCTX_TRY(store(run_tool(name(), std::move(arguments), "", log), compiled.seconds));
     FATCTX_TRY(check_output(output, name()));
     FATCTX_TRY(read_back(target, output));  // what is wrong is not kept
-    FATCTX_TRY(store(cache_->publish(key, std::move(work), {kOutputFile}), folder));
+    FATCTX_TRY(store(cache_->publish(inputs, std::move(work), {kOutputFile}), folder));
   }
   const std::string file = (fs::path(*folder) / kOutputFile).string();
   std::error_code error;

@@ -74,7 +74,7 @@ class CommandCompile : public CompileDriver {
       : request_(std::move(request)), cache_(&cache), input_(std::move(input)) {}
   [[nodiscard]] Result<std::vector<std::string>> arguments_for(const CommandTarget& target,
                                                                const std::string& output) const;
-  [[nodiscard]] Result<std::string> key_of(const CommandTarget& target) const;
+  [[nodiscard]] Result<StepInputs> inputs_for(const CommandTarget& target) const;
   [[nodiscard]] Error wrong_form(const std::string& form) const;
   [[nodiscard]] Result<std::vector<ManifestRecord>> read_back(const CommandTarget& target,
                                                               const std::string& file) const;
@@ -82,9 +82,9 @@ class CommandCompile : public CompileDriver {
   CommandRequest request_;
   const CompileCache* cache_;
   CompileInput input_;
-  std::string program_;              // absolute
-  std::vector<std::string> files_;   // that decide what comes out: the program, the model, all that the commands name
-  std::vector<std::string> hashes_;  // of these
+  std::string program_;  // absolute
+  std::vector<HashedFile> model_;
+  std::vector<HashedFile> files_;  // else that decide what comes out: the program, and all that the commands name
 };
 
 }  // namespace fatctx::tools

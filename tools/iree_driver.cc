@@ -11,6 +11,7 @@
 #include "fatctx/content_hash.h"
 #include "fatctx/import_irpa.h"
 #include "tools/compiler_tool.h"
+#include "tools/json_cursor.h"
 #include "tools/subprocess.h"
 
 namespace fatctx::tools {
@@ -79,8 +80,8 @@ Result<IreeTools> find_iree(const std::string& folder) {
   tools.version = version_of(log);
   if (tools.version == kUnknownVersion) {
     // Two compilers of which nothing is known are told apart by their bytes.
-    FATCTX_ASSIGN(const auto hashes, hash_words({tools.import_onnx, tools.compile}));
-    tools.version += fmt::format("-{:.8}", CompileCache::key_of(hashes));
+    FATCTX_ASSIGN(const auto programs, hash_files({tools.import_onnx, tools.compile}));
+    tools.version += fmt::format("-{:.8}", CompileCache::key_of(StepInputs{.words = {}, .files = programs}));
   }
   return tools;
 }
@@ -94,11 +95,9 @@ Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxM
   if (!own_opset) flags.insert(flags.end(), {"--opset-version", "17"});
   flags.insert(flags.end(), options.begin(), options.end());
 
-  std::vector<std::string> words = key_words("import", tools_, flags);
-  FATCTX_ASSIGN(const std::vector<std::string> hashes, hash_words(files_of_model(path, model)));
-  words.insert(words.end(), hashes.begin(), hashes.end());
-  const std::string key = CompileCache::key_of(words);
-  if (const auto folder = cache_.find(key)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
+  StepInputs inputs{.words = key_words("import", tools_, flags), .files = {}};
+  FATCTX_TRY(store(hash_files(files_of_model(path, model)), inputs.files));
+  if (const auto folder = cache_.find(inputs)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
 
   FATCTX_ASSIGN(WorkFolder work, cache_.begin());
   // The output has a fixed, relative path: it ends up in the module's debug information and so in its bytes.
@@ -113,19 +112,17 @@ Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxM
     FATCTX_ASSIGN(const IrpaTensors tensors, tensors_from_irpa(work.file(kParameterFile)));
     if (!tensors.tensors.empty()) files.emplace_back(kParameterFile);
   }
-  FATCTX_ASSIGN(std::string folder, cache_.publish(key, std::move(work), files));
+  FATCTX_ASSIGN(std::string folder, cache_.publish(inputs, std::move(work), files));
   return StepResult{.folder = std::move(folder), .cached = false, .seconds = seconds};
 }
 
 Result<StepResult> IreeDriver::compile(const StepResult& imported, const CompileTarget& target,
                                        std::string& log) const {
   const std::vector<std::string> flags = compiler_flags(target);
-  std::vector<std::string> words = key_words("compile", tools_, flags);
+  StepInputs inputs{.words = key_words("compile", tools_, flags), .files = {}};
   const fs::path mlir = fs::path(imported.folder) / kMlirFile;
-  FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(mlir.string()));
-  words.push_back(to_hex(hash.bytes));
-  const std::string key = CompileCache::key_of(words);
-  if (const auto folder = cache_.find(key)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
+  FATCTX_TRY(store(hash_files({mlir.string()}), inputs.files));
+  if (const auto folder = cache_.find(inputs)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
 
   FATCTX_ASSIGN(WorkFolder work, cache_.begin());
   std::error_code error;
@@ -136,7 +133,7 @@ Result<StepResult> IreeDriver::compile(const StepResult& imported, const Compile
   arguments.insert(arguments.end(), {"-o", kModuleFile});
   FATCTX_ASSIGN(const double seconds, run_tool("iree-compile", std::move(arguments), work.path(), log));
   FATCTX_TRY(check_module(work.file(kModuleFile)));
-  FATCTX_ASSIGN(std::string folder, cache_.publish(key, std::move(work), {kModuleFile}));
+  FATCTX_ASSIGN(std::string folder, cache_.publish(inputs, std::move(work), {kModuleFile}));
   return StepResult{.folder = std::move(folder), .cached = false, .seconds = seconds};
 }
 

@@ -7,12 +7,14 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "fatctx/content_hash.h"
 #include "fatctx/import_dlc.h"
 #include "tools/compiler_tool.h"
 #include "tools/ep_context.h"
@@ -260,7 +262,7 @@ Status QnnCompile::begin(std::string& log) {
   }
   std::vector<std::string> files = files_of_model(input_.path, *input_.onnx);
   if (!request_.backend_path.empty()) files.push_back(request_.backend_path);
-  return store(hash_words(files), hashes_);
+  return store(hash_files(files), files_);
 }
 
 std::vector<std::pair<std::string, std::string>> QnnCompile::options_for(const Targets& targets) const {
@@ -286,11 +288,10 @@ std::vector<std::pair<std::string, std::string>> QnnCompile::options_for(const T
 template <typename Check>
 Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& log, const Check& check) const {
   const auto options = options_for(targets);
-  std::vector<std::string> words = {"qnn", tools_.version, tools_.runtime, std::string(qnn_script())};
-  words.insert(words.end(), hashes_.begin(), hashes_.end());
-  for (const auto& [key, value] : options) words.insert(words.end(), {key, value});
-  const std::string key = CompileCache::key_of(words);
-  if (const auto folder = cache_->find(key)) return Step{.folder = *folder, .cached = true, .seconds = 0};
+  const std::string script = to_hex(content_hash(std::as_bytes(std::span(qnn_script()))).bytes);
+  StepInputs inputs{.words = {"qnn", tools_.version, tools_.runtime, script}, .files = files_};
+  for (const auto& [key, value] : options) inputs.words.insert(inputs.words.end(), {key, value});
+  if (const auto folder = cache_->find(inputs)) return Step{.folder = *folder, .cached = true, .seconds = 0};
 
   FATCTX_ASSIGN(WorkFolder work, cache_->begin());
   FATCTX_TRY(bring(input_.path, work.file(kModelFile)));
@@ -311,7 +312,7 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
     FATCTX_TRY(check_output(work.file(file), "the QNN compiler"));
   }
   FATCTX_TRY(check(work.path()));
-  FATCTX_ASSIGN(std::string folder, cache_->publish(key, std::move(work), {kContextFile, kBinaryFile}));
+  FATCTX_ASSIGN(std::string folder, cache_->publish(inputs, std::move(work), {kContextFile, kBinaryFile}));
   return Step{.folder = std::move(folder), .cached = false, .seconds = seconds};
 }
 

@@ -91,7 +91,7 @@ class QnnCompile : public CompileDriver {
   const CompileCache* cache_;
   CompileInput input_;
   QnnRequest request_;
-  std::vector<std::string> hashes_;  // of the model and the files with its weights
+  std::vector<HashedFile> files_;  // the model, the files with its weights, and the backend
 };
 
 }  // namespace fatctx::tools

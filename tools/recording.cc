@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,8 +11,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fatctx/extract.h"
 #include "fatctx/profile.h"
 #include "fatctx/trace.h"
+#include "tools/output_place.h"
 #include "tools/print.h"
 
 namespace fatctx::tools {
@@ -22,17 +25,23 @@ struct CloseFile {
   void operator()(std::FILE* file) const noexcept { (void)std::fclose(file); }
 };
 
-// A file that must not be there yet.
+// A file that must not exist yet.
 class NewFile {
  public:
   static Result<NewFile> create(const std::string& path) {
-    std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "wbx"));
-    if (file) return NewFile(path, std::move(file));
-    const int error_number = errno;
-    if (error_number == EEXIST) {
+    // Not fopen() with "x": the C library of Windows takes the letter, ignores it, and empties the file.
+    auto made = publish_bytes({}, path, false);
+    std::error_code unknown;
+    const bool exists = std::filesystem::exists(std::filesystem::symlink_status(path, unknown));
+    if (!made.ok() && exists) {
       return Error{ErrorCode::kExists, fmt::format("{}: is there already; remove it or name another file", path)};
     }
-    return Error{error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
+    if (!made.ok()) return in_context(std::move(made).error(), path);
+    // For appending, which never empties a file, whatever has the name by now.
+    std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "ab"));
+    if (file) return NewFile(path, std::move(file));
+    const int error_number = errno;
+    return Error{ErrorCode::kIo,
                  fmt::format("{}: cannot be written: {}", path, std::generic_category().message(error_number)),
                  {.os_error = error_number}};
   }
@@ -117,8 +126,12 @@ std::shared_ptr<RecordingOptions> add_recording(CLI::App& command) {
   return options;
 }
 
-Result<ExitCode> recorded(const RecordingOptions& options, const std::function<Result<ExitCode>()>& work) {
+Result<ExitCode> recorded(const RecordingOptions& options, const std::string& container,
+                          const std::function<Result<ExitCode>()>& work) {
   const ProfileLevel level = profile_level_from_name(options.profile).value_or(ProfileLevel::kOff);
+  for (const std::string& file : {options.profile_file, options.trace_file}) {
+    if (!file.empty()) FATCTX_TRY(check_is_no_input(file, {{"container", container}}));
+  }
   std::optional<NewFile> profile_file;
   std::optional<NewFile> trace_file;
   if (!options.profile_file.empty() && level != ProfileLevel::kOff) {

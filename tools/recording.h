@@ -21,7 +21,9 @@ struct RecordingOptions {
 
 // Runs `work` and records what it was asked to, also if the work fails: that is when a record is worth most. Its own
 // errors count only where the work has none.
-// Errors: those of `work`, exists (a file to write is there already), io.
-[[nodiscard]] Result<ExitCode> recorded(const RecordingOptions& options, const std::function<Result<ExitCode>()>& work);
+// Errors: those of `work`, invalid_argument (a file to write is the `container` itself), exists (it already exists),
+// io.
+[[nodiscard]] Result<ExitCode> recorded(const RecordingOptions& options, const std::string& container,
+                                        const std::function<Result<ExitCode>()>& work);
 
 }  // namespace fatctx::tools

@@ -70,7 +70,7 @@ void add_sharing_flags(CLI::App& command, RewriteFlags& flags) {
       ->check(CLI::IsMember({"pages", "bytes", "off"}))
       ->type_name("HOW");
   command.add_option("--max-pieces", flags.max_pieces, "Sharing by pages: most pieces of one record (4096)")
-      ->check(CLI::Range(1, 65536))
+      ->check(whole_number(1, 65536))
       ->type_name("N");
 }
 

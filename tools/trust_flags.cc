@@ -12,7 +12,7 @@ void add_trust_flags(CLI::App& command, TrustFlags& flags) {
   command.add_option("--key", flags.keys, "A public key; the container must be signed with one of those given")
       ->type_name("NAME.pub");
   command.add_option("--min-generation", flags.minimum_generation, "Refuse an older generation")
-      ->transform(not_negative())
+      ->check(whole_number())
       ->type_name("N");
 }
 

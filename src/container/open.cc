@@ -28,6 +28,9 @@ class HeaderBytes {
     return file.read_at(0, {buffer_.get(), size_});
   }
   [[nodiscard]] ByteView view() const noexcept { return {buffer_.get(), size_}; }
+  friend bool operator==(const HeaderBytes& a, const HeaderBytes& b) {
+    return std::equal(a.view().begin(), a.view().end(), b.view().begin(), b.view().end());
+  }
 
  private:
   // Not a vector: its zeroing would cost as much as the read.
@@ -83,34 +86,12 @@ bool name_the_same(const Header& a, const Header& b) {
   return a.toc_hash == b.toc_hash && a.toc_size == b.toc_size && a.committed_end == b.committed_end;
 }
 
-}  // namespace
-
-Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust) {
-  FATCTX_ASSIGN(const Header header, read_header(file, file_size));
-  return read_named_toc(file, header, trust);
-}
-
-Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header) {
-  if ((header.degraded & kDegradedToc0) != 0) return header.degraded;
-  std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
-  FATCTX_TRY(file.read_at(header.toc_offset[1], copy));
-  return toc_hash_matches(copy, header) ? header.degraded : header.degraded | kDegradedToc1;
-}
-
-Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(generation.toc_size));
-  FATCTX_TRY(file.read_at(offset, bytes));
-  return hash128(bytes) == generation.toc_hash;
-}
-
-Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,
-                                  const Trust& trust) {
-  if (generation == 0) return read_toc(file, file_size, trust);
-  HeaderBytes bytes;
-  FATCTX_TRY(bytes.read(file, file_size));
-  FATCTX_ASSIGN(const Header newest_header, parse_header(bytes.view(), file_size));
-  if (generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
-  auto previous = parse_previous_header(bytes.view(), file_size, generation);
+// read_generation() with the bytes of the header at hand.
+Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFile& file, std::uint64_t file_size,
+                                     std::uint64_t generation, const Trust& trust) {
+  FATCTX_ASSIGN(const Header newest_header, parse_header(header_bytes, file_size));
+  if (generation == 0 || generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
+  auto previous = parse_previous_header(header_bytes, file_size, generation);
   if (trust.wants_signature()) {  // its own slot names it, so that nothing of a newer table need be believed
     if (!previous.ok()) return std::move(previous).error();
     if (previous.value()) return read_named_toc(file, *previous.value(), trust);
@@ -138,15 +119,63 @@ Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t fil
   return read_named_toc(file, header, trust);
 }
 
-Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity, std::uint64_t generation,
-                               const Trust& trust) {
-  for (;;) {
-    auto opened = read_generation(file, identity.size, generation, trust);
-    if (opened.ok()) return opened;
+// What `parse` makes of the header. A reader that is stalled while others commit gets pages of several generations,
+// which never were in the file together. So an error counts only for a file that stayed as it was meanwhile: by its
+// stat, and by the bytes of its header, which tell where the clock of the file system is too coarse.
+template <typename Parse>
+auto read_while_it_changes(const mapping::OsFile& file, mapping::FileIdentity& identity, const Parse& parse)
+    -> decltype(parse(ByteView())) {
+  constexpr int kMostTries = 16;  // somebody who writes for ever must not hold a reader for ever
+  for (int tries = 1;; ++tries) {
+    HeaderBytes header;
+    const Status read = header.read(file, identity.size);
+    auto parsed = read.ok() ? parse(header.view()) : decltype(parse(ByteView()))(read.error());
+    if (parsed.ok() || tries == kMostTries) return parsed;
     FATCTX_ASSIGN(const mapping::FileIdentity now, file.identity());
-    if (opened.error().code != ErrorCode::kTruncated || now.size <= identity.size) return opened;
+    if (now == identity) {
+      HeaderBytes again;
+      if (!again.read(file, now.size).ok() || again == header) return parsed;
+    }
     identity = now;
   }
+}
+
+}  // namespace
+
+Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust) {
+  FATCTX_ASSIGN(const Header header, read_header(file, file_size));
+  return read_named_toc(file, header, trust);
+}
+
+Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header) {
+  if ((header.degraded & kDegradedToc0) != 0) return header.degraded;
+  std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
+  FATCTX_TRY(file.read_at(header.toc_offset[1], copy));
+  return toc_hash_matches(copy, header) ? header.degraded : header.degraded | kDegradedToc1;
+}
+
+Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(generation.toc_size));
+  FATCTX_TRY(file.read_at(offset, bytes));
+  return hash128(bytes) == generation.toc_hash;
+}
+
+Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,
+                                  const Trust& trust) {
+  HeaderBytes header;
+  FATCTX_TRY(header.read(file, file_size));
+  return read_generation_of(header.view(), file, file_size, generation, trust);
+}
+
+Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity, std::uint64_t generation,
+                               const Trust& trust) {
+  return read_while_it_changes(file, identity, [&](ByteView header) {
+    return read_generation_of(header, file, identity.size, generation, trust);
+  });
+}
+
+Result<Header> read_growing_header(const mapping::OsFile& file, mapping::FileIdentity& identity) {
+  return read_while_it_changes(file, identity, [&](ByteView header) { return parse_header(header, identity.size); });
 }
 
 Status check_supported(const RecordInfo& record, const RecordForm& form) {

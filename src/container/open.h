@@ -25,10 +25,14 @@ struct OpenedToc {
 // gone).
 [[nodiscard]] Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size,
                                                 std::uint64_t generation, const Trust& trust = {});
-// The same of a file that somebody may be appending to: it can have grown since `identity` was asked for, and its
-// header can name bytes behind that size. Brings `identity` up to date.
+// The same of a file that somebody may be appending to: it can have grown since `identity` was asked for, its header
+// can name bytes behind that size, and a slow read of the header can mix pages of several generations. Reads again, a
+// bounded number of times, while the file changes; an error of a file that stays as it is comes at once. Brings
+// `identity` up to date.
 [[nodiscard]] Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity,
                                              std::uint64_t generation, const Trust& trust = {});
+// The header alone, in the same way. Errors: those of parse_header, truncated, io.
+[[nodiscard]] Result<Header> read_growing_header(const mapping::OsFile& file, mapping::FileIdentity& identity);
 // What a whole look finds degraded: also copy 1 of the table, which an open reads only when copy 0 is damaged. `header`
 // is that of read_toc(). Errors: truncated, io.
 [[nodiscard]] Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header);

@@ -11,12 +11,14 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "mapping/file_lock.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
+#include "mapping/private_folder.h"
 #include "mapping/system_calls.h"
 #include "mapping/uninterrupted.h"
 
@@ -36,43 +38,12 @@ struct CloseFolder {
   void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
 };
 
-Error not_allowed(const std::string& path, const std::string& why) {
-  return {ErrorCode::kOperationNotPermitted, fmt::format("cache folder {}: {}", path, why)};
-}
-
 bool is_temporary(const std::string& name) { return name.starts_with('.') && name.ends_with(".tmp"); }
 
 }  // namespace
 
 Result<CacheFolder> CacheFolder::open(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return not_allowed("", "a path must not contain a NUL character");
-  UniqueFd folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (!folder.valid()) {
-    const int number = errno;
-    if (number == ENOENT) {
-      Error error = os_error(number, fmt::format("cache folder {}", path));
-      error.message += fmt::format("; make it with `mkdir -m 700 {}`", path);
-      return error;
-    }
-    if (number == ENOTDIR) {
-      Error error = not_allowed(path, "it is not a folder; name one that is yours alone, made with `mkdir -m 700`");
-      error.where.os_error = number;
-      return error;
-    }
-    return os_error(number, fmt::format("cannot open cache folder {}", path));
-  }
-  struct stat st = {};
-  if (::fstat(folder.get(), &st) != 0) return os_error(errno, fmt::format("cannot look at cache folder {}", path));
-  if (st.st_uid != ::geteuid()) {
-    return not_allowed(path, fmt::format("it belongs to user {} and this process to user {}; name a folder of your own",
-                                         st.st_uid, ::geteuid()));
-  }
-  if ((st.st_mode & 0777U) != 0700U) {
-    return not_allowed(path,
-                       fmt::format("its mode is {:04o} and has to be 0700, so that nobody else can put files into "
-                                   "it; run `chmod 700 {}`",
-                                   st.st_mode & 0777U, path));
-  }
+  FATCTX_ASSIGN(UniqueFd folder, open_private_folder(path));
   return CacheFolder(path, std::move(folder));
 }
 

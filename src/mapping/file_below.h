@@ -1,10 +1,12 @@
 // A file that another file names: it must lie in a given folder or below it, whatever links there are on the way.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "fatctx/base/result.h"
+#include "mapping/os_file.h"
 
 namespace fatctx::mapping {
 
@@ -12,6 +14,19 @@ namespace fatctx::mapping {
 // Errors: malformed (the name is empty, absolute, or leaves the folder: by dots or by a link), not_found,
 // not_regular_file, io.
 [[nodiscard]] Result<std::string> file_below(const std::string& folder, std::string_view name);
+
+struct OpenedBelow {
+  std::string path;
+  std::unique_ptr<OsFile> file;  // held open: no other file can get its identity meanwhile
+  FileIdentity identity;
+};
+// The same, opened. The way from the folder to the file is gone step by step, and no step follows a link: a link that
+// somebody puts there after the name was resolved leads nowhere.
+// Errors: those of file_below; malformed (a link is on the way by now).
+[[nodiscard]] Result<OpenedBelow> open_file_below(const std::string& folder, std::string_view name);
+// The last step of it: `relative` has neither links nor dots. Errors: malformed (a link), not_found, io.
+[[nodiscard]] Result<std::unique_ptr<OsFile>> open_without_links(const std::string& folder,
+                                                                 const std::string& relative);
 
 // The folder of the file at `path`, as it is written ("" without one), and that of the file that it is a link to.
 struct FoldersOfFile {

@@ -1,25 +1,44 @@
+// Raw calls where Boost.Filesystem has none: it opens no folders, and knows paths only.
 #include "mapping/file_below.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
+#include <cerrno>
+#include <utility>
 
 #include "mapping/os_error.h"
+#include "mapping/os_file_posix.h"
+#include "mapping/uninterrupted.h"
 
 namespace fatctx::mapping {
 namespace {
 
 namespace fs = boost::filesystem;
 
+// A folder on the way may be passed through by somebody who may not list it.
+#ifdef O_PATH
+constexpr int kPassThrough = O_PATH;
+#elif defined(O_SEARCH)
+constexpr int kPassThrough = O_SEARCH;
+#else
+constexpr int kPassThrough = O_RDONLY;
+#endif
+
 bool lies_below(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-}  // namespace
+// Without links in either.
+struct Resolved {
+  fs::path base;
+  fs::path path;  // in it or below it
+};
 
-Result<std::string> file_below(const std::string& folder, std::string_view name) {
+Result<Resolved> resolve(const std::string& folder, std::string_view name) {
   const fs::path relative{std::string(name)};
   if (relative.empty()) return Error{ErrorCode::kMalformed, "the file name is empty"};
   if (name.find('\0') != std::string_view::npos) return Error{ErrorCode::kMalformed, "the file name has a zero byte"};
@@ -40,7 +59,51 @@ Result<std::string> file_below(const std::string& folder, std::string_view name)
   if (!fs::is_regular_file(path, failed)) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path.string())};
   }
-  return path.string();
+  return Resolved{.base = base, .path = path};
+}
+
+}  // namespace
+
+Result<std::string> file_below(const std::string& folder, std::string_view name) {
+  FATCTX_ASSIGN(const Resolved resolved, resolve(folder, name));
+  return resolved.path.string();
+}
+
+Result<std::unique_ptr<OsFile>> open_without_links(const std::string& folder, const std::string& relative) {
+  const fs::path way(relative);
+  const auto failed = [&](const fs::path& step) {
+    const int number = errno;
+    if (number == ELOOP || (number == ENOTDIR && step != way.filename())) {
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("{}: \"{}\" became a link, or no folder, while the file was opened; links that change "
+                               "are not followed",
+                               (fs::path(folder) / way).string(), step.string())};
+    }
+    return os_error(number, fmt::format("cannot open {}", (fs::path(folder) / way).string()));
+  };
+  UniqueFd at(uninterrupted([&] { return ::open(folder.c_str(), kPassThrough | O_DIRECTORY | O_CLOEXEC); }));
+  if (!at.valid()) return failed(way.filename());
+  for (const fs::path& step : way.parent_path()) {
+    UniqueFd next(uninterrupted(
+        [&] { return ::openat(at.get(), step.c_str(), kPassThrough | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }));
+    if (!next.valid()) return failed(step);
+    at = std::move(next);
+  }
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
+  UniqueFd file(uninterrupted([&] { return ::openat(at.get(), way.filename().c_str(), kFlags); }));
+  if (!file.valid()) return failed(way.filename());
+  return std::unique_ptr<OsFile>(std::make_unique<PosixFile>(std::move(file), (fs::path(folder) / way).string()));
+}
+
+Result<OpenedBelow> open_file_below(const std::string& folder, std::string_view name) {
+  FATCTX_ASSIGN(const Resolved resolved, resolve(folder, name));
+  FATCTX_ASSIGN(std::unique_ptr<OsFile> file,
+                open_without_links(resolved.base.string(), resolved.path.lexically_relative(resolved.base).string()));
+  FATCTX_ASSIGN(const FileIdentity identity, file->identity());
+  if (!identity.regular) {
+    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", resolved.path.string())};
+  }
+  return OpenedBelow{.path = resolved.path.string(), .file = std::move(file), .identity = identity};
 }
 
 FoldersOfFile folders_of(const std::string& path) {

@@ -1,30 +1,18 @@
 #include "mapping/work_folder.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in <cstdlib>
 
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
-#include <cerrno>
 #include <utility>
 
+#include "fatctx/private_folder.h"
 #include "mapping/os_error.h"
 
 namespace fatctx::mapping {
 
-namespace {
-
-Result<std::string> make_folder_in(const boost::filesystem::path& folder) {
-  std::string name = ((folder.empty() ? boost::filesystem::path(".") : folder) / ".fatctx-work-XXXXXX").string();
-  if (::mkdtemp(name.data()) != nullptr) return name;
-  return os_error(errno, fmt::format("cannot make a folder for temporary files in {}",
-                                     folder.empty() ? std::string("the current folder") : folder.string()));
-}
-
-}  // namespace
-
 Result<WorkFolder> WorkFolder::create_beside(const std::string& path) {
-  FATCTX_ASSIGN(std::string made, make_folder_in(boost::filesystem::path(path).parent_path()));
+  FATCTX_ASSIGN(std::string made, make_private_folder_in(boost::filesystem::path(path).parent_path().string()));
   return WorkFolder(std::move(made));
 }
 
@@ -32,7 +20,7 @@ Result<WorkFolder> WorkFolder::create_temporary() {
   boost::system::error_code failed;
   const auto folder = boost::filesystem::temp_directory_path(failed);
   if (failed) return os_error(failed.value(), "cannot find the folder for temporary files");
-  FATCTX_ASSIGN(std::string made, make_folder_in(folder));
+  FATCTX_ASSIGN(std::string made, make_private_folder_in(folder.string()));
   return WorkFolder(std::move(made));
 }
 

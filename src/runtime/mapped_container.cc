@@ -84,15 +84,9 @@ Status MappedContainer::recheck() const {
                       name_);
   };
   if (now.size < header_.committed_end) return changed(fmt::format("was cut to {} bytes", now.size));
-  auto header = container::read_header(*file_, now.size);
-  // Somebody who appends has made the file longer and its header newer in between.
-  while (!header.ok() && header.error().code == ErrorCode::kTruncated) {
-    FATCTX_ASSIGN(const mapping::FileIdentity longer, file_->identity());
-    if (longer.size <= now.size) break;
-    now = longer;
-    known = looks_.number();
-    header = container::read_header(*file_, now.size);
-  }
+  const mapping::FileIdentity first = now;
+  const auto header = container::read_growing_header(*file_, now);
+  if (!(now == first)) known = looks_.number();  // asked for how the file looks once more
   // A later generation of the same container has been appended behind ours, whose bytes it does not touch.
   const bool appended =
       header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;

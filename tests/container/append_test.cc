@@ -170,6 +170,95 @@ TEST(Append, AFileThatGrowsBetweenTwoLooksOpensAndOneThatWasCutDoesNot) {
   EXPECT_TRUE(fails_with(read_growing(file, identity, 0), ErrorCode::kTruncated, "F10"));
 }
 
+// A file of which somebody reads the header so slowly that each page is of another commit: the first `slow` reads of
+// the header give pages of the generations that `pages` says, all other reads the newest one.
+class StalledReads final : public mapping::OsFile {
+ public:
+  StalledReads(std::vector<Bytes> generations, std::vector<std::size_t> pages, std::uint64_t slow)
+      : generations_(std::move(generations)), pages_(std::move(pages)), slow_(slow) {}
+
+  Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
+    const Bytes& newest = generations_.back();
+    if (!within({offset, buffer.size()}, newest.size())) return Error{ErrorCode::kTruncated, "the file ends too early"};
+    std::copy_n(newest.begin() + static_cast<std::ptrdiff_t>(offset), buffer.size(), buffer.begin());
+    if (offset != 0 || buffer.size() < kHeaderSize) return Done{};
+    ++header_reads_;
+    if (header_reads_ > slow_) return Done{};
+    for (std::size_t slot = 0; slot < kSlotOffsets.size(); ++slot) {
+      const auto at = static_cast<std::ptrdiff_t>(kSlotOffsets.at(slot));
+      std::copy_n(generations_.at(pages_.at(slot)).begin() + at, kSlotPage, buffer.begin() + at);
+    }
+    if (changes_with_each_read_) buffer[kSlotOffsets[0]] ^= static_cast<std::byte>(header_reads_);
+    return Done{};
+  }
+  Result<mapping::FileIdentity> identity() const override {
+    mapping::FileIdentity identity;
+    identity.size = generations_.back().size();
+    identity.regular = true;
+    return identity;
+  }
+  Status write_at(std::uint64_t, ByteView) override { return Error{ErrorCode::kIo, "only read"}; }
+  Status allocate(std::uint64_t) override { return Error{ErrorCode::kIo, "only read"}; }
+  Status sync() override { return Error{ErrorCode::kIo, "only read"}; }
+  int descriptor() const noexcept override { return -1; }
+
+  void change_with_each_read() noexcept { changes_with_each_read_ = true; }
+  [[nodiscard]] std::uint64_t header_reads() const noexcept { return header_reads_; }
+
+ private:
+  static constexpr std::size_t kSlotPage = 4096;
+  std::vector<Bytes> generations_;
+  std::vector<std::size_t> pages_;
+  std::uint64_t slow_;
+  bool changes_with_each_read_ = false;
+  mutable std::uint64_t header_reads_ = 0;
+};
+
+std::vector<Bytes> five_generations() {
+  std::vector<Bytes> generations = {support::unsealed_sample()};
+  for (int i = 0; i < 4; ++i) {
+    generations.push_back(append(generations.back(), {new_binary("cpu-" + std::to_string(i))}).bytes);
+  }
+  return generations;
+}
+
+TEST(Append, AReaderThatIsStalledOverSeveralCommitsOpensTheNewestGeneration) {
+  const std::vector<Bytes> generations = five_generations();
+  std::size_t refused_at_first = 0;
+  // Every order in which four pages can be read while four commits go by.
+  for (std::size_t code = 0; code < 625; ++code) {
+    const std::vector<std::size_t> pages = {code / 125, code / 25 % 5, code / 5 % 5, code % 5};
+    if (!std::is_sorted(pages.begin(), pages.end())) continue;
+    const StalledReads once(generations, pages, 1);
+    mapping::FileIdentity identity = once.identity().value();
+    if (!read_generation(once, identity.size, 0).ok()) ++refused_at_first;
+
+    const StalledReads file(generations, pages, 1);
+    const auto opened = read_growing(file, identity, 0);
+    ASSERT_TRUE(is_ok(opened)) << code;
+    EXPECT_GE(opened.value().header.generation, pages.front() + 1);
+
+    const StalledReads header_of(generations, pages, 1);
+    EXPECT_TRUE(is_ok(read_growing_header(header_of, identity))) << code;
+  }
+  EXPECT_GT(refused_at_first, 0U) << "no mix was refused by itself, so that nothing was read again";
+}
+
+TEST(Append, ABrokenFileIsRefusedAtOnceAndOneThatChangesForEverAfterAWhile) {
+  Bytes broken = support::unsealed_sample();
+  for (const std::uint64_t slot : kSlotOffsets) broken[slot] = ~broken[slot];
+  const StalledReads still({broken}, {0, 0, 0, 0}, 100);
+  mapping::FileIdentity identity = still.identity().value();
+  EXPECT_FALSE(read_growing(still, identity, 0).ok());
+  EXPECT_EQ(still.header_reads(), 2U) << "one to read it, one to see that it stays as it is";
+
+  StalledReads restless({broken}, {0, 0, 0, 0}, 100);
+  restless.change_with_each_read();
+  EXPECT_FALSE(read_growing(restless, identity, 0).ok());
+  EXPECT_GT(restless.header_reads(), 2U);
+  EXPECT_LT(restless.header_reads(), 40U);
+}
+
 TEST(Append, TheSameKeyIsThereAndNothingIsWritten) {
   const Bytes before = support::unsealed_sample();
   const Appended done = append(before, {support::binary_record("other name", "x86-64-v3", support::pattern(10, 1))});

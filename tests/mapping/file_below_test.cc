@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <utility>
 
+#include "mapping/same_file.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
 
@@ -58,6 +60,34 @@ TEST_F(FileBelow, SaysWhatIsNotThereOrNoFile) {
   EXPECT_TRUE(support::fails_with(file_below(dir_.file("in"), "none"), ErrorCode::kNotFound));
   EXPECT_TRUE(support::fails_with(file_below(dir_.file("none"), "a"), ErrorCode::kNotFound));
   EXPECT_TRUE(support::fails_with(file_below(dir_.file("in"), "sub"), ErrorCode::kNotRegularFile));
+}
+
+TEST_F(FileBelow, OpensWhatItFindsAndNamesIt) {
+  fs::create_symlink("sub/b", dir_.file("in/stays"));
+  for (const auto& [name, file] : {std::pair("a", "in/a"), {"sub/b", "in/sub/b"}, {"stays", "in/sub/b"}}) {
+    const auto opened = open_file_below(dir_.file("in"), name);
+    ASSERT_TRUE(support::is_ok(opened)) << name;
+    EXPECT_EQ(opened.value().path, real(file));
+    EXPECT_TRUE(is_same_file(opened.value().identity, stat_path(dir_.file(file)).value()));
+  }
+  fs::create_symlink(dir_.file("out/c"), dir_.file("in/leaves"));
+  EXPECT_TRUE(support::fails_with(open_file_below(dir_.file("in"), "leaves"), ErrorCode::kMalformed));
+  EXPECT_TRUE(support::fails_with(open_file_below(dir_.file("in"), "none"), ErrorCode::kNotFound));
+}
+
+TEST_F(FileBelow, ALinkThatWasPutThereAfterTheNameWasResolvedIsNotFollowed) {
+  fs::create_directories(dir_.file("in/deep/er"));
+  support::write_file(dir_.file("in/deep/er/c"), {});
+  ASSERT_TRUE(support::is_ok(open_without_links(real("in"), "deep/er/c")));
+  fs::rename(dir_.file("in/deep/er/c"), dir_.file("in/deep/er/kept"));
+  fs::create_symlink(dir_.file("out/c"), dir_.file("in/deep/er/c"));
+  EXPECT_TRUE(support::fails_with(open_without_links(real("in"), "deep/er/c"), ErrorCode::kMalformed));
+
+  fs::rename(dir_.file("in/deep"), dir_.file("in/kept"));
+  fs::create_directory_symlink(dir_.file("out"), dir_.file("in/deep"));
+  const auto refused = open_without_links(real("in"), "deep/c");
+  ASSERT_TRUE(support::fails_with(refused, ErrorCode::kMalformed));
+  EXPECT_NE(refused.error().message.find("\"deep\" became a link"), std::string::npos) << refused.error().message;
 }
 
 TEST_F(FileBelow, FoldersOfALinkAreTwo) {

@@ -1,11 +1,13 @@
 #include "mapping/work_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "fatctx/private_folder.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
 
@@ -29,6 +31,33 @@ TEST(WorkFolder, IsThereForItsOwnerAndGoesWithEverythingInIt) {
     EXPECT_EQ(fs::status(fs::path(folder.value().path_of("a")).parent_path()).permissions(), fs::perms::owner_all);
   }
   EXPECT_EQ(entries(dir.path()), 0U);
+}
+
+TEST(PrivateFolder, IsMadeForItsOwnerAloneFromTheFirstMomentOn) {
+  const support::TempDir dir;
+  const std::string folder = dir.file("above/cache");
+  const mode_t before = ::umask(0);
+  const auto made = make_private_folder(folder + "//");
+  const auto inside = make_private_folder_in(folder);
+  ::umask(before);
+
+  ASSERT_TRUE(support::is_ok(made));
+  ASSERT_TRUE(support::is_ok(inside));
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(inside.value()).permissions(), fs::perms::owner_all);
+  EXPECT_TRUE(support::is_ok(make_private_folder(folder))) << "one that exists is checked";
+}
+
+TEST(PrivateFolder, ThatIsOpenToOthersOrNoFolderIsRefused) {
+  const support::TempDir dir;
+  support::write_file(dir.file("file"), {});
+  EXPECT_TRUE(support::fails_with(make_private_folder(dir.file("file")), ErrorCode::kOperationNotPermitted));
+  EXPECT_TRUE(support::fails_with(check_private_folder(dir.file("none")), ErrorCode::kNotFound));
+  fs::create_directory(dir.file("open"));
+  fs::permissions(dir.file("open"), fs::perms(0755));
+  const auto refused = make_private_folder(dir.file("open"));
+  ASSERT_TRUE(support::fails_with(refused, ErrorCode::kOperationNotPermitted));
+  EXPECT_NE(refused.error().message.find("chmod 700 " + dir.file("open")), std::string::npos);
 }
 
 TEST(WorkFolder, GoesOnceWhenItWasMoved) {

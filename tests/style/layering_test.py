@@ -41,6 +41,7 @@ PUBLIC_LAYER = {
     "info.h": "runtime",
     "metrics.h": "runtime",
     "view_cache.h": "runtime",
+    "private_folder.h": "mapping",
     "mapping_guard.h": "runtime",
     "range_access.h": "runtime",
     "profile.h": "runtime",

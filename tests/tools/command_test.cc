@@ -10,6 +10,7 @@
 #include <map>
 #include <new>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -169,6 +170,54 @@ TEST(Commands, AllHaveHelpThatFitsAScreen) {
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kColumns) << line;
   }
+}
+
+// What the options of the commands take, by the word in --help. A new word has to be put into one of the two lists.
+const std::set<std::string> kNumbers = {"N", "SIZE", "BYTES", "KIB", "UINT", "INT", "FLOAT"};
+const std::set<std::string> kWords = {
+    "TEXT",       "NAME",   "FILE", "OUT",      "DIR",     "VERSION", "RECORD", "SPEC",   "GROUP",
+    "LIST",       "HOW",    "WORD", "MODEL",    "TARGET",  "LIB",     "DLC",    "PAIRS",  "JSON",
+    "N,N",        "POLICY", "BOOL", "ARCH",     "COMMAND", "PROGRAM", "PATH",   "FOLDER", "DEVICE",
+    "NAME=VALUE", "DAY",    "WHAT", "NAME.key", "NEW",     "RANGE",   "FACTS",  "LEVEL",  "NAME.pub"};
+
+bool takes(CLI::Option& option, const std::string& value) {
+  option.clear();
+  option.add_result(value);
+  try {
+    option.run_callback();
+  } catch (const CLI::Error&) {
+    return false;
+  }
+  return true;
+}
+
+TEST(Commands, TakeNoNumberThatTheyCannotHold) {
+  std::size_t numbers = 0;
+  for (const CommandHook& hook : command_hooks()) {
+    CLI::App app;
+    Outcome outcome;
+    hook.add(app, outcome);
+    CLI::App& command = *app.get_subcommand(std::string(hook.name));
+    for (CLI::Option* const option :
+         command.get_options([](const CLI::Option* o) { return o->get_expected_max() > 0; })) {
+      const std::string name = std::string(hook.name) + " " + option->get_name();
+      const std::string type = option->get_type_name().substr(0, option->get_type_name().find(':'));
+      EXPECT_TRUE(kNumbers.contains(type) || kWords.contains(type)) << name << " takes an unknown " << type;
+      const bool list_of_numbers = type == "LIST" && option->check_lname("vtcm-mb");
+      if (!kNumbers.contains(type) && !list_of_numbers) continue;
+      ++numbers;
+      EXPECT_TRUE(takes(*option, "4")) << name;
+      for (const char* const wrong : {"18446744073709551616", "-1", "-18446744073709551612", "4x", "4.5", " 4", "+4"}) {
+        EXPECT_FALSE(takes(*option, wrong)) << name << " takes " << wrong;
+      }
+      if (type != "SIZE") continue;
+      EXPECT_TRUE(takes(*option, "4GiB")) << name;
+      for (const char* const wrong : {"18446744073709551616KiB", "18446744073709551615KiB", "-1KiB"}) {
+        EXPECT_FALSE(takes(*option, wrong)) << name << " takes " << wrong;
+      }
+    }
+  }
+  EXPECT_GE(numbers, 20U);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "tools/compile_cache.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -16,10 +19,10 @@ using support::TempDir;
 
 class Cache : public ::testing::Test {
  protected:
-  Result<std::string> put(const CompileCache& cache, const std::string& key, const std::string& text) {
+  Result<std::string> put(const CompileCache& cache, const StepInputs& inputs, const std::string& text) {
     FATCTX_ASSIGN(WorkFolder work, cache.begin());
     support::write_text(work.file("result"), text);
-    return cache.publish(key, std::move(work), {"result"});
+    return cache.publish(inputs, std::move(work), {"result"});
   }
   // What is left of steps that are over.
   [[nodiscard]] std::size_t work_folders() const {
@@ -30,24 +33,24 @@ class Cache : public ::testing::Test {
 
   TempDir folder_;
   CompileCache cache_ = CompileCache::in_folder(folder_.path()).value();
-  const std::string key_ = CompileCache::key_of({"a step"});
+  const StepInputs step_{.words = {"a step", "of tool 1.0", "\xff"}, .files = {}};
 };
 
 TEST_F(Cache, WhatWasPublishedIsFound) {
-  EXPECT_EQ(cache_.find(key_), std::nullopt);
+  EXPECT_EQ(cache_.find(step_), std::nullopt);
 
-  const auto folder = put(cache_, key_, "text");
+  const auto folder = put(cache_, step_, "text");
 
   ASSERT_TRUE(is_ok(folder));
-  EXPECT_EQ(cache_.find(key_), folder.value());
-  EXPECT_EQ(CompileCache::in_folder(folder_.path()).value().find(key_), folder.value());
+  EXPECT_EQ(cache_.find(step_), folder.value());
+  EXPECT_EQ(CompileCache::in_folder(folder_.path()).value().find(step_), folder.value());
   EXPECT_EQ(work_folders(), 0U);
 }
 
 TEST_F(Cache, TheFirstOfTwoEqualStepsStays) {
-  ASSERT_TRUE(is_ok(put(cache_, key_, "first")));
+  ASSERT_TRUE(is_ok(put(cache_, step_, "first")));
 
-  const auto second = put(cache_, key_, "second");
+  const auto second = put(cache_, step_, "second");
 
   ASSERT_TRUE(is_ok(second));
   EXPECT_EQ(support::read_file(second.value() + "/result").size(), 5U);
@@ -55,20 +58,113 @@ TEST_F(Cache, TheFirstOfTwoEqualStepsStays) {
 }
 
 TEST_F(Cache, ADamagedEntryIsMadeAgain) {
-  const std::string folder = put(cache_, key_, "text").value();
+  const std::string folder = put(cache_, step_, "text").value();
   const std::function<void()> damages[] = {
       [&] { support::write_text(folder + "/result", "tex!"); },
       [&] { std::filesystem::remove(folder + "/result"); },
       [&] { support::write_text(folder + "/entry.json", "{"); },
       [&] { std::filesystem::remove(folder + "/entry.json"); },
-      [&] { support::write_text(folder + "/entry.json", R"({"schema": "other/1", "files": {}})"); },
+      [&] { support::write_text(folder + "/entry.json", R"({"schema": "other/1", "inputs": [], "files": {}})"); },
+      [&] { support::write_text(folder + "/more", "planted"); },
+      [&] {
+        std::filesystem::remove(folder + "/result");
+        support::write_text(folder_.file("elsewhere"), "text");
+        std::filesystem::create_symlink(folder_.file("elsewhere"), folder + "/result");
+      },
+      [&] { std::filesystem::permissions(folder, std::filesystem::perms(0755)); },
+      [&] {
+        std::filesystem::rename(folder, folder_.file("moved"));
+        std::filesystem::create_directory_symlink(folder_.file("moved"), folder);
+      },
   };
+  std::size_t said = 0;
   for (const auto& damage : damages) {
     damage();
 
-    EXPECT_EQ(cache_.find(key_), std::nullopt);
-    ASSERT_TRUE(is_ok(put(cache_, key_, "text")));
-    EXPECT_EQ(cache_.find(key_), folder);
+    EXPECT_EQ(cache_.find(step_), std::nullopt) << "damage " << said;
+    ASSERT_EQ(cache_.notes().size(), ++said) << "what is not used is said";
+    EXPECT_THAT(cache_.notes().back(), ::testing::HasSubstr(folder + ": "));
+    ASSERT_TRUE(is_ok(put(cache_, step_, "text")));
+    EXPECT_EQ(cache_.find(step_), folder);
+  }
+}
+
+TEST_F(Cache, AnEntryThatWasMadeFromSomethingElseIsNotUsed) {
+  const StepInputs other{.words = {"another step"}, .files = {}};
+  const std::string planted = put(cache_, other, "of the other step").value();
+  std::filesystem::rename(planted, std::filesystem::path(planted).parent_path() / CompileCache::key_of(step_));
+
+  EXPECT_EQ(cache_.find(step_), std::nullopt);
+
+  ASSERT_EQ(cache_.notes().size(), 1U);
+  EXPECT_THAT(cache_.notes().front(), ::testing::HasSubstr("made from another model"));
+}
+
+TEST_F(Cache, TheBytesOfAFileDecideAndNotItsName) {
+  const auto inputs = [&](const std::string& name, const std::string& text) {
+    support::write_text(folder_.file(name), text);
+    return StepInputs{.words = {"step"}, .files = hash_files({folder_.file(name)}).value()};
+  };
+  const std::string folder = put(cache_, inputs("model", "one"), "text").value();
+
+  EXPECT_EQ(cache_.find(inputs("copy", "one")), folder);
+  EXPECT_EQ(cache_.find(inputs("model", "two")), std::nullopt);
+  EXPECT_TRUE(cache_.notes().empty());
+}
+
+TEST_F(Cache, WhatWasCompiledWhileItsModelChangedIsNotKept) {
+  support::write_text(folder_.file("model"), "one");
+  const StepInputs inputs{.words = {"step"}, .files = hash_files({folder_.file("model")}).value()};
+  support::write_text(folder_.file("model"), "two");
+
+  EXPECT_TRUE(support::fails_with(put(cache_, inputs, "text"), ErrorCode::kChanged));
+
+  EXPECT_EQ(cache_.find(inputs), std::nullopt);
+}
+
+TEST_F(Cache, AFolderThatIsNotTheCallersAloneIsRefused) {
+  namespace fs = std::filesystem;
+  const std::string folder = folder_.file("cache");
+  ASSERT_TRUE(is_ok(CompileCache::in_folder(folder)));
+  for (const char* const part : {"", "/v2", "/work"}) {
+    for (const auto mode : {0755U, 0770U, 0777U}) {
+      fs::permissions(folder + part, fs::perms(mode));
+
+      const auto refused = CompileCache::in_folder(folder);
+
+      ASSERT_TRUE(support::fails_with(refused, ErrorCode::kOperationNotPermitted)) << part;
+      EXPECT_THAT(refused.error().message, ::testing::HasSubstr("chmod 700 " + folder + part));
+    }
+    fs::permissions(folder + part, fs::perms::owner_all);
+  }
+  fs::rename(folder + "/v2", folder_.file("elsewhere"));
+  fs::create_directory_symlink(folder_.file("elsewhere"), folder + "/v2");
+  EXPECT_TRUE(support::fails_with(CompileCache::in_folder(folder), ErrorCode::kOperationNotPermitted));
+}
+
+TEST_F(Cache, AFolderOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  const std::string folder = folder_.file("cache");
+  ASSERT_TRUE(is_ok(CompileCache::in_folder(folder)));
+  ASSERT_EQ(::chown(folder.c_str(), 12345, 12345), 0);
+
+  const auto refused = CompileCache::in_folder(folder);
+
+  ASSERT_TRUE(support::fails_with(refused, ErrorCode::kOperationNotPermitted));
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("belongs to user 12345"));
+}
+
+TEST_F(Cache, FoldersAreMadeForTheirOwnerAlone) {
+  namespace fs = std::filesystem;
+  const std::string folder = folder_.file("above/cache");
+  const mode_t before = ::umask(0);
+  const auto cache = CompileCache::in_folder(folder + "/");
+  const auto entry = cache.ok() ? put(cache.value(), step_, "text") : Result<std::string>(cache.error());
+  ::umask(before);
+
+  ASSERT_TRUE(is_ok(entry));
+  for (const std::string& made : {folder, folder + "/v2", folder + "/work", entry.value()}) {
+    EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all) << made;
   }
 }
 
@@ -85,9 +181,9 @@ TEST_F(Cache, AStepThatWasNotPublishedLeavesNothing) {
 TEST_F(Cache, AMissingFileIsNotPublished) {
   auto work = cache_.begin();
 
-  EXPECT_FALSE(cache_.publish(key_, std::move(work).value(), {"result"}).ok());
+  EXPECT_FALSE(cache_.publish(step_, std::move(work).value(), {"result"}).ok());
 
-  EXPECT_EQ(cache_.find(key_), std::nullopt);
+  EXPECT_EQ(cache_.find(step_), std::nullopt);
 }
 
 TEST_F(Cache, ATemporaryOneGoesWithItsOwner) {
@@ -95,7 +191,7 @@ TEST_F(Cache, ATemporaryOneGoesWithItsOwner) {
   {
     const auto cache = CompileCache::temporary();
     ASSERT_TRUE(is_ok(cache));
-    folder = put(cache.value(), key_, "text").value();
+    folder = put(cache.value(), step_, "text").value();
     EXPECT_TRUE(std::filesystem::exists(folder));
   }
   EXPECT_FALSE(std::filesystem::exists(folder));
@@ -107,11 +203,12 @@ TEST_F(Cache, AFolderThatCannotBeMadeIsAnError) {
 }
 
 TEST(CacheKey, DependsOnEveryWordAndOnTheBordersBetweenThem) {
-  const std::string key = CompileCache::key_of({"ab", "c"});
-  EXPECT_EQ(key, CompileCache::key_of({"ab", "c"}));
-  EXPECT_NE(key, CompileCache::key_of({"a", "bc"}));
-  EXPECT_NE(key, CompileCache::key_of({"ab", "c", ""}));
-  EXPECT_NE(key, CompileCache::key_of({"c", "ab"}));
+  using Words = std::vector<std::string>;
+  const std::string key = CompileCache::key_of(Words{"ab", "c"});
+  EXPECT_EQ(key, CompileCache::key_of(Words{"ab", "c"}));
+  EXPECT_NE(key, CompileCache::key_of(Words{"a", "bc"}));
+  EXPECT_NE(key, CompileCache::key_of(Words{"ab", "c", ""}));
+  EXPECT_NE(key, CompileCache::key_of(Words{"c", "ab"}));
 }
 
 }  // namespace

@@ -48,6 +48,35 @@ class CompileCommand : public support::CommandTest {
   }
 };
 
+TEST_F(CompileCommand, APlantedResultIsNotPackedAndIsSaid) {
+  const std::vector<std::string> target = {"--target", "SM8650", "--format", "mine", "--force"};
+  ASSERT_EQ(run(target), ExitCode::kOk) << err_;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache/v2"))) {
+    for (const auto& file : std::filesystem::directory_iterator(entry.path())) {
+      if (file.path().filename() != "entry.json") support::write_text(file.path().string(), "planted");
+    }
+  }
+  ASSERT_EQ(run(target), ExitCode::kOk) << err_;
+  EXPECT_EQ(payload("net.SM8650"), "built for SM8650 from net.onnx");
+  EXPECT_EQ(calls(), 2U);
+  EXPECT_THAT(err_, HasSubstr("note: cache entry "));
+  EXPECT_THAT(err_, HasSubstr("has other bytes; it was not used, and is made anew"));
+
+  std::filesystem::permissions(path("cache"), std::filesystem::perms(0777));
+  EXPECT_EQ(run(target), ExitCode::kEnvironment);
+  EXPECT_THAT(err_, HasSubstr("its mode is 0777 and has to be 0700"));
+  EXPECT_EQ(calls(), 2U);
+}
+
+TEST_F(CompileCommand, AModelThatChangesWhileItIsCompiledIsAnError) {
+  compiler("printf x >> " + path("net.onnx") + "\nprintf built > $3\n");
+
+  EXPECT_NE(run({"--target", "SM8650", "--format", "mine"}), ExitCode::kOk);
+
+  EXPECT_THAT(err_, HasSubstr("was written to while it was compiled"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
+}
+
 TEST_F(CompileCommand, PacksWhatTheProgramWroteForEachTarget) {
   ASSERT_EQ(run({"--target", "SM8650", "--target", "aarch64+dotprod", "--target", "cuda:sm_90", "--format", "mine"}),
             ExitCode::kOk)

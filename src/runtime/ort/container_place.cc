@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "mapping/file_below.h"
+#include "mapping/same_file.h"
+#include "runtime/mapped_container.h"
 #include "runtime/ort/embedded.h"
+#include "runtime/record_reader.h"
 
 namespace fatctx::ort {
 namespace {
@@ -37,7 +40,7 @@ std::vector<Folder> folders_to_look_in(const PlaceOfModel& place, const Options&
   return folders;
 }
 
-Result<std::string> find_file(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
+Result<mapping::OpenedBelow> find_file(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
   if (node.cache.empty()) {
     return Error{ErrorCode::kMalformed,
                  fmt::format("EPContext node \"{}\": ep_cache_context is empty, so it names no container", node.name)};
@@ -45,7 +48,7 @@ Result<std::string> find_file(const ContextNode& node, const PlaceOfModel& place
   const std::vector<Folder> folders = folders_to_look_in(place, options);
   std::string looked_at;
   for (const Folder& folder : folders) {
-    auto found = mapping::file_below(folder.path, node.cache);
+    auto found = mapping::open_file_below(folder.path, node.cache);
     if (found.ok()) return found;
     looked_at += fmt::format("{}in the folder {} ({}): {}", looked_at.empty() ? "" : "; ", folder.whose,
                              folder.path.empty() ? "." : folder.path, found.error().message);
@@ -61,13 +64,31 @@ Result<std::string> find_file(const ContextNode& node, const PlaceOfModel& place
                            node.name, node.cache, looked_at)};
 }
 
+// The file that was found, and no other one that has its path by now: a link can have taken the place of a folder on
+// the way. A container that has been replaced by rename meanwhile is looked for again.
+Result<Container> open_found(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
+  constexpr int kMostTries = 3;
+  for (int tries = 1;; ++tries) {
+    FATCTX_ASSIGN(const mapping::OpenedBelow found, find_file(node, place, options));
+    auto opened = Container::open(found.path, options.provider.open);
+    if (!opened.ok()) return opened;
+    const mapping::FileIdentity identity = RecordReader::of(opened.value())->identity();
+    if (mapping::is_same_file(identity, found.identity)) return opened;
+    if (tries == kMostTries) {
+      return Error{ErrorCode::kChanged,
+                   fmt::format("EPContext node \"{}\": {}: another file has this name each time that it is opened; "
+                               "create the session again when nobody replaces it",
+                               node.name, found.path)};
+    }
+  }
+}
+
 }  // namespace
 
 Result<Container> open_container(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
   if (node.embedded) return open_embedded(node, options.provider.open);
   if (!options.provider.container.empty()) return Container::open(options.provider.container, options.provider.open);
-  FATCTX_ASSIGN(const std::string path, find_file(node, place, options));
-  return Container::open(path, options.provider.open);
+  return open_found(node, place, options);
 }
 
 }  // namespace fatctx::ort
