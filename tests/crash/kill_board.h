@@ -1,4 +1,5 @@
-// What writers that may be killed at any moment promise of a file, in memory that outlives them, and the check of it.
+// The promises of writers that may be killed at any moment, in memory that outlives them, and the check of a file
+// against them.
 //
 // A writer stores what it means to do before it begins, and what it has done once it was told so. A file is right if it
 // holds at least what was done before somebody looked, at most what was meant after that, and nothing in between.
@@ -28,7 +29,8 @@ using Number = std::atomic<std::uint64_t>;
 
 inline constexpr const char* kBase = "base";  // in every file, so that no file is ever empty
 
-// The records of one writer in one file are numbered without gaps: those up to `removed` have been in it and are gone.
+// A promise about the records of one writer in one file. They are numbered without gaps; those up to `removed` are
+// gone.
 struct Promise {
   Number adding, added;      // meant, and done
   Number removing, removed;  // meant, and done
@@ -66,7 +68,7 @@ class SharedBoard {
   Board* board_;
 };
 
-// The records of one writer in one file, and the promise about them.
+// A writer whose records are in a file, and the promise about them.
 struct Row {
   int writer = 0;
   int promise = 0;
@@ -101,7 +103,7 @@ struct Watched {
   return record;
 }
 
-// The numbers of the records of `writer`, ascending.
+// Returns the numbers of the records of `writer`, ascending.
 [[nodiscard]] inline std::set<std::uint64_t> numbers_in(const Container& container, int writer) {
   std::set<std::uint64_t> numbers;
   for (const RecordInfo& record : container.records()) {
@@ -114,7 +116,8 @@ struct Watched {
   return numbers;
 }
 
-// One look at a file. What was done is read from the board by the constructor, what was meant after the open.
+// A look at one file. The constructor reads from the board what was done; complaint() reads what was meant, after it
+// has opened the file.
 class Look {
  public:
   Look(const Board& board, const Watched& file) : board_(board), file_(file), repaired_(board.repaired) {
@@ -145,7 +148,7 @@ class Look {
     return verify ? verify_complaint(container) : "";
   }
 
-  // The newest generation that this reader has met; generations only grow.
+  // Returns the generation that the file had; 0 before complaint() or if it did not open.
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
  private:

@@ -1,5 +1,5 @@
-// What is killed by kill_test.cc: every operation that writes a container, each in rounds that can be repeated, with
-// what it means to do and has done written on the board.
+// The operations that kill_test.cc kills: every one that writes a container, in rounds that can be repeated. Each notes
+// on the board what it means to do and what it has done.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct Place {
 
 struct Operation {
   const char* name;
-  // One round of the writer of that number. Where another one holds the lock, it waits.
+  // Runs one round of the writer of that number, which waits while another one holds the lock.
   Status (*round)(const Place&, int writer);
   std::vector<Watched> (*files)(const Place&);
   int writers = 1;
@@ -61,7 +61,7 @@ inline constexpr std::uint64_t kKept = 3;
   return append_number(place.target, writer, place.board.promises[writer]);
 }
 
-// Another file of another set of records takes the place of the target.
+// Replaces the target by a file of another set of records.
 [[nodiscard]] inline Status pack_round(const Place& place, int) {
   Promise& promise = place.board.promises[0];
   const std::uint64_t before = promise.added;
@@ -78,7 +78,7 @@ inline constexpr std::uint64_t kKept = 3;
   return Done{};
 }
 
-// In place, without the records up to `removing`.
+// Writes the file anew in place, without the records up to `removing`.
 [[nodiscard]] inline Status rewrite(const std::string& path, Promise& promise, RewriteOptions options) {
   options.threads = 1;
   FATCTX_ASSIGN(const RewriteReport report, rewrite_container(path, path, options));
@@ -103,7 +103,7 @@ inline constexpr std::uint64_t kKept = 3;
   return rewrite(place.target, place.board.promises[0], {});
 }
 
-// Appends one and has all but the newest kKept removed; `gone` says by which of the two ways.
+// Appends one record and removes all but the newest kKept, by their names or as what strip does not keep.
 [[nodiscard]] inline Status shorten(const Place& place, bool by_name) {
   Promise& promise = place.board.promises[0];
   FATCTX_TRY(append_round(place, 0));
@@ -130,7 +130,7 @@ inline constexpr std::uint64_t kKept = 3;
 [[nodiscard]] inline Status remove_round(const Place& place, int) { return shorten(place, true); }
 [[nodiscard]] inline Status strip_round(const Place& place, int) { return shorten(place, false); }
 
-// The source, which has the first promise, goes on by an append; the target, which has the second, becomes it signed.
+// Appends to the source, which has the first promise, and signs it into the target, which has the second.
 [[nodiscard]] inline Status sign_round(const Place& place, int writer) {
   Promise& source = place.board.promises[0];
   Promise& target = place.board.promises[1];
@@ -145,7 +145,7 @@ inline constexpr std::uint64_t kKept = 3;
   return Done{};
 }
 
-// One byte of a copy of the metadata is another one. Returns false if the file cannot be written.
+// Changes one byte of a copy of the metadata. Returns false if the file cannot be written.
 [[nodiscard]] inline bool damage(const std::string& path, std::uint64_t which) {
   // Both copies of the prologue, both mirrors of the slot, the first copy of the table of contents.
   constexpr std::array<::off_t, 5> kPlaces = {0x0014, 0x1014, 0x8014, 0x9014, 0x10014};

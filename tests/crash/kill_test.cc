@@ -64,12 +64,12 @@ class Child {
     siginfo_t info = {};
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
   }
-  // False: it had ended by itself.
+  // Kills the child. Returns false if it had ended by itself.
   [[nodiscard]] bool kill() {
     ::kill(pid_, SIGKILL);
     return WIFSIGNALED(wait_for(std::exchange(pid_, 0)));
   }
-  // It was waited for elsewhere.
+  // Gives the child up to somebody who has waited for it.
   void forget() noexcept { pid_ = 0; }
 
  private:
@@ -100,6 +100,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
       read_all_the_while(*board_, files_);
       return 1;
     });
+    while (board_->opens == 0 && reader_->is_alive()) ::usleep(1'000);
   }
 
   void TearDown() override {
@@ -108,7 +109,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     EXPECT_GT(board_->opens, 0U);
   }
 
-  // From here on chance decides the same for the same seed.
+  // Returns numbers that are the same for the same seed.
   [[nodiscard]] std::mt19937_64 chance() const {
     return std::mt19937_64(static_cast<std::uint64_t>(support::amount("FATCTX_CRASH_SEED", 1)));
   }
@@ -121,7 +122,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     support::write_file(path, support::packed_bytes(std::move(records)));
   }
 
-  // What a child does: rounds, until something fails or it is killed.
+  // Runs rounds in a child until something fails or the child is killed.
   [[nodiscard]] int go_on(int writer, int rounds) const {
     for (int i = 0; i < rounds; ++i) {
       const auto done = operation_.round(place_, writer);
@@ -135,7 +136,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     return 0;
   }
 
-  // Once no writer runs: the file is right, and the next round works.
+  // Checks, once no writer runs, that the files are right and that the next round works.
   void expect_whole_and_usable() {
     ASSERT_TRUE(reader_->is_alive()) << "the reader has ended: " << board_->complaint;
     for (const Watched& file : files_) {
@@ -152,7 +153,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     for (const Watched& file : files_) ASSERT_EQ(Look(*board_, file).complaint(true), "");
   }
 
-  // A writer that was killed did what it meant or did not: from here on what the file has is what was done.
+  // Takes what the file has as what was done: a writer that was killed did what it meant, or did not.
   void take_over(const Watched& file) {
     const auto container = Container::open(file.path, file.options);
     ASSERT_TRUE(is_ok(container));
@@ -169,7 +170,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
 
   [[nodiscard]] unsigned long long opens() const { return board_->opens.load(); }
 
-  // What a kill leaves beside the files.
+  // Removes what a kill leaves beside the files.
   void remove_temporaries() {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (ours_.contains(entry.path().string())) continue;
@@ -178,7 +179,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     }
   }
 
-  // Files grow, and generations are limited: now and then one is written anew without its old records.
+  // Writes a file anew without its old records once it has many: files grow, and generations are limited.
   void shorten_now_and_then() {
     constexpr std::uint64_t kMost = 24;
     const Watched& file = files_.front();
