@@ -4,6 +4,7 @@ import importlib.machinery
 import importlib.util
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -147,6 +148,17 @@ def test_every_part_names_what_is_there():
         for scale in (part.quick, part.release):
             for variable in filter(str.isupper, scale):
                 assert f'"{variable}"' in sources, f"nobody reads {variable}"
+
+
+def test_the_document_has_a_row_for_every_part_with_its_promises():
+    document = (ROOT / "docs/testing.md").read_text()
+    section = document.split("## Proofs, amounts and dates")[1].split("\n### ")[0]
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([\d, ]+) \| (?:[^|]+\| ){4}(\d{4}-\d\d-\d\d) \|$", section, re.MULTILINE)
+    assert [(name, promises) for name, promises, _ in rows] == [(part.name, part.promises) for part in prove.PARTS]
+    promised = document.split("## What files promise")[1].split("\n## ")[0]
+    for part in prove.PARTS:
+        for number in part.promises.split(", "):
+            assert f"\n| {number} | " in promised, part.name
 
 
 @pytest.mark.parametrize("arguments, code", [(["--list"], 0), (["--help"], 0), (["no-such-part"], 2), (["--scale", "x"], 2), (["--jobs", "0"], 2)])
