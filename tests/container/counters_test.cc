@@ -136,23 +136,34 @@ TEST_F(Counters, EveryTableTakesItsLastRowAndNoneBehindIt) {
   }
 }
 
-// Names of 255 bytes, until the table of contents has no room for another.
+// Keys with long names, until the table of contents has no room for another byte.
 TEST_F(Counters, TheTableOfContentsTakesItsLastByteAndNoneBehindIt) {
   TocRows rows = rows_of(Opened(support::packed_bytes({})).toc.toc);
-  rows.segments.resize(kMaxSegments);
   rows.records.resize(kMaxRecords);
-  rows.references.resize(kMaxReferences);
-  for (std::size_t i = 1; i < rows.records.size(); ++i)
-    rows.records[i].name = std::to_string(i) + std::string(100, 'n');
-  const auto size = toc_size_of(rows);
-  ASSERT_TRUE(is_ok(size));
-  const std::uint64_t room = kMaxTocSize - size.value();
-  ASSERT_LT(room / sizeof(SliceEntry), kMaxSlices);
-  rows.records[1].slices.resize(static_cast<std::size_t>(room / sizeof(SliceEntry)));
-  rows.records[1].name += std::string(static_cast<std::size_t>(room % sizeof(SliceEntry)), 'x');
+  for (std::size_t i = 1; i < rows.records.size(); ++i) rows.records[i].name = "record " + std::to_string(i);
+  constexpr std::size_t kLong = 250;
+  constexpr std::uint64_t kBytesOfKey = sizeof(KeyEntry) + 7 * (sizeof(le16) + kLong);
+  const std::uint64_t room = kMaxTocSize - toc_size_of(rows).value();
+  ASSERT_LT(room / kBytesOfKey, kMaxRecords - 1);
+  for (std::size_t i = 1; i <= room / kBytesOfKey; ++i) {
+    KeyRow key;
+    std::size_t number = 7 * i;
+    for (std::string KeyRow::*name : {&KeyRow::group, &KeyRow::unit, &KeyRow::backend, &KeyRow::part, &KeyRow::arch,
+                                      &KeyRow::features, &KeyRow::variant}) {
+      key.*name = std::to_string(number++);
+      (key.*name).resize(kLong, 'n');
+    }
+    rows.records[i].key = std::move(key);
+  }
+  std::uint64_t left = room % kBytesOfKey;
+  for (std::size_t i = 1; left != 0; ++i) {
+    const std::uint64_t more = std::min<std::uint64_t>(left, 200);
+    rows.records[i].name.append(static_cast<std::size_t>(more), 'n');
+    left -= more;
+  }
   EXPECT_EQ(toc_size_of(rows).value(), kMaxTocSize);
   EXPECT_EQ(toc_bytes(rows).value().size(), kMaxTocSize);
-  rows.records[1].name += "x";
+  rows.records.back().name += "n";
   EXPECT_TRUE(fails_with(toc_size_of(rows), ErrorCode::kLimitExceeded));
   EXPECT_TRUE(fails_with(toc_bytes(rows), ErrorCode::kLimitExceeded));
 }
