@@ -78,6 +78,7 @@ class Appender {
   // no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes behind its end are dead.
   // commit_unknown: the last sync failed. The disk has the new generation or the old one, and reads may show the new
   // one before the disk has it. The next append or repair() relies on neither.
+  // changed also if another file took its place meanwhile: the new one does not have what was added.
   [[nodiscard]] Result<AppendReport> commit();
 
  private:

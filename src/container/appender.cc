@@ -2,6 +2,7 @@
 #include "fatctx/appender.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "container/append.h"
 #include "container/append_rows.h"
+#include "container/check_opens.h"
 #include "container/copy_out.h"
 #include "container/copy_payload.h"
 #include "container/evidence.h"
@@ -26,6 +28,7 @@
 #include "container/settle_sharing.h"
 #include "fatctx/base/checked.h"
 #include "mapping/append_file.h"
+#include "mapping/file_below.h"
 #include "mapping/process.h"
 
 namespace fatctx {
@@ -57,6 +60,7 @@ std::uint64_t dead_bytes_of(const TocRows& rows) {
 struct Appender::Impl {
   std::unique_ptr<mapping::OsFile> file;
   std::string path;
+  std::string name = {};  // the path, whatever the current folder is; empty for a file in memory
   AppendOptions options;
   std::int64_t process = mapping::process_id();
   bool spent = false;
@@ -218,6 +222,7 @@ struct Appender::Impl {
   Result<AppendReport> commit() {
     AppendReport report;
     const Header& header = opened.header;
+    FATCTX_TRY(next_generation(header.generation));
     FATCTX_TRY(records.check_references());
     FATCTX_TRY(check_compatible(records.records()));
     FATCTX_ASSIGN(const std::vector<bool> gone, gone_records());
@@ -279,16 +284,30 @@ struct Appender::Impl {
 
   // Limits and rules hold for the old and the new together: what readers would refuse is not put in front of them.
   [[nodiscard]] Status check_opens(const GenerationFacts& facts, const std::vector<std::byte>& toc) const {
-    Header header = opened.header;
-    header.generation = facts.generation;
-    header.committed_end = facts.committed_end;
-    header.toc_offset = facts.toc_offset;
-    header.toc_size = facts.toc_size;
-    header.toc_hash = facts.toc_hash;
-    header.signature = facts.signature;
-    const auto parsed = parse_toc(toc, header, 0);
-    if (!parsed.ok()) return in_context(parsed.error(), "with what is added the file would not open");
-    return Done{};
+    std::array<HeaderPage, 2> slots;
+    std::vector<LaterBytes> later;
+    for (std::size_t mirror = 0; mirror < slots.size(); ++mirror) {
+      const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
+      slots[mirror] = slot_page(index, opened.header.uuid, facts);
+      later.push_back({kSlotOffsets[index], slots[mirror]});
+    }
+    for (const std::uint64_t offset : facts.toc_offset) later.push_back({offset, toc});
+    return container::check_opens(*file, facts, later);
+  }
+
+  // Bytes that were added to a file without a name are found by nobody.
+  [[nodiscard]] Status check_named() const {
+    if (name.empty()) return Done{};
+    auto named = mapping::check_named(*file, name);
+    if (named.ok()) return named;
+    Error error = std::move(named).error();
+    if (error.code == ErrorCode::kChanged) {
+      error.message = "another file took its place while it was appended to; append to that one again";
+    } else {
+      error.code = ErrorCode::kCommitUnknown;
+      error.message += "; the new generation is written, and nobody knows whether the file still has its name";
+    }
+    return error;
   }
 
   static Status place_toc(Plan& plan) {
@@ -370,7 +389,9 @@ Result<Appender> Appender::open(const std::string& path, const AppendOptions& op
     }
   }
   FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_appending(path));
-  return AppenderAccess::over(std::move(file), path, options);
+  FATCTX_ASSIGN(Appender appender, AppenderAccess::over(std::move(file), path, options));
+  appender.impl_->name = mapping::absolute_path(path);
+  return appender;
 }
 
 Status Appender::add(PackRecord record) {
@@ -399,6 +420,8 @@ Result<AppendReport> Appender::commit() {
   }
   auto report = impl_->commit();
   if (!report.ok()) return in_context(std::move(report).error(), impl_->path);
+  auto named = impl_->check_named();
+  if (!named.ok()) return in_context(std::move(named).error(), impl_->path);
   return report;
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "container/hash.h"
 
@@ -28,6 +31,14 @@ Slot blank_slot(std::uint8_t index, const DiskUuid& uuid) {
 }
 
 }  // namespace
+
+Result<std::uint64_t> next_generation(std::uint64_t generation) {
+  if (generation < std::numeric_limits<std::uint64_t>::max()) return generation + 1;
+  return Error{ErrorCode::kLimitExceeded,
+               fmt::format("generation {} is the last that a container can have; `fatctx extract` its records and pack "
+                           "them into a new container",
+                           generation)};
+}
 
 HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2) {
   Prologue prologue = {};

@@ -10,6 +10,7 @@
 #include "container/disk_format.h"
 #include "container/parse.h"
 #include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
 #include "fatctx/record.h"
 
 namespace fatctx::container {
@@ -25,6 +26,10 @@ struct GenerationFacts {
   std::optional<SlotSignature> signature = {};
   bool sealed = false;
 };
+
+// Returns the number of the generation that follows `generation`.
+// Errors: limit_exceeded (no number follows the last one).
+[[nodiscard]] Result<std::uint64_t> next_generation(std::uint64_t generation);
 
 using HeaderPage = std::array<std::byte, kPageSize>;
 

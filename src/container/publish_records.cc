@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "container/check_opens.h"
 #include "container/copy_payload.h"
 #include "container/hash.h"
 #include "container/header_build.h"
@@ -62,7 +63,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
   FATCTX_TRY(incoming.check_references());
   // Before the inputs are read: an existing target is the commonest refusal.
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
-                mapping::PendingFile::create(path, options.overwrite));
+                mapping::PendingFile::create(path, options.overwrite, mapping::Readers::kAll, as.target_lock));
   if (!as.mode_of.empty()) FATCTX_TRY(pending->take_mode(as.mode_of));
   std::map<std::string, std::uint64_t> blob_sizes;
   PartsByName parts;
@@ -87,6 +88,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
                               .previous_toc_hash = {},
                               .sealed = options.seal};
   FATCTX_TRY(file.write_at(0, first_header(uuid, options.extent_log2, options.granule_log2, facts)));
+  FATCTX_TRY(check_opens(file, facts));
   FATCTX_TRY(go_on(options.cancel));
   if (as.may_replace) FATCTX_TRY(as.may_replace());
   FATCTX_TRY(pending->publish(options.seal));

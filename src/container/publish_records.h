@@ -8,6 +8,7 @@
 #include "container/disk_format.h"
 #include "container/incoming_records.h"
 #include "fatctx/packer.h"
+#include "mapping/publish.h"
 
 namespace fatctx::container {
 
@@ -20,6 +21,8 @@ struct Lineage {
 struct PublishAs {
   const Lineage* lineage = nullptr;  // null: a first generation, with a uuid that follows from its content
   std::string mode_of = {};          // the new file may be read and written by whom this one may; empty: by the umask
+  // Who holds the lock of the file that is replaced.
+  mapping::TargetLock target_lock = mapping::TargetLock::kTake;
   // Asked when the file is whole, before it gets its name. Empty: nothing is asked.
   std::function<Status()> may_replace = {};
 };

@@ -23,13 +23,7 @@ Result<Replacing> Replacing::begin(const std::string& path) {
                  fmt::format("{}: not a regular file; name the file itself, not a link to it", path)};
   }
   Replacing replacing;
-  auto locked = mapping::open_for_appending(path);
-  if (locked.ok()) {
-    replacing.locked_ = std::move(locked).value();
-  } else if (locked.error().code != ErrorCode::kOperationNotPermitted &&  // a read-only file: nobody appends to it
-             locked.error().code != ErrorCode::kRemoteFilesystem && locked.error().code != ErrorCode::kUnsupported) {
-    return std::move(locked).error();
-  }
+  FATCTX_ASSIGN(replacing.locked_, mapping::lock_for_replacing(path));
   return replacing;
 }
 

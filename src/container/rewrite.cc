@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "container/header_build.h"
 #include "container/incoming_records.h"
 #include "container/plan.h"
 #include "container/publish_records.h"
@@ -120,10 +121,13 @@ Result<RewriteReport> rewrite(const std::string& path, const std::string& target
   }
   // An earlier generation that is written anew comes behind the newest all the same.
   FATCTX_ASSIGN(const Header newest, read_header(source->file(), source->identity().size));
-  const Lineage lineage{.uuid = header.uuid, .generation = newest.generation + 1};
+  auto generation = next_generation(newest.generation);
+  if (!generation.ok()) return in_context(std::move(generation).error(), path);
+  const Lineage lineage{.uuid = header.uuid, .generation = generation.value()};
   PublishAs as{.lineage = &lineage};
   if (replacing != nullptr) {
     as.mode_of = path;
+    as.target_lock = mapping::TargetLock::kHeld;
     as.may_replace = [&] { return replacing->check(path, source->identity()); };
   }
   FATCTX_ASSIGN(report.pack, publish_records(incoming, pack, target, as));

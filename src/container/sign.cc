@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "container/check_opens.h"
 #include "container/checked_bytes.h"
 #include "container/crypto.h"
 #include "container/hash.h"
@@ -54,11 +55,11 @@ class Signer {
     header_.uuid = from_.uuid;
     header_.extent_log2 = from_.extent_log2;
     header_.granule_log2 = from_.granule_log2;
-    header_.generation = from_.generation + 1;
     header_.sealed = from_.sealed || options.seal;
   }
 
   Status run() {
+    FATCTX_ASSIGN(header_.generation, next_generation(from_.generation));
     FATCTX_TRY(place());
     FATCTX_TRY(file_.allocate(header_.committed_end));
     FATCTX_TRY(copy_segments());
@@ -77,7 +78,8 @@ class Signer {
                                 .previous_toc_hash = {},
                                 .signature = header_.signature,
                                 .sealed = header_.sealed};
-    return file_.write_at(0, first_header(header_.uuid, header_.extent_log2, header_.granule_log2, facts));
+    FATCTX_TRY(file_.write_at(0, first_header(header_.uuid, header_.extent_log2, header_.granule_log2, facts)));
+    return check_opens(file_, facts);
   }
 
   [[nodiscard]] const Header& header() const noexcept { return header_; }
@@ -314,8 +316,10 @@ Result<SignReport> sign(const std::string& path, const std::string& out, const R
                         const SigningKey& key, const SignOptions& options) {
   auto source = open_source(path);
   if (!source.ok()) return in_context(std::move(source).error(), path);
-  FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
-                mapping::PendingFile::create(out, options.overwrite || replacing != nullptr));
+  FATCTX_ASSIGN(
+      const std::unique_ptr<mapping::PendingFile> pending,
+      mapping::PendingFile::create(out, options.overwrite || replacing != nullptr, mapping::Readers::kAll,
+                                   replacing != nullptr ? mapping::TargetLock::kHeld : mapping::TargetLock::kTake));
   if (replacing != nullptr) FATCTX_TRY(pending->take_mode(path));
   Signer signer(*source.value().file, source.value().opened, key, pending->file(), options);
   auto written = signer.run();

@@ -18,6 +18,15 @@ namespace fatctx::mapping {
 // its place before it was locked), no_resource, io.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path);
 
+// Takes the write lock of the file at `path`, so that nobody appends to it while another file takes its name. Returns
+// null if nobody can append to it: no file or a link has the name, the file is read-only for this process, or files
+// cannot be locked there.
+// Errors: locked (somebody appends to it), changed, no_resource, io.
+[[nodiscard]] Result<std::unique_ptr<OsFile>> lock_for_replacing(const std::string& path);
+
+// Whether `path` still names `file`, which was opened by it. Errors: changed (it does not), io.
+[[nodiscard]] Status check_named(const OsFile& file, const std::string& path);
+
 // Errors: remote_filesystem, as above.
 [[nodiscard]] Status check_local(const FilesystemKind& kind, const std::string& path);
 

@@ -30,7 +30,8 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
                    {.os_error = number}};
     }
     Error error = os_error(number, fmt::format("cannot open {} for writing", path));
-    if (number == EACCES || number == EPERM || number == EROFS) error.code = ErrorCode::kOperationNotPermitted;
+    if (number == EACCES || number == EPERM || number == EROFS || number == ETXTBSY)
+      error.code = ErrorCode::kOperationNotPermitted;
     if (number == ENXIO) error.code = ErrorCode::kNotRegularFile;
     return error;
   }

@@ -117,7 +117,8 @@ FoldersOfFile folders_of(const std::string& path) {
 }
 
 std::string absolute_path(const std::string& path) {
-  const fs::path absolute = fs::absolute(path);
+  const fs::path given(path);  // the current folder may be gone, which matters to nobody who does not need it
+  const fs::path absolute = given.is_absolute() ? given : fs::absolute(given);
   if (std::find(absolute.begin(), absolute.end(), fs::path("..")) != absolute.end()) {
     boost::system::error_code failed;
     const fs::path folder = fs::canonical(absolute.parent_path(), failed);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <boost/filesystem/path.hpp>
 
+#include "mapping/append_file.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
 #include "mapping/publish.h"
@@ -40,11 +41,13 @@ std::string random_name(const std::string& base) {
 
 class PosixPendingFile final : public PendingFile {
  public:
-  PosixPendingFile(std::string target, std::string folder, std::string base, bool overwrite, Readers readers)
+  PosixPendingFile(std::string target, std::string folder, std::string base, bool overwrite, Readers readers,
+                   TargetLock lock)
       : target_(std::move(target)),
         folder_(std::move(folder)),
         base_(std::move(base)),
         overwrite_(overwrite),
+        takes_lock_(overwrite && lock == TargetLock::kTake),
         mode_(mode_for(readers)) {}
 
   ~PosixPendingFile() override { remove_temporary(); }
@@ -69,6 +72,7 @@ class PosixPendingFile final : public PendingFile {
       FATCTX_TRY(open_named(fd));
     }
     file_ = std::make_unique<PosixFile>(std::move(fd), target_);
+    if (takes_lock_) FATCTX_TRY(lock_target());
     return Done{};
   }
 
@@ -140,16 +144,45 @@ class PosixPendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
   }
 
-  Status rename_to_target() {
-    int result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), overwrite_);
-    if (result != 0 && !overwrite_ && (errno == EINVAL || errno == ENOSYS)) {
-      // No rename without replacing here: a link never replaces, and the temporary name goes afterwards.
-      result = ::linkat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), 0);
-      if (result == 0) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+  // Whether a file has the name, of which the lock is held then.
+  Result<bool> lock_target() {
+    struct stat st = {};
+    if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) return os_error(errno, fmt::format("cannot look at {}", target_));
+      return false;
     }
-    if (result == 0) return Done{};
-    if (errno == EEXIST && !overwrite_) return already_there();
-    return os_error(errno, fmt::format("cannot rename to {}", target_));
+    if (locked_) {
+      FATCTX_ASSIGN(const FileIdentity held, locked_->identity());
+      if (held.device == st.st_dev && held.inode == st.st_ino) return true;
+    }
+    FATCTX_ASSIGN(locked_, lock_for_replacing(target_));
+    return true;
+  }
+
+  // A file that appeared since the name was looked at may have an append already: it is never replaced without its
+  // lock.
+  Status rename_to_target() {
+    for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+      bool replace = overwrite_;
+      if (takes_lock_) {
+        FATCTX_ASSIGN(replace, lock_target());
+      }
+      int result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), replace);
+      if (result != 0 && !replace && (errno == EINVAL || errno == ENOSYS)) {
+        // No rename without replacing here: a link never replaces, and the temporary name goes afterwards.
+        result = ::linkat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), 0);
+        if (result == 0) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+        // Nor a link: what was asked for is to overwrite.
+        if (result != 0 && overwrite_ && errno != EEXIST) {
+          result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), true);
+        }
+      }
+      if (result == 0) return Done{};
+      if (errno != EEXIST) return os_error(errno, fmt::format("cannot rename to {}", target_));
+      if (!overwrite_) return already_there();
+    }
+    return Error{ErrorCode::kChanged,
+                 fmt::format("{} appears and goes again and again; nothing was replaced", target_)};
   }
 
   void remove_temporary() noexcept {
@@ -160,22 +193,25 @@ class PosixPendingFile final : public PendingFile {
   std::string folder_;
   std::string base_;
   bool overwrite_;
+  bool takes_lock_;
   mode_t mode_;
   UniqueFd folder_fd_;
   std::string temporary_;  // its present name in the folder; empty while unnamed and after publishing
   std::unique_ptr<PosixFile> file_;
+  std::unique_ptr<OsFile> locked_;  // what is replaced; null: nothing, or nobody can append to it
 };
 
 }  // namespace
 
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers) {
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers,
+                                                         TargetLock lock) {
   const boost::filesystem::path path(target);
   const std::string base = path.filename().string();
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
   }
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string(".");
-  auto pending = std::make_unique<PosixPendingFile>(target, folder, base, overwrite, readers);
+  auto pending = std::make_unique<PosixPendingFile>(target, folder, base, overwrite, readers, lock);
   FATCTX_TRY(pending->open());
   return std::unique_ptr<PendingFile>(std::move(pending));
 }

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/xchar.h>
 
+#include "mapping/append_file.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_win32.h"
 #include "mapping/publish.h"
@@ -78,8 +79,11 @@ bool rename_file(const std::wstring& from, const std::wstring& to, DWORD how = 0
 
 class Win32PendingFile final : public PendingFile {
  public:
-  Win32PendingFile(std::string target, std::wstring wide, bool overwrite)
-      : target_(std::move(target)), wide_(std::move(wide)), overwrite_(overwrite) {
+  Win32PendingFile(std::string target, std::wstring wide, bool overwrite, TargetLock lock)
+      : target_(std::move(target)),
+        wide_(std::move(wide)),
+        overwrite_(overwrite),
+        takes_lock_(overwrite && lock == TargetLock::kTake) {
     const std::size_t slash = wide_.find_last_of(L'\\');
     folder_ = wide_.substr(0, slash + 1);
     base_ = wide_.substr(slash + 1);
@@ -97,6 +101,7 @@ class Win32PendingFile final : public PendingFile {
         return Error{ErrorCode::kNotRegularFile, fmt::format("{} exists and is not a regular file", target_)};
       }
       if (!overwrite_) return already_there();
+      FATCTX_TRY(lock_target());
     } else if (::GetLastError() != ERROR_FILE_NOT_FOUND) {
       return os_error(last_error(), fmt::format("cannot look at {}", target_));
     }
@@ -127,6 +132,7 @@ class Win32PendingFile final : public PendingFile {
     if (read_only && !set_read_only(file_->handle(), true)) {
       return os_error(last_error(), fmt::format("cannot set the mode of {}", target_));
     }
+    FATCTX_TRY(lock_target());
     FATCTX_TRY(overwrite_ ? replace() : give_name());
     published_ = true;
     // The rename is in the journal; flushing the file writes that out as well.
@@ -153,6 +159,15 @@ class Win32PendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("{} exists already; ask for overwriting to replace it", target_)};
   }
   Error cannot_rename(int error) const { return os_error(error, fmt::format("cannot rename to {}", target_)); }
+
+  // Of the file that has the name now. A handle that is there already keeps everybody else from writing to its file.
+  Status lock_target() {
+    if (!takes_lock_) return Done{};
+    if (locked_ && check_named(*locked_, target_).ok()) return Done{};
+    locked_.reset();
+    FATCTX_ASSIGN(locked_, lock_for_replacing(target_));
+    return Done{};
+  }
 
   Status give_name() {
     if (rename_file(temporary_, wide_)) return Done{};
@@ -190,23 +205,25 @@ class Win32PendingFile final : public PendingFile {
   std::string target_;
   std::wstring wide_;
   bool overwrite_;
+  bool takes_lock_;
   std::wstring folder_;  // with the separator at its end
   std::wstring base_;
   std::wstring temporary_;
   bool published_ = false;
   std::unique_ptr<Win32File> file_;
+  std::unique_ptr<OsFile> locked_;  // what is replaced; null: nothing, or nobody can append to it
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite,
-                                                         Readers /*readers: those of the folder*/) {
+                                                         Readers /*readers: those of the folder*/, TargetLock lock) {
   const std::string_view base = std::string_view(target).substr(target.find_last_of("/\\:") + 1);
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
   }
   FATCTX_ASSIGN(std::wstring wide, wide_path(target));
-  auto pending = std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite);
+  auto pending = std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite, lock);
   FATCTX_TRY(pending->open());
   return std::unique_ptr<PendingFile>(std::move(pending));
 }

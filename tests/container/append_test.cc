@@ -377,6 +377,47 @@ TEST(Append, WithLargeExtentsItFitsTheFile) {
     bytes = std::move(done.bytes);
     expect_clean(bytes);
   }
+  bytes.resize(bytes.size() + 100'000, std::byte{0x5a});
+  const Appended behind_a_tail = append(std::move(bytes), {new_binary("cpu-c")});
+  ASSERT_TRUE(is_ok(behind_a_tail.report));
+  expect_clean(behind_a_tail.bytes);
+  // The skipped tail is dead up to the first new byte, which is aligned as the file is (docs/format.md, 13.2).
+  const Opened opened(behind_a_tail.bytes);
+  const std::vector<Segment>& segments = opened.toc.toc.segments;
+  const auto is_new = [&](const Segment& one) { return one.generation == opened.toc.header.generation; };
+  const auto tail = std::find_if(segments.begin(), segments.end(), is_new);
+  ASSERT_EQ(tail->kind, SegmentKind::kDead);
+  EXPECT_EQ((tail->offset + tail->size) % (std::uint64_t{1} << 21), 0U);
+  EXPECT_EQ(tail->offset + tail->size, (tail + 1)->offset);
+}
+
+TEST(Append, AHeaderThatIsDamagedMeanwhileIsNotCommittedTo) {
+  const Bytes before = support::unsealed_sample();
+  auto memory = std::make_unique<support::MemoryFile>(before);
+  support::MemoryFile& kept = *memory;
+  AppendOptions options;
+  options.progress = [&](std::uint64_t, std::uint64_t) {
+    for (const std::uint64_t offset : kPrologueOffsets)
+      kept.bytes()[static_cast<std::size_t>(offset) + 100] = std::byte{1};
+  };
+  Appender appender = AppenderAccess::over(std::move(memory), "m.fatctx", options).value();
+  ASSERT_TRUE(is_ok(appender.add(new_binary())));
+  const auto refused = appender.commit();
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kChecksumMismatch, "F2"));
+  EXPECT_NE(refused.error().message.find("would not open"), std::string::npos) << refused.error().message;
+  for (const std::uint64_t offset : kSlotOffsets) {
+    const auto at = static_cast<std::ptrdiff_t>(offset);
+    EXPECT_TRUE(std::equal(before.begin() + at, before.begin() + at + kPageSize, kept.bytes().begin() + at));
+  }
+}
+
+TEST(Append, RoomIsReservedBeforeAnythingIsWrittenBehindTheEnd) {
+  const Bytes before = support::unsealed_sample();
+  const Appended done = support::append_with(before, {new_binary()}, {}, [](support::MemoryFile& file) {
+    file.fail(support::FileCall::kAllocate, 0, false, ErrorCode::kNoSpace);
+  });
+  EXPECT_TRUE(fails_with(done.report, ErrorCode::kNoSpace));
+  EXPECT_EQ(done.bytes, before);
 }
 
 }  // namespace

@@ -8,10 +8,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
+#include "fatctx/rewrite.h"
+#include "fatctx/signature.h"
+#include "faults/os_faults.h"
 #include "support/child_process.h"
 #include "support/sample_container.h"
 
@@ -88,6 +95,53 @@ TEST(FullDisk, ASmallFileSystemIsNoSpaceAtEveryStep) {
   }
   EXPECT_GT(refused, 5);
   EXPECT_GT(appended, 0);
+}
+
+// Every writer asks for all of its room before it writes the first byte of it: a full disk is known early.
+TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
+  const support::TempDir folder;
+  const std::string source = folder.file("m.fatctx");
+  const std::string out = folder.file("out.fatctx");
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const std::string secret = keys.secret_path;
+  bool copied = false;
+  const Progress progress = [&](std::uint64_t, std::uint64_t) { copied = true; };
+  const auto code_of = [](const auto& result) {
+    return result.ok() ? std::optional<ErrorCode>() : result.error().code;
+  };
+  const std::pair<const char*, std::function<std::optional<ErrorCode>()>> writers[] = {
+      {"pack",
+       [&] {
+         PackOptions options;
+         options.progress = progress;
+         return code_of(support::pack(support::cpu_records(), out, options));
+       }},
+      {"compact", [&] { return code_of(rewrite_container(source, out, {.progress = progress})); }},
+      {"sign", [&] { return code_of(sign_container(source, secret, out, {.progress = progress})); }},
+      {"append",
+       [&]() -> std::optional<ErrorCode> {
+         auto appender = Appender::open(source, {.progress = progress});
+         if (!appender.ok()) return appender.error().code;
+         auto added =
+             appender.value().add(support::plain_record(RecordType::kOpaque, "new", support::pattern(9'000, 1)));
+         return added.ok() ? code_of(appender.value().commit()) : added.error().code;
+       }},
+  };
+  for (const auto& [name, write] : writers) {
+    bool reserved = false;
+    for (faults::Fault fault{.error_number = ENOSPC}; !reserved; ++fault.call) {
+      support::write_file(source, support::unsealed_sample());
+      copied = false;
+      const faults::Injected injected(fault);
+      const std::optional<ErrorCode> code = write();
+      ASSERT_TRUE(injected.met()) << name << " reserves nothing";
+      reserved = injected.call() == "fallocate";
+      if (!reserved) continue;
+      EXPECT_EQ(code, ErrorCode::kNoSpace) << name;
+      EXPECT_FALSE(copied) << name;
+      EXPECT_FALSE(std::filesystem::exists(out)) << name;
+    }
+  }
 }
 
 }  // namespace

@@ -82,5 +82,28 @@ TEST_F(AppendFile, AFileThatMayNotBeWrittenSaysSo) {
   EXPECT_TRUE(fails_with(open_for_appending(path_), ErrorCode::kOperationNotPermitted));
 }
 
+TEST_F(AppendFile, WhatNobodyCanAppendToNeedsNoLock) {
+  ASSERT_EQ(::symlink(path_.c_str(), folder_.file("link").c_str()), 0);
+  for (const char* name : {"link", "nothing"}) {
+    const auto lock = lock_for_replacing(folder_.file(name));
+    ASSERT_TRUE(is_ok(lock)) << name;
+    EXPECT_EQ(lock.value(), nullptr) << name;
+  }
+  const auto lock = lock_for_replacing(path_);
+  ASSERT_TRUE(is_ok(lock));
+  EXPECT_NE(lock.value(), nullptr);
+  EXPECT_TRUE(fails_with(lock_for_replacing(path_), ErrorCode::kLocked));
+}
+
+TEST_F(AppendFile, AFileThatLostItsNameIsToldFromOneThatHasIt) {
+  const auto file = open_for_appending(path_).value();
+  EXPECT_TRUE(is_ok(check_named(*file, path_)));
+  ASSERT_EQ(::rename(path_.c_str(), folder_.file("aside").c_str()), 0);
+  EXPECT_TRUE(fails_with(check_named(*file, path_), ErrorCode::kChanged));
+  EXPECT_TRUE(is_ok(check_named(*file, folder_.file("aside"))));
+  support::write_file(path_, Bytes(100, std::byte{1}));
+  EXPECT_TRUE(fails_with(check_named(*file, path_), ErrorCode::kChanged));
+}
+
 }  // namespace
 }  // namespace fatctx::mapping

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "mapping/append_file.h"
 #include "support/child_process.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
@@ -102,6 +103,75 @@ TEST(Publish, ATargetThatAppearsMeanwhileIsNotOverwritten) {
 
   EXPECT_EQ(support::read_file(target), kOld);
   EXPECT_EQ(folder.names(), Names{"late"});
+}
+
+TEST(Publish, WhileSomebodyAppendsToATargetItIsNotReplaced) {
+  const TempDir folder;
+  const std::string target = folder.file("target");
+  support::write_file(target, kOld);
+  auto appending = open_for_appending(target);
+  ASSERT_TRUE(is_ok(appending));
+
+  EXPECT_TRUE(fails_with(publish(target, true), ErrorCode::kLocked));
+  const int in_child = support::in_child([&] {
+    const Status status = publish(target, true);
+    return !status.ok() && status.error().code == ErrorCode::kLocked ? 0 : 1;
+  });
+
+  EXPECT_EQ(in_child, 0);
+  EXPECT_EQ(support::read_file(target), kOld);
+  EXPECT_EQ(folder.names(), Names{"target"});
+  appending.value().reset();
+  EXPECT_TRUE(is_ok(publish(target, true)));
+}
+
+TEST(Publish, WhileATargetIsReplacedNobodyAppendsToIt) {
+  const TempDir folder;
+  const std::string target = folder.file("target");
+  support::write_file(target, kOld);
+  auto pending = PendingFile::create(target, true).value();
+
+  EXPECT_TRUE(fails_with(open_for_appending(target), ErrorCode::kLocked));
+
+  ASSERT_TRUE(is_ok(pending->file().write_at(0, kNew)));
+  ASSERT_TRUE(is_ok(pending->publish(false)));
+  EXPECT_TRUE(is_ok(open_for_appending(target))) << "the new file is another one";
+}
+
+TEST(Publish, ATargetThatAppearsMeanwhileIsReplacedUnderItsLockOnly) {
+  const TempDir folder;
+  const std::string target = folder.file("target");
+  for (const bool there_before : {false, true}) {
+    if (there_before) support::write_file(target, kNew);
+    auto pending = PendingFile::create(target, true).value();
+    ASSERT_TRUE(is_ok(pending->file().write_at(0, kNew)));
+    support::write_file(folder.file("other"), kOld);
+    std::filesystem::rename(folder.file("other"), target);
+    auto appending = open_for_appending(target);
+    ASSERT_TRUE(is_ok(appending));
+
+    EXPECT_TRUE(fails_with(pending->publish(false), ErrorCode::kLocked));
+    pending.reset();
+
+    EXPECT_EQ(support::read_file(target), kOld);
+    EXPECT_EQ(folder.names(), Names{"target"});
+  }
+}
+
+TEST(Publish, WhoHasTheLockOfATargetReplacesIt) {
+  const TempDir folder;
+  const std::string target = folder.file("target");
+  support::write_file(target, kOld);
+  const auto held = lock_for_replacing(target);
+  ASSERT_TRUE(is_ok(held));
+  ASSERT_NE(held.value(), nullptr);
+
+  const auto pending = PendingFile::create(target, true, Readers::kAll, TargetLock::kHeld);
+  ASSERT_TRUE(is_ok(pending));
+  ASSERT_TRUE(is_ok(pending.value()->file().write_at(0, kNew)));
+
+  EXPECT_TRUE(is_ok(pending.value()->publish(false)));
+  EXPECT_EQ(support::read_file(target), kNew);
 }
 
 TEST(Publish, AnOldMappingKeepsTheOldInode) {

@@ -9,6 +9,8 @@
 
 #include "fatctx/container.h"
 #include "fatctx/model.h"
+#include "fatctx/rewrite.h"
+#include "fatctx/signature.h"
 #include "fatctx/trace.h"
 #include "support/child_process.h"
 #include "support/result_matchers.h"
@@ -201,6 +203,66 @@ TEST_F(AppendToOpenFile, GenerationsOnlyGrowForThoseWhoOpenMeanwhile) {
   for (std::thread& reader : readers) reader.join();
   EXPECT_GT(opens, 0);
   EXPECT_EQ(generation_now(), 41U);
+}
+
+TEST_F(AppendToOpenFile, AnAppendToAFileThatLosesItsNameIsNotAcknowledged) {
+  for (const bool replaced : {true, false}) {
+    support::write_file(path_, support::unsealed_sample());
+    Appender appender = Appender::open(path_).value();
+    ASSERT_TRUE(is_ok(appender.add(support::binary_record("a", "a", support::pattern(10, 1)))));
+    ASSERT_TRUE(is_ok(Container::open(path_)));
+    std::filesystem::remove(path_);
+    if (replaced) support::write_file(path_, support::sealed_sample());
+
+    const auto report = appender.commit();
+
+    ASSERT_TRUE(fails_with(report, ErrorCode::kChanged)) << replaced;
+    EXPECT_NE(report.error().message.find(path_ + ": another file took its place"), std::string::npos)
+        << report.error().message;
+    if (replaced) {
+      EXPECT_EQ(support::read_file(path_), support::sealed_sample());
+    }
+  }
+}
+
+TEST_F(AppendToOpenFile, ANameIsThatOfTheFolderItWasOpenedIn) {
+  const int in_child = support::in_child([&] {
+    std::filesystem::current_path(folder_.path());
+    auto appender = Appender::open("m.fatctx");
+    if (!appender.ok() || !appender.value().add(support::binary_record("a", "a", support::pattern(10, 1))).ok())
+      return 1;
+    std::filesystem::current_path("/");
+    return appender.value().commit().ok() ? 0 : 2;
+  });
+  EXPECT_EQ(in_child, 0);
+  EXPECT_EQ(generation_now(), 2U);
+}
+
+TEST_F(AppendToOpenFile, NoCommandTakesItsPlaceMeanwhile) {
+  const std::string other = folder_.file("other.fatctx");
+  support::write_file(other, support::sealed_sample());
+  const KeyFiles keys = make_keys(folder_.file("key")).value();
+  const auto expect_locked = [&](auto&& replace, const char* name) {
+    {
+      Appender appender = Appender::open(path_).value();
+      ASSERT_TRUE(is_ok(appender.add(support::binary_record(name, name, support::pattern(10, 1)))));
+      EXPECT_TRUE(fails_with(replace(), ErrorCode::kLocked)) << name;
+      const int in_child = support::in_child([&] {
+        const auto report = replace();
+        return !report.ok() && report.error().code == ErrorCode::kLocked ? 0 : 1;
+      });
+      EXPECT_EQ(in_child, 0) << name;
+      ASSERT_TRUE(is_ok(appender.commit())) << name;
+    }
+    EXPECT_TRUE(is_ok(Container::open(path_).value().find(name))) << "what was acknowledged is there";
+    EXPECT_TRUE(is_ok(replace())) << name;
+  };
+  PackOptions pack;
+  pack.overwrite = true;
+  expect_locked([&] { return support::pack(support::cpu_records(), path_, pack); }, "pack");
+  expect_locked([&] { return rewrite_container(other, path_, {.seal = false, .overwrite = true}); }, "compact");
+  expect_locked([&] { return merge_containers(std::vector{path_, other}, path_, {.overwrite = true}); }, "merge");
+  expect_locked([&] { return sign_container(other, keys.secret_path, path_, {.overwrite = true}); }, "sign");
 }
 
 }  // namespace
