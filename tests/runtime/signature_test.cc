@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "container/crypto.h"
 #include "container/stored_rows.h"
@@ -657,29 +656,6 @@ TEST_F(Signed, NothingIsSignedThatIsDamaged) {
   EXPECT_EQ(made.error().where.record_id, binary.id);
   EXPECT_EQ(made.error().where.file_offset, binary.file_offset);
   EXPECT_FALSE(std::filesystem::exists(out));
-}
-
-TEST_F(Signed, AFileThatIsWrittenToMeanwhileIsNotSigned) {
-  const std::string plain = folder_.file("plain.fatctx");
-  const std::string out = folder_.file("out.fatctx");
-  ASSERT_TRUE(is_ok(support::pack(records_to_sign(), plain)));
-  for (const std::string& target : {out, plain}) {
-    const Bytes before = support::read_file(plain);
-    bool written = false;
-    const auto write = [&](std::uint64_t, std::uint64_t) {
-      if (!written) std::ofstream(plain, std::ios::app | std::ios::binary) << "tail";
-      written = true;
-    };
-    const auto made = sign_container(plain, release_.secret_path, target, {.progress = write});
-    ASSERT_TRUE(written);
-    ASSERT_TRUE(fails_with(made, ErrorCode::kChanged));
-    EXPECT_NE(made.error().message.find(plain + ": it was written to while it was being signed"), std::string::npos)
-        << made.error().message;
-    EXPECT_FALSE(std::filesystem::exists(out));
-    EXPECT_EQ(support::read_file(plain).size(), before.size() + 4);
-    support::write_file(plain, before);
-  }
-  EXPECT_TRUE(is_ok(sign_container(plain, release_.secret_path, out)));
 }
 
 TEST_F(Signed, APairOfKeysNeedsAName) {
