@@ -126,16 +126,16 @@ TEST_F(Cache, AFolderThatIsNotTheCallersAloneIsRefused) {
   namespace fs = std::filesystem;
   const std::string folder = folder_.file("cache");
   ASSERT_TRUE(is_ok(CompileCache::in_folder(folder)));
-  for (const char* const part : {"", "/v2", "/work"}) {
+  for (const std::string& part : {folder, (fs::path(folder) / "v2").string(), (fs::path(folder) / "work").string()}) {
     for (const auto mode : {0755U, 0770U, 0777U}) {
-      fs::permissions(folder + part, fs::perms(mode));
+      fs::permissions(part, fs::perms(mode));
 
       const auto refused = CompileCache::in_folder(folder);
 
       ASSERT_TRUE(support::fails_with(refused, ErrorCode::kOperationNotPermitted)) << part;
-      EXPECT_THAT(refused.error().message, ::testing::HasSubstr("chmod 700 " + folder + part));
+      EXPECT_THAT(refused.error().message, ::testing::HasSubstr("chmod 700 " + part));
     }
-    fs::permissions(folder + part, fs::perms::owner_all);
+    fs::permissions(part, fs::perms::owner_all);
   }
   fs::rename(folder + "/v2", folder_.file("elsewhere"));
   fs::create_directory_symlink(folder_.file("elsewhere"), folder + "/v2");
@@ -163,7 +163,8 @@ TEST_F(Cache, FoldersAreMadeForTheirOwnerAlone) {
   ::umask(before);
 
   ASSERT_TRUE(is_ok(entry));
-  for (const std::string& made : {folder, folder + "/v2", folder + "/work", entry.value()}) {
+  for (const fs::path& made :
+       {fs::path(folder), fs::path(folder) / "v2", fs::path(folder) / "work", fs::path(entry.value())}) {
     EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all) << made;
   }
 }

@@ -1,0 +1,24 @@
+#!/bin/bash -eu
+# Builds the fuzz targets with the compiler and the flags that OSS-Fuzz sets: CC, CXX, CFLAGS, CXXFLAGS,
+# LIB_FUZZING_ENGINE, SRC, WORK and OUT. Each target gets its seeds as NAME_seed_corpus.zip.
+
+TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout gguf irpa lz4 manifest recipe
+  safetensors tensor_table toc words"
+
+# The libraries of the distribution are built with libstdc++, and one program cannot have both.
+export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
+
+cmake -S "$SRC/fatctx" -B "$WORK/fatctx" -G Ninja \
+  -DCMAKE_BUILD_TYPE=None -DFATCTX_WERROR=OFF -DFATCTX_BUILD_BENCH=OFF -DFATCTX_ONNXRUNTIME=OFF \
+  -DFATCTX_BUILD_FUZZERS=ON -DFATCTX_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" \
+  -DCMAKE_BUILD_RPATH='$ORIGIN/lib' -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON
+
+mkdir -p "$OUT/lib"
+for target in $TARGETS; do
+  cmake --build "$WORK/fatctx" --target "fuzz_$target"
+  cp "$WORK/fatctx/tests/fuzz/fuzz_$target" "$OUT/"
+  # The machine that runs them has none of these libraries.
+  ldd "$OUT/fuzz_$target" | awk '$2 == "=>" && $3 ~ "^/" { print $3 }' |
+    grep -vE '/(libc|libm|libpthread|libdl|librt|libgcc_s|ld-linux[^/]*)\.so' | xargs -r cp -Lnt "$OUT/lib"
+  (cd "$SRC/fatctx/tests/fuzz/seeds/$target" && zip -qr "$OUT/fuzz_${target}_seed_corpus.zip" .)
+done
