@@ -36,7 +36,13 @@ class NewFile {
     if (!made.ok() && exists) {
       return Error{ErrorCode::kExists, fmt::format("{}: is there already; remove it or name another file", path)};
     }
-    if (!made.ok()) return in_context(std::move(made).error(), path);
+    if (!made.ok()) {
+      Error error = std::move(made).error();
+      const int number = error.where.os_error;
+      error.message = fmt::format("{}: cannot be written: {}", path,
+                                  number == 0 ? error.message : std::system_category().message(number));
+      return error;
+    }
     // For appending, which never empties a file, whatever has the name by now.
     std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "ab"));
     if (file) return NewFile(path, std::move(file));
