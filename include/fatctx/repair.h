@@ -41,7 +41,8 @@ struct RepairReport {
 
 // Repairs the file at `path`, sealed or not. One range at a time is written and synced before the next, so that a crash
 // or an error in between leaves a file that opens as before or better. Then every slot is written and synced once more,
-// as it reads: after a sync that failed, reads may show what the disk has not got. A sealed file without damage is not written to, not even its times change. Afterwards the whole file is checked.
+// as it reads: after a sync that failed, reads may show what the disk has not got. A sealed file without damage is not
+// written to, not even its times change. Afterwards the whole file is checked.
 //
 // Takes the file's write lock for as long as it runs; `path` must not be a link. Where the file may not be written to,
 // that is an error only if there is something to restore. Readers that have the file mapped go on: bytes that they use

@@ -515,7 +515,8 @@ void bind_container(nb::module_& module) {
       "    generation: an earlier state of a container that was appended to; 0 is the newest. FileNotFound names "
       "those\n"
       "        that are there.\n"
-      "    max_made_bytes: the most bytes that one call may make of what the container stores; beyond it LimitExceeded.\n"
+      "    max_made_bytes: the most bytes that one call may make of what the container stores; beyond it "
+      "LimitExceeded.\n"
       "        0 means 1 GiB, or 100 times the stored bytes if that is more.\n"
       "    trusted_keys: one of these must have signed the container; payload is then compared with the SHA-256 that\n"
       "        was signed. None asks for no signature.\n"
@@ -557,13 +558,11 @@ void bind_container(nb::module_& module) {
       },
       nb::arg("file"), nb::kw_only(), nb::arg("range") = nb::none(), nb::arg("strict") = false, nb::arg("threads") = 0,
       nb::arg("progress") = nb::none(), nb::arg("generation") = 0, nb::arg("max_made_bytes") = 0,
-      nb::arg("trusted_keys") = nb::none(),
-      nb::arg("minimum_generation") = 0,
+      nb::arg("trusted_keys") = nb::none(), nb::arg("minimum_generation") = 0,
       nb::sig("def verify_file(file: str | bytes | os.PathLike, *, range: tuple[int, int] | None = None, "
               "strict: bool = False, threads: int = 0, "
               "progress: typing.Callable[[int, int], object] | None = None, generation: int = 0, "
-              "max_made_bytes: int = 0, " FATCTX_TRUST_KEYWORDS
-              ") -> VerifyReport"),
+              "max_made_bytes: int = 0, " FATCTX_TRUST_KEYWORDS ") -> VerifyReport"),
       "Checks every byte of a file, also one that open() refuses: the broken rule is then the finding, and so is a\n"
       "signature that trusted_keys or a generation that minimum_generation refuse.\n\n"
       "The options are those of Container.verify and open(). Raises FileNotFound, NotFound (there is no such\n"

@@ -8,6 +8,8 @@ TARGETS="append c_calls container_bytes container_edits description dlc dlc_layo
 # The libraries of the distribution are built with libstdc++, and one program cannot have both.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
 
+# The loader of the program, not this shell, reads $ORIGIN.
+# shellcheck disable=SC2016
 cmake -S "$SRC/fatctx" -B "$WORK/fatctx" -G Ninja \
   -DCMAKE_BUILD_TYPE=None -DFATCTX_WERROR=OFF -DFATCTX_BUILD_BENCH=OFF -DFATCTX_ONNXRUNTIME=OFF \
   -DFATCTX_BUILD_FUZZERS=ON -DFATCTX_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" \
