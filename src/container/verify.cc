@@ -28,6 +28,7 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
+constexpr unsigned kLeastShares = 8;  // of the memory for programs and tables, whatever the threads are
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{8} << 20;  // below that a thread costs more than it gains
 
 Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -150,10 +151,7 @@ class Verifier {
     report_.signature_verified = toc.authenticated;
   }
 
-  void allow_work(const Toc& toc) {
-    budget_.emplace(toc, max_made_bytes_);
-    budget_->share_with_threads();
-  }
+  void allow_work(const Toc& toc) { budget_.emplace(toc, max_made_bytes_); }
 
   // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
   Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record, ByteRange part) {
@@ -484,7 +482,19 @@ class Verifier {
 
   Status check_records(const Header& header, const Toc& toc) {
     std::vector<Found> found(toc.records.size());
-    FATCTX_TRY(on_threads(found.size(), [&](std::size_t i) { return look_at_record(toc, toc.records[i], found[i]); }));
+    // What one of the threads may not hold in memory is looked at by this one, behind the others.
+    std::vector<std::uint8_t> left(found.size());
+    const WorkBudget share = budget_->share_of(std::max(kLeastShares, threads_));
+    FATCTX_TRY(on_threads(found.size(), [&](std::size_t i) -> Status {
+      auto looked = look_at_record(toc, toc.records[i], share, found[i]);
+      left[i] = !looked.ok() && is_over_budget(looked.error()) ? 1 : 0;
+      return left[i] != 0 ? Status(Done{}) : looked;
+    }));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (left[i] == 0) continue;
+      found[i] = Found();
+      FATCTX_TRY(look_at_record(toc, toc.records[i], *budget_, found[i]));
+    }
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
       add_all(std::move(found[i].hash));
       if (toc.records[i].supported) FATCTX_TRY(check_last_granule(header, toc, toc.records[i]));
@@ -493,12 +503,12 @@ class Verifier {
     return Done{};
   }
 
-  Status look_at_record(const Toc& toc, const RecordInfo& record, Found& found) {
+  Status look_at_record(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, Found& found) {
     if (!record.supported) return Done{};
     const bool done = record.slice_count == 1 &&
                       is_whole_segment(toc, record, toc.slices[toc.forms[toc.index_of(record)].first_slice].segment);
-    if (!done) FATCTX_TRY(look_at_hash(toc, record, found.hash));
-    return look_at_meaning(toc, record, found.meaning);
+    if (!done) FATCTX_TRY(look_at_hash(toc, record, budget, found.hash));
+    return look_at_meaning(toc, record, budget, found.meaning);
   }
 
   static Error hash_finding(const RecordInfo& record) {
@@ -510,15 +520,15 @@ class Verifier {
 
   Status check_record_hash(const Toc& toc, const RecordInfo& record) {
     std::vector<Error> found;
-    FATCTX_TRY(look_at_hash(toc, record, found));
+    FATCTX_TRY(look_at_hash(toc, record, *budget_, found));
     add_all(std::move(found));
     return Done{};
   }
 
-  Status look_at_hash(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
+  Status look_at_hash(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, std::vector<Error>& found) {
     if (!record.supported) return Done{};
-    if (record.codec != Codec::kNone || record.recipe) return look_at_made(toc, record, found);
-    auto allowed = budget_->make(record.size_bytes);
+    if (record.codec != Codec::kNone || record.recipe) return look_at_made(toc, record, budget, found);
+    auto allowed = budget.make(record.size_bytes);
     if (!allowed.ok()) return in_record(std::move(allowed).error(), record);
     RecordHasher hasher(toc, leaf_hash_);
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
@@ -536,10 +546,10 @@ class Verifier {
   }
 
   // What a compressed record or a recipe yields. Damaged leaves have been found already, and are not used.
-  Status look_at_made(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
+  Status look_at_made(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, std::vector<Error>& found) {
     const bool both = leaf_hash_ == LeafHash::kBoth;  // one of the two is compared while it is streamed
     RecordHasher hasher(toc, leaf_hash_);
-    auto status = stream_logical(file_, toc, record, *budget_, [&](ByteView bytes) {
+    auto status = stream_logical(file_, toc, record, budget, [&](ByteView bytes) {
       if (both) hasher.update(bytes);
       return progress_.go_on();
     });
@@ -554,16 +564,17 @@ class Verifier {
 
   Status check_meaning(const Toc& toc, const RecordInfo& record) {
     std::vector<Error> found;
-    FATCTX_TRY(look_at_meaning(toc, record, found));
+    FATCTX_TRY(look_at_meaning(toc, record, *budget_, found));
     add_all(std::move(found));
     return Done{};
   }
 
   // Descriptions and tensor tables, which an open does not look into.
-  Status look_at_meaning(const Toc& toc, const RecordInfo& record, std::vector<Error>& found) {
+  Status look_at_meaning(const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
+                         std::vector<Error>& found) {
     if (!record.supported) return Done{};
     if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) return Done{};
-    auto read = read_metadata_record(file_, toc, record, *budget_);
+    auto read = read_metadata_record(file_, toc, record, budget);
     if (!read.ok()) {
       const ErrorCode code = read.error().code;
       if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // found already

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <string_view>
@@ -41,8 +40,6 @@ struct WorkBudget::State {
   std::atomic<std::uint64_t> made{0};
 
   std::mutex mutex;
-  std::condition_variable released;
-  bool threads = false;
   Pool programs;
   Pool tables;
   std::uint64_t peak = 0;
@@ -91,16 +88,13 @@ void WorkBudget::Hold::release() noexcept {
     const std::scoped_lock lock(state_->mutex);
     pool_->held -= std::exchange(bytes_, 0);
   }
-  state_->released.notify_all();
   state_.reset();
 }
 
 Result<WorkBudget::Hold> WorkBudget::hold(Pool& pool, std::uint64_t bytes, std::string_view what) const {
   const std::uint64_t most = state_->limit / kHeldPart;
-  std::unique_lock lock(state_->mutex);
-  const auto fits = [&] { return bytes <= most && pool.held <= most - bytes; };
-  if (bytes <= most && state_->threads) state_->released.wait(lock, fits);
-  if (!fits()) {
+  const std::scoped_lock lock(state_->mutex);
+  if (bytes > most / parts_ || pool.held > most - bytes) {
     return Error{ErrorCode::kLimitExceeded,
                  fmt::format("{} bytes of memory would be taken for its {}, out of {} bytes that the container stores; "
                              "at most {} are taken at a time; if you trust the file, allow more with max_made_bytes "
@@ -120,9 +114,10 @@ Result<WorkBudget::Hold> WorkBudget::hold_table(std::uint64_t bytes) const {
   return hold(state_->tables, bytes, "table of tensors");
 }
 
-void WorkBudget::share_with_threads() noexcept {
-  const std::scoped_lock lock(state_->mutex);
-  state_->threads = true;
+WorkBudget WorkBudget::share_of(std::uint64_t parts) const {
+  WorkBudget share = *this;
+  share.parts_ = parts;
+  return share;
 }
 
 std::uint64_t WorkBudget::peak_held_bytes() const noexcept {

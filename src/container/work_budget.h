@@ -59,12 +59,12 @@ class WorkBudget {
     Pool* pool_ = nullptr;  // of state_
     std::uint64_t bytes_ = 0;
   };
-  // What another thread holds is waited for if share_with_threads() was called. A thread holds at most one table, then
-  // at most one program, and waits for nothing while it holds a program: so every wait ends.
   // Errors: limit_exceeded, as above.
   [[nodiscard]] Result<Hold> hold_program(std::uint64_t bytes) const;
   [[nodiscard]] Result<Hold> hold_table(std::uint64_t bytes) const;
-  void share_with_threads() noexcept;
+  // The same count for one of `parts` threads, which may hold that part of the memory only. What needs more is left to
+  // one thread that has all of it: an allocator keeps for each thread what that has ever taken.
+  [[nodiscard]] WorkBudget share_of(std::uint64_t parts) const;
   // The most that was held at one time.
   [[nodiscard]] std::uint64_t peak_held_bytes() const noexcept;
 
@@ -72,6 +72,7 @@ class WorkBudget {
   [[nodiscard]] Result<Hold> hold(Pool& pool, std::uint64_t bytes, std::string_view what) const;
 
   std::shared_ptr<State> state_;
+  std::uint64_t parts_ = 1;
 };
 
 // True for an error that says how much a call may make, and nothing about the file.

@@ -1,8 +1,6 @@
 // Work that a small file can ask for, and where it ends: the bytes that a call makes are counted, not its seconds.
 #include <gtest/gtest.h>
 
-#include <future>
-
 #include "container/checked_bytes.h"
 #include "container/opened_file.h"
 #include "container/recipe_record.h"
@@ -76,27 +74,31 @@ TEST(WorkBudget, CountsWhatAllItsCopiesMake) {
   EXPECT_FALSE(budget.make(UINT64_MAX).ok()) << "the sum must not wrap";
 }
 
-TEST(WorkBudget, WaitsForMemoryThatAnotherThreadHoldsAndRefusesWhatNeverFits) {
-  WorkBudget budget(Toc{}, 32 * 100);
-  budget.share_with_threads();
-  auto first = budget.hold_program(60);
-  ASSERT_TRUE(is_ok(first));
+TEST(WorkBudget, HoldsProgramsAndTablesEachWithinAPartOfIt) {
+  const WorkBudget budget(Toc{}, 32 * 100);
+  auto held = budget.hold_program(60);
+  ASSERT_TRUE(is_ok(held));
 
-  EXPECT_FALSE(budget.hold_program(101).ok());
+  EXPECT_FALSE(budget.hold_program(41).ok());
   EXPECT_TRUE(is_ok(budget.hold_table(100))) << "tables have memory of their own";
-  auto second = std::async(std::launch::async, [&] { return budget.hold_program(60).ok(); });
-  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
-  first.value().release();
+  EXPECT_FALSE(budget.hold_table(101).ok());
+  held.value().release();
 
-  EXPECT_TRUE(second.get());
-  EXPECT_LE(budget.peak_held_bytes(), 160u);
+  EXPECT_TRUE(is_ok(budget.hold_program(100)));
+  EXPECT_EQ(budget.peak_held_bytes(), 160u);
 }
 
-TEST(WorkBudget, RefusesInsteadOfWaitingWhereNobodyElseCouldGiveMemoryBack) {
+TEST(WorkBudget, GivesEachThreadItsShareOfTheMemory) {
   const WorkBudget budget(Toc{}, 32 * 100);
-  const auto held = budget.hold_program(60);
+  const WorkBudget share = budget.share_of(4);
 
-  EXPECT_FALSE(budget.hold_program(60).ok());
+  const auto held = share.hold_program(25);
+
+  EXPECT_TRUE(is_ok(held));
+  EXPECT_FALSE(share.hold_program(26).ok());
+  EXPECT_TRUE(is_ok(budget.hold_program(75))) << "what a thread holds is counted once";
+  EXPECT_TRUE(is_ok(share.make(3200)));
+  EXPECT_FALSE(budget.make(1).ok()) << "what it makes is counted for all";
 }
 
 TEST(CostOfAFile, AFillOf128TebibytesIsRefusedBeforeAByteOfItIsMade) {
@@ -146,7 +148,7 @@ TEST(CostOfAFile, TheCallerCanAllowMoreAndLess) {
 
 TEST(CostOfAFile, ProgramsOnEightThreadsTakeTheMemoryOfOneBudget) {
   const Opened opened(support::file_of_programs(600'000, 12));
-  ASSERT_LT(opened.file.size(), 512 * 1024u);
+  ASSERT_LT(opened.file.size(), kMebibyte);
   const support::PeakMemory memory;
 
   const auto report = check(opened, 0, 8);

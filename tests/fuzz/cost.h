@@ -2,6 +2,7 @@
 // is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
@@ -35,7 +36,7 @@ class Cost {
     const double seconds = static_cast<double>(std::clock() - began_) / CLOCKS_PER_SEC;
     require(seconds <= most, "an input costs time by its size", std::to_string(seconds) + " s");
     if (support::kSanitized) return;  // it keeps what was freed
-    const std::uint64_t grown = peak_memory() - memory_before_;
+    const std::uint64_t grown = std::max(peak_memory(), memory_before_) - memory_before_;
     require(grown <= kMemoryAlways + kMemoryPerByte * input_bytes_, "an input costs memory by its size",
             std::to_string(grown) + " bytes");
   }

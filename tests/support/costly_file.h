@@ -36,6 +36,13 @@ struct Repeated {
 // are those of the sample's weights.
 inline void add_repeated(HostileFile& file, const Repeated& repeated) {
   constexpr std::uint32_t kPackedSegment = 0;
+  const std::uint32_t name = file.add_name("costly");
+  const bool tables = repeated.type == RecordType::kTensorTable;
+  const std::uint64_t row_size =
+      sizeof(container::RecordEntry) + sizeof(container::SliceEntry) + (tables ? sizeof(container::ReferenceEntry) : 0);
+  const std::uint64_t toc_size = file.live.toc_size + 2 + std::string_view("costly").size() + row_size * repeated.count;
+  const auto blocks = static_cast<std::size_t>((toc_size - 1) / container::kHeaderSize);
+  if (blocks != 0) file.make_room_for_toc(blocks);
   const Bytes frame = frame_of(repeated.program);
   container::SegmentEntry& packed = file.segments.at(kPackedSegment);
   const std::uint64_t at = (packed.size + 63) / 64 * 64;
@@ -45,13 +52,14 @@ inline void add_repeated(HostileFile& file, const Repeated& repeated) {
   const std::uint32_t weights = file.record(RecordType::kWeightBlob).record_id;
   for (std::uint32_t i = 0; i < repeated.count; ++i) {
     container::RecordEntry& record = file.append_record(repeated.type, 1, repeated.size);
+    record.name = name;
     record.flags = container::kRecordRecipe;
     record.codec = container::kCodecLz4Frame;
     record.alignment_log2 = 6;
     record.stored_size = frame.size();
     record.logical_hash = repeated.hash;
     file.append_slice(kPackedSegment, at, frame.size());
-    if (repeated.type != RecordType::kTensorTable) continue;
+    if (!tables) continue;
     container::ReferenceEntry reference = {};
     reference.from_record = record.record_id;
     reference.to_record = weights;
@@ -78,7 +86,6 @@ inline Bytes file_of_fills(std::uint64_t size, std::uint32_t count, bool hashed)
     repeated.hash = hasher.digest().bytes;
   }
   HostileFile file(unsealed_sample());
-  if (count > 200) file.make_room_for_toc(4);
   add_repeated(file, repeated);
   return file.bytes();
 }

@@ -1,6 +1,7 @@
 // How much resident memory a piece of work takes at its peak.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <stdexcept>
@@ -15,7 +16,7 @@ class PeakMemory {
     std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak
     before_ = peak();
   }
-  [[nodiscard]] std::uint64_t grown_bytes() const { return peak() - before_; }
+  [[nodiscard]] std::uint64_t grown_bytes() const { return std::max(peak(), before_) - before_; }
 
  private:
   [[nodiscard]] static std::uint64_t peak() {
