@@ -381,7 +381,7 @@ TEST(ColdRecord, ADescriptionMayBeCompressedAndIsReadAllTheSame) {
   const auto bytes =
       read_metadata_record(opened.file, opened.toc.toc, opened.record("description"), WorkBudget(opened.toc.toc));
   ASSERT_TRUE(is_ok(bytes));
-  EXPECT_EQ(bytes.value(), payload);
+  EXPECT_EQ(bytes.value().bytes, payload);
   EXPECT_EQ(info.hash, opened.record("description").hash);
   EXPECT_TRUE(verified(opened).findings.empty());
 

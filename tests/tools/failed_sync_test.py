@@ -6,6 +6,7 @@ bytes stay on the device, and the kernel goes on showing the new ones from its p
 appender is held between its two barriers. In a mount namespace of its own; needs root, zram, mkfs.ext4 and strace.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -123,15 +124,14 @@ class Appending:
         return said
 
     def generation(self) -> int:
-        text = self.run("info", self.file)
-        return int(text.split("generation ")[1].split()[0].rstrip(",;"))
+        return json.loads(self.run("info", self.file, "--json"))["generation"]
 
 
 @pytest.fixture()
 def appending(disk, fatctx, tmp_path):
     program = pathlib.Path(fatctx("--version").args[0])
     made = Appending(program, disk, tmp_path)
-    made.run("pack", "--binary", made.binary("v68"), "-o", made.file)
+    made.run("pack", "--name", "m", "--binary", made.binary("v68"), "-o", made.file)
     made.append("v69")
     disk.start_anew()
     assert made.generation() == 2
