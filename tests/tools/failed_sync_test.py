@@ -107,8 +107,8 @@ class Appending:
     def append_on_a_failing_disk(self, arch: str) -> str:
         """Barrier 1 works, barrier 2 does not."""
         traced = self.folder / f"{arch}.strace"
-        hold = f"inject=fdatasync:delay_enter={HELD_S * 1_000_000}:when=2"
-        command = ["nsenter", f"--mount=/proc/{self.disk.holder.pid}/ns/mnt", "strace", "-f", "-qq", "-o", traced, "-e", "trace=fdatasync",
+        hold = f"inject=fsync,fdatasync:delay_enter={HELD_S * 1_000_000}:when=2"
+        command = ["nsenter", f"--mount=/proc/{self.disk.holder.pid}/ns/mnt", "strace", "-f", "-qq", "-o", traced, "-e", "trace=fsync,fdatasync",
                    "-e", hold, self.program, "append", self.file, "--binary", self.binary(arch)]
         with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as appender:
             deadline = time.monotonic() + 60
