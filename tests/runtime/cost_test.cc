@@ -36,11 +36,11 @@ void serve(const std::string& path) {
   if (selection.ok()) {
     for (const std::uint32_t id : selection.value().chosen) {
       const auto view = container.value().acquire(id);
-      if (!view.ok()) EXPECT_FALSE(view.error().message.empty());
+      EXPECT_TRUE(view.ok() || !view.error().message.empty());
     }
   }
   const auto report = container.value().verify();
-  if (!report.ok()) EXPECT_TRUE(is_too_costly(report.error()));
+  EXPECT_TRUE(report.ok() || is_too_costly(report.error()));
 }
 
 TEST(CostOfAServer, IsAtMostASecondAnd64MebibytesForEach10MegabytesOfAStrangersFile) {
