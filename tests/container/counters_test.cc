@@ -80,7 +80,8 @@ TEST_F(Counters, TheLastGenerationIsMadeAndNoneBehindIt) {
     std::filesystem::remove(path_);
 
     for (const Bytes& file : {last, made}) {
-      if (Opened(file).toc.header.sealed && writer.name == std::string_view("append")) continue;
+      // What an append has made holds its record already.
+      if (file == made && writer.name == std::string_view("append")) continue;
       support::write_file(path_, file);
       const auto refused = writer.write(path_);
       ASSERT_TRUE(fails_with(refused, ErrorCode::kLimitExceeded)) << writer.name;

@@ -411,11 +411,15 @@ TEST_F(ComposedView, AHostileSizeIsRefusedByTheBudgetBeforeMemoryIsTaken) {
   program.copy(150'000, 0).fill(kClaimed - 150'000, 1);
   support::add_recipe(file, program.bytes(), support::pattern(150'000, 11)).logical_size = kClaimed;
   support::write_file(folder_.file("huge.fatctx"), file.bytes());
-  const Container container = Container::open(folder_.file("huge.fatctx"), {.max_copied_bytes = 1 << 20}).value();
-  const auto records = container.records();
-  const auto record = std::ranges::find_if(records, [](const RecordInfo& one) { return one.recipe; });
-  const auto refused = container.acquire(record->id);
-  ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
+  for (const auto& [made, code] : {std::pair(std::uint64_t{0}, ErrorCode::kLimitExceeded),
+                                   std::pair(std::uint64_t{UINT64_MAX}, ErrorCode::kCopyNotAllowed)}) {
+    const Container container =
+        Container::open(folder_.file("huge.fatctx"), {.max_copied_bytes = 1 << 20, .max_made_bytes = made}).value();
+    const auto records = container.records();
+    const auto record = std::ranges::find_if(records, [](const RecordInfo& one) { return one.recipe; });
+    const auto refused = container.acquire(record->id);
+    ASSERT_TRUE(fails_with(refused, code));
+  }
 }
 
 TEST_F(ComposedView, AFileThatWasTouchedIsVerifiedAgain) {
