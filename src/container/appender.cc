@@ -214,7 +214,7 @@ struct Appender::Impl {
   // showing them (docs/decisions/0020).
   Status write_present_slot(std::size_t mirror) {
     const std::uint64_t offset = kSlotOffsets[opened.header.pair + mirror * kPairs];
-    std::vector<std::byte> page(kPageSize);
+    HeaderPage page;  // on the stack: nothing may fail for want of memory once a slot is written
     FATCTX_TRY(file->read_at(offset, page));
     return file->write_at(offset, page);
   }
