@@ -51,11 +51,12 @@ Status check(const mapping::OsFile& file, const GenerationFacts& facts) {
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, header));
   for (const std::size_t copy : {0U, 1U}) {
     if ((degraded & (kDegradedToc0 << copy)) == 0) continue;
-    return Error{ErrorCode::kIo,
-                 fmt::format("copy {} of the table of contents reads otherwise than it was written: write to another "
-                             "disk",
-                             copy),
-                 {.file_offset = header.toc_offset[copy], .rule = "F14"}};
+    return Error{
+        ErrorCode::kIo,
+        fmt::format("copy {} of the table of contents is unreadable, or not what was written: write to another "
+                    "disk",
+                    copy),
+        {.file_offset = header.toc_offset[copy], .rule = "F14"}};
   }
   return Done{};
 }
