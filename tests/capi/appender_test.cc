@@ -323,6 +323,8 @@ TEST_F(CAppender, StrictSharingIsAnOptionOfPackerAndAppender) {
   ASSERT_EQ(fatctx_appender_warning(appender, 0, &warning, &error), FATCTX_OK) << text_of(error);
   EXPECT_THAT(std::string(view_of(warning)), HasSubstr("\"new\" has bandwidth compression (dlbc) on"));
 
+  ASSERT_EQ(fatctx_appender_close(appender, &error), FATCTX_OK);  // it holds the lock of the file
+
   auto pack_options = sized<fatctx_pack_options>();
   fatctx_pack_options_init(&pack_options, sizeof pack_options);
   pack_options.strict_sharing = 1;
