@@ -123,6 +123,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->type_name("N");
   command->add_option("--granule", flags->granule, "Pages that are shared: 4, 16 or 64 KiB, no less than a host's")
       ->check(CLI::IsMember({4, 16, 64}))
+      ->check(whole_number())
       ->type_name("KIB");
   add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
   add_threads(*command, flags->threads, "look for what is shared");
