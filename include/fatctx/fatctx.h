@@ -718,8 +718,8 @@ typedef struct fatctx_verify_options {
   uint32_t threads;       // that read and hash; 0: as many as there are processors, at most 8
   uint64_t range_offset;  // only the leaves that cover these bytes: of the file, or of the record that is checked
   uint64_t range_size;    // 0: everything
-  // Of fatctx_verify_file: trusted_keys and minimum_generation count, and what they refuse is a finding; generation;
-  // and max_made_bytes. Null: defaults.
+  // fatctx_verify_file reads trusted_keys, minimum_generation, generation and max_made_bytes from it. A generation that
+  // keys or minimum_generation refuse is a finding. Null: defaults.
   const fatctx_open_options* open;
 } fatctx_verify_options;
 FATCTX_API void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size);

@@ -209,9 +209,9 @@ struct Appender::Impl {
     return file->write_at(from, std::vector<std::byte>(static_cast<std::size_t>(end - from)));
   }
 
-  // Writes one mirror of the present pair again, the bytes that it has. A commit relies on what it has synced itself:
-  // what reads well may exist in the page cache only, because the system drops pages whose sync failed and goes on
-  // showing them (docs/decisions/0020).
+  // Writes the present bytes of one mirror of the present pair again. A commit relies only on bytes that it has synced
+  // itself. After a failed sync the kernel may drop a dirty page and still return it from the page cache
+  // (docs/decisions/0020).
   Status write_present_slot(std::size_t mirror) {
     const std::uint64_t offset = kSlotOffsets[opened.header.pair + mirror * kPairs];
     HeaderPage page;  // on the stack: nothing may fail for want of memory once a slot is written

@@ -222,8 +222,8 @@ Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, c
 bool live(const std::optional<SlotFacts>& slot) { return slot && (slot->flags & kSlotVoid) == 0; }
 
 // Returns the pair whose generation is opened. The pairs take turns, so their generations are an odd number apart. It
-// is one, unless failed syncs kept what was written to the older pair from the disk: the newer pair was written when
-// what it names was on the disk, and is right all the same (docs/decisions/0020).
+// is one, unless failed syncs kept writes to the older pair from the disk. The newer pair is valid even then: it was
+// written only after everything that it names was on the disk (docs/decisions/0020).
 Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b,
                                  std::uint32_t& degraded) {
   if (!live(a) && !live(b)) {

@@ -119,9 +119,9 @@ Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFil
   return read_named_toc(file, header, trust);
 }
 
-// What `parse` makes of the header. A reader that is stalled while others commit gets pages of several generations,
-// which never were in the file together. So an error counts only for a file that stayed as it was meanwhile: by its
-// stat, and by the bytes of its header, which tell where the clock of the file system is too coarse.
+// Reads the header and returns the result of `parse`. A reader that stalls while others commit gets pages of several
+// generations, which were never in the file together. So it returns an error only if the file stayed the same meanwhile.
+// It compares the stat, and the bytes of the header because the clock of the file system may be too coarse.
 template <typename Parse>
 auto read_while_it_changes(const mapping::OsFile& file, mapping::FileIdentity& identity, const Parse& parse)
     -> decltype(parse(ByteView())) {

@@ -42,7 +42,7 @@ struct OpenedToc {
 
 struct MetadataBytes {
   std::vector<std::byte> bytes;
-  WorkBudget::Hold hold;  // of a table of tensors, for what it is parsed into as well
+  WorkBudget::Hold hold;  // memory of a tensor table: its bytes and its parsed form
 };
 // The logical bytes of a small metadata record (description, tensor table) into private memory, checked against the
 // record's hash. The budget allows the memory before it is taken.

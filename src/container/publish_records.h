@@ -21,7 +21,7 @@ struct Lineage {
 struct PublishAs {
   const Lineage* lineage = nullptr;  // null: a first generation, with a uuid that follows from its content
   std::string mode_of = {};          // the new file may be read and written by whom this one may; empty: by the umask
-  // Who holds the lock of the file that is replaced.
+  // Says if the caller already holds the lock of the file that is replaced.
   mapping::TargetLock target_lock = mapping::TargetLock::kTake;
   // Asked when the file is whole, before it gets its name. Empty: nothing is asked.
   std::function<Status()> may_replace = {};

@@ -11,7 +11,7 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::uint64_t kFrameFront = 15;  // what frame_content_size() needs
+constexpr std::uint64_t kFrameFront = 15;  // bytes that frame_content_size() needs
 
 ByteRange in_file(const Toc& toc, const Slice& slice) {
   return {toc.segments[slice.segment].offset + slice.range.offset, slice.range.size};

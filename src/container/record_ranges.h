@@ -21,7 +21,7 @@ namespace fatctx::container {
 // Ownership: borrows the file and the table. Threads: one at a time.
 class RecordRanges {
  public:
-  // What is made of compressed records and programs is counted here, and so are the bytes that read() hands out.
+  // Counts the bytes that it decompresses, those of programs, and those that read() hands out.
   RecordRanges(const mapping::OsFile& file, const Toc& toc, WorkBudget budget,
                CheckedBytes::Again again = CheckedBytes::Again::kCompare)
       : file_(file), toc_(toc), budget_(budget), checked_(file, toc, std::move(budget), again) {}
