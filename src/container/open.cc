@@ -120,8 +120,8 @@ Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFil
 }
 
 // Reads the header and returns the result of `parse`. A reader that stalls while others commit gets pages of several
-// generations, which were never in the file together. So it returns an error only if the file stayed the same meanwhile.
-// It compares the stat, and the bytes of the header because the clock of the file system may be too coarse.
+// generations, which were never in the file together. So it returns an error only if the file stayed the same
+// meanwhile. It compares the stat, and the bytes of the header because the clock of the file system may be too coarse.
 template <typename Parse>
 auto read_while_it_changes(const mapping::OsFile& file, mapping::FileIdentity& identity, const Parse& parse)
     -> decltype(parse(ByteView())) {
