@@ -119,7 +119,9 @@ FoldersOfFile folders_of(const std::string& path) {
 std::string absolute_path(const std::string& path) {
   const fs::path given(path);  // the current folder may be gone, which matters to nobody who does not need it
   const fs::path absolute = given.is_absolute() ? given : fs::absolute(given);
-  if (std::find(absolute.begin(), absolute.end(), fs::path("..")) != absolute.end()) {
+  // Not std::find: Boost's comparison of paths needs memory and is noexcept, so that without memory it ends the
+  // process.
+  if (std::any_of(absolute.begin(), absolute.end(), [](const fs::path& part) { return part.native() == ".."; })) {
     boost::system::error_code failed;
     const fs::path folder = fs::canonical(absolute.parent_path(), failed);
     if (!failed) return (folder / absolute.filename()).lexically_normal().string();
