@@ -22,20 +22,24 @@ def only_listed(record) -> bool:
 
 
 def acquire(container, record) -> bytes:
-    """The bytes of a record as a view shows them, after every leaf under them was checked; of a record of several
-    slices also that zeros follow in its last granule."""
+    """The bytes of a record as a view shows them, after every leaf under them and the record's own hash were checked; of a
+    record of several slices also that zeros follow in its last granule."""
     if only_listed(record) or (record.codec and not record.flags & RECIPE):
         raise Refused("unsupported", None, None, f"record {record.record_id} has no view")
     if record.flags & RECIPE:
         return read(container, record)
     data = b"".join(checked_slice(container, entry) for entry in record.slices)
+    findings = Findings()
+    if record.slices and hash_of(data) != record.logical_hash:
+        findings.add("F37", f"record {record.record_id} does not match its hash", code="checksum_mismatch")
     if len(record.slices) > 1:
         last = record.slices[-1]
         end = container.tables.segments[last.segment].offset + last.offset_in_segment + last.size
         granule = 1 << container.header.prologue.granule_log2
         behind = -(-end // granule) * granule
         if behind <= container.header.slot.committed_end and any(container.data[end:behind]):
-            raise Refused("malformed", "F35", end, "the last granule is not filled with zeros")
+            findings.add("F35", "the last granule is not filled with zeros", end)
+    findings.stop_if_any()
     return data
 
 
