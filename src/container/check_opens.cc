@@ -6,12 +6,13 @@
 #include <fmt/format.h>
 
 #include "container/open.h"
+#include "mapping/read_only_file.h"
 
 namespace fatctx::container {
 namespace {
 
 // The file as it is once everything is written.
-class LaterFile final : public mapping::OsFile {
+class LaterFile final : public mapping::ReadOnlyFile {
  public:
   LaterFile(const mapping::OsFile& file, std::span<const LaterBytes> later) : file_(file), later_(later) {}
 
@@ -28,15 +29,9 @@ class LaterFile final : public mapping::OsFile {
     }
     return Done{};
   }
-  Status write_at(std::uint64_t, ByteView) override { return for_reading(); }
-  Status allocate(std::uint64_t) override { return for_reading(); }
-  Status sync() override { return for_reading(); }
   Result<mapping::FileIdentity> identity() const override { return file_.identity(); }
-  int descriptor() const noexcept override { return -1; }
 
  private:
-  static Error for_reading() { return Error{ErrorCode::kInternal, "a look at a file writes nothing"}; }
-
   const mapping::OsFile& file_;
   std::span<const LaterBytes> later_;
 };

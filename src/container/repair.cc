@@ -12,6 +12,7 @@
 #include "container/restore.h"
 #include "container/verify.h"
 #include "mapping/append_file.h"
+#include "mapping/read_only_file.h"
 
 namespace fatctx {
 
@@ -19,7 +20,7 @@ namespace container {
 namespace {
 
 // The file as it is once everything is restored, without a byte written.
-class RestoredFile final : public mapping::OsFile {
+class RestoredFile final : public mapping::ReadOnlyFile {
  public:
   RestoredFile(const mapping::OsFile& file, const std::vector<Restoration>& restorations)
       : file_(file), restorations_(restorations) {}
@@ -37,15 +38,9 @@ class RestoredFile final : public mapping::OsFile {
     }
     return Done{};
   }
-  Status write_at(std::uint64_t, ByteView) override { return for_reading(); }
-  Status allocate(std::uint64_t) override { return for_reading(); }
-  Status sync() override { return for_reading(); }
   Result<mapping::FileIdentity> identity() const override { return file_.identity(); }
-  int descriptor() const noexcept override { return -1; }
 
  private:
-  static Error for_reading() { return Error{ErrorCode::kInternal, "a dry run writes nothing"}; }
-
   const mapping::OsFile& file_;
   const std::vector<Restoration>& restorations_;
 };

@@ -5,12 +5,6 @@
 #include <fmt/format.h>
 
 namespace fatctx::mapping {
-namespace {
-
-Error read_only() { return Error{ErrorCode::kInternal, "a buffer in memory is for reading only"}; }
-
-}  // namespace
-
 Status BufferFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   if (!within({offset, buffer.size()}, bytes_.size())) {
     return Error{
@@ -20,12 +14,6 @@ Status BufferFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) co
   std::copy(from.begin(), from.end(), buffer.begin());
   return Done{};
 }
-
-Status BufferFile::write_at(std::uint64_t, ByteView) { return read_only(); }
-
-Status BufferFile::allocate(std::uint64_t) { return read_only(); }
-
-Status BufferFile::sync() { return read_only(); }
 
 Result<FileIdentity> BufferFile::identity() const {
   FileIdentity identity;

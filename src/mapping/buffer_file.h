@@ -3,21 +3,17 @@
 
 #include <memory>
 
-#include "mapping/os_file.h"
+#include "mapping/read_only_file.h"
 
 namespace fatctx::mapping {
 
 // Ownership: borrows `bytes`, and shares in `owner`, which may be null when the caller keeps the bytes himself.
-class BufferFile final : public OsFile {
+class BufferFile final : public ReadOnlyFile {
  public:
   BufferFile(ByteView bytes, std::shared_ptr<const void> owner) : bytes_(bytes), owner_(std::move(owner)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
-  Status write_at(std::uint64_t offset, ByteView bytes) override;
-  Status allocate(std::uint64_t size) override;
-  Status sync() override;
   Result<FileIdentity> identity() const override;
-  int descriptor() const noexcept override { return -1; }
   ByteView memory() const noexcept override { return bytes_; }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
 

@@ -5,12 +5,6 @@
 #include <fmt/format.h>
 
 namespace fatctx::mapping {
-namespace {
-
-Error read_only() { return Error{ErrorCode::kInternal, "a part of a file is for reading only"}; }
-
-}  // namespace
-
 FileIdentity window_identity(FileIdentity file, std::uint64_t base, std::uint64_t size) noexcept {
   const std::uint64_t left = file.size > base ? file.size - base : 0;
   file.size = size == 0 ? left : std::min(size, left);
@@ -30,12 +24,6 @@ Status WindowedFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) 
   error.where.file_offset = offset;
   return error;
 }
-
-Status WindowedFile::write_at(std::uint64_t, ByteView) { return read_only(); }
-
-Status WindowedFile::allocate(std::uint64_t) { return read_only(); }
-
-Status WindowedFile::sync() { return read_only(); }
 
 Result<FileIdentity> WindowedFile::identity() const {
   FATCTX_ASSIGN(const FileIdentity file, file_->identity());

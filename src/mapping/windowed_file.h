@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mapping/os_file.h"
+#include "mapping/read_only_file.h"
 
 namespace fatctx::mapping {
 
@@ -12,15 +12,12 @@ namespace fatctx::mapping {
 [[nodiscard]] FileIdentity window_identity(FileIdentity file, std::uint64_t base, std::uint64_t size) noexcept;
 
 // Offsets of its calls and errors count from the first byte of the part.
-class WindowedFile final : public OsFile {
+class WindowedFile final : public ReadOnlyFile {
  public:
   WindowedFile(std::unique_ptr<OsFile> file, std::uint64_t base, std::uint64_t size)
       : file_(std::move(file)), base_(base), size_(size) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
-  Status write_at(std::uint64_t offset, ByteView bytes) override;
-  Status allocate(std::uint64_t size) override;
-  Status sync() override;
   Result<FileIdentity> identity() const override;
   int descriptor() const noexcept override { return file_->descriptor(); }
   std::uint64_t base() const noexcept override { return base_; }

@@ -19,6 +19,7 @@
 #include "container/open.h"
 #include "container/record_ranges.h"
 #include "container/tensor_table.h"
+#include "mapping/read_only_file.h"
 #include "runtime/mapped_container.h"
 #include "runtime/record_reader.h"
 
@@ -33,22 +34,18 @@ constexpr NamedValue<Change> kChanges[] = {
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 // Counts what is read of a file.
-class CountedFile final : public mapping::OsFile {
+class CountedFile final : public mapping::ReadOnlyFile {
  public:
   CountedFile(const mapping::OsFile& file, std::uint64_t& bytes) : file_(file), bytes_(bytes) {}
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
     bytes_ += buffer.size();
     return file_.read_at(offset, buffer);
   }
-  Status write_at(std::uint64_t, ByteView) override { return for_reading(); }
-  Status allocate(std::uint64_t) override { return for_reading(); }
-  Status sync() override { return for_reading(); }
   Result<mapping::FileIdentity> identity() const override { return file_.identity(); }
   int descriptor() const noexcept override { return file_.descriptor(); }
   std::uint64_t base() const noexcept override { return file_.base(); }
 
  private:
-  static Error for_reading() { return Error{ErrorCode::kInternal, "a comparison writes nothing"}; }
   const mapping::OsFile& file_;
   std::uint64_t& bytes_;
 };

@@ -43,8 +43,6 @@ Error layout_error(ErrorCode code, std::uint64_t offset, std::string message) {
   return Error{code, "dlc layout: " + std::move(message), {.file_offset = offset}};
 }
 
-Error for_reading_only() { return Error{ErrorCode::kInternal, "an archive in a container is for reading only"}; }
-
 // Everything of the file from `at` to `end`, for the hash of all and for `take`.
 template <typename Take>
 Status read_through(const mapping::OsFile& file, std::uint64_t at, std::uint64_t end, std::vector<std::byte>& buffer,
@@ -228,12 +226,6 @@ Status StoredArchive::read_at(std::uint64_t offset, std::span<std::byte> buffer)
   }
   return Done{};
 }
-
-Status StoredArchive::write_at(std::uint64_t, ByteView) { return for_reading_only(); }
-
-Status StoredArchive::allocate(std::uint64_t) { return for_reading_only(); }
-
-Status StoredArchive::sync() { return for_reading_only(); }
 
 Result<mapping::FileIdentity> StoredArchive::identity() const {
   mapping::FileIdentity identity;

@@ -14,7 +14,7 @@
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
 #include "fatctx/record.h"
-#include "mapping/os_file.h"
+#include "mapping/read_only_file.h"
 
 namespace fatctx::container::dlc {
 
@@ -64,16 +64,12 @@ using ReadEntry = std::function<Status(std::size_t entry, std::uint64_t offset, 
 
 // The archive as a file to read, while its entries lie somewhere else.
 // Ownership: borrows the layout. Threads: as `read`.
-class StoredArchive final : public mapping::OsFile {
+class StoredArchive final : public mapping::ReadOnlyFile {
  public:
   StoredArchive(const ArchiveLayout& layout, ReadEntry read) : layout_(layout), read_(std::move(read)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
-  Status write_at(std::uint64_t offset, ByteView bytes) override;
-  Status allocate(std::uint64_t size) override;
-  Status sync() override;
   Result<mapping::FileIdentity> identity() const override;
-  int descriptor() const noexcept override { return -1; }
 
  private:
   const ArchiveLayout& layout_;
