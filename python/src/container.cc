@@ -187,7 +187,8 @@ void bind_tensor_table(nb::module_& module) {
       .def(
           "__contains__",
           [](const BoundTensorTable& self, nb::handle name) {
-            return nb::isinstance<nb::str>(name) && contains(self.table, nb::cast<std::string>(name));
+            std::string text;  // a str that is no UTF-8 names nothing
+            return nb::isinstance<nb::str>(name) && nb::try_cast(name, text) && contains(self.table, text);
           },
           nb::arg("name"), nb::sig("def __contains__(self, name: object) -> bool"))
       .def(
@@ -452,8 +453,9 @@ OpenOptions take_open_options(nb::dict& keywords) {
 
 void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed) {
   for (const auto& [name, value] : keywords) {
-    const std::string text =
-        fmt::format("unknown keyword {}; allowed are {}", nb::cast<std::string>(nb::str(name)), allowed);
+    std::string shown;  // escaped if it is no UTF-8
+    if (!nb::try_cast(name, shown)) shown = nb::cast<std::string>(nb::repr(name));
+    const std::string text = fmt::format("unknown keyword {}; allowed are {}", shown, allowed);
     throw nb::type_error(text.c_str());
   }
 }

@@ -245,8 +245,15 @@ nb::object path_to_str(const std::string& path) {
   return nb::steal(decoded);
 }
 
+std::string text_from(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (utf8 == nullptr) throw nb::python_error();
+  return {utf8, static_cast<std::size_t>(size)};
+}
+
 RecordInfo find_record(const Container& container, nb::handle id_or_name) {
-  if (nb::isinstance<nb::str>(id_or_name)) return take(container.find(nb::cast<std::string>(id_or_name)));
+  if (nb::isinstance<nb::str>(id_or_name)) return take(container.find(text_from(id_or_name)));
   std::uint32_t id = 0;
   if (PyIndex_Check(id_or_name.ptr()) == 0) {
     throw nb::type_error("a record is named by its id (int) or its name (str)");

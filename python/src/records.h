@@ -45,6 +45,9 @@ template <typename T>
 // The bytes of an `os.PathLike` or `str`, as the system wants them.
 [[nodiscard]] std::string path_from(nb::handle path);
 [[nodiscard]] nb::object path_to_str(const std::string& path);
+// Returns a str as UTF-8. Requires: `text` is a str. Raises UnicodeEncodeError for a lone surrogate, as open() does for
+// a path.
+[[nodiscard]] std::string text_from(nb::handle text);
 
 // A record by id or name. Raises NotFound; TypeError for anything that is neither.
 [[nodiscard]] RecordInfo find_record(const Container& container, nb::handle id_or_name);

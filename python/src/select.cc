@@ -218,7 +218,7 @@ SelectPolicy take_policy(nb::dict& keywords) {
 
 std::optional<Device> device_from(nb::handle device) {
   if (device.is_none()) return std::nullopt;
-  if (nb::isinstance<nb::str>(device)) return take(device_from_text(nb::cast<std::string>(device)));
+  if (nb::isinstance<nb::str>(device)) return take(device_from_text(text_from(device)));
   if (nb::isinstance<Device>(device)) return nb::cast<Device>(device);
   throw nb::type_error("device: expected a fatctx.Device, a str such as \"x86-64-v3\", or None for this machine");
 }
