@@ -7,7 +7,7 @@ if(NOT TARGET fatctx_onnxruntime)
 endif()
 install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" ${not_installed})
 install(FILES ${PROJECT_BINARY_DIR}/include/fatctx/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fatctx)
-install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_runtime EXPORT fatctxTargets
+install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_dlc fatctx_runtime EXPORT fatctxTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS fatctx_c EXPORT fatctxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET fatctx_onnxruntime)

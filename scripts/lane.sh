@@ -71,9 +71,11 @@ lane_asan() {
 
 lane_tsan() {
   local file targets=()
-  for file in tests/*/*_threads_test.cc; do
-    file=${file%/*}
-    [[ " ${targets[*]} " == *" ${file##*/}_tests "* ]] || targets+=("${file##*/}_tests")
+  for file in tests/*/*_threads_test.cc tests/*/*/*_threads_test.cc; do
+    [[ -f $file ]] || continue
+    file=${file#tests/}
+    file=${file%%/*}_tests
+    [[ " ${targets[*]} " == *" $file "* ]] || targets+=("$file")
   done
   scripts/build.sh --preset tsan --no-python --targets "${targets[*]}"
   TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/ort/tsan.supp} \
@@ -210,10 +212,10 @@ lane_android() {
   headers_in "$tree/include"
   for file in /usr/include/{google,sodium*,lz4*.h,xxh*.h}; do ln -sfn "$file" "$tree/include/"; done
   printf '#pragma once\n#define FATCTX_VERSION "0"\n' >"$tree/include/fatctx/version.h"
-  protoc --proto_path=src/container "--cpp_out=$tree/include" src/container/metadata.proto
+  protoc --proto_path=src/container/format "--cpp_out=$tree/include" src/container/format/metadata.proto
   printf '%s\n' "include_dir=$sysroot/usr/include" "sys_include_dir=$sysroot/usr/include/$arch" "crt_dir=$libraries" \
     "cc_dir=$libraries" msvc_lib_dir= kernel32_lib_dir= darwin_sdk_dir= >"$tree/libc.txt"
-  for file in src/{base,mapping,container,container/dlc,container/sharing,runtime}/*.cc; do
+  for file in src/{base,mapping}/*.cc src/{container,runtime}/*/*.cc; do
     [[ $file != *_darwin.cc && $file != *_win32.cc ]] || continue
     files=$((files + 1))
     name=${file//\//_}

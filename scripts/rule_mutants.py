@@ -3,7 +3,7 @@
 
 Works on a copy of the checkout. There each place that refuses a file gets a number and a switch, the tests are built once,
 and then run once per place with that place switched off. A place whose removal no test notices is a survivor: it needs a
-row in tests/container/lies_*.h, another test of those in RUNS, or a line in ACCEPTED below with the reason.
+row in tests/container/*/lies_*.h, another test of those in RUNS, or a line in ACCEPTED below with the reason.
 
     scripts/rule_mutants.py [--build FOLDER] [--only TEXT]
 
@@ -21,11 +21,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ["src/container/header.cc", "src/container/toc.cc", "src/container/tensor_table.cc",
-         "src/container/metadata_codec.cc", "src/container/verify.cc", "src/container/open.cc",
-         "src/container/leaves.cc", "src/container/record_stream.cc", "src/container/codec.cc",
-         "src/container/recipe.cc", "src/container/recipe_record.cc", "src/container/checked_bytes.cc",
-         "src/container/trust.cc"]
+FILES = ["src/container/read/header.cc", "src/container/read/toc.cc", "src/container/read/tensor_table.cc",
+         "src/container/format/metadata_codec.cc", "src/container/check/verify.cc", "src/container/read/open.cc",
+         "src/container/read/leaves.cc", "src/container/read/record_stream.cc", "src/container/format/codec.cc",
+         "src/container/read/recipe.cc", "src/container/read/recipe_record.cc", "src/container/read/checked_bytes.cc",
+         "src/container/read/trust.cc"]
 COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
 # Programs and their tests. Those that take long come later: a place that the first notice does not wait for them.
 RUNS = [("container_tests", "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:RecordStream.*:Recipe*.*"),
@@ -152,7 +152,7 @@ def main() -> int:
             text, found = mutate((ROOT / name).read_text(), len(places))
             (copy / name).write_text(text)
             places += [(name, line) for line in found]
-        (copy / "src/container/mutant_switch.cc").write_text(SWITCH)
+        (copy / "src/container/format/mutant_switch.cc").write_text(SWITCH)
         build = folder / "build"
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         for command in (["cmake", "-S", copy, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",

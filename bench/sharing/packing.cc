@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "container/disk_format.h"
-#include "container/hash.h"
+#include "container/format/disk_format.h"
+#include "container/format/hash.h"
 #include "mapping/filesystem_kind.h"
 #include "sharing/questions.h"
 #include "support/or_stop.h"

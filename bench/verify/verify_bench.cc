@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "container/hash.h"
+#include "container/format/hash.h"
 #include "fatctx/container.h"
 #include "support/bench_main.h"
 #include "support/or_stop.h"

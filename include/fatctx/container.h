@@ -21,7 +21,7 @@
 
 namespace fatctx {
 
-class MappedContainer;  // one per file identity and process; src/runtime/mapped_container.h
+class MappedContainer;  // one per file identity and process; src/runtime/open/mapped_container.h
 class Registry;
 
 // When payload is checked. Metadata is always checked.

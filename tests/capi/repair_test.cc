@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "capi/c_model.h"
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 
 namespace fatctx::capi::testing {
 namespace {

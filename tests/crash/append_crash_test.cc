@@ -13,8 +13,8 @@
 #include <random>
 #include <string>
 
-#include "container/append.h"
-#include "container/repair.h"
+#include "container/edit/append.h"
+#include "container/edit/repair.h"
 #include "crash/disk.h"
 #include "crash/oracle.h"
 #include "support/sample_container.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 
 namespace fatctx::crash {
 

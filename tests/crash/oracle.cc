@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "container/verify.h"
+#include "container/check/verify.h"
 
 namespace fatctx::crash {
 

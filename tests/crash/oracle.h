@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "container/open.h"
+#include "container/read/open.h"
 #include "crash/recording_file.h"
 
 namespace fatctx::crash {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "container/append.h"
+#include "container/edit/append.h"
 #include "crash/oracle.h"
 #include "fatctx/base/checked.h"
 #include "support/result_matchers.h"

@@ -17,7 +17,7 @@
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
 #include "faults/ways.h"
-#include "runtime/registry.h"
+#include "runtime/open/registry.h"
 #include "runtime/small_model.h"
 #include "support/sample_container.h"
 #include "support/sanitized.h"

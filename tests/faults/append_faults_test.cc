@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "faults/os_faults.h"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
 #include "faults/os_faults.h"

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "container/hash.h"
+#include "container/format/hash.h"
 #include "fatctx/import_dlc.h"
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_safetensors.h"

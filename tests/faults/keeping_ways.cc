@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 #include "fatctx/appender.h"
 #include "fatctx/diff.h"
 #include "fatctx/repair.h"

@@ -10,7 +10,7 @@
 
 #include "faults/os_faults.h"
 #include "faults/ways.h"
-#include "runtime/registry.h"
+#include "runtime/open/registry.h"
 #include "runtime/small_model.h"
 #include "support/process_files.h"
 

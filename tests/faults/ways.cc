@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "container/hash.h"
+#include "container/format/hash.h"
 #include "fatctx/extract.h"
 #include "fatctx/metrics.h"
 #include "fatctx/model.h"

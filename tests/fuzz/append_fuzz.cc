@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "container/append.h"
-#include "container/disk_format.h"
-#include "container/open.h"
+#include "container/edit/append.h"
+#include "container/format/disk_format.h"
+#include "container/read/open.h"
 #include "fuzz/edited_container.h"
 #include "fuzz/rehash_file.h"
 #include "fuzz/whole_container.h"

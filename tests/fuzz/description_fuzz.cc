@@ -1,6 +1,6 @@
 // Any bytes as a description: it is refused, or it says the same after it was written again.
-#include "container/disk_format.h"
-#include "container/metadata_codec.h"
+#include "container/format/disk_format.h"
+#include "container/format/metadata_codec.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 

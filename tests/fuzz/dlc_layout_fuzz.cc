@@ -10,7 +10,7 @@
 #include "container/dlc/cut.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
-#include "runtime/thin_plan.h"
+#include "runtime/inspect/thin_plan.h"
 
 namespace fatctx::fuzz {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 #include "fuzz/input.h"
 #include "support/rehash.h"
 #include "support/sample_container.h"

@@ -1,7 +1,7 @@
 // Any bytes as an IREE parameter archive: it is refused, or every entry lies in the file and has a name of its own.
 #include <set>
 
-#include "container/irpa.h"
+#include "container/import/irpa.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 #include "mapping/buffer_file.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "container/codec.h"
+#include "container/format/codec.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 

@@ -69,7 +69,7 @@ def at_place(what: int, place: int, data: bytes) -> bytes:
 
 
 def container_edits() -> Seeds:
-    # Offsets are those of src/container/disk_format.h; tables: 0 segments, 1 records, 2 slices, 3 keys, 4 references,
+    # Offsets are those of src/container/format/disk_format.h; tables: 0 segments, 1 records, 2 slices, 3 keys, 4 references,
     # 6 names, 7 the header of the TOC, 8 the directory.
     u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
     edits = {

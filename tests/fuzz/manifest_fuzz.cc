@@ -2,7 +2,7 @@
 // the same.
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
-#include "tools/manifest.h"
+#include "tools/pack/manifest.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "container/recipe.h"
+#include "container/read/recipe.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 

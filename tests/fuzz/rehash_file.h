@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "container/codec.h"
-#include "container/copy_out.h"
+#include "container/format/codec.h"
+#include "container/format/copy_out.h"
 #include "support/rehash.h"
 
 namespace fatctx::fuzz {

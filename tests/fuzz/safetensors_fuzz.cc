@@ -1,6 +1,6 @@
 // Any bytes as a safetensors file: it is refused, or its tensors take every byte behind the header once, under names
 // of their own.
-#include "container/safetensors.h"
+#include "container/import/safetensors.h"
 #include "fuzz/tensor_index.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

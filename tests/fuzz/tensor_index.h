@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "container/import_tensors.h"
+#include "container/import/import_tensors.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 #include "mapping/buffer_file.h"

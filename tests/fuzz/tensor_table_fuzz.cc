@@ -2,7 +2,7 @@
 // name.
 //
 // Input: 3 bytes, the size of the blob; the rest is the table.
-#include "container/tensor_table.h"
+#include "container/read/tensor_table.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 

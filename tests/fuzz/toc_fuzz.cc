@@ -4,8 +4,8 @@
 // Input: 1 byte flags of the header, 2 bytes the file's size in extents, the rest is the table of contents.
 #include <algorithm>
 
-#include "container/hash.h"
-#include "container/parse.h"
+#include "container/format/hash.h"
+#include "container/read/parse.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 

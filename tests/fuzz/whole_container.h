@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "container/hash.h"
-#include "container/verify.h"
-#include "container/work_budget.h"
+#include "container/check/verify.h"
+#include "container/format/hash.h"
+#include "container/read/work_budget.h"
 #include "fatctx/container.h"
 #include "fatctx/extract.h"
 #include "fatctx/info.h"

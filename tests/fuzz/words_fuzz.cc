@@ -3,8 +3,8 @@
 #include "fatctx/select.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
-#include "tools/manifest.h"
-#include "tools/targets_file.h"
+#include "tools/compile/targets_file.h"
+#include "tools/pack/manifest.h"
 
 namespace {
 

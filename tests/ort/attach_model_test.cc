@@ -1,5 +1,5 @@
 // What is read of an ONNX model, and that no bytes make the reader do anything else than answer.
-#include "runtime/ort/attach_model.h"
+#include "runtime/ort/attach/attach_model.h"
 
 #include <set>
 #include <span>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/ort/element_types.h"
+#include "runtime/ort/attach/element_types.h"
 #include "support/onnx_file.h"
 #include "support/result_matchers.h"
 

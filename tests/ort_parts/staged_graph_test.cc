@@ -1,5 +1,5 @@
 // The files that a compilation works on, read back.
-#include "runtime/ort/graph_tensors.h"
+#include "runtime/ort/ep/graph_tensors.h"
 
 #include <limits>
 #include <span>

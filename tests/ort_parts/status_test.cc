@@ -1,5 +1,5 @@
 // What crosses the boundary to ONNX Runtime: a status for every error and for every exception.
-#include "runtime/ort/status.h"
+#include "runtime/ort/ep/status.h"
 
 #include <new>
 #include <stdexcept>

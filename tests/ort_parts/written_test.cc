@@ -1,5 +1,5 @@
 // What a compilation takes back: its own records, and nothing that others have put there meanwhile.
-#include "runtime/ort/written.h"
+#include "runtime/ort/ep/written.h"
 
 #include <filesystem>
 

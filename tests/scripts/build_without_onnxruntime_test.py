@@ -16,7 +16,7 @@ BUILD = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
 FETCHED = ROOT / "build" / "onnxruntime"
 
 NOT_BUILT = "-- ONNX Runtime adapter: not built, no headers of 1.23 or newer (scripts/ort_setup.sh fetches them)"
-FOLDERS = ("src/runtime/ort/", "tools/ctx_gen/", "tools/ort_bench/", "tests/ort")
+FOLDERS = ("src/runtime/ort/", "tools/ctx_gen/engine/", "tools/bench/ort/", "tests/ort")
 SAMPLES = {"cpp_attach", "ep_context_file", "ep_context_buffer", "recreate_session"}
 TARGETS = {"fatctx_onnxruntime", "fatctx_ort", "fatctx_ort_objects", "fatctx_ort_bench", "ep_weight_sharing_ctx_gen", "ort_tests",
            "ort_parts_tests", "stand_in_qnn", "leaves_a_mark"} | SAMPLES | {f"sample_{name}" for name in SAMPLES}
@@ -172,7 +172,7 @@ def test_no_source_that_remains_includes_onnx_runtime(off):
     assert {source: found for source, folders in sources(off) if (found := foreign_headers(source, folders))} == {}
 
 
-@pytest.mark.parametrize("name", ["src/runtime/ort/library.cc", "tools/ctx_gen/ort_engine.cc", "samples/cpp_attach.cc"])
+@pytest.mark.parametrize("name", ["src/runtime/ort/ep/library.cc", "tools/ctx_gen/engine/ort_engine.cc", "samples/cpp_attach.cc"])
 def test_a_source_that_includes_onnx_runtime_is_found(name):
     assert foreign_headers(ROOT / name, [ROOT, ROOT / "src", ROOT / "include"]) != set()
 

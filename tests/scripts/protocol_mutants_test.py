@@ -40,8 +40,8 @@ def test_the_tests_that_catch_it_are_there(mutant):
 
 def test_a_patch_that_does_not_fit_is_said(tmp_path):
     bad = tmp_path / "bad.patch"
-    bad.write_text("Breaks: nothing\nCaught by: crash_tests A.*\n\n--- a/src/container/appender.cc\n"
-                   "+++ b/src/container/appender.cc\n@@ -1,1 +1,1 @@\n-no such line\n+another\n")
+    bad.write_text("Breaks: nothing\nCaught by: crash_tests A.*\n\n--- a/src/container/edit/appender.cc\n"
+                   "+++ b/src/container/edit/appender.cc\n@@ -1,1 +1,1 @@\n-no such line\n+another\n")
     with pytest.raises(protocol_mutants.CannotTry):
         protocol_mutants.patch(ROOT, protocol_mutants.Mutant.read(bad), "--dry-run")
 

@@ -67,7 +67,7 @@ def test_the_words_in_messages_are_the_words_of_the_page():
 
 
 def test_the_exit_codes_are_those_of_the_command():
-    exits = exit_codes_of_command(text_of("tools/command.h"), text_of("tools/command.cc"))
+    exits = exit_codes_of_command(text_of("tools/cli/command.h"), text_of("tools/cli/command.cc"))
     page = {word: int(cells[-1]) for _, word, cells in rows_of_document(text_of("docs/errors.md"))}
     assert page == {snake(name): code for name, code in exits.items()}
 

@@ -13,10 +13,10 @@ from checkout import ROOT, text_of
 
 PROGRAM = r"""
 #include <cstdio>
-#include "container/disk_format.h"
-#include "container/recipe_format.h"
-#include "container/rules.h"
-#include "container/tensor_table_format.h"
+#include "container/format/disk_format.h"
+#include "container/read/recipe_format.h"
+#include "container/format/rules.h"
+#include "container/read/tensor_table_format.h"
 #include "fatctx/layout.h"
 using namespace fatctx::container;
 static void limit(const char* name, unsigned long long value) { std::printf("limit %llu %s\n", value, name); }
@@ -151,7 +151,7 @@ def program_output(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("layout")
     (folder / "print.cc").write_text(PROGRAM)
     subprocess.run([compiler, "-std=c++20", f"-I{ROOT}/include", f"-I{ROOT}/src", str(folder / "print.cc"),
-                    str(ROOT / "src/container/layout.cc"), "-o", str(folder / "print")], check=True)
+                    str(ROOT / "src/container/read/layout.cc"), "-o", str(folder / "print")], check=True)
     return subprocess.run([str(folder / "print")], check=True, capture_output=True, text=True).stdout
 
 
@@ -173,7 +173,7 @@ def test_the_schema_of_descriptions_is_repeated_word_for_word():
         return [(message, field, number) for message, body in re.findall(r"message (\w+)\s*\{(.*?)\}", bare, re.DOTALL)
                 for field, number in re.findall(r"((?:repeated )?\w+ \w+) = (\d+);", body)]
 
-    schema = fields(text_of("src/container/metadata.proto"))
+    schema = fields(text_of("src/container/format/metadata.proto"))
     document = fields(text_of("docs/format.md").split("```proto")[1].split("```")[0])
     assert len(schema) >= 18
     assert document == schema

@@ -1,10 +1,50 @@
-"""Who may include whom: tools and capi -> runtime -> container -> mapping -> base, and one seam per third-party library."""
+"""Holds who may include whom: layers, the rooms inside each layer, and one place per third-party library.
+
+Layers: tools and capi -> runtime -> container -> mapping -> base. ROOMS has the arrows inside a layer; docs/architecture.md
+shows the same arrows.
+"""
+
+import re
 
 import pytest
 
 from checkout import ROOT, cxx_files, includes, text_of
 
 ORDER = ["base", "mapping", "container", "runtime", "capi"]  # a layer includes itself and those before it
+
+# A room is a folder of a layer. It may include itself, the rooms listed here, and every room of a lower layer.
+ROOMS = {
+    "container/format": (),
+    "container/read": ("format",),
+    "container/sharing": ("format", "read"),
+    "container/write": ("format", "read", "sharing"),
+    "container/check": ("format", "read", "sharing"),
+    "container/edit": ("format", "read", "write", "check"),
+    "container/import": ("format", "read"),
+    "container/dlc": ("format",),
+    "runtime/observe": (),
+    "runtime/device": (),
+    "runtime/select": ("device",),
+    "runtime/open": ("observe",),
+    "runtime/view": ("observe", "open"),
+    "runtime/load": ("open", "select", "view"),
+    "runtime/inspect": ("observe", "open", "view"),
+    "runtime/facade": ("device", "observe", "open", "select", "view"),
+    "runtime/ort/attach": (),
+    "runtime/ort/ep": ("open", "select", "ort/attach"),
+    "tools/cli": (),
+    "tools/onnx": (),
+    "tools/facts": ("cli", "onnx"),
+    "tools/device": ("cli", "facts"),
+    "tools/pack": ("cli", "facts", "onnx"),
+    "tools/wrap": ("cli", "device", "facts", "onnx", "pack"),
+    "tools/inspect": ("cli", "device", "facts", "onnx", "pack", "wrap"),
+    "tools/change": ("cli", "device", "inspect", "pack"),
+    "tools/compile": ("cli", "device", "facts", "onnx", "pack"),
+    "tools/ctx_gen": ("cli", "compile", "device", "facts", "onnx", "pack"),
+    "tools/bench": ("cli", "compile", "device", "onnx"),
+}
+LARGEST_ROOM = 42  # files; src/mapping is exempt: X.h has one X_<system>.cc for each system
 
 # Public headers by the layer that answers for them; a layer may name the headers of its own and lower layers.
 PUBLIC_LAYER = {
@@ -21,7 +61,6 @@ PUBLIC_LAYER = {
     "keys.h": "container",
     "signature.h": "container",
     "repair.h": "container",
-    "diff.h": "runtime",
     "sharing.h": "container",
     "import_dlc.h": "container",
     "import_irpa.h": "container",
@@ -52,14 +91,14 @@ PUBLIC_LAYER = {
 # header prefix or exact name -> the places that may include it
 SEAMS = {
     "boost/": ("src/mapping/",),
-    "google/protobuf/": ("src/container/metadata_codec.cc",),
-    "xxhash.h": ("src/container/hash.cc",),
+    "google/protobuf/": ("src/container/format/metadata_codec.cc",),
+    "xxhash.h": ("src/container/format/hash.cc",),
     "nlohmann/": ("tools/",),
-    "lz4": ("src/container/codec.cc",),
-    "sodium": ("src/container/crypto.cc",),
-    "onnx/": ("tools/onnx_import.cc", "tools/onnx_wrapper.cc", "src/runtime/ort/graph_"),
+    "lz4": ("src/container/format/codec.cc",),
+    "sodium": ("src/container/format/crypto.cc",),
+    "onnx/": ("tools/onnx/onnx_import.cc", "tools/onnx/onnx_wrapper.cc", "src/runtime/ort/ep/graph_"),
     # Programs that use it bring it along, as applications do.
-    "onnxruntime": ("src/runtime/ort/", "tools/ort_bench/", "tools/ctx_gen/", "samples/cpp_attach.cc", "samples/ort_session.h",
+    "onnxruntime": ("src/runtime/ort/", "tools/bench/ort/", "tools/ctx_gen/engine/", "samples/cpp_attach.cc", "samples/ort_session.h",
                     "samples/ep_context_", "samples/recreate_session.cc"),
     "nanobind/": ("python/src/",),
     "CLI/": ("tools/",),
@@ -91,6 +130,25 @@ def may_include(layer: str, other: str) -> bool:
     return ORDER.index(other) <= ORDER.index(layer)
 
 
+def room_of(name: str) -> str | None:
+    """The room of a source file: the longest one that its path begins with."""
+    path = name.removeprefix("src/")
+    return max((room for room in ROOMS if path.startswith(room + "/")), key=len, default=None)
+
+
+def layer_of_room(room: str) -> str:
+    return room.split("/")[0]
+
+
+def room_violation(name: str, header: str) -> str | None:
+    """Why `name` may not include `header`, or None. Only the arrows inside a layer; layers are held by may_include()."""
+    room, other = room_of(name), room_of(header if header.startswith("tools/") else "src/" + header)
+    if room is None or other is None or room == other or layer_of_room(room) != layer_of_room(other):
+        return None
+    allowed = [f"{layer_of_room(room)}/{name}" for name in ROOMS[room]]
+    return None if other in allowed else f'{room} may not include "{header}" of {other}'
+
+
 def seam_violations(name: str, header: str) -> list[str]:
     places = next((places for key, places in SEAMS.items() if header.startswith(key)), None)
     if header.endswith(".pb.h"):
@@ -120,6 +178,8 @@ def violations(name: str, text: str, own_tools_file=tools_file) -> list[str]:
                 wrong.append(f"the folder is none of {', '.join(ORDER)}")
             elif other is None:
                 wrong.append(f'"{header}" is not "<layer>/<file>" nor a known public header (PUBLIC_LAYER lists them)')
+            elif room_violation(name, header):
+                wrong.append(room_violation(name, header))
             elif header.startswith("runtime/ort/") and not name.startswith("src/runtime/ort/"):
                 wrong.append("the adapter for ONNX Runtime is a library on top of the runtime; nothing below includes it")
             elif not may_include(layer, other):
@@ -128,6 +188,8 @@ def violations(name: str, text: str, own_tools_file=tools_file) -> list[str]:
             own = name.startswith("tools/") and own_tools_file(header)
             sibling = (name.startswith("python/src/") and (ROOT / "python/src" / header).is_file()) or (
                 name.startswith("samples/") and header == "ort_session.h")
+            if own and room_violation(name, header):
+                wrong.append(room_violation(name, header))
             if not header.startswith("fatctx/") and not own and not sibling:
                 wrong.append(f'"{header}" is not public; {name.split("/")[0]} uses include/fatctx only')
         found += [f"{name}:{line}: {text}" for text in wrong]
@@ -140,6 +202,50 @@ def test_every_include_follows_the_layers():
     assert [bad for name in names for bad in violations(name, text_of(name))] == []
 
 
+def test_every_source_is_in_a_room():
+    names = [name for name in cxx_files("src/", "tools/") if name.startswith(("src/container/", "src/runtime/", "tools/"))]
+    assert len(names) >= 20
+    assert [name for name in names if room_of(name) is None] == []
+
+
+def test_no_circle_of_rooms():
+    for room, allowed in ROOMS.items():
+        reached, waiting = set(), [f"{layer_of_room(room)}/{name}" for name in allowed]
+        while waiting:
+            current = waiting.pop()
+            if current not in reached:
+                reached.add(current)
+                waiting += [f"{layer_of_room(current)}/{name}" for name in ROOMS[current]]
+        assert room not in reached, f"{room} reaches itself"
+
+
+def test_every_arrow_is_used():
+    used = set()
+    for name in cxx_files("src/", "tools/"):
+        for _, _, header in includes(text_of(name)):
+            other = room_of(header if header.startswith("tools/") else "src/" + header)
+            used.add((room_of(name), other))
+    unused = [(room, name) for room, allowed in ROOMS.items() for name in allowed
+              if (room, f"{layer_of_room(room)}/{name}") not in used]
+    assert unused == []
+
+
+def test_rooms_are_small():
+    count = {}
+    for name in cxx_files("src/", "tools/"):
+        room = room_of(name)
+        if room:
+            count[room] = count.get(room, 0) + 1
+    assert {room: number for room, number in count.items() if number > LARGEST_ROOM} == {}
+
+
+def test_the_document_shows_the_same_arrows():
+    rooms = text_of("docs/architecture.md").partition("\n## Rooms\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `((?:src|tools)/[a-z_/]+)/` \|[^|]*\|(?: ([^|]*))? \|$", rooms, re.MULTILINE)
+    shown = {name.removeprefix("src/"): tuple(re.findall(r"`([a-z_/]+)`", uses)) for name, uses in rows}
+    assert shown == ROOMS
+
+
 def test_every_public_header_has_a_layer():
     headers = [name.removeprefix("include/").removesuffix(".in") for name in cxx_files("include/")]
     assert [header for header in headers if public_layer(header) is None] == []
@@ -147,31 +253,34 @@ def test_every_public_header_has_a_layer():
 
 @pytest.mark.parametrize("name,line", [
     ("src/base/x.cc", '#include "mapping/os_file.h"'),
-    ("src/mapping/x.cc", '#include "container/toc.h"'),
+    ("src/mapping/x.cc", '#include "container/read/parse.h"'),
     ("src/mapping/x.cc", '#include "fatctx/container.h"'),
-    ("src/container/x.cc", '#include "runtime/registry.h"'),
+    ("src/container/x.cc", '#include "runtime/open/registry.h"'),
     ("src/container/x.cc", '#include "fatctx/model.h"'),
     ("src/container/x.cc", '#include "../runtime/registry.h"'),
     ("src/container/x.cc", '#  include <boost/filesystem.hpp>'),
-    ("src/container/toc.cc", "#include <xxhash.h>"),
-    ("src/container/toc.cc", '#include "container/metadata.pb.h"'),
-    ("src/container/toc.cc", "#include <google/protobuf/message_lite.h>"),
-    ("src/container/toc.cc", "#include <lz4frame.h>"),
+    ("src/container/read/toc.cc", "#include <xxhash.h>"),
+    ("src/container/read/toc.cc", '#include "container/format/metadata.pb.h"'),
+    ("src/container/read/toc.cc", "#include <google/protobuf/message_lite.h>"),
+    ("src/container/read/toc.cc", "#include <lz4frame.h>"),
     ("src/runtime/x.cc", "#include <onnx/onnx_pb.h>"),
-    ("src/runtime/ort/x.cc", "#include <onnx/onnx_pb.h>"),
+    ("src/runtime/ort/ep/x.cc", "#include <onnx/onnx_pb.h>"),
     ("src/runtime/x.cc", "#include <onnxruntime_c_api.h>"),
-    ("src/runtime/x.cc", '#include "runtime/ort/api.h"'),
-    ("src/capi/x.cc", '#include "runtime/ort/api.h"'),
+    ("src/runtime/x.cc", '#include "runtime/ort/ep/api.h"'),
+    ("src/capi/x.cc", '#include "runtime/ort/ep/api.h"'),
     ("src/runtime/x.cc", "#include <CLI/CLI.hpp>"),
     ("src/runtime/x.cc", '#include "capi/boundary.h"'),
     ("src/runtime/x.cc", '#include "fatctx/fatctx.h"'),
     ("src/elsewhere/x.cc", '#include "fatctx/base/error.h"'),
+    ("src/container/read/x.cc", '#include "container/write/plan.h"'),
+    ("src/container/dlc/x.cc", '#include "container/read/parse.h"'),
+    ("src/runtime/open/x.cc", '#include "runtime/view/record_copy.h"'),
     ("include/fatctx/x.h", "#include <boost/filesystem.hpp>"),
     ("include/fatctx/x.h", "#include <sys/mman.h>"),
-    ("include/fatctx/x.h", '#include "container/toc.h"'),
-    ("tools/x.cc", '#include "container/toc.h"'),
-    ("python/src/x.cc", '#include "runtime/registry.h"'),
-    ("samples/x.cc", '#include "runtime/registry.h"'),
+    ("include/fatctx/x.h", '#include "container/read/parse.h"'),
+    ("tools/x.cc", '#include "container/read/parse.h"'),
+    ("python/src/x.cc", '#include "runtime/open/registry.h"'),
+    ("samples/x.cc", '#include "runtime/open/registry.h"'),
     ("samples/c/x.c", '#include "capi/boundary.h"'),
 ])
 def test_a_planted_violation_is_found(name, line):
@@ -180,10 +289,12 @@ def test_a_planted_violation_is_found(name, line):
 
 @pytest.mark.parametrize("name,line", [
     ("src/mapping/x.cc", "#include <boost/filesystem.hpp>"),
-    ("src/container/metadata_codec.cc", '#include "container/metadata.pb.h"'),
-    ("src/runtime/x.cc", '#include "container/toc.h"'),
-    ("src/container/x.cc", '// #include "runtime/registry.h"'),
+    ("src/container/format/metadata_codec.cc", '#include "container/format/metadata.pb.h"'),
+    ("src/runtime/x.cc", '#include "container/read/parse.h"'),
+    ("src/container/x.cc", '// #include "runtime/open/registry.h"'),
     ("tools/x.cc", '#include "fatctx/model.h"'),
+    ("src/container/write/x.cc", '#include "container/read/parse.h"'),
+    ("src/runtime/open/x.cc", '#include "container/edit/repair.h"'),
     ("src/capi/x.cc", '#include "mapping/fork_hook.h"'),
     ("samples/c/x.c", '#include "fatctx/fatctx.h"'),
 ])

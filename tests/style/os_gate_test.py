@@ -7,7 +7,7 @@ import pytest
 
 from checkout import code_only, cxx_files, includes, line_of, text_of
 
-GATES = ("src/mapping/", "src/runtime/probe_", "tools/subprocess_posix.cc", "tools/terminal_posix.cc", "tests/", "bench/")
+GATES = ("src/mapping/", "src/runtime/device/probe_", "tools/cli/subprocess_posix.cc", "tools/cli/terminal_posix.cc", "tests/", "bench/")
 
 OS_HEADER = re.compile(
     r"^(unistd|fcntl|pthread|dlfcn|dirent|poll|sched|signal|termios|glob|ftw|pwd|grp|spawn|syslog|ucontext|setjmp"
@@ -37,7 +37,7 @@ LIBRARY_FORBIDS = {
 }
 # The one place for each system that starts a thread, when the caller asks for work in the background; and the one that
 # reads the environment, when the caller asks for that.
-LIBRARY_EXCEPTIONS = {("src/runtime/probe_environment.cc", "reads the environment"),
+LIBRARY_EXCEPTIONS = {("src/runtime/device/probe_environment.cc", "reads the environment"),
                       ("src/mapping/background_thread_posix.cc", "starts a thread"),
                       ("src/mapping/background_thread_win32.cc", "starts a thread")}
 

@@ -94,7 +94,7 @@ def test_what_is_allowed_passes(text):
 def test_planted_names_and_line_ends_are_found():
     for name in ("src/base/utils.h", "src/common.cc", "src/runtime/map_manager.h", "tools/helpers/x.py"):
         assert VAGUE_NAME.search(name)
-    for name in ("src/base/error.h", "docs/uncommon.md", "src/runtime/registry.cc"):
+    for name in ("src/base/error.h", "docs/uncommon.md", "src/runtime/open/registry.cc"):
         assert not VAGUE_NAME.search(name)
     assert whitespace_violations("x", "a \n") and whitespace_violations("x", "a") and whitespace_violations("x", "a\r\n")
     assert not starts_with_a_comment("#pragma once\n") and not starts_with_a_comment("// x.h\n")

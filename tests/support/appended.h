@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "container/append.h"
+#include "container/edit/append.h"
 #include "support/memory_file.h"
 #include "support/sample_container.h"
 

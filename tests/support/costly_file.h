@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "container/codec.h"
-#include "container/hash.h"
+#include "container/format/codec.h"
+#include "container/format/hash.h"
 #include "support/recipe_file.h"
 #include "support/sample_container.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "container/copy_out.h"
-#include "container/disk_format.h"
+#include "container/format/copy_out.h"
+#include "container/format/disk_format.h"
 #include "support/rehash.h"
 
 namespace fatctx::support {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "container/copy_out.h"
-#include "container/disk_format.h"
-#include "container/recipe_format.h"
+#include "container/format/copy_out.h"
+#include "container/format/disk_format.h"
+#include "container/read/recipe_format.h"
 #include "support/hostile_file.h"
 
 namespace fatctx::support {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "container/disk_format.h"
-#include "container/hash.h"
+#include "container/format/disk_format.h"
+#include "container/format/hash.h"
 #include "support/temp_dir.h"
 
 namespace fatctx::support {

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "container/key_files.h"
-#include "container/open.h"
-#include "container/trust.h"
+#include "container/edit/key_files.h"
+#include "container/read/open.h"
+#include "container/read/trust.h"
 #include "fatctx/signature.h"
 #include "support/hostile_file.h"
 #include "support/memory_file.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "container/metadata_codec.h"
+#include "container/format/metadata_codec.h"
 
 namespace fatctx::sweep {
 

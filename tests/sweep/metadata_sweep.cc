@@ -23,10 +23,10 @@
 
 #include <fmt/format.h>
 
-#include "container/open.h"
-#include "container/recipe_record.h"
-#include "container/record_stream.h"
-#include "container/verify.h"
+#include "container/check/verify.h"
+#include "container/read/open.h"
+#include "container/read/recipe_record.h"
+#include "container/read/record_stream.h"
 #include "mapping/buffer_file.h"
 #include "support/rehash.h"
 #include "sweep/facts.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "support/temp_dir.h"
-#include "tools/command.h"
+#include "tools/cli/command.h"
 
 namespace fatctx::support {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "container/copy_out.h"
-#include "container/names.h"
+#include "container/format/copy_out.h"
+#include "container/format/names.h"
 #include "fatctx/base/checked.h"
 
 namespace fatctx::container::dlc {

@@ -6,10 +6,10 @@
 #include <array>
 #include <utility>
 
-#include "container/copy_out.h"
-#include "container/disk_format.h"
-#include "container/hash.h"
-#include "container/names.h"
+#include "container/format/copy_out.h"
+#include "container/format/disk_format.h"
+#include "container/format/hash.h"
+#include "container/format/names.h"
 #include "fatctx/base/checked.h"
 #include "fatctx/base/little_endian.h"
 

@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "container/disk_format.h"
 #include "container/dlc/archive_layout.h"
 #include "container/dlc/contents.h"
 #include "container/dlc/cut.h"
-#include "container/names.h"
+#include "container/format/disk_format.h"
+#include "container/format/names.h"
 #include "mapping/os_file.h"
 #include "mapping/publish.h"
 

@@ -9,7 +9,7 @@
 #include "base/json_reader.h"
 #include "base/json_tree.h"
 #include "container/dlc/archive.h"
-#include "container/names.h"
+#include "container/format/names.h"
 
 namespace fatctx::container::dlc {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "container/copy_out.h"
+#include "container/format/copy_out.h"
 
 namespace fatctx::container::dlc {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "container/disk_format.h"
+#include "container/format/disk_format.h"
 #include "container/sharing/byte_runs.h"
 #include "container/sharing/content_scan.h"
 #include "container/sharing/parallel.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "container/hash.h"
+#include "container/format/hash.h"
 #include "container/sharing/gear.h"
 
 namespace fatctx::container::sharing {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "container/hash.h"
+#include "container/format/hash.h"
 
 namespace fatctx::container::sharing {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "container/disk_format.h"
-#include "container/hash.h"
+#include "container/format/disk_format.h"
+#include "container/format/hash.h"
 #include "container/sharing/anchor_index.h"
 #include "container/sharing/parallel.h"
 #include "container/sharing/stored_bytes.h"

@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "container/codec.h"
-#include "container/disk_format.h"
-#include "container/recipe_format.h"
+#include "container/format/codec.h"
+#include "container/format/disk_format.h"
+#include "container/read/recipe_format.h"
 
 namespace fatctx::container::sharing {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "container/recipe.h"
+#include "container/read/recipe.h"
 #include "container/sharing/record_bytes.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"

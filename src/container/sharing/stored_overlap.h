@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "container/parse.h"
+#include "container/read/parse.h"
 #include "fatctx/sharing.h"
 
 namespace fatctx::container::sharing {

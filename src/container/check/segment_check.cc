@@ -1,0 +1,158 @@
+#include "container/check/segment_check.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "container/format/crypto.h"
+#include "container/format/hash.h"
+#include "container/sharing/parallel.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::uint64_t kPieceSize = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastSplit = std::uint64_t{16} << 20;  // smaller segments are one thread's
+constexpr std::uint64_t kPartsPerThread = 4;
+
+// What one thread does in one go: leaves of a segment, or its hash as a whole, or both while the bytes are at hand.
+struct Part {
+  std::size_t work = 0;
+  LeafRange leaves;
+  bool whole_hash = false;
+};
+
+std::uint64_t bytes_of(const Segment& segment, LeafRange leaves) {
+  return std::min(leaves.end << kLeafLog2, segment.size) - std::min(leaves.first << kLeafLog2, segment.size);
+}
+
+class Checker {
+ public:
+  Checker(const mapping::OsFile& file, const Toc& toc, std::span<const SegmentWork> work, LeafHash which,
+          CheckProgress& progress)
+      : file_(file), toc_(toc), work_(work), which_(which), progress_(progress) {}
+
+  Result<std::vector<SegmentOutcome>> run(unsigned threads) {
+    divide(threads);
+    parts_outcomes_.resize(parts_.size());
+    FATCTX_TRY(sharing::for_each_index(
+        threads, parts_.size(), [this](std::size_t index) { return check(parts_[index], parts_outcomes_[index]); },
+        [this] { (void)progress_.go_on(); }));
+    return joined();
+  }
+
+ private:
+  // A segment that is a large share of everything is for several threads. Its hash as a whole is made in one go and
+  // takes the longest, so it comes first.
+  void divide(unsigned threads) {
+    std::uint64_t total = 0;
+    for (const SegmentWork& work : work_) total += bytes_of(toc_.segments[work.segment], work.leaves);
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      const SegmentWork& work = work_[i];
+      const std::uint64_t size = bytes_of(toc_.segments[work.segment], work.leaves);
+      if (threads < 2 || size < kLeastSplit || size <= total / (std::uint64_t{2} * threads)) {
+        parts_.push_back({i, work.leaves, work.whole_hash});
+        continue;
+      }
+      if (work.whole_hash) parts_.push_back({i, {}, true});
+      const std::uint64_t leaves = work.leaves.end - work.leaves.first;
+      const std::uint64_t each = std::max<std::uint64_t>(leaves / (threads * kPartsPerThread), 1);
+      for (std::uint64_t first = work.leaves.first; first < work.leaves.end; first += each) {
+        parts_.push_back({i, {first, std::min(first + each, work.leaves.end)}, false});
+      }
+    }
+  }
+
+  Status check(const Part& part, SegmentOutcome& outcome) {
+    const Segment& segment = toc_.segments[work_[part.work].segment];
+    if (part.leaves.first == part.leaves.end) {
+      const bool leaves = segment.kind == SegmentKind::kLeaves;  // which has an XXH3 only, whatever is in it
+      FATCTX_TRY(hash_whole(segment, !leaves && which_ != LeafHash::kXxh3, outcome));
+      return leaves ? progress_.add(segment.size) : Status(Done{});
+    }
+    auto leaves = read_leaves(file_, toc_, segment, which_);
+    if (!leaves.ok()) {
+      const ErrorCode code = leaves.error().code;
+      if (code != ErrorCode::kChecksumMismatch && code != ErrorCode::kTruncated) return std::move(leaves).error();
+      outcome.leaves_damaged = std::move(leaves).error();
+      return Done{};
+    }
+    Hasher whole;
+    Sha256 whole_sha256;
+    const bool sha256_too = part.whole_hash && which_ != LeafHash::kXxh3;
+    FATCTX_TRY(walk_leaves(file_, segment, leaves.value(), part.leaves,
+                           [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+                             if (!good) add_leaf(outcome.damaged, leaf);
+                             if (part.whole_hash) whole.update(bytes);
+                             if (sha256_too) whole_sha256.update(bytes);
+                             return progress_.add(bytes.size());
+                           }));
+    if (part.whole_hash) outcome.hash = whole.digest();
+    if (sha256_too) outcome.sha256 = whole_sha256.digest();
+    return Done{};
+  }
+
+  Status hash_whole(const Segment& segment, bool sha256_too, SegmentOutcome& outcome) {
+    Hasher hasher;
+    Sha256 sha256;
+    const auto unit = static_cast<std::size_t>(std::min(segment.size, kPieceSize));
+    const auto buffer = std::make_unique_for_overwrite<std::byte[]>(unit);
+    for (std::uint64_t at = 0; at < segment.size;) {
+      const std::span<std::byte> piece(buffer.get(),
+                                       static_cast<std::size_t>(std::min<std::uint64_t>(unit, segment.size - at)));
+      FATCTX_TRY(file_.read_at(segment.offset + at, piece));
+      FATCTX_TRY(progress_.go_on());
+      hasher.update(piece);
+      if (sha256_too) sha256.update(piece);
+      at += piece.size();
+    }
+    outcome.hash = hasher.digest();
+    if (sha256_too) outcome.sha256 = sha256.digest();
+    return Done{};
+  }
+
+  static void add_leaf(std::vector<LeafRange>& leaves, std::uint64_t leaf) {
+    if (!leaves.empty() && leaves.back().end == leaf) {
+      ++leaves.back().end;
+    } else {
+      leaves.push_back({leaf, leaf + 1});
+    }
+  }
+
+  std::vector<SegmentOutcome> joined() {
+    std::vector<SegmentOutcome> outcomes(work_.size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      SegmentOutcome& to = outcomes[parts_[i].work];
+      SegmentOutcome& from = parts_outcomes_[i];
+      if (from.leaves_damaged) to.leaves_damaged = std::move(from.leaves_damaged);
+      if (from.hash) to.hash = from.hash;
+      if (from.sha256) to.sha256 = from.sha256;
+      for (const LeafRange range : from.damaged) {
+        if (!to.damaged.empty() && to.damaged.back().end == range.first) {
+          to.damaged.back().end = range.end;
+        } else {
+          to.damaged.push_back(range);
+        }
+      }
+    }
+    return outcomes;
+  }
+
+  const mapping::OsFile& file_;
+  const Toc& toc_;
+  const std::span<const SegmentWork> work_;
+  const LeafHash which_;
+  CheckProgress& progress_;
+  std::vector<Part> parts_;
+  std::vector<SegmentOutcome> parts_outcomes_;
+};
+
+}  // namespace
+
+Result<std::vector<SegmentOutcome>> check_segments(const mapping::OsFile& file, const Toc& toc,
+                                                   std::span<const SegmentWork> work, LeafHash which, unsigned threads,
+                                                   CheckProgress& progress) {
+  return Checker(file, toc, work, which, progress).run(threads);
+}
+
+}  // namespace fatctx::container

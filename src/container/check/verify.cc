@@ -1,0 +1,672 @@
+#include "container/check/verify.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "container/check/check_progress.h"
+#include "container/check/segment_check.h"
+#include "container/format/copy_out.h"
+#include "container/format/crypto.h"
+#include "container/format/hash.h"
+#include "container/format/metadata_codec.h"
+#include "container/read/leaves.h"
+#include "container/read/open.h"
+#include "container/read/pieces.h"
+#include "container/read/recipe_record.h"
+#include "container/read/record_hasher.h"
+#include "container/read/record_stream.h"
+#include "container/read/stored_rows.h"
+#include "container/read/tensor_table.h"
+#include "container/read/work_budget.h"
+#include "container/sharing/parallel.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
+constexpr unsigned kLeastShares = 8;  // of the memory for programs and tables, whatever the threads are
+constexpr std::uint64_t kBytesPerThread = std::uint64_t{8} << 20;  // below that a thread costs more than it gains
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// Neighbouring damaged leaves make one finding.
+class Findings {
+ public:
+  explicit Findings(VerifyReport& report) : report_(report) {}
+  ~Findings() { flush(); }
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
+
+  void add(Error error) {
+    flush();
+    report_.findings.push_back({std::move(error)});
+  }
+  void damaged(ByteRange range, const std::string& what, std::optional<std::uint32_t> record_id) {
+    if (pending_ && pending_->what == what && pending_->range.offset + pending_->range.size == range.offset) {
+      pending_->range.size += range.size;
+      return;
+    }
+    flush();
+    pending_ = Pending{range, what, record_id};
+  }
+  void flush() {
+    if (!pending_) return;
+    report_.findings.push_back(
+        {Error{ErrorCode::kChecksumMismatch,
+               fmt::format("{}: bytes {:#x} to {:#x} of the file are damaged", pending_->what, pending_->range.offset,
+                           pending_->range.offset + pending_->range.size),
+               {.file_offset = pending_->range.offset, .record_id = pending_->record_id, .rule = "F26"}}});
+    pending_.reset();
+  }
+
+ private:
+  struct Pending {
+    ByteRange range;
+    std::string what;
+    std::optional<std::uint32_t> record_id;
+  };
+  VerifyReport& report_;
+  std::optional<Pending> pending_;
+};
+
+class Verifier {
+ public:
+  Verifier(const mapping::OsFile& file, const VerifyOptions& options, std::uint64_t max_made_bytes,
+           VerifyReport& report)
+      : file_(file),
+        options_(options),
+        max_made_bytes_(max_made_bytes),
+        report_(report),
+        findings_(report),
+        progress_(options.progress) {}
+  ~Verifier() { report_.checked_bytes = progress_.done_bytes(); }
+  Verifier(const Verifier&) = delete;
+  Verifier& operator=(const Verifier&) = delete;
+
+  Status whole_file(std::uint64_t generation, const Trust& trust) {
+    if (options_.strict && options_.range) {
+      return invalid("strict looks at the whole file: leave out either that or the range");
+    }
+    FATCTX_ASSIGN(mapping::FileIdentity identity, file_.identity());
+    auto opened = read_growing(file_, identity, generation, trust);
+    if (!opened.ok() && refused(opened.error().code)) {  // the rest of it may be whole
+      findings_.add(std::move(opened).error());
+      opened = read_generation(file_, identity.size, generation);
+    }
+    if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::move(opened).error();
+    if (!opened.ok()) return finding_or_failure(std::move(opened).error());
+    const OpenedToc& container = opened.value();
+    allow_work(container.toc);
+    take_signature(container.header, container.toc);
+    if (options_.range) return range_of_file(container, *options_.range);
+    for (const Segment& segment : container.toc.segments) {
+      if (segment.kind != SegmentKind::kDead) total_ += segment.size;
+    }
+    expect_total();
+    FATCTX_TRY(check_redundancy(container));
+    if (options_.strict) FATCTX_TRY(check_delivery(container));
+    FATCTX_TRY(check_padding(container));
+    find_whole_segments(container.toc);
+    FATCTX_TRY(check_all_segments(container.toc));
+    return check_records(container.header, container.toc);
+  }
+
+  Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
+    if (options_.strict) return invalid("strict looks at the whole file: leave out either that or the record");
+    allow_work(toc);
+    take_signature(header, toc);
+    if (options_.range) return range_of_record(toc, record, *options_.range);
+    const RecordForm& form = toc.forms[toc.index_of(record)];
+    FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record, {0, record.size_bytes}));
+    total_ = record.slice_count == 1 ? record.stored_bytes : bytes_of(toc, leaves);  // slices may share leaves
+    expect_total();
+    if (record.slice_count == 1 && is_whole_segment(toc, record, toc.slices[form.first_slice].segment)) {
+      const std::uint32_t segment = toc.slices[form.first_slice].segment;
+      const SegmentWork work{segment, {0, toc.segments[segment].leaf_count()}, true};
+      FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes,
+                    check_segments(file_, toc, std::span(&work, 1), leaf_hash_, threads_, progress_));
+      const RecordInfo* const one = &record;
+      FATCTX_TRY(judge_segment(toc, segment, outcomes.front(), std::span(&one, 1), true));
+      return check_meaning(toc, record);
+    }
+    FATCTX_TRY(check_leaves(toc, leaves));
+    FATCTX_TRY(check_record_hash(toc, record));
+    const ByteRange behind = behind_last_granule(toc, record, header.granule_log2);
+    if (within(behind, header.committed_end)) FATCTX_TRY(check_zero(behind));
+    return check_meaning(toc, record);
+  }
+
+ private:
+  static bool refused(ErrorCode code) {
+    return code == ErrorCode::kSignatureMissing || code == ErrorCode::kSignatureBad || code == ErrorCode::kRollback;
+  }
+  void take_signature(const Header& header, const Toc& toc) {
+    if (!header.signature) return;
+    leaf_hash_ = LeafHash::kBoth;
+    report_.key_id = to_hex(header.signature->key_id);
+    report_.signature_verified = toc.authenticated;
+  }
+
+  void allow_work(const Toc& toc) { budget_.emplace(toc, max_made_bytes_); }
+
+  // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
+  Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record, ByteRange part) {
+    if (!record.supported) return leaves_under(toc, record);
+    if (!record.recipe)
+      return record.codec == Codec::kNone ? leaves_under(toc, record, part) : leaves_under(toc, record);
+    auto recipe = read_recipe(file_, toc, record, *budget_);
+    if (recipe.ok()) return leaves_under(toc, record, recipe.value(), part);
+    if (is_failure(recipe.error())) return in_record(std::move(recipe).error(), record);
+    const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
+    return std::vector<SegmentLeaves>{{program.segment, leaves_touched(program.range)}};
+  }
+
+  // Damage is what verify looks for; an I/O error is what keeps it from looking, and so is the caller's own limit.
+  static bool is_failure(const Error& error) {
+    const ErrorCode code = error.code;
+    return code == ErrorCode::kIo || code == ErrorCode::kNoResource || code == ErrorCode::kInternal ||
+           code == ErrorCode::kOutOfMemory || code == ErrorCode::kCancelled || is_over_budget(error);
+  }
+  static Status found_or_failure(Error error, std::vector<Error>& found) {
+    if (is_failure(error)) return error;
+    found.push_back(std::move(error));
+    return Done{};
+  }
+  Status finding_or_failure(Error error) {
+    if (is_failure(error)) return error;
+    findings_.add(std::move(error));
+    return Done{};
+  }
+
+  void add_all(std::vector<Error> found) {
+    for (Error& error : found) findings_.add(std::move(error));
+  }
+
+  // What there is to do decides how many threads it is worth.
+  void expect_total() {
+    progress_.expect(total_);
+    const std::uint64_t worth = 1 + total_ / kBytesPerThread;
+    threads_ = options_.threads != 0 ? options_.threads
+                                     : static_cast<unsigned>(std::min<std::uint64_t>(sharing::thread_count(0), worth));
+  }
+
+  Status on_threads(std::size_t count, const std::function<Status(std::size_t)>& work) {
+    return sharing::for_each_index(threads_, count, work, [this] { (void)progress_.go_on(); });
+  }
+
+  static Status check_range(ByteRange range, std::uint64_t size, std::string_view what) {
+    if (range.size == 0) return invalid("a range of 0 bytes was asked for");
+    if (within(range, size)) return Done{};
+    return invalid(
+        fmt::format("{} bytes from byte {:#x} leave the {}, which has {}", range.size, range.offset, what, size));
+  }
+
+  Status range_of_file(const OpenedToc& container, ByteRange range) {
+    FATCTX_TRY(check_range(range, container.header.committed_end, "container"));
+    std::vector<SegmentLeaves> leaves;
+    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
+      const Segment& segment = container.toc.segments[i];
+      if (segment.leaves_segment == kNoSegment) continue;
+      const ByteRange part = overlap({segment.offset, segment.size}, range);
+      if (part.size != 0) leaves.push_back({i, leaves_touched({part.offset - segment.offset, part.size})});
+    }
+    if (leaves.empty()) {
+      return invalid(
+          fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; what else is there is checked when "
+                      "the whole file is",
+                      range.offset, range.offset + range.size));
+    }
+    return check_part(container.toc, leaves);
+  }
+
+  Status range_of_record(const Toc& toc, const RecordInfo& record, ByteRange range) {
+    FATCTX_TRY(check_range(range, record.size_bytes, fmt::format("record \"{}\"", record.name)));
+    FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record, range));
+    return check_part(toc, leaves);
+  }
+
+  Status check_part(const Toc& toc, const std::vector<SegmentLeaves>& leaves) {
+    total_ = bytes_of(toc, leaves);
+    expect_total();
+    return check_leaves(toc, leaves);
+  }
+
+  // What a sealed file cannot have, and a file that is handed on should not.
+  Status check_delivery(const OpenedToc& container) {
+    const Header& header = container.header;
+    if (header.tail_bytes != 0) {
+      findings_.add(Error{ErrorCode::kTrailingData,
+                          fmt::format("{} bytes lie behind the committed end, of an append that did not finish; write "
+                                      "the file anew with `fatctx compact`",
+                                      header.tail_bytes),
+                          {.file_offset = header.committed_end, .rule = "F10"}});
+    }
+    std::uint64_t dead = 0;
+    std::optional<std::uint64_t> first;
+    for (const Segment& segment : container.toc.segments) {
+      if (segment.kind != SegmentKind::kDead) continue;
+      dead += segment.size;
+      if (!first) first = segment.offset;
+    }
+    if (dead != 0) {
+      findings_.add(Error{ErrorCode::kMalformed,
+                          fmt::format("{} bytes are used by no record any more; write the file anew with `fatctx "
+                                      "compact`",
+                                      dead),
+                          {.file_offset = first, .rule = "F36"}});
+    }
+    for (const Generation& generation : container.toc.generations) {
+      const std::array<std::uint64_t, 2> places = copies_of(generation);
+      for (std::size_t copy = 0; copy < places.size(); ++copy) {
+        FATCTX_ASSIGN(const bool good, holds_table(file_, generation, places[copy]));
+        if (good) continue;
+        findings_.add(Error{ErrorCode::kChecksumMismatch,
+                            fmt::format("toc copy {} of generation {} is damaged", copy, generation.number),
+                            {.file_offset = places[copy], .rule = "F14"}});
+      }
+    }
+    return Done{};
+  }
+
+  Status check_redundancy(const OpenedToc& container) {
+    struct Row {
+      std::uint32_t bit;
+      std::string_view rule;
+      std::uint64_t offset;
+    };
+    const Header& header = container.header;
+    const Row rows[] = {
+        {kDegradedPrologue0, "F2", kPrologueOffsets[0]},
+        {kDegradedPrologue1, "F2", kPrologueOffsets[1]},
+        {kDegradedSlotA0, "F6", kSlotOffsets[0]},
+        {kDegradedSlotA0 << 1, "F6", kSlotOffsets[1]},
+        {kDegradedSlotA0 << 2, "F6", kSlotOffsets[2]},
+        {kDegradedSlotA0 << 3, "F6", kSlotOffsets[3]},
+        {kDegradedHeaderPadding, "F35", 0},
+        {kDegradedToc0, "F14", header.toc_offset[0]},
+        {kDegradedToc1, "F14", header.toc_offset[1]},
+        {kDegradedOlderPair, "F9", kSlotOffsets[1U - header.pair]},
+    };
+    FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file_, header));
+    if (header.signature && sha256(container.toc.bytes) != header.signature->toc_sha256) {
+      findings_.add(Error{ErrorCode::kChecksumMismatch,
+                          "the table of contents does not match the SHA-256 in its slot",
+                          {.file_offset = kSlotOffsets[header.pair], .rule = "F13"}});
+    }
+    for (const Row& row : rows) {
+      if ((degraded & row.bit) == 0) continue;
+      const std::string what = degraded_texts(row.bit).front();
+      findings_.add(
+          Error{ErrorCode::kChecksumMismatch,
+                fmt::format("{} is damaged or unreadable; the file still opens, but has lost this copy", what),
+                {.file_offset = row.offset, .rule = row.rule}});
+    }
+    return Done{};
+  }
+
+  // Between extents, and between the small records of a packed segment. One of an earlier generation may hold records
+  // that are gone.
+  Status check_padding(const OpenedToc& container) {
+    std::vector<ByteRange> extents;
+    for (const std::uint64_t offset : container.header.toc_offset)
+      extents.push_back({offset, container.header.toc_size});
+    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
+      const Segment& segment = container.toc.segments[i];
+      if (segment.kind != SegmentKind::kPacked || segment.generation != container.header.generation) {
+        extents.push_back({segment.offset, segment.size});
+        continue;
+      }
+      for (const Slice& slice : container.toc.slices) {
+        if (slice.segment == i) extents.push_back({segment.offset + slice.range.offset, slice.range.size});
+      }
+    }
+    std::sort(extents.begin(), extents.end(), [](ByteRange a, ByteRange b) { return a.offset < b.offset; });
+    std::vector<ByteRange> gaps;
+    std::uint64_t end = kHeaderSize;
+    for (const ByteRange extent : extents) {
+      if (extent.offset > end) gaps.push_back({end, extent.offset - end});
+      end = std::max(end, extent.offset + extent.size);
+    }
+    std::vector<std::optional<std::uint64_t>> bad(gaps.size());
+    FATCTX_TRY(on_threads(gaps.size(), [&](std::size_t i) -> Status {
+      FATCTX_ASSIGN(bad[i], first_not_zero(gaps[i]));
+      return progress_.go_on();
+    }));
+    for (const std::optional<std::uint64_t> offset : bad) padding_finding(offset);
+    return Done{};
+  }
+
+  void padding_finding(std::optional<std::uint64_t> offset) {
+    if (!offset) return;
+    findings_.add(Error{ErrorCode::kMalformed, "padding is not zero", {.file_offset = offset, .rule = "F35"}});
+  }
+  Status check_zero(ByteRange range) {
+    FATCTX_ASSIGN(const std::optional<std::uint64_t> offset, first_not_zero(range));
+    padding_finding(offset);
+    return Done{};
+  }
+
+  [[nodiscard]] Result<std::optional<std::uint64_t>> first_not_zero(ByteRange range) const {
+    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(range.size, kZeroUnit)));
+    for (std::uint64_t at = 0; at < range.size; at += buffer.size()) {
+      const auto piece =
+          std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), range.size - at)));
+      FATCTX_TRY(file_.read_at(range.offset + at, piece));
+      if (all_zero(piece)) continue;
+      const auto bad = std::find_if(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; });
+      return std::optional(range.offset + at + static_cast<std::uint64_t>(bad - piece.begin()));
+    }
+    return std::optional<std::uint64_t>();
+  }
+
+  // "record 3 "name"", or all records that have bytes in this segment.
+  static std::string owners(const Toc& toc, std::uint32_t segment, std::optional<std::uint32_t>& first_id) {
+    std::string text;
+    for (const RecordInfo& record : toc.records) {
+      const RecordForm& form = toc.forms[toc.index_of(record)];
+      for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+        if (toc.slices[form.first_slice + i].segment != segment) continue;
+        text += fmt::format("{}record {} \"{}\"", text.empty() ? "" : ", ", record.id, record.name);
+        if (!first_id) first_id = record.id;
+        break;
+      }
+    }
+    return text;
+  }
+
+  Status check_leaves(const Toc& toc, const std::vector<SegmentLeaves>& leaves) {
+    std::vector<SegmentWork> work;
+    work.reserve(leaves.size());
+    for (const SegmentLeaves& run : leaves) work.push_back({run.segment, run.range, false});
+    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes,
+                  check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
+    for (std::size_t i = 0; i < work.size(); ++i)
+      FATCTX_TRY(judge_segment(toc, work[i].segment, outcomes[i], {}, false));
+    return Done{};
+  }
+
+  Status check_all_segments(const Toc& toc) {
+    std::vector<SegmentWork> work;
+    for (std::uint32_t i = 0; i < toc.segments.size(); ++i) {
+      const Segment& segment = toc.segments[i];
+      if (segment.kind == SegmentKind::kDead) continue;
+      const bool payload = segment.kind != SegmentKind::kLeaves;
+      work.push_back({i, {0, payload ? segment.leaf_count() : 0}, payload && !whole_records_of(toc, i).empty()});
+    }
+    FATCTX_ASSIGN(const std::vector<SegmentOutcome> outcomes,
+                  check_segments(file_, toc, work, leaf_hash_, threads_, progress_));
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      const std::uint32_t segment = work[i].segment;
+      FATCTX_TRY(judge_segment(toc, segment, outcomes[i], whole_records_of(toc, segment), false));
+    }
+    return Done{};
+  }
+
+  std::vector<const RecordInfo*> whole_records_of(const Toc& toc, std::uint32_t segment) const {
+    const auto [first, last] =
+        std::equal_range(whole_segments_.begin(), whole_segments_.end(), WholeSegment{segment, {}},
+                         [](const auto& a, const auto& b) { return a.segment < b.segment; });
+    std::vector<const RecordInfo*> records;
+    for (auto at = first; at != last; ++at) records.push_back(&toc.records[at->record]);
+    return records;
+  }
+
+  // `records` are this segment, no more and no less, so that they need not be read again. A check of one record reports
+  // its hash beside damaged leaves; a check of the file leaves it at the leaves.
+  Status judge_segment(const Toc& toc, std::uint32_t index, const SegmentOutcome& outcome,
+                       std::span<const RecordInfo* const> records, bool also_after_damage) {
+    const Segment& segment = toc.segments[index];
+    if (segment.kind == SegmentKind::kLeaves) {
+      if (outcome.hash != segment.leaves_hash) {
+        findings_.add(Error{ErrorCode::kChecksumMismatch,
+                            "the segment of leaf hashes is damaged",
+                            {.file_offset = segment.offset, .rule = "F26"}});
+      }
+      return Done{};
+    }
+    std::optional<std::uint32_t> record_id;
+    if (outcome.leaves_damaged) {
+      Error error = in_context(*outcome.leaves_damaged, owners(toc, index, record_id));
+      error.where.record_id = record_id;
+      findings_.add(std::move(error));
+    }
+    if (!outcome.damaged.empty()) {  // only now is the name looked for: it takes a walk through all records
+      const std::string what = owners(toc, index, record_id);
+      for (const LeafRange leaves : outcome.damaged) {
+        const std::uint64_t first = leaves.first << kLeafLog2;
+        const std::uint64_t end = std::min(leaves.end << kLeafLog2, segment.size);
+        findings_.damaged({segment.offset + first, end - first}, what, record_id);
+      }
+      findings_.flush();
+    }
+    const bool damaged = outcome.leaves_damaged || !outcome.damaged.empty();
+    if (damaged && !also_after_damage) return Done{};
+    for (const RecordInfo* record : records) {
+      // Where the leaf hashes are damaged no payload was read, and it may be whole.
+      if (!outcome.hash) FATCTX_TRY(check_record_hash(toc, *record));
+      if (outcome.hash && !fits(toc, *record, outcome)) findings_.add(hash_finding(*record));
+    }
+    return Done{};
+  }
+
+  static bool fits(const Toc& toc, const RecordInfo& record, const SegmentOutcome& whole) {
+    return whole.hash == record.hash &&
+           (!whole.sha256 || whole.sha256 == StoredRows(toc).record(toc.index_of(record)).logical_sha256);
+  }
+
+  void find_whole_segments(const Toc& toc) {
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      if (toc.records[i].slice_count != 1) continue;
+      const std::uint32_t segment = toc.slices[toc.forms[i].first_slice].segment;
+      if (is_whole_segment(toc, toc.records[i], segment)) whole_segments_.push_back({segment, i});
+    }
+    std::sort(whole_segments_.begin(), whole_segments_.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.segment, a.record) < std::pair(b.segment, b.record);
+    });
+  }
+
+  static bool is_whole_segment(const Toc& toc, const RecordInfo& record, std::uint32_t index) {
+    if (!record.supported || record.recipe || record.codec != Codec::kNone || record.slice_count != 1) return false;
+    const Slice& slice = toc.slices[toc.forms[toc.index_of(record)].first_slice];
+    return slice.segment == index && slice.range == ByteRange{0, toc.segments[index].size};
+  }
+
+  struct Found {
+    std::vector<Error> hash;
+    std::vector<Error> meaning;
+  };
+
+  Status check_records(const Header& header, const Toc& toc) {
+    std::vector<Found> found(toc.records.size());
+    // What one of the threads may not hold in memory is looked at by this one, behind the others.
+    std::vector<std::uint8_t> left(found.size());
+    const WorkBudget share = budget_->share_of(std::max(kLeastShares, threads_));
+    FATCTX_TRY(on_threads(found.size(), [&](std::size_t i) -> Status {
+      auto looked = look_at_record(toc, toc.records[i], share, found[i]);
+      left[i] = !looked.ok() && is_over_budget(looked.error()) ? 1 : 0;
+      return left[i] != 0 ? Status(Done{}) : looked;
+    }));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (left[i] == 0) continue;
+      found[i] = Found();
+      FATCTX_TRY(look_at_record(toc, toc.records[i], *budget_, found[i]));
+    }
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      add_all(std::move(found[i].hash));
+      if (toc.records[i].supported) FATCTX_TRY(check_last_granule(header, toc, toc.records[i]));
+      add_all(std::move(found[i].meaning));
+    }
+    return Done{};
+  }
+
+  Status look_at_record(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, Found& found) {
+    if (!record.supported) return Done{};
+    const bool done = record.slice_count == 1 &&
+                      is_whole_segment(toc, record, toc.slices[toc.forms[toc.index_of(record)].first_slice].segment);
+    if (!done) FATCTX_TRY(look_at_hash(toc, record, budget, found.hash));
+    return look_at_meaning(toc, record, budget, found.meaning);
+  }
+
+  static Error hash_finding(const RecordInfo& record) {
+    return in_record(Error{ErrorCode::kChecksumMismatch,
+                           "its bytes do not match its hash",
+                           {.file_offset = record.file_offset, .rule = "F37"}},
+                     record);
+  }
+
+  Status check_record_hash(const Toc& toc, const RecordInfo& record) {
+    std::vector<Error> found;
+    FATCTX_TRY(look_at_hash(toc, record, *budget_, found));
+    add_all(std::move(found));
+    return Done{};
+  }
+
+  Status look_at_hash(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, std::vector<Error>& found) {
+    if (!record.supported) return Done{};
+    if (record.codec != Codec::kNone || record.recipe) return look_at_made(toc, record, budget, found);
+    auto allowed = budget.make(record.size_bytes);
+    if (!allowed.ok()) return in_record(std::move(allowed).error(), record);
+    RecordHasher hasher(toc, leaf_hash_);
+    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
+    for (const Piece& piece : pieces_of(toc, record)) {
+      for (std::uint64_t at = 0; at < piece.in_file.size; at += buffer.size()) {
+        const auto part = std::span(buffer).first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.in_file.size - at)));
+        FATCTX_TRY(file_.read_at(piece.in_file.offset + at, part));
+        FATCTX_TRY(progress_.go_on());
+        hasher.update(part);
+      }
+    }
+    if (!hasher.matches(record)) found.push_back(hash_finding(record));
+    return Done{};
+  }
+
+  // What a compressed record or a recipe yields. Damaged leaves have been found already, and are not used.
+  Status look_at_made(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, std::vector<Error>& found) {
+    const bool both = leaf_hash_ == LeafHash::kBoth;  // one of the two is compared while it is streamed
+    RecordHasher hasher(toc, leaf_hash_);
+    auto status = stream_logical(file_, toc, record, budget, [&](ByteView bytes) {
+      if (both) hasher.update(bytes);
+      return progress_.go_on();
+    });
+    if (status.ok()) {
+      if (both && !hasher.matches(record)) found.push_back(hash_finding(record));
+      return Done{};
+    }
+    Error error = std::move(status).error();
+    if (error.code == ErrorCode::kChecksumMismatch && error.where.rule != "F37") return Done{};
+    return found_or_failure(in_record(std::move(error), record), found);
+  }
+
+  Status check_meaning(const Toc& toc, const RecordInfo& record) {
+    std::vector<Error> found;
+    FATCTX_TRY(look_at_meaning(toc, record, *budget_, found));
+    add_all(std::move(found));
+    return Done{};
+  }
+
+  // Descriptions and tensor tables, which an open does not look into.
+  Status look_at_meaning(const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
+                         std::vector<Error>& found) {
+    if (!record.supported) return Done{};
+    if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) return Done{};
+    auto read = read_metadata_record(file_, toc, record, budget);
+    if (!read.ok()) {
+      const ErrorCode code = read.error().code;
+      if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // found already
+      // Whatever is wrong with it has been found as well.
+      if (record.recipe && !is_failure(read.error())) return Done{};
+      return found_or_failure(std::move(read).error(), found);
+    }
+    Status meaning = record.type == RecordType::kDescription ? check_description(toc, read.value().bytes)
+                                                             : check_tensor_table(toc, record, read.value().bytes);
+    if (meaning.ok()) return Done{};
+    Error error = in_record(std::move(meaning).error(), record);
+    error.where.file_offset = place_in_file(toc, record, error.where.file_offset.value_or(0));
+    return found_or_failure(std::move(error), found);
+  }
+
+  // In a check of the file: what lies behind a segment, and between the slices of a packed one, is looked at already.
+  Status check_last_granule(const Header& header, const Toc& toc, const RecordInfo& record) {
+    if (record.slice_count < 2 || record.recipe) return Done{};
+    const Segment& segment =
+        toc.segments[toc.slices[toc.forms[toc.index_of(record)].first_slice + record.slice_count - 1].segment];
+    if (segment.kind == SegmentKind::kPacked) return Done{};
+    ByteRange behind = behind_last_granule(toc, record, header.granule_log2);
+    behind.size = std::min(behind.size, segment.offset + segment.size - behind.offset);
+    if (behind.size == 0 || !last_granules_.insert(behind.offset).second) return Done{};  // records may share it
+    return check_zero(behind);
+  }
+
+  static std::uint64_t bytes_of(const Toc& toc, std::span<const SegmentLeaves> leaves) {
+    std::uint64_t bytes = 0;
+    for (const SegmentLeaves& run : leaves) {
+      bytes += std::min(run.range.end << kLeafLog2, toc.segments[run.segment].size) - (run.range.first << kLeafLog2);
+    }
+    return bytes;
+  }
+
+  static Status check_description(const Toc& toc, ByteView bytes) {
+    FATCTX_ASSIGN(const ContainerDescription description, decode_description(bytes));
+    for (const RecordDescription& record : description.records) {
+      if (toc.find(record.record_id) != nullptr) continue;
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("it describes record {}, which is not there", record.record_id),
+                   {.rule = "F37"}};
+    }
+    return Done{};
+  }
+
+  static Status check_tensor_table(const Toc& toc, const RecordInfo& record, ByteView bytes) {
+    const auto reference = std::find_if(toc.references.begin(), toc.references.end(),
+                                        [&](const Reference& r) { return r.from_record == record.id; });
+    FATCTX_TRY(parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes));  // F27: it is there
+    return Done{};
+  }
+
+  const mapping::OsFile& file_;
+  const VerifyOptions& options_;
+  const std::uint64_t max_made_bytes_;
+  VerifyReport& report_;
+  Findings findings_;
+  CheckProgress progress_;
+  std::optional<WorkBudget> budget_;  // set before anything is made
+  unsigned threads_ = 1;
+  std::uint64_t total_ = 0;
+  LeafHash leaf_hash_ = LeafHash::kXxh3;
+  std::set<std::uint64_t> last_granules_;  // by the byte behind the record
+  struct WholeSegment {
+    std::uint32_t segment = 0;
+    std::size_t record = 0;  // index
+  };
+  std::vector<WholeSegment> whole_segments_;  // records that are a segment, no more and no less; by segment
+};
+
+}  // namespace
+
+Result<VerifyReport> verify_container(const mapping::OsFile& file, const VerifyOptions& options,
+                                      std::uint64_t generation, const Trust& trust, std::uint64_t max_made_bytes) {
+  VerifyReport report;
+  {
+    Verifier verifier(file, options, max_made_bytes, report);
+    FATCTX_TRY(verifier.whole_file(generation, trust));
+  }
+  return report;
+}
+
+Result<VerifyReport> verify_record(const mapping::OsFile& file, const Header& header, const Toc& toc,
+                                   const RecordInfo& record, const VerifyOptions& options,
+                                   std::uint64_t max_made_bytes) {
+  VerifyReport report;
+  {
+    Verifier verifier(file, options, max_made_bytes, report);
+    FATCTX_TRY(verifier.one_record(header, toc, record));
+  }
+  return report;
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,428 @@
+// Appender: the commit protocol of docs/format.md, section 13.
+#include "fatctx/appender.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "container/edit/append.h"
+#include "container/edit/append_rows.h"
+#include "container/edit/evidence.h"
+#include "container/edit/present_bytes.h"
+#include "container/edit/restore.h"
+#include "container/format/copy_out.h"
+#include "container/format/hash.h"
+#include "container/read/open.h"
+#include "container/read/read_description.h"
+#include "container/write/check_opens.h"
+#include "container/write/copy_payload.h"
+#include "container/write/header_build.h"
+#include "container/write/incoming_records.h"
+#include "container/write/pack_report.h"
+#include "container/write/plan.h"
+#include "container/write/rebuild.h"
+#include "container/write/settle_sharing.h"
+#include "fatctx/base/checked.h"
+#include "mapping/append_file.h"
+#include "mapping/file_below.h"
+#include "mapping/process.h"
+
+namespace fatctx {
+
+using namespace container;
+
+namespace {
+
+constexpr std::size_t kPairs = 2;  // of slots; the mirrors of pair p are slots p and p + 2
+
+Error refused(std::string message) { return Error{ErrorCode::kOperationNotPermitted, std::move(message)}; }
+
+Error sealed_error() {
+  return refused(
+      "the container is sealed and never changes; make an unsealed copy with `fatctx compact FILE -o NEW` and append "
+      "to that");
+}
+
+std::uint64_t dead_bytes_of(const TocRows& rows) {
+  std::uint64_t bytes = 0;
+  for (const SegmentEntry& segment : rows.segments) {
+    if (segment.kind == static_cast<std::uint16_t>(SegmentKind::kDead)) bytes += segment.size;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+struct Appender::Impl {
+  std::unique_ptr<mapping::OsFile> file;
+  std::string path;
+  std::string name = {};  // the path, whatever the current folder is; empty for a file in memory
+  AppendOptions options;
+  std::int64_t process = mapping::process_id();
+  bool spent = false;
+  std::uint64_t file_size = 0;
+  OpenedToc opened;
+  IncomingRecords records;
+  std::vector<std::pair<std::uint32_t, EvidenceNote>> notes;  // by id of the record
+  std::vector<std::uint32_t> taken_back;                      // ids
+
+  [[nodiscard]] Status check_usable() const {
+    if (process != mapping::process_id()) {
+      return refused(fmt::format("{}: it was opened for appending by the process that this one was forked from", path));
+    }
+    if (spent) return refused(fmt::format("{}: this append is over; open it again", path));
+    return Done{};
+  }
+
+  [[nodiscard]] PackOptions pack_options() const {
+    PackOptions pack;
+    pack.extent_log2 = opened.header.extent_log2;
+    pack.granule_log2 = opened.header.granule_log2;
+    pack.progress = options.progress;
+    pack.threads = options.threads;
+    pack.cancel = options.cancel;
+    pack.strict_sharing = options.strict_sharing;
+    return pack;
+  }
+
+  Status take() {
+    FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
+    file_size = identity.size;
+    FATCTX_ASSIGN(opened, read_toc(*file, file_size));
+    const Header& header = opened.header;
+    if (header.sealed) return sealed_error();
+    FATCTX_TRY(check_changeable(header));
+    if (options.one_per_soc) records.allow_one_per_soc();
+    for (const RecordInfo& record : opened.toc.records) records.take(record);
+    if (options.replace) records.replace_taken();
+    return Done{};
+  }
+
+  [[nodiscard]] Result<std::vector<bool>> gone_records() const {
+    const Toc& toc = opened.toc;
+    std::vector<bool> gone(toc.records.size());
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      const auto& names = records.superseded();
+      gone[i] = std::find(names.begin(), names.end(), toc.records[i].name) != names.end() ||
+                std::find(taken_back.begin(), taken_back.end(), toc.records[i].id) != taken_back.end();
+    }
+    // The table of tensors goes with its blob; a binary that stays keeps its weights.
+    for (const Reference& reference : toc.references) {
+      const std::size_t from = toc.index_of(*toc.find(reference.from_record));
+      const std::size_t to = toc.index_of(*toc.find(reference.to_record));
+      if (reference.kind == ReferenceKind::kTensorTable && gone[to]) gone[from] = true;
+      if (reference.kind != ReferenceKind::kWeights || !gone[to] || gone[from]) continue;
+      return Error{
+          ErrorCode::kBadReference,
+          fmt::format("record \"{}\" refers to weights \"{}\", which cannot be {} under it; {} it too",
+                      toc.records[from].name, toc.records[to].name, taken_back.empty() ? "replaced" : "left out",
+                      taken_back.empty() ? "replace" : "leave out"),
+          {.record_id = toc.records[from].id, .rule = "F27"}};
+    }
+    return gone;
+  }
+
+  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte,
+                                             std::size_t added) {
+    const Toc& toc = opened.toc;
+    AppendStart start;
+    start.first_byte = first_byte;
+    FATCTX_ASSIGN(start.description, read_whole_description(*file, toc));
+    std::erase_if(start.description.records, [&](const RecordDescription& described) {
+      const RecordInfo* record = toc.find(described.record_id);
+      return record == nullptr || gone[toc.index_of(*record)];
+    });
+    for (const auto& [record_id, note] : notes) {
+      const std::size_t at = toc.index_of(*toc.find(record_id));
+      auto added_note = gone[at]
+                            ? Status(Error{ErrorCode::kBadReference, "this append replaces it, and it is noted on"})
+                            : add_note(start.description, record_id, note);
+      if (!added_note.ok()) return in_record(std::move(added_note).error(), toc.records[at]);
+    }
+    for (const Segment& segment : toc.segments) start.present.push_back({segment.offset, segment.size});
+    std::uint32_t highest_id = 0;
+    for (std::size_t i = 0; i < toc.records.size(); ++i) {
+      const RecordInfo& record = toc.records[i];
+      // Ids grow through all generations: the description, of which each has its own, has the highest but one at least.
+      highest_id = std::max(highest_id, record.id);
+      if (record.type == RecordType::kWeightBlob && !gone[i]) {
+        start.present_weights.emplace(std::string(record.name), PresentRecord{record.id, record.hash});
+      }
+    }
+    // A description comes with what is added.
+    if (std::numeric_limits<std::uint32_t>::max() - highest_id <= added) {
+      return Error{ErrorCode::kLimitExceeded,
+                   "the file has no ids for more records; write it anew with `fatctx compact`"};
+    }
+    start.first_id = highest_id + 1;
+    start.find_in_file = [this, &gone](Plan& plan) {
+      std::vector<bool> left_out = gone;
+      for (std::size_t i = 0; i < left_out.size(); ++i) left_out[i] = left_out[i] || plan.present_alone[i];
+      return find_present_bytes(plan, *file, opened.toc, left_out);
+    };
+    return start;
+  }
+
+  // `description` is what is said of the records of the file, and stays where it is.
+  [[nodiscard]] std::vector<SharingCandidate> candidates(const std::vector<bool>& gone,
+                                                         const ContainerDescription& description) const {
+    const Toc& toc = opened.toc;
+    std::vector<SharingCandidate> found(toc.records.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (gone[i]) continue;
+      const RecordInfo& record = toc.records[i];
+      found[i].name = record.name;
+      found[i].type = record.type;
+      found[i].group = record.key.group;
+      found[i].unit = record.key.unit;
+      for (const std::uint32_t weights : record.weights) found[i].weights.emplace_back(toc.find(weights)->name);
+      found[i].description = description.find(record.id);
+    }
+    return found;
+  }
+
+  // One copy is enough to open the file, but two are promised: of the identity, and of what the present generation
+  // stands on. The slots of the other pair are written anew by the commit itself; what else is damaged is left to
+  // repair.
+  Status restore_copies(AppendReport& report) {
+    const Header& header = opened.header;
+    FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(*file, header));
+    constexpr std::uint32_t kBothSlots = kDegradedSlotA0 | (kDegradedSlotA0 << kPairs);
+    const std::uint32_t needed =
+        kDegradedPrologue0 | kDegradedPrologue1 | (kBothSlots << header.pair) | kDegradedToc0 | kDegradedToc1;
+    FATCTX_ASSIGN(const std::vector<Restoration> restorations, restorations_of(*file, header, degraded & needed));
+    FATCTX_TRY(restore(*file, restorations));
+    for (const Restoration& restoration : restorations) report.restored.push_back(restoration.what);
+    return Done{};
+  }
+
+  // What somebody left behind the end is dead from the next extent on; the bytes up to there become padding, which is
+  // zero. No attempt to append has ever named them. They are written even if they read as zeros: the disk may differ.
+  Status clear_padding() {
+    const std::uint64_t from = opened.header.committed_end;
+    const std::uint64_t end = std::min(file_size, *checked_align_up(from, kExtentLog2));
+    if (end == from) return Done{};
+    return file->write_at(from, std::vector<std::byte>(static_cast<std::size_t>(end - from)));
+  }
+
+  // Writes the present bytes of one mirror of the present pair again. A commit relies only on bytes that it has synced
+  // itself. After a failed sync the kernel may drop a dirty page and still return it from the page cache
+  // (docs/decisions/0020).
+  Status write_present_slot(std::size_t mirror) {
+    const std::uint64_t offset = kSlotOffsets[opened.header.pair + mirror * kPairs];
+    HeaderPage page;  // on the stack: nothing may fail for want of memory once a slot is written
+    FATCTX_TRY(file->read_at(offset, page));
+    return file->write_at(offset, page);
+  }
+
+  Result<AppendReport> commit() {
+    AppendReport report;
+    const Header& header = opened.header;
+    FATCTX_TRY(next_generation(header.generation));
+    FATCTX_TRY(records.check_references());
+    FATCTX_TRY(check_compatible(records.records()));
+    FATCTX_ASSIGN(const std::vector<bool> gone, gone_records());
+    if (const std::size_t earlier = opened.toc.generations.size(); earlier >= kMaxGenerations) {
+      return Error{ErrorCode::kLimitExceeded,
+                   fmt::format("the file has {} earlier generations, and no more are allowed; write it anew with "
+                               "`fatctx compact`",
+                               earlier)};
+    }
+    const auto first_byte = checked_align_up(std::max(header.committed_end, file_size), header.extent_log2);
+    if (!first_byte || *first_byte > kMaxFileSize) return Error{ErrorCode::kLimitExceeded, "the file is too large"};
+    const PackOptions pack = pack_options();
+    std::map<std::string, std::uint64_t> blob_sizes;
+    PartsByName parts;
+    FATCTX_ASSIGN(std::vector<PackRecord> incoming, records.with_tensor_tables(blob_sizes, parts));
+    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size()));
+    const ContainerDescription described = start.description;
+    start.present_candidates = candidates(gone, described);
+    FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
+    FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
+    const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
+    FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
+    FATCTX_TRY(place_toc(plan));
+
+    FATCTX_TRY(restore_copies(report));
+    FATCTX_TRY(clear_padding());
+    FATCTX_TRY(file->allocate(plan.committed_end));
+    FATCTX_TRY(write_present_slot(0));
+    FATCTX_TRY(copy_payload(plan, *file, pack.progress));
+    FATCTX_TRY(check_rebuilt(plan, *file));
+    const TocRows final_rows = rows();
+    FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
+    const GenerationFacts facts{.generation = header.generation + 1,
+                                .committed_end = plan.committed_end,
+                                .toc_offset = plan.toc_offset,
+                                .toc_size = plan.toc_size,
+                                .toc_hash = hash128(toc),
+                                .previous_toc_hash = header.toc_hash};
+    FATCTX_TRY(check_opens(facts, toc));
+    for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
+    fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
+    FATCTX_TRY(file->sync());  // barrier 1: what the slots will name is on the disk, and a mirror of the present pair
+
+    auto named = write_slots(facts);
+    // Last, and not before barrier 1: a crash may spoil every mirror that is being written. If barrier 2 fails, reads
+    // show the new pair, and the next writer begins with that one.
+    if (named.ok()) named = write_present_slot(1);
+    if (named.ok()) named = file->sync();  // barrier 2
+    if (!named.ok()) {
+      Error error = std::move(named).error();
+      error.code = ErrorCode::kCommitUnknown;
+      error.message +=
+          "; reads may show the new generation although the disk has not got it; append again, or run `fatctx repair`, "
+          "when the disk works again";
+      return error;
+    }
+    return report;
+  }
+
+  // Limits and rules hold for the old and the new together: what readers would refuse is not put in front of them.
+  [[nodiscard]] Status check_opens(const GenerationFacts& facts, const std::vector<std::byte>& toc) const {
+    std::array<HeaderPage, 2> slots;
+    std::vector<LaterBytes> later;
+    for (std::size_t mirror = 0; mirror < slots.size(); ++mirror) {
+      const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
+      slots[mirror] = slot_page(index, opened.header.uuid, facts);
+      later.push_back({kSlotOffsets[index], slots[mirror]});
+    }
+    for (const std::uint64_t offset : facts.toc_offset) later.push_back({offset, toc});
+    return container::check_opens(*file, facts, later);
+  }
+
+  // Bytes that were added to a file without a name are found by nobody.
+  [[nodiscard]] Status check_named() const {
+    if (name.empty()) return Done{};
+    auto named = mapping::check_named(*file, name);
+    if (named.ok()) return named;
+    Error error = std::move(named).error();
+    if (error.code == ErrorCode::kChanged) {
+      error.message = "another file took its place while it was appended to; append to that one again";
+    } else {
+      error.code = ErrorCode::kCommitUnknown;
+      error.message += "; the new generation is written, and nobody knows whether the file still has its name";
+    }
+    return error;
+  }
+
+  static Status place_toc(Plan& plan) {
+    for (std::uint64_t& offset : plan.toc_offset) {
+      const auto aligned = checked_align_up(plan.committed_end, kExtentLog2);
+      if (!aligned || *aligned + plan.toc_size > kMaxFileSize) {
+        return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
+      }
+      offset = *aligned;
+      plan.committed_end = offset + plan.toc_size;
+    }
+    return Done{};
+  }
+
+  // Both mirrors of the pair that the present generation does not use.
+  Status write_slots(const GenerationFacts& facts) {
+    for (std::size_t mirror = 0; mirror < 2; ++mirror) {
+      const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
+      FATCTX_TRY(file->write_at(kSlotOffsets[index], slot_page(index, opened.header.uuid, facts)));
+    }
+    return Done{};
+  }
+
+  void fill_report(AppendReport& report, const Plan& plan, const TocRows& rows) const {
+    report.path = path;
+    report.uuid = uuid_text(opened.header.uuid);
+    report.generation = opened.header.generation + 1;
+    report.file_size_before = file_size;
+    report.file_size = plan.committed_end;
+    put_records(plan, report);
+    report.dead_bytes = dead_bytes_of(rows);
+    report.superseded = records.superseded();
+    report.warnings = records.warnings();
+    report.warnings.insert(report.warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    if (opened.header.signature) {
+      report.warnings.push_back(fmt::format(
+          "generation {} is signed and generation {} is not: readers with keys refuse it; sign it with `fatctx sign`",
+          opened.header.generation, report.generation));
+    }
+  }
+};
+
+Result<Appender> AppenderAccess::over(std::unique_ptr<mapping::OsFile> file, std::string path,
+                                      const AppendOptions& options) {
+  auto impl = std::make_unique<Appender::Impl>();
+  impl->file = std::move(file);
+  impl->path = std::move(path);
+  impl->options = options;
+  auto taken = impl->take();
+  if (!taken.ok()) return in_context(std::move(taken).error(), impl->path);
+  return Appender(std::move(impl));
+}
+
+Status AppenderAccess::leave_out(Appender& appender, std::uint32_t record_id, const std::string& name) {
+  Appender::Impl& impl = *appender.impl_;
+  FATCTX_TRY(impl.check_usable());
+  const RecordInfo* record = impl.opened.toc.find(record_id);
+  if (record == nullptr || record->name != name) {
+    return Error{ErrorCode::kNotFound, fmt::format("{}: record {} is not \"{}\"; somebody has written the file anew",
+                                                   impl.path, record_id, name)};
+  }
+  impl.taken_back.push_back(record_id);
+  return Done{};
+}
+
+Appender::Appender(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Appender::~Appender() = default;
+Appender::Appender(Appender&&) noexcept = default;
+Appender& Appender::operator=(Appender&&) noexcept = default;
+
+Result<Appender> Appender::open(const std::string& path, const AppendOptions& options) {
+  {  // A sealed file is read-only: what it is says more than that it cannot be written.
+    const auto file = mapping::open_for_reading(path);
+    if (!file.ok()) return in_context(file.error(), path);
+    const auto identity = file.value()->identity();
+    if (identity.ok() && identity.value().regular) {
+      const auto header = read_header(*file.value(), identity.value().size);
+      if (header.ok() && header.value().sealed) return in_context(sealed_error(), path);
+    }
+  }
+  FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_appending(path));
+  FATCTX_ASSIGN(Appender appender, AppenderAccess::over(std::move(file), path, options));
+  appender.impl_->name = mapping::absolute_path(path);
+  return appender;
+}
+
+Status Appender::add(PackRecord record) {
+  FATCTX_TRY(impl_->check_usable());
+  return impl_->records.add(std::move(record));
+}
+
+Status Appender::note(const std::string& record_name, EvidenceNote note) {
+  FATCTX_TRY(impl_->check_usable());
+  auto checked = check_note(note);
+  if (!checked.ok()) return in_context(std::move(checked).error(), fmt::format("record \"{}\"", record_name));
+  for (const RecordInfo& record : impl_->opened.toc.records) {
+    if (record.name != record_name || record.type == RecordType::kDescription) continue;
+    impl_->notes.emplace_back(record.id, std::move(note));
+    return Done{};
+  }
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: there is no record \"{}\"; `fatctx info` lists them", impl_->path, record_name)};
+}
+
+Result<AppendReport> Appender::commit() {
+  FATCTX_TRY(impl_->check_usable());
+  impl_->spent = true;
+  if (impl_->records.empty() && impl_->notes.empty() && impl_->taken_back.empty()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: there is nothing to append", impl_->path)};
+  }
+  auto report = impl_->commit();
+  if (!report.ok()) return in_context(std::move(report).error(), impl_->path);
+  auto named = impl_->check_named();
+  if (!named.ok()) return in_context(std::move(named).error(), impl_->path);
+  return report;
+}
+
+}  // namespace fatctx

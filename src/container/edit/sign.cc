@@ -1,0 +1,356 @@
+// A signed copy of a container. The layout of docs/format.md, section 11: header, table, payload, leaves, leaves of
+// SHA-256, table.
+#include "fatctx/signature.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "container/edit/key_files.h"
+#include "container/edit/replacing.h"
+#include "container/format/crypto.h"
+#include "container/format/hash.h"
+#include "container/read/checked_bytes.h"
+#include "container/read/leaves.h"
+#include "container/read/open.h"
+#include "container/read/record_stream.h"
+#include "container/read/trust.h"
+#include "container/write/check_opens.h"
+#include "container/write/header_build.h"
+#include "container/write/input.h"
+#include "container/write/toc_rows.h"
+#include "fatctx/base/checked.h"
+#include "mapping/publish.h"
+
+namespace fatctx {
+
+using namespace container;
+
+namespace {
+
+constexpr std::size_t kCopyUnit = std::size_t{4} << 20;  // as in copy_payload.cc
+
+bool holds_payload(const Segment& segment) {
+  return segment.kind == SegmentKind::kPayload || segment.kind == SegmentKind::kPacked;
+}
+
+class Signer {
+ public:
+  Signer(const mapping::OsFile& source, const OpenedToc& opened, const SigningKey& key, mapping::OsFile& file,
+         const SignOptions& options)
+      : source_(source),
+        toc_(opened.toc),
+        from_(opened.header),
+        key_(key),
+        file_(file),
+        progress_(options.progress),
+        cancel_(options.cancel),
+        max_made_bytes_(options.max_made_bytes),
+        rows_(rows_of(opened.toc)) {
+    header_.uuid = from_.uuid;
+    header_.extent_log2 = from_.extent_log2;
+    header_.granule_log2 = from_.granule_log2;
+    header_.sealed = from_.sealed || options.seal;
+  }
+
+  Status run() {
+    FATCTX_ASSIGN(header_.generation, next_generation(from_.generation));
+    FATCTX_TRY(place());
+    FATCTX_TRY(file_.allocate(header_.committed_end));
+    FATCTX_TRY(copy_segments());
+    FATCTX_TRY(hash_records());
+    FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(rows_));
+    header_.toc_hash = hash128(toc);
+    header_.signature =
+        sign_generation(header_, toc, from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
+    FATCTX_TRY(parse_toc(toc, header_, 0));  // nobody signs what readers refuse
+    for (const std::uint64_t offset : header_.toc_offset) FATCTX_TRY(file_.write_at(offset, toc));
+    const GenerationFacts facts{.generation = header_.generation,
+                                .committed_end = header_.committed_end,
+                                .toc_offset = header_.toc_offset,
+                                .toc_size = header_.toc_size,
+                                .toc_hash = header_.toc_hash,
+                                .previous_toc_hash = {},
+                                .signature = header_.signature,
+                                .sealed = header_.sealed};
+    FATCTX_TRY(file_.write_at(0, first_header(header_.uuid, header_.extent_log2, header_.granule_log2, facts)));
+    return check_opens(file_, facts);
+  }
+
+  [[nodiscard]] const Header& header() const noexcept { return header_; }
+
+ private:
+  // Segments with payload keep their order (a description is always there); the two segments of leaves come behind
+  // them.
+  Status place() {
+    std::vector<SegmentEntry> segments;
+    moved_.resize(toc_.segments.size());
+    for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
+      if (!holds_payload(toc_.segments[i])) continue;
+      moved_[i] = static_cast<std::uint32_t>(segments.size());
+      copied_.push_back(i);
+      segments.push_back(rows_.segments[i]);
+    }
+    const auto leaves = static_cast<std::uint32_t>(segments.size());
+    std::uint64_t leaf_count = 0;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      SegmentEntry& segment = segments[i];
+      segment.leaves_segment = leaves;
+      segment.sha_leaves_segment = leaves + 1;
+      segment.first_leaf = leaf_count;
+      segment.sha_first_leaf = leaf_count;
+      leaf_count += toc_.segments[copied_[i]].leaf_count();
+    }
+    segments.push_back(leaves_segment(kHashXxh3, leaf_count * sizeof(DiskHash)));
+    segments.push_back(leaves_segment(kHashSha256, leaf_count * sizeof(DiskSha256)));
+    rows_.segments = std::move(segments);
+    rows_.generations.clear();
+    rows_.generation = header_.generation;
+    for (RecordRow& record : rows_.records) {
+      for (SliceEntry& slice : record.slices) slice.segment = moved_[slice.segment];
+    }
+    FATCTX_ASSIGN(header_.toc_size, toc_size_of(rows_));
+    header_.toc_offset[0] = kHeaderSize;
+    std::uint64_t end = kHeaderSize + header_.toc_size;
+    for (SegmentEntry& segment : rows_.segments) {
+      FATCTX_ASSIGN(const std::uint64_t at, place_behind(end, segment.alignment_log2, segment.size));
+      segment.offset = at;
+      end = at + segment.size;
+    }
+    FATCTX_ASSIGN(header_.toc_offset[1], place_behind(end, kExtentLog2, header_.toc_size));
+    header_.committed_end = header_.toc_offset[1] + header_.toc_size;
+    place_records();
+    return Done{};
+  }
+
+  static Result<std::uint64_t> place_behind(std::uint64_t end, unsigned alignment_log2, std::uint64_t size) {
+    const auto at = checked_align_up(end, alignment_log2);
+    if (!at || *at > kMaxFileSize || size > kMaxFileSize - *at) {
+      return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
+    }
+    return *at;
+  }
+
+  [[nodiscard]] SegmentEntry leaves_segment(std::uint8_t algorithm, std::uint64_t size) const {
+    SegmentEntry entry = {};
+    entry.kind = static_cast<std::uint16_t>(SegmentKind::kLeaves);
+    entry.alignment_log2 = header_.extent_log2;
+    entry.hash_algorithm = algorithm;
+    entry.leaf_log2 = static_cast<std::uint8_t>(kLeafLog2);
+    entry.size = size;
+    entry.generation = header_.generation;
+    entry.leaves_segment = kNoSegment;
+    entry.sha_leaves_segment = kNoSegment;
+    return entry;
+  }
+
+  // What a record says of its alignment is true of its old place; that of its segment is all that stays.
+  void place_records() {
+    for (RecordRow& record : rows_.records) {
+      if (record.slices.empty()) continue;
+      const SliceEntry& first = record.slices.front();
+      const std::uint64_t at = rows_.segments[first.segment].offset + first.offset_in_segment;
+      record.entry.alignment_log2 =
+          static_cast<std::uint8_t>(std::min<int>(record.entry.alignment_log2, std::countr_zero(at)));
+    }
+  }
+
+  Status copy_segments() {
+    for (const std::size_t index : copied_) {
+      const Segment& segment = toc_.segments[index];
+      total_ += segment.size;
+    }
+    for (const RecordInfo& record : toc_.records) total_ += record.size_bytes;
+    Hasher xxh3_leaves;
+    Hasher sha256_leaves;
+    for (std::size_t i = 0; i < copied_.size(); ++i) {
+      const Segment& segment = toc_.segments[copied_[i]];
+      FATCTX_ASSIGN(const Leaves leaves, owned(read_leaves(source_, toc_, segment, LeafHash::kXxh3), copied_[i], {}));
+      FATCTX_ASSIGN(const std::vector<DiskSha256> sha256_of, copy(copied_[i], rows_.segments[i].offset, leaves));
+      FATCTX_TRY(put_leaves(rows_.segments[i].leaves_segment, segment_leaf(i) * sizeof(DiskHash),
+                            std::as_bytes(std::span(leaves.xxh3)), xxh3_leaves));
+      const ByteView sha256_bytes = std::as_bytes(std::span(sha256_of));
+      FATCTX_TRY(put_leaves(rows_.segments[i].sha_leaves_segment, segment_leaf(i) * sizeof(DiskSha256), sha256_bytes,
+                            sha256_leaves));
+      rows_.segments[i].leaves_sha256 = sha256(sha256_bytes);
+    }
+    rows_.segments[copied_.size()].leaves_hash = xxh3_leaves.digest().bytes;
+    rows_.segments[copied_.size() + 1].leaves_hash = sha256_leaves.digest().bytes;
+    return Done{};
+  }
+
+  [[nodiscard]] std::uint64_t segment_leaf(std::size_t i) const { return rows_.segments[i].first_leaf; }
+
+  Status put_leaves(std::uint32_t segment, std::uint64_t at, ByteView leaves, Hasher& all) {
+    all.update(leaves);
+    return file_.write_at(rows_.segments[segment].offset + at, leaves);
+  }
+
+  // Gives the SHA-256 of its leaves.
+  Result<std::vector<DiskSha256>> copy(std::size_t index, std::uint64_t to, const Leaves& leaves) {
+    const Segment& segment = toc_.segments[index];
+    std::vector<DiskSha256> hashes;
+    hashes.reserve(static_cast<std::size_t>(segment.leaf_count()));
+    buffer_.clear();
+    const auto flush = [&]() -> Status {
+      FATCTX_TRY(file_.write_at(to, buffer_));
+      to += buffer_.size();
+      buffer_.clear();
+      return Done{};
+    };
+    const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
+      const std::uint64_t in_segment = leaf << kLeafLog2;
+      if (!good) {
+        return owned<Done>(damaged_bytes(segment.offset + in_segment, bytes.size()), index,
+                           ByteRange{in_segment, bytes.size()});
+      }
+      hashes.push_back(sha256(bytes));
+      buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+      FATCTX_TRY(advance(bytes.size()));
+      return buffer_.size() < kCopyUnit ? Status(Done{}) : flush();
+    };
+    FATCTX_TRY(walk_leaves(source_, segment, leaves, {0, segment.leaf_count()}, visit));
+    FATCTX_TRY(flush());
+    return hashes;
+  }
+
+  // Names the record that the bytes of a segment belong to; without a range the first of the segment.
+  template <typename T>
+  Result<T> owned(Result<T> result, std::size_t segment, std::optional<ByteRange> range) const {
+    if (result.ok()) return result;
+    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
+      for (const Slice& slice :
+           std::span(toc_.slices).subspan(toc_.forms[i].first_slice, toc_.records[i].slice_count)) {
+        const bool touches = !range || (slice.range.offset < range->offset + range->size &&
+                                        range->offset < slice.range.offset + slice.range.size);
+        if (slice.segment == segment && touches) return in_record(std::move(result).error(), toc_.records[i]);
+      }
+    }
+    return result;
+  }
+
+  // From the copy, so that what is signed is what a reader of it gets.
+  Status hash_records() {
+    FATCTX_ASSIGN(std::vector<std::byte> bytes, toc_bytes(without_sha256()));
+    Header unsigned_header = header_;
+    unsigned_header.sealed = false;
+    FATCTX_ASSIGN(const Toc copy, parse_toc(std::move(bytes), unsigned_header, 0));
+    const WorkBudget budget(copy, max_made_bytes_);
+    for (std::size_t i = 0; i < copy.records.size(); ++i) {
+      const RecordInfo& record = copy.records[i];
+      Sha256 hasher;
+      auto streamed = stream_logical(file_, copy, record, budget, [&](ByteView piece) -> Status {
+        hasher.update(piece);
+        return advance(piece.size());
+      });
+      if (!streamed.ok()) {
+        return streamed.error().code == ErrorCode::kUnsupported
+                   ? Error{ErrorCode::kUnsupported,
+                           fmt::format("{}; it cannot be signed by this version", streamed.error().message)}
+                   : in_record(std::move(streamed).error(), record);
+      }
+      rows_.records[i].entry.logical_sha256 = hasher.digest();
+    }
+    for (ReferenceEntry& reference : rows_.references) {
+      const auto to = std::lower_bound(rows_.records.begin(), rows_.records.end(), std::uint32_t{reference.to_record},
+                                       [](const RecordRow& row, std::uint32_t id) { return row.entry.record_id < id; });
+      reference.bound_sha256 = to->entry.logical_sha256;  // F27: it is there
+    }
+    return Done{};
+  }
+
+  // A table that was signed before, or followed one that was, has some already.
+  [[nodiscard]] TocRows without_sha256() const {
+    TocRows rows = rows_;
+    for (RecordRow& record : rows.records) record.entry.logical_sha256 = {};
+    for (ReferenceEntry& reference : rows.references) reference.bound_sha256 = {};
+    return rows;
+  }
+
+  Status advance(std::uint64_t bytes) {
+    done_ += bytes;
+    if (progress_) progress_(done_, total_);
+    return go_on(cancel_);
+  }
+
+  const mapping::OsFile& source_;
+  const Toc& toc_;
+  const Header& from_;
+  const SigningKey& key_;
+  mapping::OsFile& file_;
+  const Progress& progress_;
+  const std::atomic<bool>* cancel_;
+  const std::uint64_t max_made_bytes_;
+  TocRows rows_;
+  Header header_;                     // of the copy
+  std::vector<std::size_t> copied_;   // segments of the source
+  std::vector<std::uint32_t> moved_;  // their place in the copy, by their place in the source
+  std::vector<std::byte> buffer_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+struct Source {
+  std::unique_ptr<mapping::OsFile> file;
+  mapping::FileIdentity identity;
+  OpenedToc opened;
+};
+
+Result<Source> open_source(const std::string& path) {
+  Source source;
+  FATCTX_ASSIGN(source.file, mapping::open_for_reading(path));
+  FATCTX_ASSIGN(source.identity, source.file->identity());
+  if (!source.identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
+  FATCTX_ASSIGN(source.opened, read_growing(*source.file, source.identity, 0));
+  FATCTX_TRY(check_changeable(source.opened.header));
+  return source;
+}
+
+// `replacing` is null unless `out` is the file at `path`.
+Result<SignReport> sign(const std::string& path, const std::string& out, const Replacing* replacing,
+                        const SigningKey& key, const SignOptions& options) {
+  auto source = open_source(path);
+  if (!source.ok()) return in_context(std::move(source).error(), path);
+  FATCTX_ASSIGN(
+      const std::unique_ptr<mapping::PendingFile> pending,
+      mapping::PendingFile::create(out, options.overwrite || replacing != nullptr, mapping::Readers::kAll,
+                                   replacing != nullptr ? mapping::TargetLock::kHeld : mapping::TargetLock::kTake));
+  if (replacing != nullptr) FATCTX_TRY(pending->take_mode(path));
+  Signer signer(*source.value().file, source.value().opened, key, pending->file(), options);
+  auto written = signer.run();
+  if (!written.ok()) return in_context(std::move(written).error(), path);
+  FATCTX_ASSIGN(const mapping::FileIdentity now, source.value().file->identity());
+  if (now != source.value().identity) {
+    return Error{ErrorCode::kChanged,
+                 fmt::format("{}: it was written to while it was being signed; sign it again when it is still", path)};
+  }
+  if (replacing != nullptr) FATCTX_TRY(replacing->check(path, now));
+  const Header& header = signer.header();
+  FATCTX_TRY(pending->publish(header.sealed));
+  SignReport report;
+  report.path = out;
+  report.uuid = uuid_text(header.uuid);
+  report.generation = header.generation;
+  report.file_size = header.committed_end;
+  report.key_id = key.public_key().id();
+  report.sealed = header.sealed;
+  return report;
+}
+
+}  // namespace
+
+Result<SignReport> sign_container(const std::string& path, const std::string& key_path, const std::string& out,
+                                  const SignOptions& options) {
+  FATCTX_ASSIGN(const SigningKey key, read_signing_key(key_path));
+  FATCTX_ASSIGN(const bool in_place, is_in_place(path, out));
+  if (!in_place) return sign(path, out, nullptr, key, options);
+  FATCTX_ASSIGN(const Replacing replacing, Replacing::begin(out));
+  return sign(out, out, &replacing, key, options);
+}
+
+}  // namespace fatctx

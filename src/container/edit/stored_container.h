@@ -1,0 +1,68 @@
+// A container whose records go into another one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "container/read/open.h"
+#include "fatctx/packer.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// Ownership: the sources of its records share in it. Threads: const members from any number of threads.
+class StoredContainer final : public std::enable_shared_from_this<StoredContainer> {
+ public:
+  // `generation`, `max_made_bytes`: as of OpenOptions.
+  // Errors: those of opening a file and of read_generation; not_regular_file.
+  [[nodiscard]] static Result<std::shared_ptr<const StoredContainer>> open(const std::string& path,
+                                                                           std::uint64_t generation,
+                                                                           std::uint64_t max_made_bytes);
+  StoredContainer(std::string path, std::unique_ptr<mapping::OsFile> file, mapping::FileIdentity identity,
+                  OpenedToc opened, ContainerDescription description, std::uint64_t max_made_bytes)
+      : path_(std::move(path)),
+        file_(std::move(file)),
+        identity_(identity),
+        opened_(std::move(opened)),
+        description_(std::move(description)),
+        max_made_bytes_(max_made_bytes),
+        budget_(opened_.toc, max_made_bytes, kPackerPasses) {}
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const mapping::FileIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] const mapping::OsFile& file() const noexcept { return *file_; }
+  [[nodiscard]] const Header& header() const noexcept { return opened_.header; }
+  [[nodiscard]] const Toc& toc() const noexcept { return opened_.toc; }
+  [[nodiscard]] const ContainerDescription& description() const noexcept { return description_; }
+  // Of everything that is read out of its records.
+  [[nodiscard]] const WorkBudget& budget() const noexcept { return budget_; }
+
+  // How its records share bytes, as far as a reader can tell.
+  [[nodiscard]] Sharing sharing() const noexcept;
+  // Bytes that no record uses: DEAD segments, and what lies behind the committed end.
+  [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
+  // As a packer takes them, those whose place in toc().records `kept` says. A table of tensors comes with its blob, and
+  // the description is left out, because the packer writes both.
+  // Errors: unsupported (a record that this version only lists), those of reading tables of tensors; limit_exceeded
+  // (all of them together have more bytes than a call may make).
+  [[nodiscard]] Result<std::vector<PackRecord>> records(const std::vector<bool>& kept) const;
+
+ private:
+  // A packer reads a record to find what it shares, to write it, and to compare what was written.
+  static constexpr std::uint64_t kPackerPasses = 16;
+
+  [[nodiscard]] Result<PackRecord> as_packed(const RecordInfo& record) const;
+  [[nodiscard]] Result<std::vector<PackTensor>> tensors_of(const RecordInfo& blob) const;
+
+  std::string path_;
+  std::unique_ptr<mapping::OsFile> file_;
+  mapping::FileIdentity identity_;
+  OpenedToc opened_;
+  ContainerDescription description_;
+  std::uint64_t max_made_bytes_;
+  WorkBudget budget_;
+};
+
+}  // namespace fatctx::container

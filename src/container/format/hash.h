@@ -1,0 +1,37 @@
+// XXH3, the one hash of the format. Against accidents, not against authors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "container/format/disk_format.h"
+#include "fatctx/base/bytes.h"
+#include "fatctx/record.h"
+
+namespace fatctx::container {
+
+[[nodiscard]] Hash128 hash128(ByteView bytes, std::uint64_t seed = 0) noexcept;
+// The seed of a slot's page hash: XXH3-64 of the uuid followed by the slot index, so that a slot copied to another
+// place or from another file does not check.
+[[nodiscard]] std::uint64_t slot_seed(const DiskUuid& uuid, std::uint8_t slot_index) noexcept;
+
+// 8-4-4-4-12 hexadecimal digits.
+[[nodiscard]] std::string uuid_text(const DiskUuid& uuid);
+
+// The same hash in pieces.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+  void update(ByteView bytes) noexcept;
+  [[nodiscard]] Hash128 digest() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace fatctx::container

@@ -1,0 +1,366 @@
+// The header: two prologue copies and four slots in 64 KiB, all of which is read and checked at every open.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "container/format/copy_out.h"
+#include "container/format/hash.h"
+#include "container/read/parse.h"
+
+namespace fatctx::container {
+namespace {
+
+Error complaint(ErrorCode code, std::string_view rule, std::uint64_t offset, std::string message) {
+  return Error{code, std::move(message), {.file_offset = offset, .rule = rule}};
+}
+
+template <typename T>
+T page_at(ByteView header, std::uint64_t offset) {
+  static_assert(sizeof(T) == kPageSize);
+  T page;
+  std::memcpy(&page, header.data() + offset, sizeof(T));
+  return page;
+}
+
+bool page_hash_matches(ByteView header, std::uint64_t offset, std::uint64_t seed) {
+  const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
+  const Hash128 hash = hash128(page.first(kPageSize - sizeof(DiskHash)), seed);
+  return std::memcmp(hash.bytes.data(), page.data() + kPageSize - sizeof(DiskHash), sizeof(DiskHash)) == 0;
+}
+
+bool has_magic(ByteView bytes, std::uint64_t offset) {
+  return std::memcmp(bytes.data() + offset, kMagic.data(), kMagic.size()) == 0;
+}
+
+Status check_long_enough(ByteView header, std::uint64_t file_size) {
+  if (file_size == 0) return complaint(ErrorCode::kTruncated, "F1", 0, "the file is empty");
+  if (file_size < kMagic.size() || (file_size < kHeaderSize && !has_magic(header, 0))) {
+    return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
+  }
+  if (file_size < kHeaderSize || header.size() < kHeaderSize) {
+    return complaint(ErrorCode::kTruncated, "F1", file_size,
+                     fmt::format("the file ends after {} bytes, inside its 65,536-byte header", file_size));
+  }
+  return Done{};
+}
+
+// Minor versions of one major version have one layout; what is new in them is guarded by feature bits (F3).
+bool readable(const Prologue& prologue) {
+  return prologue.major_version == kMajorVersion ||
+         (prologue.major_version == 0 && prologue.minor_version == kFirstMinorVersionOfMajor0);
+}
+
+std::string version_of(const Prologue& prologue) {
+  return fmt::format("{}.{}", static_cast<unsigned>(prologue.major_version),
+                     static_cast<unsigned>(prologue.minor_version));
+}
+
+Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
+  if (!readable(prologue)) {
+    return complaint(
+        ErrorCode::kUnsupported, "F1", offset,
+        fmt::format("format version {}; this library reads {}.x: {}", version_of(prologue), kMajorVersion,
+                    prologue.major_version > kMajorVersion ? "update the library" : "pack the file again"));
+  }
+  if ((prologue.incompat_features & ~kKnownIncompatFeatures) != 0) {
+    return complaint(ErrorCode::kUnsupported, "F3", offset,
+                     fmt::format("needs features this library does not know (bits {:#x}): update the library",
+                                 static_cast<std::uint64_t>(prologue.incompat_features)));
+  }
+  if (prologue.extent_log2 != kExtentLog2 && prologue.extent_log2 != kLargeExtentLog2) {
+    return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("extent_log2 is {}", prologue.extent_log2));
+  }
+  if (prologue.granule_log2 != 12 && prologue.granule_log2 != 14 && prologue.granule_log2 != 16) {
+    return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("granule_log2 is {}", prologue.granule_log2));
+  }
+  if (all_zero(prologue.uuid)) return complaint(ErrorCode::kMalformed, "F5", offset, "the uuid is zero");
+  if (!all_zero(prologue.reserved0) || !all_zero(prologue.reserved1)) {
+    return complaint(ErrorCode::kMalformed, "F20", offset, "reserved bytes of the prologue are not zero");
+  }
+  return Done{};
+}
+
+// Fills in what the prologue says.
+Status read_prologue(ByteView header, Header& facts) {
+  std::optional<std::uint64_t> good;  // offset of the first good copy
+  bool magic_seen = false;
+  for (std::size_t copy = 0; copy < kPrologueOffsets.size(); ++copy) {
+    const std::uint64_t offset = kPrologueOffsets[copy];
+    const bool magic = has_magic(header, offset);
+    magic_seen = magic_seen || magic;
+    if (!magic || !page_hash_matches(header, offset, 0)) {
+      facts.degraded |= kDegradedPrologue0 << copy;
+      continue;
+    }
+    const auto prologue = page_at<Prologue>(header, offset);
+    FATCTX_TRY(check_prologue(prologue, offset));
+    if (good && std::memcmp(header.data() + *good, header.data() + offset, kPageSize) != 0) {
+      return complaint(ErrorCode::kMalformed, "F2", offset, "the two prologue copies are whole but differ");
+    }
+    good = offset;
+    facts.format_version = version_of(prologue);
+    facts.uuid = prologue.uuid;
+    facts.extent_log2 = prologue.extent_log2;
+    facts.granule_log2 = prologue.granule_log2;
+    facts.unknown_ro_compat = prologue.ro_compat_features & ~kKnownRoCompatFeatures;
+  }
+  if (good) return Done{};
+  if (!magic_seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
+  return complaint(ErrorCode::kChecksumMismatch, "F2", 0, "both prologue copies are damaged");
+}
+
+Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
+  const std::uint64_t offset = kSlotOffsets[index];
+  if (slot.slot_index != index) {
+    return complaint(ErrorCode::kMalformed, "F6", offset,
+                     fmt::format("slot {} says it is slot {}", index, slot.slot_index));
+  }
+  if (slot.uuid != uuid) return complaint(ErrorCode::kMalformed, "F7", offset, "the slot belongs to another container");
+  if ((slot.flags & ~(kSlotSealed | kSlotVoid)) != 0 || !all_zero(slot.reserved0) || !all_zero(slot.reserved1)) {
+    return complaint(ErrorCode::kMalformed, "F20", offset,
+                     fmt::format("reserved bits or bytes of slot {} are not zero", index));
+  }
+  if ((slot.flags & kSlotVoid) != 0) {
+    const ByteView page(reinterpret_cast<const std::byte*>(&slot), sizeof(Slot));  // a copy on our stack
+    constexpr std::size_t kFrom = offsetof(Slot, committed_end);
+    if ((slot.flags & kSlotSealed) != 0 || !all_zero(page.subspan(kFrom, offsetof(Slot, page_hash) - kFrom))) {
+      return complaint(ErrorCode::kMalformed, "F8", offset,
+                       fmt::format("VOID slot {} holds more than a generation", index));
+    }
+  } else if (slot.generation == 0) {
+    return complaint(ErrorCode::kMalformed, "F8", offset, fmt::format("slot {} is live with generation 0", index));
+  }
+  const bool digest = !all_zero(slot.toc_sha256);
+  if (digest == all_zero(slot.key_id) || digest == all_zero(slot.signature) ||
+      (!digest && !all_zero(slot.previous_toc_sha256))) {
+    return complaint(ErrorCode::kMalformed, "F43", offset, fmt::format("slot {} is signed in part", index));
+  }
+  return Done{};
+}
+
+// What a good slot says: small, because it is handed on while its page, 4 KiB, need not be.
+struct SlotFacts {
+  std::uint8_t flags = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t committed_end = 0;
+  std::array<std::uint64_t, 2> toc_offset = {};
+  std::uint64_t toc_size = 0;
+  Hash128 toc_hash;
+  std::optional<SlotSignature> signature;
+};
+
+SlotFacts facts_of(const Slot& slot) {
+  SlotFacts facts{slot.flags,
+                  slot.generation,
+                  slot.committed_end,
+                  {slot.toc_offset[0], slot.toc_offset[1]},
+                  slot.toc_size,
+                  {slot.toc_hash},
+                  {}};
+  if (!all_zero(slot.toc_sha256)) {
+    facts.signature = SlotSignature{slot.toc_sha256, slot.previous_toc_sha256, slot.key_id, slot.signature};
+  }
+  return facts;
+}
+
+// Equal but for what says which of the two it is.
+bool mirrors_agree(ByteView a, ByteView b) {
+  constexpr std::size_t kFrom = offsetof(Slot, slot_index) + sizeof(Slot::slot_index);
+  constexpr std::size_t kTo = offsetof(Slot, page_hash);
+  return std::memcmp(a.data(), b.data(), offsetof(Slot, slot_index)) == 0 &&
+         std::memcmp(a.data() + kFrom, b.data() + kFrom, kTo - kFrom) == 0;
+}
+
+// An append writes the mirrors of a pair one after the other. In between, and where a crash kept only one of them, the
+// other still holds what the pair held before, two generations back, or further back where syncs failed in between and
+// the disk never got what the page cache showed (docs/decisions/0020). Or it holds what an append before the last one
+// had meant to write: the crash of that one tore it, and the crash of the last one gave it just the bytes that it
+// lacked. That one's file ended earlier. What either names was on the disk before it was written
+// (docs/decisions/0014).
+bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
+  const bool follows = newer.generation > older.generation && (newer.generation - older.generation) % 2 == 0;
+  const bool again =
+      newer.generation == older.generation && older.flags == 0 && newer.committed_end > older.committed_end;
+  return (follows || again) && newer.flags == 0 && (older.flags & kSlotSealed) == 0;
+}
+
+// The good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
+Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
+                                           std::uint32_t& degraded) {
+  std::optional<SlotFacts> good;
+  ByteView good_page;
+  for (const std::uint8_t index : {pair, static_cast<std::uint8_t>(pair + 2)}) {
+    const std::uint64_t offset = kSlotOffsets[index];
+    const bool magic = std::memcmp(header.data() + offset, kSlotMagic.data(), kSlotMagic.size()) == 0;
+    if (!magic || !page_hash_matches(header, offset, slot_seed(uuid, index))) {
+      degraded |= kDegradedSlotA0 << index;
+      continue;
+    }
+    const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
+    const auto slot = page_at<Slot>(header, offset);
+    FATCTX_TRY(check_slot(slot, index, uuid));
+    const SlotFacts found = facts_of(slot);
+    if (good && !mirrors_agree(good_page, page)) {
+      if (overtakes(*good, found)) {
+        degraded |= kDegradedSlotA0 << index;
+        continue;
+      }
+      if (!overtakes(found, *good)) {
+        return complaint(ErrorCode::kMalformed, "F8", offset,
+                         fmt::format("slots {} and {} are whole but differ", pair, index));
+      }
+      degraded |= kDegradedSlotA0 << pair;
+    }
+    good = found;
+    good_page = page;
+  }
+  return good;
+}
+
+bool live(const std::optional<SlotFacts>& slot) { return slot && (slot->flags & kSlotVoid) == 0; }
+
+// Returns the pair whose generation is opened. The pairs take turns, so their generations are an odd number apart. It
+// is one, unless failed syncs kept writes to the older pair from the disk. The newer pair is valid even then: it was
+// written only after everything that it names was on the disk (docs/decisions/0020).
+Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b,
+                                 std::uint32_t& degraded) {
+  if (!live(a) && !live(b)) {
+    if (a && b) return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[0], "both slot pairs are VOID");
+    return complaint(ErrorCode::kChecksumMismatch, "F6", kSlotOffsets[a ? 1 : 0],
+                     "both mirrors of the slot that names the table of contents are damaged");
+  }
+  if (!a) return std::uint8_t{1};
+  if (!b) return std::uint8_t{0};
+  const std::uint64_t generation_a = a->generation;
+  const std::uint64_t generation_b = b->generation;
+  const bool a_newer = generation_a > generation_b;
+  const std::uint64_t apart = a_newer ? generation_a - generation_b : generation_b - generation_a;
+  const bool sealed = ((a_newer ? a : b)->flags & kSlotSealed) != 0;  // written as a whole, by nobody's append
+  if (apart % 2 == 0 || (apart != 1 && sealed)) {
+    return complaint(ErrorCode::kMalformed, "F9", kSlotOffsets[0],
+                     fmt::format("slot generations {} and {} do not follow each other", generation_a, generation_b));
+  }
+  if (apart != 1) degraded |= kDegradedOlderPair;
+  if (!live(a_newer ? a : b)) {
+    return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[a_newer ? 0 : 1], "the VOID slot is the newer one");
+  }
+  return static_cast<std::uint8_t>(a_newer ? 0 : 1);
+}
+
+Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t at) {
+  if (header.committed_end > kMaxFileSize) {
+    return complaint(ErrorCode::kLimitExceeded, "F22", at, fmt::format("committed_end is {}", header.committed_end));
+  }
+  if (header.committed_end > file_size) {
+    return complaint(ErrorCode::kTruncated, "F10", file_size,
+                     fmt::format("the file has {} bytes, {} were committed: it was cut or not copied whole", file_size,
+                                 header.committed_end));
+  }
+  if (header.sealed && header.committed_end != file_size) {
+    return complaint(
+        ErrorCode::kTrailingData, "F10", header.committed_end,
+        fmt::format("a sealed file must end at byte {}, this one has {}", header.committed_end, file_size));
+  }
+  if (header.toc_size > kMaxTocSize) {
+    return complaint(
+        ErrorCode::kLimitExceeded, "F12", at,
+        fmt::format("the table of contents has {} bytes, at most {} are allowed", header.toc_size, kMaxTocSize));
+  }
+  if (header.toc_size <= kTablesStart) {
+    return complaint(ErrorCode::kMalformed, "F12", at,
+                     fmt::format("the table of contents has {} bytes", header.toc_size));
+  }
+  for (const std::uint64_t offset : header.toc_offset) {
+    if ((offset & ((std::uint64_t{1} << kExtentLog2) - 1)) != 0 || offset < kHeaderSize ||
+        !within({offset, header.toc_size}, header.committed_end)) {
+      return complaint(ErrorCode::kMalformed, "F11", at,
+                       fmt::format("a table of contents at {:#x} is out of place", offset));
+    }
+  }
+  const auto [low, high] = std::minmax(header.toc_offset[0], header.toc_offset[1]);
+  if (high - low < header.toc_size) {
+    return complaint(ErrorCode::kMalformed, "F11", at, "the copies of the table of contents overlap");
+  }
+  return Done{};
+}
+
+bool padding_is_zero(ByteView header) {
+  return std::all_of(std::begin(kHeaderGaps), std::end(kHeaderGaps), [&](ByteRange gap) {
+    return all_zero(header.subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size)));
+  });
+}
+
+// Everything but what the slots say of a generation.
+struct HeaderPages {
+  Header facts;
+  std::array<std::optional<SlotFacts>, 2> pairs;
+};
+
+Result<HeaderPages> read_pages(ByteView header, std::uint64_t file_size) {
+  FATCTX_TRY(check_long_enough(header, file_size));
+  HeaderPages pages;
+  Header& facts = pages.facts;
+  FATCTX_TRY(read_prologue(header, facts));
+  FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1], facts.degraded));
+  facts.newest_generation = pages.pairs[facts.pair]->generation;
+  if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
+  return pages;
+}
+
+Result<Header> with_generation(Header facts, const SlotFacts& slot, std::uint64_t file_size) {
+  facts.generation = slot.generation;
+  facts.committed_end = slot.committed_end;
+  facts.toc_offset = slot.toc_offset;
+  facts.toc_size = slot.toc_size;
+  facts.toc_hash = slot.toc_hash;
+  facts.signature = slot.signature;
+  facts.sealed = (slot.flags & kSlotSealed) != 0;
+  FATCTX_TRY(check_bounds(facts, file_size, kSlotOffsets[facts.pair]));
+  facts.tail_bytes = file_size - facts.committed_end;
+  return facts;
+}
+
+}  // namespace
+
+std::vector<std::string> degraded_texts(std::uint32_t degraded) {
+  static constexpr std::string_view kTexts[] = {"prologue copy 0", "prologue copy 1", "slot A0",        "slot B0",
+                                                "slot A1",         "slot B1",         "header padding", "toc copy 0",
+                                                "toc copy 1",      "older slot pair"};
+  std::vector<std::string> texts;
+  for (std::size_t bit = 0; bit < std::size(kTexts); ++bit) {
+    if ((degraded & (1U << bit)) != 0) texts.emplace_back(kTexts[bit]);
+  }
+  return texts;
+}
+
+Result<Header> parse_header(ByteView header, std::uint64_t file_size) {
+  FATCTX_ASSIGN(HeaderPages pages, read_pages(header, file_size));
+  return with_generation(pages.facts, *pages.pairs[pages.facts.pair], file_size);
+}
+
+Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
+                                                    std::uint64_t generation) {
+  FATCTX_ASSIGN(HeaderPages pages, read_pages(header, file_size));
+  pages.facts.pair = static_cast<std::uint8_t>(1 - pages.facts.pair);
+  const std::optional<SlotFacts>& slot = pages.pairs[pages.facts.pair];
+  if (!live(slot) || slot->generation != generation) return std::optional<Header>();
+  FATCTX_ASSIGN(Header previous, with_generation(pages.facts, *slot, file_size));
+  previous.tail_bytes = 0;  // the later generation lies there
+  return std::optional<Header>(previous);
+}
+
+Status check_changeable(const Header& header) {
+  if (header.unknown_ro_compat == 0) return Done{};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
+                  "library",
+                  header.unknown_ro_compat),
+      {.rule = "F3"}};
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,237 @@
+#include "container/read/open.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "container/read/pieces.h"
+#include "container/read/record_hasher.h"
+#include "container/read/record_stream.h"
+#include "container/read/tensor_table_format.h"
+
+namespace fatctx::container {
+
+Error in_record(Error error, const RecordInfo& record) {
+  if (!error.where.record_id) error.where.record_id = record.id;
+  error.message = fmt::format("record {} \"{}\": {}", record.id, record.name, error.message);
+  return error;
+}
+
+namespace {
+
+class HeaderBytes {
+ public:
+  Status read(const mapping::OsFile& file, std::uint64_t file_size) {
+    size_ = static_cast<std::size_t>(std::min(kHeaderSize, file_size));
+    return file.read_at(0, {buffer_.get(), size_});
+  }
+  [[nodiscard]] ByteView view() const noexcept { return {buffer_.get(), size_}; }
+  friend bool operator==(const HeaderBytes& a, const HeaderBytes& b) {
+    return std::equal(a.view().begin(), a.view().end(), b.view().begin(), b.view().end());
+  }
+
+ private:
+  // Not a vector: its zeroing would cost as much as the read.
+  std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kHeaderSize);
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size) {
+  HeaderBytes header;
+  FATCTX_TRY(header.read(file, file_size));
+  return parse_header(header.view(), file_size);
+}
+
+namespace {
+
+// The table that `header` names.
+Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header, const Trust& trust) {
+  OpenedToc opened;
+  opened.header = header;
+  for (int copy = 0; copy < 2; ++copy) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(opened.header.toc_size));
+    auto read = file.read_at(opened.header.toc_offset[static_cast<std::size_t>(copy)], bytes);
+    if (read.ok() && toc_hash_matches(bytes, opened.header)) {
+      FATCTX_TRY(check_trust(opened.header, bytes, trust));
+      FATCTX_ASSIGN(opened.toc, parse_toc(std::move(bytes), opened.header, copy));
+      opened.toc.authenticated = trust.wants_signature();
+      return opened;
+    }
+    if (!read.ok() && copy == 1) return std::move(read).error();
+    opened.header.degraded |= kDegradedToc0 << copy;
+  }
+  return Error{ErrorCode::kChecksumMismatch,
+               "both copies of the table of contents are damaged",
+               {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
+}
+
+// "1, 2 and 3"; of many only where they begin and end.
+std::string generations_text(const std::vector<Generation>& earlier, std::uint64_t newest) {
+  constexpr std::size_t kMost = 16;
+  if (earlier.size() > kMost) {
+    return fmt::format("there are {} earlier ones from {} to {}, and {}", earlier.size(), earlier.front().number,
+                       earlier.back().number, newest);
+  }
+  if (earlier.empty()) return fmt::format("there is only {}", newest);
+  std::string list;
+  for (const Generation& one : earlier) list += fmt::format("{}{}", list.empty() ? "" : ", ", one.number);
+  return fmt::format("there are {} and {}", list, newest);
+}
+
+bool name_the_same(const Header& a, const Header& b) {
+  return a.toc_hash == b.toc_hash && a.toc_size == b.toc_size && a.committed_end == b.committed_end;
+}
+
+// read_generation() with the bytes of the header at hand.
+Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFile& file, std::uint64_t file_size,
+                                     std::uint64_t generation, const Trust& trust) {
+  FATCTX_ASSIGN(const Header newest_header, parse_header(header_bytes, file_size));
+  if (generation == 0 || generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
+  auto previous = parse_previous_header(header_bytes, file_size, generation);
+  if (trust.wants_signature()) {  // its own slot names it, so that nothing of a newer table need be believed
+    if (!previous.ok()) return std::move(previous).error();
+    if (previous.value()) return read_named_toc(file, *previous.value(), trust);
+  }
+  FATCTX_ASSIGN(const OpenedToc newest, read_named_toc(file, newest_header, {}));
+  const std::vector<Generation>& there = newest.toc.generations;
+  const auto found =
+      std::find_if(there.begin(), there.end(), [&](const Generation& one) { return one.number == generation; });
+  if (found == there.end()) {
+    return Error{ErrorCode::kNotFound, fmt::format("generation {} is not in the file; {}", generation,
+                                                   generations_text(there, newest.header.generation))};
+  }
+  Header header = newest.header;
+  header.generation = found->number;
+  header.committed_end = found->committed_end;
+  header.toc_offset = copies_of(*found);
+  header.toc_size = found->toc_size;
+  header.toc_hash = found->toc_hash;
+  header.signature.reset();
+  if (previous.ok() && previous.value() && name_the_same(*previous.value(), header)) {
+    header.signature = previous.value()->signature;
+  }
+  header.tail_bytes = 0;  // later generations lie there
+  header.degraded &= ~static_cast<std::uint32_t>(kDegradedToc0 | kDegradedToc1);
+  return read_named_toc(file, header, trust);
+}
+
+// Reads the header and returns the result of `parse`. A reader that stalls while others commit gets pages of several
+// generations, which were never in the file together. So it returns an error only if the file stayed the same
+// meanwhile. It compares the stat, and the bytes of the header because the clock of the file system may be too coarse.
+template <typename Parse>
+auto read_while_it_changes(const mapping::OsFile& file, mapping::FileIdentity& identity, const Parse& parse)
+    -> decltype(parse(ByteView())) {
+  constexpr int kMostTries = 16;  // somebody who writes for ever must not hold a reader for ever
+  for (int tries = 1;; ++tries) {
+    HeaderBytes header;
+    const Status read = header.read(file, identity.size);
+    auto parsed = read.ok() ? parse(header.view()) : decltype(parse(ByteView()))(read.error());
+    if (parsed.ok() || tries == kMostTries) return parsed;
+    FATCTX_ASSIGN(const mapping::FileIdentity now, file.identity());
+    if (now == identity) {
+      HeaderBytes again;
+      if (!again.read(file, now.size).ok() || again == header) return parsed;
+    }
+    identity = now;
+  }
+}
+
+}  // namespace
+
+Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size, const Trust& trust) {
+  FATCTX_ASSIGN(const Header header, read_header(file, file_size));
+  return read_named_toc(file, header, trust);
+}
+
+Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header) {
+  if ((header.degraded & kDegradedToc0) != 0) return header.degraded;
+  std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
+  FATCTX_TRY(file.read_at(header.toc_offset[1], copy));
+  return toc_hash_matches(copy, header) ? header.degraded : header.degraded | kDegradedToc1;
+}
+
+Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(generation.toc_size));
+  FATCTX_TRY(file.read_at(offset, bytes));
+  return hash128(bytes) == generation.toc_hash;
+}
+
+Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,
+                                  const Trust& trust) {
+  HeaderBytes header;
+  FATCTX_TRY(header.read(file, file_size));
+  return read_generation_of(header.view(), file, file_size, generation, trust);
+}
+
+Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity, std::uint64_t generation,
+                               const Trust& trust) {
+  return read_while_it_changes(file, identity, [&](ByteView header) {
+    return read_generation_of(header, file, identity.size, generation, trust);
+  });
+}
+
+Result<Header> read_growing_header(const mapping::OsFile& file, mapping::FileIdentity& identity) {
+  return read_while_it_changes(file, identity, [&](ByteView header) { return parse_header(header, identity.size); });
+}
+
+Status check_supported(const RecordInfo& record, const RecordForm& form) {
+  FATCTX_TRY(check_readable(record, form));
+  if (record.codec == Codec::kNone) return Done{};
+  return in_record(Error{ErrorCode::kUnsupported,
+                         fmt::format("it is stored compressed ({}), so that there is nothing to map; read it with "
+                                     "stream_record() or `fatctx extract`",
+                                     codec_name(record.codec))},
+                   record);
+}
+
+Result<MetadataBytes> read_metadata_record(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                           const WorkBudget& budget) {
+  FATCTX_TRY(check_readable(record, toc.forms[toc.index_of(record)]));
+  MetadataBytes read;
+  if (record.type == RecordType::kTensorTable) {  // before memory is taken
+    if (record.size_bytes > kMaxTensorTableSize) {
+      return in_record(Error{ErrorCode::kLimitExceeded,
+                             fmt::format("a tensor table of {} bytes; at most {} are allowed", record.size_bytes,
+                                         kMaxTensorTableSize),
+                             {.file_offset = record.file_offset, .rule = "F33"}},
+                       record);
+    }
+    auto hold = budget.hold_table(record.size_bytes * kTableWork);
+    if (!hold.ok()) return in_record(std::move(hold).error(), record);
+    read.hold = std::move(hold).value();
+    auto counted = budget.make(record.size_bytes * (kTableWork - 1));
+    if (!counted.ok()) return in_record(std::move(counted).error(), record);
+  }
+  read.bytes.reserve(static_cast<std::size_t>(record.size_bytes));
+  if (record.codec != Codec::kNone || record.recipe) {
+    auto streamed = stream_logical(file, toc, record, budget, [&](ByteView piece) -> Status {
+      read.bytes.insert(read.bytes.end(), piece.begin(), piece.end());
+      return Done{};
+    });
+    if (!streamed.ok()) return in_record(std::move(streamed).error(), record);
+    return read;
+  }
+  auto counted = budget.make(record.size_bytes);
+  if (!counted.ok()) return in_record(std::move(counted).error(), record);
+  read.bytes.resize(static_cast<std::size_t>(record.size_bytes));
+  for (const Piece& piece : pieces_of(toc, record)) {
+    auto part =
+        std::span(read.bytes)
+            .subspan(static_cast<std::size_t>(piece.offset_in_record), static_cast<std::size_t>(piece.in_file.size));
+    auto filled = file.read_at(piece.in_file.offset, part);
+    if (!filled.ok()) return in_record(std::move(filled).error(), record);
+  }
+  if (!matches_record(toc, record, read.bytes)) {
+    return in_record(Error{ErrorCode::kChecksumMismatch,
+                           "its bytes do not match their hash",
+                           {.file_offset = record.file_offset, .rule = "F37"}},
+                     record);
+  }
+  return read;
+}
+
+}  // namespace fatctx::container

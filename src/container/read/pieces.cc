@@ -1,0 +1,62 @@
+#include "container/read/pieces.h"
+
+#include <span>
+
+namespace fatctx::container {
+namespace {
+
+std::span<const Slice> slices_of(const Toc& toc, const RecordInfo& record) {
+  return std::span(toc.slices).subspan(toc.forms[toc.index_of(record)].first_slice, record.slice_count);
+}
+
+ByteRange in_file(const Toc& toc, const Slice& slice) {
+  return {toc.segments[slice.segment].offset + slice.range.offset, slice.range.size};
+}
+
+}  // namespace
+
+std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record) {
+  std::vector<Piece> pieces;
+  if (record.recipe) return pieces;
+  std::uint64_t at = 0;
+  for (const Slice& slice : slices_of(toc, record)) {
+    const ByteRange range = in_file(toc, slice);
+    if (!pieces.empty() && pieces.back().in_file.offset + pieces.back().in_file.size == range.offset) {
+      pieces.back().in_file.size += range.size;
+    } else {
+      pieces.push_back({at, range});
+    }
+    at += range.size;
+  }
+  return pieces;
+}
+
+std::vector<ByteRange> slices_in_file(const Toc& toc, const RecordInfo& record) {
+  std::vector<ByteRange> ranges;
+  for (const Slice& slice : slices_of(toc, record)) ranges.push_back(in_file(toc, slice));
+  return ranges;
+}
+
+std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint64_t offset_in_record) {
+  if (record.recipe) return record.file_offset;
+  std::uint64_t left = offset_in_record;
+  std::uint64_t place = record.file_offset + left;
+  for (const Slice& slice : slices_of(toc, record)) {
+    const ByteRange range = in_file(toc, slice);
+    place = range.offset + left;
+    if (left < range.size) break;
+    left -= range.size;
+    place = range.offset + range.size + left;
+  }
+  return place;
+}
+
+ByteRange behind_last_granule(const Toc& toc, const RecordInfo& record, std::uint8_t granule_log2) {
+  if (record.slice_count < 2 || record.recipe) return {};
+  const ByteRange last = in_file(toc, slices_of(toc, record).back());
+  const std::uint64_t mask = (std::uint64_t{1} << granule_log2) - 1;
+  const std::uint64_t end = last.offset + last.size;
+  return {end, ((end + mask) & ~mask) - end};  // at most 2^47 (F22): cannot wrap
+}
+
+}  // namespace fatctx::container

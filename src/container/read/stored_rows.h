@@ -1,0 +1,44 @@
+// The rows of a table of contents that parse_toc() has accepted, as they stand in its bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "container/format/copy_out.h"
+#include "container/format/disk_format.h"
+#include "container/read/parse.h"
+
+namespace fatctx::container {
+
+// Lifetime: borrows from the table.
+class StoredRows {
+ public:
+  explicit StoredRows(const Toc& toc) : bytes_(toc.bytes) {
+    for (std::uint32_t i = 0; i < kTableCount; ++i) {
+      directory_[i] = copy_out<DirectoryEntry>(bytes_, sizeof(TocHeader) + i * sizeof(DirectoryEntry)).value();
+    }
+  }
+  [[nodiscard]] std::uint64_t count(Table table) const { return directory(table).count; }
+  template <typename T>
+  [[nodiscard]] T row(Table table, std::uint64_t index) const {
+    return copy_out<T>(bytes_, directory(table).offset + index * sizeof(T)).value();
+  }
+  [[nodiscard]] SegmentEntry segment(std::uint64_t index) const { return row<SegmentEntry>(Table::kSegments, index); }
+  [[nodiscard]] RecordEntry record(std::uint64_t index) const { return row<RecordEntry>(Table::kRecords, index); }
+  [[nodiscard]] std::string name(std::uint32_t offset) const {
+    const std::uint64_t at = directory(Table::kNames).offset + offset;
+    const le16 size = copy_out<le16>(bytes_, at).value();
+    const ByteView text = slice(bytes_, {at + sizeof(le16), size}).value();
+    return {reinterpret_cast<const char*>(text.data()), text.size()};
+  }
+
+ private:
+  [[nodiscard]] const DirectoryEntry& directory(Table table) const {
+    return directory_[static_cast<std::size_t>(table)];
+  }
+  ByteView bytes_;
+  std::array<DirectoryEntry, kTableCount> directory_ = {};
+};
+
+}  // namespace fatctx::container

@@ -1,0 +1,314 @@
+#include "container/read/tensor_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "container/format/copy_out.h"
+#include "container/format/disk_format.h"
+#include "container/format/names.h"
+#include "container/read/tensor_table_format.h"
+#include "fatctx/base/checked.h"
+
+namespace fatctx::container {
+namespace {
+
+Error table_error(ErrorCode code, std::string_view rule, std::uint64_t offset, std::string message) {
+  return Error{code, "tensor table: " + std::move(message), {.file_offset = offset, .rule = rule}};
+}
+
+Error malformed(std::string_view rule, std::uint64_t offset, std::string message) {
+  return table_error(ErrorCode::kMalformed, rule, offset, std::move(message));
+}
+
+Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size) {
+  if (bytes.size() < sizeof(TensorTableHeader)) {
+    return table_error(ErrorCode::kTruncated, "F33", bytes.size(),
+                       fmt::format("{} bytes cannot hold the {}-byte header", bytes.size(), sizeof(TensorTableHeader)));
+  }
+  if (bytes.size() > kMaxTensorTableSize) {
+    return table_error(ErrorCode::kLimitExceeded, "F33", 0,
+                       fmt::format("{} bytes; at most {} are allowed", bytes.size(), kMaxTensorTableSize));
+  }
+  FATCTX_ASSIGN(const auto header, copy_out<TensorTableHeader>(bytes, 0));
+  if (header.magic != kTensorTableMagic) {
+    return table_error(ErrorCode::kBadMagic, "F33", 0, "does not start with \"CTXN\"");
+  }
+  if (header.version != kTensorTableVersion) {
+    return table_error(ErrorCode::kUnsupported, "F33", offsetof(TensorTableHeader, version),
+                       fmt::format("version {}; this library reads version {}", static_cast<unsigned>(header.version),
+                                   kTensorTableVersion));
+  }
+  if (header.entry_size != sizeof(TensorEntry)) {
+    return malformed("F33", offsetof(TensorTableHeader, entry_size),
+                     fmt::format("entries of {} bytes; version {} has {}", static_cast<unsigned>(header.entry_size),
+                                 kTensorTableVersion, sizeof(TensorEntry)));
+  }
+  if (header.reserved0 != 0) {
+    return malformed("F20", offsetof(TensorTableHeader, reserved0), "reserved bytes of the header are not zero");
+  }
+  if (header.reserved1 != decltype(header.reserved1){}) {
+    return malformed("F20", offsetof(TensorTableHeader, reserved1), "reserved bytes of the header are not zero");
+  }
+  if (header.count > kMaxTensors) {
+    return table_error(
+        ErrorCode::kLimitExceeded, "F33", offsetof(TensorTableHeader, count),
+        fmt::format("{} tensors; at most {} are allowed", static_cast<std::uint32_t>(header.count), kMaxTensors));
+  }
+  if (header.blob_size != blob_size) {
+    return malformed("F37", offsetof(TensorTableHeader, blob_size),
+                     fmt::format("is for a weight blob of {} bytes, but the blob has {}",
+                                 static_cast<std::uint64_t>(header.blob_size), blob_size));
+  }
+  const std::uint64_t entries_size = std::uint64_t{header.count} * sizeof(TensorEntry);
+  const std::uint64_t behind_header = bytes.size() - sizeof(TensorTableHeader);
+  const auto wanted = checked_add(entries_size, header.names_size);
+  if (!wanted || *wanted > behind_header) {
+    return table_error(ErrorCode::kTruncated, "F33", bytes.size(),
+                       fmt::format("{} entries and {} bytes of names do not fit the {} bytes behind the header",
+                                   static_cast<std::uint32_t>(header.count),
+                                   static_cast<std::uint64_t>(header.names_size), behind_header));
+  }
+  if (*wanted < behind_header) {
+    return table_error(ErrorCode::kTrailingData, "F33", sizeof(TensorTableHeader) + *wanted,
+                       fmt::format("{} bytes behind the names", behind_header - *wanted));
+  }
+  return header;
+}
+
+// What one entry says by itself; `offset` is where the entry starts.
+Status check_entry(const TensorEntry& entry, std::uint64_t offset, std::string_view name, std::uint64_t blob_size,
+                   std::span<const std::uint64_t, kMaxRank> dims) {
+  if (entry.reserved0 != 0 || entry.reserved1 != 0) {
+    return malformed("F20", offset + offsetof(TensorEntry, reserved0),
+                     fmt::format("reserved bytes of tensor \"{}\" are not zero", name));
+  }
+  if ((entry.flags & ~kTensorAlias) != 0) {
+    return malformed("F20", offset + offsetof(TensorEntry, flags),
+                     fmt::format("tensor \"{}\" has unknown flags 0x{:02x}", name, unsigned{entry.flags}));
+  }
+  if (entry.rank > kMaxRank) {
+    return table_error(
+        ErrorCode::kLimitExceeded, "F33", offset + offsetof(TensorEntry, rank),
+        fmt::format("tensor \"{}\" has rank {}; at most {} is allowed", name, unsigned{entry.rank}, kMaxRank));
+  }
+  for (std::size_t i = entry.rank; i < kMaxRank; ++i) {
+    if (dims[i] != 0) {
+      return malformed("F20", offset + offsetof(TensorEntry, dims) + i * sizeof(le64),
+                       fmt::format("unused dimension {} of tensor \"{}\" is not zero", i, name));
+    }
+  }
+  const auto dtype = static_cast<DType>(static_cast<std::uint16_t>(entry.dtype));
+  if (dtype_bits(dtype) == 0) {
+    return malformed("F33", offset + offsetof(TensorEntry, dtype),
+                     fmt::format("tensor \"{}\" has the unknown element type {}", name,
+                                 static_cast<unsigned>(static_cast<std::uint16_t>(entry.dtype))));
+  }
+  const auto shape = dims.first(entry.rank);
+  const auto size = tensor_size_bytes(dtype, shape);
+  if (!size) {
+    return malformed("F33", offset + offsetof(TensorEntry, dims),
+                     fmt::format("the size of tensor \"{}\", {} [{}], does not fit 64 bits", name, dtype_name(dtype),
+                                 fmt::join(shape, ", ")));
+  }
+  if (*size != entry.size_bytes) {
+    return malformed("F33", offset + offsetof(TensorEntry, size_bytes),
+                     fmt::format("tensor \"{}\", {} [{}], takes {} bytes, but {} are stated", name, dtype_name(dtype),
+                                 fmt::join(shape, ", "), *size, static_cast<std::uint64_t>(entry.size_bytes)));
+  }
+  if (!within({entry.offset_in_blob, entry.size_bytes}, blob_size)) {
+    return malformed("F33", offset + offsetof(TensorEntry, offset_in_blob),
+                     fmt::format("tensor \"{}\", {} bytes at {}, leaves its blob of {} bytes", name,
+                                 static_cast<std::uint64_t>(entry.size_bytes),
+                                 static_cast<std::uint64_t>(entry.offset_in_blob), blob_size));
+  }
+  return Done{};
+}
+
+}  // namespace
+
+TensorInfo ParsedTensorTable::at(std::size_t index) const noexcept {
+  const Row& row = rows_[index];
+  return {.name = name(row),
+          .dtype = row.dtype,
+          .shape = std::span(dims_).subspan(row.first_dim, row.rank),
+          .offset_in_blob = row.offset_in_blob,
+          .size_bytes = row.size_bytes,
+          .alias = row.alias};
+}
+
+std::optional<std::size_t> ParsedTensorTable::find(std::string_view wanted) const noexcept {
+  const auto found = std::lower_bound(rows_.begin(), rows_.end(), wanted,
+                                      [this](const Row& row, std::string_view text) { return name(row) < text; });
+  if (found == rows_.end() || name(*found) != wanted) return std::nullopt;
+  return static_cast<std::size_t>(found - rows_.begin());
+}
+
+// One pass in order of offset. It is enough to remember the end that reaches farthest, once among the tensors that
+// declare sharing and once among those that do not: whoever starts before such an end overlaps its owner.
+Status ParsedTensorTable::check_overlaps() const {
+  std::vector<std::uint32_t> order;
+  order.reserve(rows_.size());
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].size_bytes != 0) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return std::pair(rows_[a].offset_in_blob, a) < std::pair(rows_[b].offset_in_blob, b);
+  });
+
+  struct Reach {
+    std::uint64_t end = 0;
+    std::uint32_t owner = 0;
+  };
+  Reach plain;
+  Reach shared;
+  for (const std::uint32_t index : order) {
+    const Row& row = rows_[index];
+    const Reach* hit = nullptr;
+    if (row.offset_in_blob < plain.end) hit = &plain;
+    if (!row.alias && row.offset_in_blob < shared.end) hit = &shared;
+    if (hit != nullptr) {
+      return malformed("F33", sizeof(TensorTableHeader) + std::uint64_t{index} * sizeof(TensorEntry),
+                       fmt::format("tensors \"{}\" and \"{}\" share bytes, but not both declare it",
+                                   name(rows_[hit->owner]), name(row)));
+    }
+    Reach& reach = row.alias ? shared : plain;
+    const std::uint64_t end = row.offset_in_blob + row.size_bytes;  // inside the blob: cannot wrap
+    if (end > reach.end) reach = {end, index};
+  }
+  return Done{};
+}
+
+Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size) {
+  FATCTX_ASSIGN(const TensorTableHeader header, check_header(bytes, blob_size));
+  const std::size_t count = header.count;  // the entries are known to fit `bytes`
+  const std::size_t names_offset = sizeof(TensorTableHeader) + count * sizeof(TensorEntry);
+
+  ParsedTensorTable table;
+  table.blob_size_ = blob_size;
+  table.names_.resize(bytes.size() - names_offset);
+  if (!table.names_.empty()) std::memcpy(table.names_.data(), bytes.data() + names_offset, table.names_.size());
+  table.rows_.reserve(count);
+  std::uint64_t next_name = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t offset = sizeof(TensorTableHeader) + i * sizeof(TensorEntry);
+    FATCTX_ASSIGN(const auto entry, copy_out<TensorEntry>(bytes, offset));
+    if (entry.name_offset != next_name) {
+      return malformed("F30", offset + offsetof(TensorEntry, name_offset),
+                       fmt::format("the name of tensor {} is at {} of the names; {} is where the one before ends", i,
+                                   static_cast<std::uint32_t>(entry.name_offset), next_name));
+    }
+    if (!within({entry.name_offset, entry.name_size}, table.names_.size())) {
+      return malformed("F30", offset + offsetof(TensorEntry, name_size),
+                       fmt::format("the name of tensor {} leaves the {} bytes of names", i, table.names_.size()));
+    }
+    ParsedTensorTable::Row row{
+        .offset_in_blob = entry.offset_in_blob,
+        .size_bytes = entry.size_bytes,
+        .name_offset = entry.name_offset,
+        .first_dim = static_cast<std::uint32_t>(table.dims_.size()),
+        .name_size = entry.name_size,
+        .dtype = static_cast<DType>(static_cast<std::uint16_t>(entry.dtype)),
+        .rank = entry.rank,
+        .alias = (entry.flags & kTensorAlias) != 0,
+    };
+    const std::string_view name = table.name(row);
+    if (auto status = check_name(name, kMaxTensorNameSize, true, "tensor name"); !status.ok()) {
+      return malformed(status.error().where.rule, names_offset + next_name, status.error().message);
+    }
+    if (i != 0 && table.name(table.rows_.back()) >= name) {
+      return malformed("F15", offset, fmt::format("tensor \"{}\" is not in ascending order of names, each once", name));
+    }
+    std::array<std::uint64_t, kMaxRank> dims;
+    std::copy(entry.dims.begin(), entry.dims.end(), dims.begin());
+    FATCTX_TRY(check_entry(entry, offset, name, blob_size, dims));
+    table.dims_.insert(table.dims_.end(), dims.begin(), dims.begin() + row.rank);
+    table.rows_.push_back(row);
+    next_name += row.name_size;
+  }
+  if (next_name != table.names_.size()) {
+    return malformed("F30", names_offset + next_name,
+                     fmt::format("{} bytes of names belong to no tensor", table.names_.size() - next_name));
+  }
+  FATCTX_TRY(table.check_overlaps());
+  return table;
+}
+
+Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> tensors, std::uint64_t blob_size) {
+  const auto refuse = [](ErrorCode code, std::string message) {
+    return Error{code, "tensor table: " + std::move(message), {.rule = "F33"}};
+  };
+  if (tensors.size() > kMaxTensors) {
+    return refuse(ErrorCode::kLimitExceeded,
+                  fmt::format("{} tensors; at most {} are allowed", tensors.size(), kMaxTensors));
+  }
+  std::vector<const PackTensor*> order;
+  order.reserve(tensors.size());
+  std::uint64_t names_size = 0;
+  for (const PackTensor& tensor : tensors) {
+    if (auto status = check_name(tensor.name, kMaxTensorNameSize, true, "tensor name"); !status.ok()) {
+      return Error{ErrorCode::kInvalidArgument, "tensor table: " + status.error().message, status.error().where};
+    }
+    if (tensor.shape.size() > kMaxRank) {
+      return refuse(ErrorCode::kInvalidArgument, fmt::format("tensor \"{}\" has rank {}; at most {} is allowed",
+                                                             tensor.name, tensor.shape.size(), kMaxRank));
+    }
+    names_size += tensor.name.size();
+    order.push_back(&tensor);
+  }
+  const std::uint64_t entries_size = tensors.size() * sizeof(TensorEntry);
+  const std::uint64_t total = sizeof(TensorTableHeader) + entries_size + names_size;  // 2^20 tensors: cannot wrap
+  if (total > kMaxTensorTableSize) {
+    return refuse(ErrorCode::kLimitExceeded,
+                  fmt::format("{} bytes; at most {} are allowed", total, kMaxTensorTableSize));
+  }
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (order[i - 1]->name == order[i]->name) {
+      return refuse(ErrorCode::kInvalidArgument, fmt::format("tensor \"{}\" is there twice", order[i]->name));
+    }
+  }
+
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(total));
+  TensorTableHeader header = {};
+  header.magic = kTensorTableMagic;
+  header.version = kTensorTableVersion;
+  header.entry_size = static_cast<std::uint16_t>(sizeof(TensorEntry));
+  header.count = static_cast<std::uint32_t>(tensors.size());
+  header.blob_size = blob_size;
+  header.names_size = names_size;
+  append_struct(bytes, header);
+  std::uint64_t name_offset = 0;
+  for (const PackTensor* tensor : order) {
+    TensorEntry entry = {};
+    entry.name_offset = static_cast<std::uint32_t>(name_offset);
+    entry.name_size = static_cast<std::uint16_t>(tensor->name.size());
+    entry.dtype = static_cast<std::uint16_t>(tensor->dtype);
+    entry.rank = static_cast<std::uint8_t>(tensor->shape.size());
+    entry.flags = tensor->alias ? kTensorAlias : std::uint8_t{0};
+    entry.offset_in_blob = tensor->offset_in_blob;
+    entry.size_bytes = tensor->size_bytes;
+    std::copy(tensor->shape.begin(), tensor->shape.end(), entry.dims.begin());
+    append_struct(bytes, entry);
+    name_offset += tensor->name.size();
+  }
+  for (const PackTensor* tensor : order) {
+    const auto name = std::as_bytes(std::span(tensor->name));
+    bytes.insert(bytes.end(), name.begin(), name.end());
+  }
+
+  // One gate for both directions: what the reader would refuse is never written.
+  if (auto parsed = parse_tensor_table(bytes, blob_size); !parsed.ok()) {
+    Error error = std::move(parsed).error();
+    error.code = ErrorCode::kInvalidArgument;
+    error.where.file_offset.reset();
+    return error;
+  }
+  return bytes;
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,92 @@
+#include "container/read/trust.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "container/format/crypto.h"
+
+namespace fatctx::container {
+namespace {
+
+const PublicKey* find_key(std::span<const PublicKey> keys, const DiskSha256& id) {
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const PublicKey& key) { return key.id() == id; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+Error untrusted(const Header& header, ErrorCode code, std::string message) {
+  return Error{code, std::move(message), {.file_offset = kSlotOffsets[header.pair]}};
+}
+
+// The trusted key in whose name the generation is signed; null if none is asked for.
+Result<const PublicKey*> claimed_key(const Header& header, const Trust& trust) {
+  if (header.generation < trust.minimum_generation) {
+    return untrusted(header, ErrorCode::kRollback,
+                     fmt::format("this is generation {}, and at least {} is asked for: an older file has taken the "
+                                 "place of a newer one",
+                                 header.generation, trust.minimum_generation));
+  }
+  const PublicKey* key = nullptr;
+  if (!trust.wants_signature()) return key;
+  if (!header.signature) {
+    return untrusted(header, ErrorCode::kSignatureMissing,
+                     fmt::format("generation {} is not signed, and a signature by a trusted key is asked for; sign it "
+                                 "with `fatctx sign`, or ask for an earlier generation that is",
+                                 header.generation));
+  }
+  key = find_key(trust.keys, header.signature->key_id);
+  if (key == nullptr) {
+    return untrusted(header, ErrorCode::kSignatureBad,
+                     fmt::format("generation {} is signed in the name of key {}, which is none of the trusted keys",
+                                 header.generation, to_hex(header.signature->key_id)));
+  }
+  return key;
+}
+
+}  // namespace
+
+SignedMessage signed_message(const Header& header, const DiskSha256& toc_sha256,
+                             const DiskSha256& previous_toc_sha256) noexcept {
+  SignedMessage message = {};
+  message.magic = kSignedMessageMagic;
+  message.uuid = header.uuid;
+  message.generation = header.generation;
+  message.committed_end = header.committed_end;
+  message.toc_size = header.toc_size;
+  message.hash_algorithm = kHashSha256;
+  message.toc_sha256 = toc_sha256;
+  message.previous_toc_sha256 = previous_toc_sha256;
+  return message;
+}
+
+SlotSignature sign_generation(const Header& header, ByteView toc, const DiskSha256& previous_toc_sha256,
+                              const SigningKey& key) noexcept {
+  SlotSignature made;
+  made.toc_sha256 = sha256(toc);
+  made.previous_toc_sha256 = previous_toc_sha256;
+  made.key_id = key.public_key().id();
+  const SignedMessage message = signed_message(header, made.toc_sha256, previous_toc_sha256);
+  made.signature = key.sign(std::as_bytes(std::span(&message, 1)));
+  return made;
+}
+
+Status check_claims(const Header& header, const Trust& trust) {
+  FATCTX_TRY(claimed_key(header, trust));
+  return Done{};
+}
+
+Status check_trust(const Header& header, ByteView toc, const Trust& trust) {
+  FATCTX_ASSIGN(const PublicKey* const key, claimed_key(header, trust));
+  if (key == nullptr) return Done{};
+  const SlotSignature& claimed = *header.signature;
+  const SignedMessage message = signed_message(header, sha256(toc), claimed.previous_toc_sha256);
+  if (message.toc_sha256 == claimed.toc_sha256 &&
+      signature_holds(std::as_bytes(std::span(&message, 1)), claimed.signature, *key)) {
+    return Done{};
+  }
+  return untrusted(header, ErrorCode::kSignatureBad,
+                   fmt::format("key {} has not signed generation {} of this container with this table of contents",
+                               to_hex(claimed.key_id), header.generation));
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,157 @@
+#include "container/write/copy_payload.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "container/format/hash.h"
+
+namespace fatctx::container {
+namespace {
+
+// Large calls give large folios in the page cache, which make the first touch of a mapping cheaper; a multiple of
+// the leaf size, so that a leaf never spans two of them.
+constexpr std::size_t kCopyUnit = std::size_t{4} << 20;
+static_assert(kCopyUnit % kLeafSize == 0);
+
+// Fills segments: copies inputs, hashes records and leaves, and writes the leaves where the plan has them.
+class Copier {
+ public:
+  Copier(Plan& plan, mapping::OsFile& file, const Progress& progress) : plan_(plan), file_(file), progress_(progress) {
+    for (const PlannedSegment& segment : plan_.segments) {
+      if (segment.kind != SegmentKind::kLeaves) total_ += segment.size;
+    }
+  }
+
+  Status run() {
+    leaves_at_ = plan_.segments.back().offset;
+    for (PlannedSegment& segment : plan_.segments) {
+      if (segment.kind != SegmentKind::kLeaves) FATCTX_TRY(copy_segment(segment));
+    }
+    FATCTX_TRY(flush_leaves());
+    plan_.segments.back().leaves_hash = all_leaves_.digest();
+    for (PlannedRecord& planned : plan_.records) {
+      if (planned.input.size() == 0) planned.hash = hash128({});  // in no segment, so that nothing has hashed it
+      FATCTX_TRY(planned.input.check_unchanged());
+    }
+    return Done{};
+  }
+
+ private:
+  Status copy_segment(PlannedSegment& segment) {
+    Hasher segment_leaves;
+    PlannedRecord& planned = plan_.records[segment.records.front()];
+    if (segment.kind == SegmentKind::kPacked || planned.codec != Codec::kNone) {
+      FATCTX_TRY(gather(segment, segment_leaves));
+    } else {
+      Hasher record_hash;
+      auto range = planned.own.begin();
+      std::uint64_t taken = 0;  // of the range
+      for (std::uint64_t at = 0; at < segment.size;) {
+        buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyUnit, segment.size - at)));
+        for (auto rest = std::span(buffer_); !rest.empty();) {
+          const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), range->size - taken));
+          FATCTX_TRY(planned.input.read_at(range->offset + taken, rest.first(size)));
+          rest = rest.subspan(size);
+          taken += size;
+          if (taken < range->size) continue;
+          ++range;
+          taken = 0;
+        }
+        if (!planned.shares()) record_hash.update(buffer_);
+        FATCTX_TRY(put(segment, at, segment_leaves));
+        at += buffer_.size();
+      }
+      planned.hash = record_hash.digest();  // of one that shares: nothing yet
+      FATCTX_TRY(planned.input.check_unchanged());
+      planned.input.close();
+    }
+    segment.leaves_hash = segment_leaves.digest();
+    return Done{};
+  }
+
+  // Small records and compressed ones are gathered in units as well; between them lie zeros up to their alignment.
+  Status gather(const PlannedSegment& segment, Hasher& segment_leaves) {
+    std::uint64_t written = 0;
+    buffer_.clear();
+    for (const std::size_t index : segment.records) {
+      PlannedRecord& planned = plan_.records[index];
+      buffer_.resize(static_cast<std::size_t>(planned.slices[0].range.offset - written));
+      std::uint64_t stored = 0;
+      const auto append = [&](ByteView bytes) -> Status {
+        stored += bytes.size();
+        if (stored > planned.stored_size) return changed(planned);
+        while (!bytes.empty()) {
+          const ByteView piece = bytes.first(std::min(bytes.size(), kCopyUnit - buffer_.size()));
+          buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+          bytes = bytes.subspan(piece.size());
+          if (buffer_.size() < kCopyUnit) continue;
+          FATCTX_TRY(put(segment, written, segment_leaves));
+          written += buffer_.size();
+          buffer_.clear();
+        }
+        return Done{};
+      };
+      if (planned.recipe) {  // the record's bytes have no hash before they are rebuilt
+        FATCTX_TRY(append(planned.recipe->program));
+        continue;
+      }
+      FATCTX_ASSIGN(planned.hash, planned.codec == Codec::kNone ? read_input(planned.input, append)
+                                                                : compress_input(planned.input, append));
+      if (stored != planned.stored_size) return changed(planned);
+      planned.input.close();
+    }
+    return buffer_.empty() ? Status(Done{}) : put(segment, written, segment_leaves);
+  }
+
+  // Other bytes compress to another size; only the size was planned.
+  static Error changed(const PlannedRecord& planned) {
+    return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was being packed; pack again when it is still",
+                                                  planned.input.name())};
+  }
+
+  // Writes buffer_ at `at` of the segment and hashes its leaves.
+  Status put(const PlannedSegment& segment, std::uint64_t at, Hasher& segment_leaves) {
+    FATCTX_TRY(file_.write_at(segment.offset + at, buffer_));
+    ByteView rest = buffer_;
+    while (!rest.empty()) {
+      const ByteView leaf = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
+      const Hash128 hash = hash128(leaf);
+      segment_leaves.update(hash.bytes);
+      leaves_.insert(leaves_.end(), hash.bytes.begin(), hash.bytes.end());
+      rest = rest.subspan(leaf.size());
+    }
+    if (leaves_.size() >= kLeafSize) FATCTX_TRY(flush_leaves());
+    done_ += buffer_.size();
+    if (progress_) progress_(done_, total_);
+    return Done{};
+  }
+
+  Status flush_leaves() {
+    FATCTX_TRY(file_.write_at(leaves_at_, leaves_));
+    all_leaves_.update(leaves_);
+    leaves_at_ += leaves_.size();
+    leaves_.clear();
+    return Done{};
+  }
+
+  Plan& plan_;
+  mapping::OsFile& file_;
+  const Progress& progress_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+  std::vector<std::byte> buffer_;
+  std::vector<std::byte> leaves_;  // not yet written
+  Hasher all_leaves_;
+  std::uint64_t leaves_at_ = 0;
+};
+
+}  // namespace
+
+Status copy_payload(Plan& plan, mapping::OsFile& file,
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  return Copier(plan, file, progress).run();
+}
+
+}  // namespace fatctx::container

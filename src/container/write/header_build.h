@@ -1,0 +1,46 @@
+// Pages of the header as they are written.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "container/format/disk_format.h"
+#include "container/read/parse.h"
+#include "fatctx/base/bytes.h"
+#include "fatctx/base/result.h"
+#include "fatctx/record.h"
+
+namespace fatctx::container {
+
+// What the slots of a generation say.
+struct GenerationFacts {
+  std::uint64_t generation = 1;
+  std::uint64_t committed_end = 0;
+  std::array<std::uint64_t, 2> toc_offset = {};
+  std::uint64_t toc_size = 0;
+  Hash128 toc_hash;
+  Hash128 previous_toc_hash;  // zero: there is none
+  std::optional<SlotSignature> signature = {};
+  bool sealed = false;
+};
+
+// Returns the number of the generation that follows `generation`.
+// Errors: limit_exceeded (no number follows the last one).
+[[nodiscard]] Result<std::uint64_t> next_generation(std::uint64_t generation);
+
+using HeaderPage = std::array<std::byte, kPageSize>;
+
+[[nodiscard]] HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
+[[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
+// The other mirror of a good slot.
+[[nodiscard]] HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid);
+[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation);
+
+// The 64 KiB header of a file that was written as a whole: both prologues, pair A live, pair B VOID.
+[[nodiscard]] std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2,
+                                                  std::uint8_t granule_log2, const GenerationFacts& facts);
+
+}  // namespace fatctx::container

@@ -1,0 +1,69 @@
+// Bytes on their way into a container.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/format/codec.h"
+#include "container/sharing/record_bytes.h"
+#include "fatctx/packer.h"
+#include "mapping/os_file.h"
+
+namespace fatctx::container {
+
+// Errors: cancelled, if `cancel` is there and set.
+[[nodiscard]] Status go_on(const std::atomic<bool>* cancel);
+
+// A record's bytes: a file, a part of one, bytes in memory, or what a ByteSource has. A file is open only between the
+// first read and close(), because there may be more records than a process may have descriptors. It is read, never
+// mapped (docs/decisions/0011).
+//
+// Threads: const members from any number of threads.
+class Input final : public sharing::RecordBytes {
+ public:
+  // Looks at the file once; what follows is about that file as it was then. `cancel` may be null.
+  [[nodiscard]] static Result<Input> open(const PackSource& source, const std::atomic<bool>* cancel = nullptr);
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  // Errors: cancelled, changed, those of opening and reading.
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
+  // Errors: changed, if the file is not the one that was looked at any more.
+  [[nodiscard]] Status check_unchanged() const;
+  void close() const noexcept override;
+  // That it must have.
+  [[nodiscard]] std::optional<Hash128> known_hash() const { return source_ ? source_->hash() : std::nullopt; }
+
+ private:
+  [[nodiscard]] Error changed() const;
+  [[nodiscard]] Error not_made(const Error& by_source) const;
+
+  std::string name_;
+  std::uint64_t offset_ = 0;  // of the part, in its file
+  std::uint64_t size_ = 0;
+  bool in_memory_ = true;
+  mapping::FileIdentity identity_;
+  struct Handle {
+    std::mutex mutex;
+    std::shared_ptr<const mapping::OsFile> file;  // null: not open now; a reader keeps what another one closes
+  };
+  [[nodiscard]] Result<std::shared_ptr<const mapping::OsFile>> opened() const;
+  std::shared_ptr<Handle> handle_ = std::make_shared<Handle>();
+  std::vector<std::byte> bytes_;
+  std::shared_ptr<const ByteSource> source_;
+  const std::atomic<bool>* cancel_ = nullptr;
+};
+
+// Two inputs byte by byte; a hash is never proof. Errors: those of reading.
+[[nodiscard]] Result<bool> equal_bytes(const Input& a, const Input& b);
+
+// The whole input in pieces; the result is its hash. Errors: those of reading, what `sink` returns.
+[[nodiscard]] Result<Hash128> read_input(const Input& input, const StreamSink& sink);
+// The same as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
+[[nodiscard]] Result<Hash128> compress_input(const Input& input, const StreamSink& sink);
+
+}  // namespace fatctx::container

@@ -1,0 +1,276 @@
+// Two searches: for parts with known boundaries (tensors, named ranges), and for equal runs wherever they are. Where
+// both find something, what the second would store without the first decides which one counts (docs/decisions/0010).
+#include "container/write/share_plan.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "container/format/disk_format.h"
+#include "container/sharing/byte_plan.h"
+#include "container/sharing/page_plan.h"
+#include "container/sharing/parallel.h"
+#include "container/sharing/part_plan.h"
+#include "container/sharing/stored_bytes.h"
+
+namespace fatctx::container {
+namespace {
+
+constexpr std::uint64_t kWorthARecipe = 64;  // of a family of records: one 64th of their bytes
+
+// Records that consumers map, or may map, and that are worth looking for pages in.
+bool may_share_pages(const PlannedRecord& planned) {
+  return !planned.alone && !small_record(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
+}
+
+// Records whose bytes are worth looking for at any offset: a smaller one would hardly save what its steps cost.
+bool may_become_recipe(const PlannedRecord& planned) {
+  return may_share_pages(planned) && planned.input.size() > kLeafSize;
+}
+
+class Finder {
+ public:
+  Finder(Plan& plan, const PackOptions& options)
+      : plan_(plan), options_(options), rows_(plan.records.size()), fixed_(plan.records.size()) {
+    for (const PlannedRecord& planned : plan.records) ++rows_[planned.stored_as];
+  }
+
+  Status run() {
+    FATCTX_ASSIGN(const bool tied, find_parts());
+    if (tied) {
+      FATCTX_TRY(find_runs());
+      if (!choose_families()) return Done{};
+      forget_runs();
+    }
+    return find_runs();
+  }
+
+ private:
+  [[nodiscard]] Status find_runs() {
+    return options_.sharing == Sharing::kPages ? find_equal_pages() : find_equal_bytes();
+  }
+
+  // Slices of the table that records take which are not looked at; equal records repeat those of the one that stores
+  // them.
+  [[nodiscard]] std::uint64_t rows_without(const std::vector<std::size_t>& looked_at) const {
+    std::uint64_t rows = 0;
+    std::set<std::size_t> left_out(looked_at.begin(), looked_at.end());
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      const PlannedRecord& planned = plan_.records[i];
+      if (planned.stored_as != i || planned.input.size() == 0 || left_out.contains(i)) continue;
+      rows += rows_[i] * (planned.recipe ? 1 + planned.recipe->sources.size() : 1);
+    }
+    return rows;
+  }
+
+  // So many slices may each of these have, and there is room for one more of each.
+  [[nodiscard]] std::uint32_t most_sources(const std::vector<std::size_t>& looked_at, std::uint32_t wished) const {
+    std::uint64_t rows = 0;
+    for (const std::size_t index : looked_at) rows += rows_[index];
+    if (rows == 0) return wished;
+    const std::uint64_t most = (kMaxSlices - rows_without(looked_at)) / rows;  // at least 15: at most 4,096 records
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(wished, most - 1));
+  }
+
+  // A session takes a binary as one range, and the weights that a binary refers to.
+  [[nodiscard]] std::vector<bool> taken_as_a_whole() const {
+    std::set<std::string_view> weights;
+    for (const PlannedRecord& planned : plan_.records) {
+      if (planned.record.type != RecordType::kContextBinary) continue;
+      weights.insert(planned.record.weights.begin(), planned.record.weights.end());
+    }
+    std::vector<bool> whole(plan_.records.size());
+    for (const PlannedRecord& planned : plan_.records) {
+      const bool is_whole = planned.record.type == RecordType::kContextBinary || weights.contains(planned.record.name);
+      if (is_whole) whole[planned.stored_as] = true;
+    }
+    return whole;
+  }
+
+  // False if nothing is found.
+  Result<bool> find_parts() {
+    const std::vector<bool> whole = taken_as_a_whole();
+    std::vector<std::vector<sharing::KnownPart>> parts(plan_.records.size());  // of equal records those of all
+    for (const PlannedRecord& planned : plan_.records) {
+      std::vector<sharing::KnownPart>& of_all = parts[planned.stored_as];
+      of_all.insert(of_all.end(), planned.parts.begin(), planned.parts.end());
+    }
+    std::vector<sharing::PartInput> inputs;
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      if (parts[i].empty() || !may_become_recipe(plan_.records[i])) continue;
+      if (whole[i] && options_.sharing == Sharing::kPages) continue;
+      with_parts_.push_back(i);
+      inputs.push_back({&plan_.records[i].input, std::move(parts[i])});
+    }
+    if (inputs.empty()) return false;
+    sharing::PartSettings settings;
+    settings.granule_log2 = options_.granule_log2;
+    settings.threads = sharing::thread_count(options_.threads);
+    std::vector<std::size_t> all;  // of the table of slices, what is left over is for the other search
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      if (plan_.records[i].stored_as == i && may_become_recipe(plan_.records[i])) all.push_back(i);
+    }
+    settings.max_sources = most_sources(all, settings.max_sources);
+    settings.places.assign(with_parts_.begin(), with_parts_.end());
+    FATCTX_ASSIGN(parts_, sharing::plan_parts(inputs, settings));
+    return !parts_.families.empty();
+  }
+
+  // Which families are stored by parts: those that need less, or hardly more, than what the other search makes of them.
+  // A page keeps a record in one range of addresses, so that pages win where parts save less than a 64th; runs at any
+  // offset do not, and lose where they save less. False if there is no such family.
+  bool choose_families() {
+    bool chosen = false;
+    for (const std::vector<std::size_t>& family : parts_.families) {
+      std::uint64_t by_parts = 0;
+      std::uint64_t by_runs = 0;
+      std::uint64_t all = 0;
+      for (const std::size_t member : family) {
+        const PlannedRecord& planned = plan_.records[with_parts_[member]];
+        const sharing::ByteRecord& found = parts_.records[member];
+        by_parts += found.own_bytes + found.program.size();
+        by_runs += planned.own_bytes + (planned.recipe ? planned.recipe->program.size() : 0);
+        all += planned.input.size();
+      }
+      const std::uint64_t margin = all / kWorthARecipe;
+      const bool better =
+          options_.sharing == Sharing::kPages ? by_parts + margin <= by_runs : by_parts <= by_runs + margin;
+      if (!better) continue;
+      chosen = true;
+      for (const std::size_t member : family) fixed_[with_parts_[member]] = true;
+    }
+    return chosen;
+  }
+
+  // As before the search; families that were chosen are as their parts say.
+  void forget_runs() {
+    order_ = 0;
+    for (PlannedRecord& planned : plan_.records) {
+      planned.slices.clear();
+      planned.own.clear();
+      planned.own_bytes = 0;
+      planned.shifted_bytes = 0;
+      planned.reordered_bytes = 0;
+      planned.sharing_order = 0;
+      planned.recipe.reset();
+    }
+    for (const std::vector<std::size_t>& family : parts_.families) {
+      for (const std::size_t member : family) {
+        if (fixed_[with_parts_[member]]) store_as(with_parts_[member], parts_.records[member], with_parts_);
+      }
+    }
+  }
+
+  // `stores`: the record of each store.
+  void store_as(std::size_t index, sharing::ByteRecord& found, const std::vector<std::size_t>& stores) {
+    PlannedRecord& planned = plan_.records[index];
+    planned.own = std::move(found.own);
+    planned.own_bytes = found.own_bytes;
+    planned.sharing_order = ++order_;
+    if (!found.recipe) return;
+    PlannedRecipe& recipe = planned.recipe.emplace();
+    recipe.program = std::move(found.program);
+    recipe.packed = found.packed;
+    recipe.steps = found.steps;
+    recipe.mappable_bytes = found.mappable_bytes;
+    for (const std::uint32_t store : found.sources) recipe.sources.push_back(stores[store]);
+  }
+
+  // What is decided already, as stores that the search finds and leaves alone; their records in the order of the file.
+  std::vector<std::size_t> fixed_stores() {
+    std::vector<std::size_t> indexes;
+    fixed_bytes_.clear();
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      if (!fixed_[i] || plan_.records[i].own_bytes == 0) continue;
+      indexes.push_back(i);
+      fixed_bytes_.emplace_back(plan_.records[i].input, plan_.records[i].own);
+    }
+    return indexes;
+  }
+
+  [[nodiscard]] std::vector<const sharing::RecordBytes*> fixed_bytes() const {
+    std::vector<const sharing::RecordBytes*> bytes;
+    for (const sharing::OwnBytes& own : fixed_bytes_) bytes.push_back(&own);
+    return bytes;
+  }
+
+  Status find_equal_pages() {
+    std::vector<std::size_t> indexes;
+    std::vector<sharing::PageInput> inputs;
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      const PlannedRecord& planned = plan_.records[i];
+      if (planned.stored_as != i || fixed_[i] || !may_share_pages(planned)) continue;
+      indexes.push_back(i);
+      inputs.push_back({&planned.input, rows_[i]});
+    }
+    std::vector<std::size_t> stores = fixed_stores();
+    const std::vector<const sharing::RecordBytes*> present = fixed_bytes();
+    stores.insert(stores.end(), indexes.begin(), indexes.end());
+    sharing::PageSettings settings;
+    settings.granule_log2 = options_.granule_log2;
+    settings.max_pieces = options_.max_pieces;
+    settings.explain = options_.explain_sharing;
+    settings.max_slices = kMaxSlices - rows_without(indexes);
+    settings.threads = sharing::thread_count(options_.threads);
+    FATCTX_ASSIGN(const sharing::PagePlan pages, sharing::plan_pages(inputs, present, settings));
+    for (std::size_t i = 0; i < indexes.size(); ++i) {
+      PlannedRecord& planned = plan_.records[indexes[i]];
+      for (const sharing::Piece& piece : pages.records[i].pieces) {
+        planned.slices.push_back({stores[piece.store], piece.range});
+      }
+      planned.own = pages.records[i].own;
+      planned.own_bytes = pages.records[i].own_bytes;
+      planned.shifted_bytes = pages.records[i].shifted_bytes;
+      planned.reordered_bytes = pages.records[i].reordered_bytes;
+    }
+    for (const sharing::LayoutGroup& group : pages.layout.groups) {
+      for (const std::size_t member : group.members) plan_.records[indexes[member]].sharing_order = ++order_;
+    }
+    return Done{};
+  }
+
+  // The first record of each layout group stays as it is.
+  Status find_equal_bytes() {
+    std::vector<std::size_t> indexes;
+    std::vector<const sharing::RecordBytes*> inputs;
+    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
+      if (plan_.records[i].stored_as != i || fixed_[i] || !may_become_recipe(plan_.records[i])) continue;
+      indexes.push_back(i);
+      inputs.push_back(&plan_.records[i].input);
+    }
+    if (indexes.empty()) return Done{};
+    std::vector<std::size_t> stores = fixed_stores();
+    const std::vector<const sharing::RecordBytes*> present = fixed_bytes();
+    stores.insert(stores.end(), indexes.begin(), indexes.end());
+    sharing::ByteSettings settings;
+    settings.granule_log2 = options_.granule_log2;
+    settings.max_sources = most_sources(indexes, settings.max_sources);
+    settings.threads = sharing::thread_count(options_.threads);
+    for (const std::size_t index : stores) settings.places.push_back(static_cast<std::uint32_t>(index));
+    FATCTX_ASSIGN(sharing::BytePlan bytes, sharing::plan_bytes(inputs, present, settings));
+    for (const sharing::LayoutGroup& group : bytes.layout.groups) {
+      for (const std::size_t member : group.members) store_as(indexes[member], bytes.records[member], stores);
+    }
+    return Done{};
+  }
+
+  Plan& plan_;
+  const PackOptions& options_;
+  std::vector<std::uint32_t> rows_;      // how many records have the bytes of this one
+  std::vector<std::size_t> with_parts_;  // records that were looked at for equal parts
+  sharing::PartPlan parts_;
+  std::vector<bool> fixed_;  // decided by parts
+  std::deque<sharing::OwnBytes> fixed_bytes_;
+  std::uint32_t order_ = 0;
+};
+
+}  // namespace
+
+Status find_shared_bytes(Plan& plan, const PackOptions& options) {
+  if (options.sharing == Sharing::kOff) return Done{};
+  return Finder(plan, options).run();
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,160 @@
+#include "container/write/toc_build.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "container/format/copy_out.h"
+#include "container/format/hash.h"
+#include "container/write/toc_rows.h"
+
+namespace fatctx::container {
+namespace {
+
+// Weights by name, and for a tensor table the blob it was made for, which its `weights` names too.
+std::vector<ReferenceEntry> reference_rows(const Plan& plan) {
+  std::map<std::string_view, PresentRecord> known;
+  for (const PlannedRecord& planned : plan.records) {
+    known.emplace(planned.record.name, PresentRecord{planned.id, plan.records[planned.stored_as].hash});
+  }
+  for (const auto& [name, record] : plan.present_weights) known.emplace(name, record);
+  std::vector<ReferenceEntry> rows;
+  for (const PlannedRecord& planned : plan.records) {
+    const auto kind =
+        planned.record.type == RecordType::kTensorTable ? ReferenceKind::kTensorTable : ReferenceKind::kWeights;
+    for (const std::string& weights : planned.record.weights) {
+      ReferenceEntry entry = {};
+      entry.from_record = planned.id;
+      const PresentRecord& to = known.at(weights);
+      entry.to_record = to.id;
+      entry.kind = static_cast<std::uint16_t>(kind);
+      entry.bound_hash = to.hash.bytes;
+      rows.push_back(entry);
+    }
+  }
+  return rows;
+}
+
+SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, const PackOptions& options) {
+  SegmentEntry entry = {};
+  const bool leaves = segment.kind == SegmentKind::kLeaves;
+  entry.kind = static_cast<std::uint16_t>(segment.kind);
+  entry.alignment_log2 = options.extent_log2;
+  entry.hash_algorithm = kHashXxh3;
+  entry.leaf_log2 = static_cast<std::uint8_t>(kLeafLog2);
+  entry.offset = segment.offset;
+  entry.size = segment.size;
+  entry.generation = 1;
+  entry.leaves_segment =
+      leaves ? kNoSegment : static_cast<std::uint32_t>(plan.present.size() + plan.segments.size() - 1);
+  entry.sha_leaves_segment = kNoSegment;
+  entry.first_leaf = leaves ? 0 : segment.first_leaf;
+  entry.leaves_hash = segment.leaves_hash.bytes;
+  return entry;
+}
+
+// Alignment that a reader may rely on; recorded, never assumed. Pieces are put together on any page.
+std::uint8_t record_alignment(const PlannedRecord& planned, const Plan& plan, const PackOptions& options) {
+  const std::vector<PlannedSlice>& slices = plan.records[planned.stored_as].slices;
+  if (slices.empty()) return 0;
+  if (!slices[0].in_file && plan.segments[slices[0].segment - plan.present.size()].kind == SegmentKind::kPacked) {
+    return static_cast<std::uint8_t>(kSmallRecordLog2);
+  }
+  return slices.size() == 1 && slices[0].range.offset == 0 ? options.extent_log2 : options.granule_log2;
+}
+
+bool must_map(RecordType type) { return type == RecordType::kContextBinary || type == RecordType::kWeightBlob; }
+
+DiskVersion disk_version(const Version& version) {
+  return {version.major, version.minor, version.patch, version.build};
+}
+
+KeyRow key_row(const PlannedRecord& planned) {
+  const PackKey& key = planned.record.key;
+  KeyRow row;
+  row.entry.type = static_cast<std::uint16_t>(planned.record.type);
+  row.entry.flags = key.generic ? kKeyGeneric : std::uint16_t{0};
+  row.entry.qnn_soc = key.qnn_soc;
+  row.entry.vtcm_mb = key.vtcm_mb;
+  row.entry.sdk = disk_version(key.sdk);
+  row.entry.api = disk_version(key.api);
+  row.entry.blob = disk_version(key.blob);
+  row.group = key.group;
+  row.unit = key.unit;
+  row.backend = key.backend;
+  row.part = key.part;
+  row.arch = key.arch;
+  row.features = canonical_features(key.features);
+  row.variant = key.variant;
+  return row;
+}
+
+RecordRow record_row(const PlannedRecord& planned, const Plan& plan, const PackOptions& options) {
+  const PlannedRecord& stored = plan.records[planned.stored_as];
+  const std::optional<PlannedRecipe>& recipe = stored.recipe;
+  RecordRow row;
+  row.name = planned.record.name;
+  row.entry.record_id = planned.id;
+  row.entry.type = static_cast<std::uint16_t>(planned.record.type);
+  row.entry.flags = recipe ? kRecordRecipe : must_map(planned.record.type) ? kRecordMustMap : std::uint16_t{0};
+  row.entry.codec = recipe ? (recipe->packed ? kCodecLz4Frame : kCodecNone) : static_cast<std::uint8_t>(planned.codec);
+  row.entry.alignment_log2 = record_alignment(planned, plan, options);
+  row.entry.logical_size = planned.input.size();
+  row.entry.stored_size = stored.stored_size;
+  row.entry.logical_hash = stored.hash.bytes;
+  for (const PlannedSlice& slice : stored.slices) {
+    SliceEntry entry = {};
+    entry.segment = static_cast<std::uint32_t>(slice.segment);
+    entry.offset_in_segment = slice.range.offset;
+    entry.size = slice.range.size;
+    row.slices.push_back(entry);
+  }
+  row.key = key_row(planned);
+  return row;
+}
+
+}  // namespace
+
+TocRows rows_of(const Plan& plan, const PackOptions& options) {
+  TocRows rows;
+  for (const PlannedSegment& segment : plan.segments) rows.segments.push_back(segment_entry(segment, plan, options));
+  for (const PlannedRecord& planned : plan.records) rows.records.push_back(record_row(planned, plan, options));
+  rows.references = reference_rows(plan);
+  return rows;
+}
+
+Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options) {
+  return toc_size_of(rows_of(plan, options));
+}
+
+Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options, std::uint64_t generation) {
+  TocRows rows = rows_of(plan, options);
+  rows.generation = generation;
+  for (SegmentEntry& segment : rows.segments) segment.generation = generation;
+  FATCTX_ASSIGN(std::vector<std::byte> toc, toc_bytes(rows));
+  if (toc.size() != plan.toc_size) {
+    return Error{ErrorCode::kInternal,
+                 fmt::format("the table of contents has {} bytes, {} were planned", toc.size(), plan.toc_size)};
+  }
+  return toc;
+}
+
+DiskUuid derive_uuid(ByteView toc_without_uuid, const PackOptions& options) {
+  Hasher hasher;
+  hasher.update(toc_without_uuid);
+  const std::array<std::byte, 2> form = {std::byte{options.extent_log2}, std::byte{options.granule_log2}};
+  hasher.update(form);
+  DiskUuid uuid = hasher.digest().bytes;
+  uuid[6] = (uuid[6] & std::byte{0x0f}) | std::byte{0x80};  // version 8: the bits mean what the maker says
+  uuid[8] = (uuid[8] & std::byte{0x3f}) | std::byte{0x80};  // the usual variant
+  return uuid;
+}
+
+void put_uuid(std::vector<std::byte>& toc, const DiskUuid& uuid) {
+  std::memcpy(toc.data() + offsetof(TocHeader, uuid), uuid.data(), uuid.size());
+}
+
+}  // namespace fatctx::container

@@ -1,0 +1,52 @@
+// The table of contents as rows that can be changed: what every writer starts from or ends with. Strings stand in the
+// rows themselves; names region, order of tables, first slices and the directory are made when the bytes are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/format/disk_format.h"
+#include "container/read/parse.h"
+#include "fatctx/base/result.h"
+
+namespace fatctx::container {
+
+// A key without the record it belongs to; `entry` has no strings.
+struct KeyRow {
+  KeyEntry entry = {};
+  std::string group;
+  std::string unit;
+  std::string backend;
+  std::string part;
+  std::string arch;
+  std::string features;
+  std::string variant;
+};
+
+struct RecordRow {
+  RecordEntry entry = {};  // without name, first_slice and slice_count
+  std::string name;
+  std::vector<SliceEntry> slices;
+  std::optional<KeyRow> key;
+};
+
+struct TocRows {
+  DiskUuid uuid = {};
+  std::uint64_t generation = 1;
+  std::vector<SegmentEntry> segments;        // ascending by offset
+  std::vector<RecordRow> records;            // ascending by id
+  std::vector<ReferenceEntry> references;    // in any order
+  std::vector<GenerationEntry> generations;  // ascending
+};
+
+// The rows of a table that parse_toc() has accepted.
+[[nodiscard]] TocRows rows_of(const Toc& toc);
+
+// Errors: limit_exceeded.
+[[nodiscard]] Result<std::uint64_t> toc_size_of(const TocRows& rows);
+// Size as toc_size_of() says. Errors: limit_exceeded.
+[[nodiscard]] Result<std::vector<std::byte>> toc_bytes(const TocRows& rows);
+
+}  // namespace fatctx::container

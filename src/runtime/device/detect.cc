@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/json.h"
+#include "fatctx/device.h"
+#include "runtime/device/arch.h"
+#include "runtime/device/device_text.h"
+#include "runtime/device/probe.h"
+#include "runtime/device/soc_facts.h"
+#include "runtime/device/soc_rules.h"
+
+namespace fatctx {
+namespace {
+
+using runtime::AskedSoc;
+using runtime::SocIdentity;
+
+constexpr std::uint32_t kMostVtcmMb = 1024;
+
+// One setting: what an option says, or else a variable of the environment, with its name.
+struct Setting {
+  std::string text;
+  std::string from;  // empty: an option of the call
+};
+
+Setting setting_of(const std::string& option, const char* variable, bool environment) {
+  if (!option.empty() || !environment) return {option, {}};
+  if (auto value = runtime::environment_variable(variable)) return {*std::move(value), variable};
+  return {};
+}
+
+Error bad_setting(const Setting& setting, const char* option, const std::string& why) {
+  return {ErrorCode::kInvalidConfig,
+          fmt::format("{} is \"{}\": {}", setting.from.empty() ? option : setting.from.c_str(),
+                      runtime::printable(setting.text), why)};
+}
+
+std::string note_of(const Setting& setting) {
+  return setting.from.empty() ? std::string() : fmt::format("from {}", setting.from);
+}
+
+Result<SocTable> table_of(const DetectOptions& options) {
+  if (options.soc_table) return *options.soc_table;
+  if (options.environment) {
+    if (const auto path = runtime::environment_variable("FATCTX_SOC_TABLE")) {
+      auto table = SocTable::read(*path);
+      if (!table.ok()) return in_context(std::move(table).error(), "FATCTX_SOC_TABLE");
+      return table;
+    }
+  }
+  return SocTable::built_in();
+}
+
+Result<std::optional<std::uint32_t>> vtcm_of(const DetectOptions& options) {
+  if (options.vtcm_mb == 0u || options.vtcm_mb > kMostVtcmMb) {
+    return bad_setting({std::to_string(options.vtcm_mb.value_or(0)), {}}, "vtcm_mb",
+                       fmt::format("allowed are 1 to {} MB", kMostVtcmMb));
+  }
+  if (options.vtcm_mb || !options.environment) return options.vtcm_mb;
+  const Setting setting = setting_of({}, "FATCTX_VTCM_MB", true);
+  if (setting.text.empty()) return std::optional<std::uint32_t>();
+  const auto number = runtime::decimal_in(setting.text);
+  if (number && *number >= 1 && *number <= kMostVtcmMb) return number;
+  return bad_setting(setting, "vtcm_mb", fmt::format("allowed are 1 to {} MB", kMostVtcmMb));
+}
+
+Result<AskedSoc> asked_of(const DetectOptions& options, const SocTable& table) {
+  AskedSoc asked;
+  const Setting soc = setting_of(options.soc, "FATCTX_SOC", options.environment);
+  const Setting arch = setting_of(options.arch, "FATCTX_ARCH", options.environment);
+  FATCTX_ASSIGN(asked.vtcm_mb, vtcm_of(options));
+  if (!arch.text.empty() && !runtime::hexagon_number(arch.text)) {
+    return bad_setting(arch, "arch", "allowed is a Hexagon arch such as v79");
+  }
+  if (!soc.text.empty()) {
+    auto identity = runtime::identity_from_text(table, soc.text);
+    if (!identity.ok()) {
+      return bad_setting(soc, "soc",
+                         identity.error().message +
+                             "; understood are parts (SM8750), QNN numbers (69), kernel "
+                             "numbers (kernel:639) and Hexagon archs (v79)");
+    }
+    asked.instead = std::move(identity).value();
+    asked.raw = soc.text;
+    asked.note = note_of(soc);
+    asked.disagree = !arch.text.empty() && !asked.instead->arch.empty() && asked.instead->arch != arch.text;
+    if (asked.instead->arch.empty()) asked.instead->arch = arch.text;
+  } else if (!arch.text.empty()) {
+    FATCTX_ASSIGN(asked.instead, runtime::identity_from_text(table, arch.text));
+    asked.raw = arch.text;
+    asked.note = note_of(arch);
+  } else if (asked.vtcm_mb) {
+    asked.raw = fmt::format("vtcm {}", *asked.vtcm_mb);
+  }
+  return asked;
+}
+
+runtime::SocFacts facts_of(const std::string& root) {
+  runtime::SocFacts facts;
+  runtime::read_soc_files(root, facts);
+  if (root.empty()) {
+    runtime::read_android_properties(facts);
+    runtime::read_windows_registry(facts);
+    facts.cpu_arch = runtime::built_for();
+  } else {
+    runtime::read_captured_texts(root, facts);
+  }
+  return facts;
+}
+
+void add_processor(Detection& detection) {
+  runtime::CpuProbe probe = runtime::probe_cpu();
+  if (!probe.target.arch.empty()) {
+    detection.device.arch = std::move(probe.target.arch);
+    detection.device.features = std::move(probe.target.features);
+  }
+  detection.sources.insert(detection.sources.end(), std::make_move_iterator(probe.sources.begin()),
+                           std::make_move_iterator(probe.sources.end()));
+}
+
+Json sources_json(const std::vector<DetectionSource>& sources) {
+  Json list = Json::array();
+  for (const DetectionSource& source : sources) {
+    Json item = {{"id", source.id}, {"state", source.state}, {"raw", source.raw}};
+    if (!source.note.empty()) item.add("note", source.note);
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Json origins_json(const std::vector<FactOrigin>& origins) {
+  Json list = Json::array();
+  for (const FactOrigin& origin : origins) {
+    list.push_back({{"fact", origin.fact}, {"source", origin.source}, {"from_table", origin.from_table}});
+  }
+  return list;
+}
+
+Json npu_devices_json(const std::vector<NpuDevice>& devices) {
+  Json list = Json::array();
+  for (const NpuDevice& device : devices) list.push_back({{"device_id", device.device_id}, {"node", device.node}});
+  return list;
+}
+
+}  // namespace
+
+Result<Detection> detect_device(const DetectOptions& options) {
+  FATCTX_ASSIGN(const SocTable table, table_of(options));
+  FATCTX_ASSIGN(const AskedSoc asked, asked_of(options, table));
+  const bool ask_machine = !asked.instead.has_value();
+  Detection detection =
+      runtime::judge_soc(ask_machine ? facts_of(options.root) : runtime::SocFacts{}, table, asked, options.backend);
+  if (ask_machine && options.root.empty()) add_processor(detection);
+  return detection;
+}
+
+Detection detect_device() {
+  Detection detection = runtime::judge_soc(facts_of({}), SocTable::built_in(), {}, std::nullopt);
+  add_processor(detection);
+  return detection;
+}
+
+const Device& device_for(const Detection& detection, std::span<const Candidate> candidates) noexcept {
+  if (!detection.npu) return detection.device;
+  const bool wanted = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.key.backend == detection.npu->backend;
+  });
+  return wanted ? *detection.npu : detection.device;
+}
+
+std::string detection_to_json(const Detection& detection) {
+  Json document = {{"schema", "fatctx.detection/1"}, {"device", runtime::device_document(detection.device)}};
+  if (detection.npu) document.add("npu", runtime::device_document(*detection.npu));
+  if (!detection.npu_devices.empty()) document.add("npu_devices", npu_devices_json(detection.npu_devices));
+  document.add("decided_by", detection.decided_by);
+  if (!detection.vendor.empty()) document.add("vendor", detection.vendor);
+  if (!detection.variant.empty()) document.add("variant", detection.variant);
+  if (detection.rule) document.add("rule", part_rule_name(*detection.rule));
+  document.add("origins", origins_json(detection.origins));
+  document.add("warnings", detection.warnings);
+  document.add("soc_table", detection.soc_table_version);
+  document.add("sources", sources_json(detection.sources));
+  return write_json(document, {.ascii = false});
+}
+
+}  // namespace fatctx

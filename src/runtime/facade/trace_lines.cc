@@ -1,0 +1,235 @@
+#include "runtime/facade/trace_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/open/mapped_container.h"
+#include "runtime/open/record_reader.h"
+#include "runtime/select/select_rules.h"
+
+namespace fatctx::trace {
+namespace {
+
+Json names_of(const std::vector<std::uint32_t>& ids, const Container& container) {
+  Json names = Json::array();
+  for (const std::uint32_t id : ids) {
+    const RecordInfo* record = RecordReader::of(container)->toc().find(id);
+    names.push_back(record == nullptr ? std::string_view() : record->name);
+  }
+  return names;
+}
+
+Error unexpected(std::string_view key, const Json& found, std::string_view allowed) {
+  return {ErrorCode::kInvalidArgument, fmt::format("{}: found {}; allowed is {}", key, json_line(found), allowed)};
+}
+
+// Reads the members of an object into variables and refuses what it does not know.
+class Members {
+ public:
+  Members(const Json& json, std::string_view what) : json_(json), what_(what) {}
+
+  template <typename T>
+  Members& take(const char* key, T& into) {
+    ++known_;
+    const Json* member = json_.find(key);
+    if (failed_ || member == nullptr) {
+      --known_;
+    } else if (!read(*member, into)) {
+      failed_ = unexpected(fmt::format("{}/{}", what_, key), *member, wanted<T>());
+    }
+    return *this;
+  }
+
+  Status end() const {
+    if (json_.members() == nullptr) return unexpected(what_, json_, "an object");
+    if (failed_) return *failed_;
+    if (known_ != json_.members()->size())
+      return unexpected(what_, json_, "an object with the keys of this version only");
+    return Done{};
+  }
+
+ private:
+  static bool read(const Json& json, bool& into) {
+    if (json.boolean() != nullptr) into = *json.boolean();
+    return json.boolean() != nullptr;
+  }
+  static bool read(const Json& json, std::string& into) {
+    if (json.text() != nullptr) into = *json.text();
+    return json.text() != nullptr;
+  }
+  static bool read(const Json& json, std::uint64_t& into) {
+    if (json.number() != nullptr) into = *json.number();
+    return json.number() != nullptr;
+  }
+  static bool read(const Json& json, std::vector<std::uint32_t>& into) {
+    if (json.items() == nullptr) return false;
+    for (const Json& item : *json.items()) {
+      if (item.number() == nullptr || *item.number() > UINT32_MAX) return false;
+      into.push_back(static_cast<std::uint32_t>(*item.number()));
+    }
+    return true;
+  }
+  template <typename T>
+  static std::string_view wanted() {
+    if constexpr (std::is_same_v<T, bool>) return "true or false";
+    if constexpr (std::is_same_v<T, std::string>) return "a text";
+    if constexpr (std::is_same_v<T, std::uint64_t>) return "a number of bytes";
+    return "an array of integers";
+  }
+
+  const Json& json_;
+  std::string_view what_;
+  std::size_t known_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Json gave(const Error& error) { return {{"error", error_code_name(error.code)}}; }
+
+Json gave(const Container& opened) {
+  const OpenReport report = opened.report();
+  return {{"uuid", report.uuid},
+          {"generation", report.generation},
+          {"toc_hash", to_hex(report.toc_hash.bytes)},
+          {"records", opened.records().size()},
+          {"mapped", report.mapped}};
+}
+
+Json gave(const Selection& selection, const Container& of) {
+  return {{"chosen", names_of(selection.chosen, of)},
+          {"level", level_name(selection.level)},
+          {"tier", selection.tier},
+          {"group", selection.group},
+          {"vendor_code", selection.vendor_code},
+          {"warnings", selection.warnings}};
+}
+
+Json gave(const RecordView& view, const Container& of) {
+  const RecordInfo* record = RecordReader::of(of)->toc().find(view.record_id());
+  Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
+  // How much of it could not be mapped tells a system with other pages.
+  if (view.access_path() == AccessPath::kComposed) json.add("copied_bytes", view.copied_bytes());
+  if (view.cached_bytes() != 0) json.add("cached_bytes", view.cached_bytes());
+  if (record != nullptr) {
+    json.add("name", record->name);
+    json.add("xxh3_128", to_hex(record->hash.bytes));
+  }
+  return json;
+}
+
+std::string toc_hash(const Container& container) {
+  return to_hex(RecordReader::of(container)->header().toc_hash.bytes);
+}
+
+Json to_json(const OpenOptions& options) {
+  Json json = {{"verify", verify_policy_name(options.verify)},
+               {"follow_symlinks", options.follow_symlinks},
+               {"require_local", options.require_local},
+               {"file_mapping", file_mapping_name(options.file_mapping)}};
+  if (options.max_copied_bytes != 0) json.add("max_copied_bytes", options.max_copied_bytes);
+  if (!options.cache_folder.empty()) json.add("cache_folder", options.cache_folder);
+  if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
+  if (options.generation != 0) json.add("generation", options.generation);
+  if (options.max_made_bytes != 0) json.add("max_made_bytes", options.max_made_bytes);
+  // Objects of the caller cannot be written down; that they were there explains another answer.
+  if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
+  if (options.allocator) json.add("allocator", options.allocator->name());
+  return json;
+}
+
+Json to_json(const SelectPolicy& policy) {
+  Json json = {{"group", policy.group},
+               {"strict", policy.strict},
+               {"allow_lower_arch", policy.allow_lower_arch},
+               {"allow_generic", policy.allow_generic},
+               {"mix_targets", policy.mix_targets},
+               {"prepare_hook", policy.prepare_hook},
+               {"boundaries", runtime::boundaries_of(policy)},
+               {"force", policy.force}};
+  if (policy.max_sdk) json.add("max_sdk", to_text(*policy.max_sdk));
+  if (policy.record_override) json.add("record_override", *policy.record_override);
+  return json;
+}
+
+Json states_of(std::span<const Candidate> candidates) {
+  Json bad = Json::array();
+  Json bad_weights = Json::array();
+  for (const Candidate& candidate : candidates) {
+    if (candidate.state == RecordState::kBad) bad.push_back(candidate.record_id);
+    if (!candidate.weights_ok) bad_weights.push_back(candidate.record_id);
+  }
+  Json states = Json::object();
+  if (!bad.items()->empty()) states.add("bad", std::move(bad));
+  if (!bad_weights.items()->empty()) states.add("bad_weights", std::move(bad_weights));
+  return states;
+}
+
+Result<OpenOptions> open_options_from(const Json& json) {
+  OpenOptions options;
+  std::string verify(verify_policy_name(options.verify));
+  std::string file_mapping(file_mapping_name(options.file_mapping));
+  FATCTX_TRY(Members(json, "options")
+                 .take("verify", verify)
+                 .take("follow_symlinks", options.follow_symlinks)
+                 .take("require_local", options.require_local)
+                 .take("file_mapping", file_mapping)
+                 .take("max_copied_bytes", options.max_copied_bytes)
+                 .take("cache_folder", options.cache_folder)
+                 .take("cache_limit_bytes", options.cache_limit_bytes)
+                 .take("generation", options.generation)
+                 .take("max_made_bytes", options.max_made_bytes)
+                 .end());
+  const auto policy = verify_policy_from_name(verify);
+  if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");
+  const auto mapping = file_mapping_from_name(file_mapping);
+  if (!mapping) {
+    return unexpected("options/file_mapping", file_mapping, "\"auto\", \"require\" or \"disabled\"");
+  }
+  options.verify = *policy;
+  options.file_mapping = *mapping;
+  return options;
+}
+
+Result<SelectPolicy> select_policy_from(const Json& json) {
+  SelectPolicy policy;
+  std::string record_override;
+  std::vector<std::uint32_t> boundaries;
+  std::string max_sdk;
+  const bool has_override = json.find("record_override") != nullptr;
+  FATCTX_TRY(Members(json, "policy")
+                 .take("group", policy.group)
+                 .take("strict", policy.strict)
+                 .take("allow_lower_arch", policy.allow_lower_arch)
+                 .take("allow_generic", policy.allow_generic)
+                 .take("mix_targets", policy.mix_targets)
+                 .take("prepare_hook", policy.prepare_hook)
+                 .take("boundaries", boundaries)
+                 .take("max_sdk", max_sdk)
+                 .take("force", policy.force)
+                 .take("record_override", record_override)
+                 .end());
+  if (has_override) policy.record_override = record_override;
+  if (!max_sdk.empty()) {
+    FATCTX_ASSIGN(policy.max_sdk, parse_version(max_sdk));
+  }
+  if (json.find("boundaries") != nullptr) policy.boundaries = std::move(boundaries);
+  return policy;
+}
+
+Status take_states(const Json& json, std::vector<Candidate>& candidates) {
+  std::vector<std::uint32_t> bad;
+  std::vector<std::uint32_t> bad_weights;
+  FATCTX_TRY(Members(json, "states").take("bad", bad).take("bad_weights", bad_weights).end());
+  const auto has = [](const std::vector<std::uint32_t>& ids, std::uint32_t id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (Candidate& candidate : candidates) {
+    if (has(bad, candidate.record_id)) candidate.state = RecordState::kBad;
+    if (has(bad_weights, candidate.record_id)) candidate.weights_ok = false;
+  }
+  return Done{};
+}
+
+}  // namespace fatctx::trace

@@ -1,0 +1,259 @@
+#include "runtime/open/mapped_container.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "container/format/copy_out.h"
+#include "container/read/checked_bytes.h"
+#include "container/read/leaves.h"
+#include "container/read/open.h"
+#include "container/read/pieces.h"
+#include "container/read/record_hasher.h"
+#include "container/read/record_stream.h"
+#include "runtime/observe/observe.h"
+#include "runtime/open/file_mapping.h"
+#include "runtime/open/step_watch.h"
+
+namespace fatctx {
+MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header,
+                                 container::Toc toc, const mapping::FileIdentity& identity,
+                                 mapping::FilesystemKind filesystem, std::shared_ptr<MappingProvider> provider)
+    : name_(std::move(name)),
+      file_(std::move(file)),
+      header_(header),
+      toc_(std::move(toc)),
+      filesystem_(filesystem),
+      provider_(std::move(provider)),
+      tensor_tables_(std::make_unique<std::atomic<const container::ParsedTensorTable*>[]>(toc_.records.size())),
+      looks_(identity) {}
+
+MappedContainer::~MappedContainer() {
+  if (const mapping::MappedRegion* region = region_.load(std::memory_order_relaxed)) {
+    observe::Span span(ProfileEventKind::kUnmap, name_);
+    const std::uint64_t size = region->bytes().size();
+    delete region;
+    span.succeeded(size);
+  }
+  delete by_name_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
+}
+
+Status MappedContainer::ensure_mapped() const {
+  if (region_.load(std::memory_order_acquire) != nullptr) return Done{};
+  observe::Span span(ProfileEventKind::kMap, name_);
+  FATCTX_ASSIGN(std::unique_ptr<const mapping::MappedRegion> region,
+                map_region(*file_, header_.committed_end, provider_));
+  span.succeeded(header_.committed_end);
+  const mapping::MappedRegion* none = nullptr;
+  if (region_.compare_exchange_strong(none, region.get(), std::memory_order_acq_rel)) (void)region.release();
+  return Done{};  // another thread may have been first; ours is then undone here
+}
+
+bool MappedContainer::same_container(const container::Header& other) const noexcept {
+  return other.uuid == header_.uuid && other.generation == header_.generation && other.toc_hash == header_.toc_hash;
+}
+
+void MappedContainer::renew(const mapping::FileIdentity& identity) const noexcept {
+  const std::uint64_t known = looks_.number();
+  if (!looks_.last_was(identity)) looks_.begin(identity, known);
+}
+
+bool MappedContainer::lost() const noexcept {
+  const mapping::MappedRegion* region = this->region();
+  return (region != nullptr && region->lost()) || stitched_lost_.load(std::memory_order_acquire);
+}
+
+Status MappedContainer::check_not_lost() const {
+  if (!lost()) return Done{};
+  return Error{
+      ErrorCode::kMappingLost,
+      fmt::format("{}: bytes of the file went away while they were mapped, and zeros stand in their place; what "
+                  "was computed from them is not valid; open the file again, and replace files by rename",
+                  name_)};
+}
+
+Status MappedContainer::recheck() const {
+  FATCTX_TRY(check_not_lost());
+  FATCTX_ASSIGN(mapping::FileIdentity now, file_->identity());
+  std::uint64_t known = looks_.number();
+  if (looks_.last_was(now)) return Done{};
+  const auto changed = [&](const std::string& how) {
+    return in_context(Error{ErrorCode::kChanged, fmt::format("the file {} while it was open; open it again", how)},
+                      name_);
+  };
+  if (now.size < header_.committed_end) return changed(fmt::format("was cut to {} bytes", now.size));
+  const mapping::FileIdentity first = now;
+  const auto header = container::read_growing_header(*file_, now);
+  if (!(now == first)) known = looks_.number();  // asked for how the file looks once more
+  // A later generation of the same container has been appended behind ours, whose bytes it does not touch.
+  const bool appended =
+      header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;
+  if (!header.ok() || (!appended && !same_container(header.value()))) return changed("was rewritten");
+  if (appended) superseded_.store(true, std::memory_order_release);
+  looks_.begin(now, known);
+  return Done{};
+}
+
+Error MappedContainer::damaged(const RecordInfo& record, std::uint64_t look, Error error) const {
+  if (error.code != ErrorCode::kChecksumMismatch && error.code != ErrorCode::kMalformed) return error;
+  counted(record).damaged.store(look, std::memory_order_relaxed);
+  error.message += "; run `fatctx verify` and fetch the file again";
+  return error;
+}
+
+Status MappedContainer::check_zero_behind(const RecordInfo& record) const {
+  const ByteRange behind = container::behind_last_granule(toc_, record, header_.granule_log2);
+  // Up to 64 KiB. What the end of the container cuts off is never mapped (stitch_obstacle).
+  std::vector<std::byte> rest(within(behind, header_.committed_end) ? static_cast<std::size_t>(behind.size) : 0);
+  FATCTX_TRY(file_->read_at(behind.offset, rest));
+  if (container::all_zero(rest)) return Done{};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("its last granule is not filled with zeros behind byte {:#x} of the file", behind.offset),
+               {.file_offset = behind.offset, .rule = "F35"}};
+}
+
+Status MappedContainer::verify_record(const RecordInfo& record, std::uint64_t max_made_bytes) const {
+  // One number for the whole check: a look that begins in between is seen at the next acquire.
+  const std::uint64_t look = this->look();
+  Attachments::OfRecord& counted = this->counted(record);
+  if (counted.whole.load(std::memory_order_relaxed) == look) return Done{};
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  auto verified = container::stream_logical(*file_, toc_, record, container::LeafHash::kXxh3,
+                                            container::WorkBudget(toc_, max_made_bytes),
+                                            [](ByteView bytes) { return StepWatch::step(bytes.size()); });
+  if (verified.ok() && record.slice_count > 1) verified = check_zero_behind(record);
+  if (!verified.ok()) return damaged(record, look, std::move(verified).error());
+  counted.whole.store(look, std::memory_order_relaxed);
+  span.succeeded(record.size_bytes);
+  return Done{};
+}
+
+Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const {
+  const std::uint64_t look = this->look();  // as in verify_record()
+  Attachments::OfRecord& counted = this->counted(record);
+  if (counted.ranges.load(std::memory_order_relaxed) == look) return Done{};
+  std::vector<container::SegmentLeaves> leaves;
+  std::uint64_t bytes = 0;
+  for (const ByteRange& range : in_file) {
+    if (range.size == 0) continue;
+    const auto next = std::upper_bound(
+        toc_.segments.begin(), toc_.segments.end(), range.offset,
+        [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
+    const auto segment = static_cast<std::uint32_t>(next - toc_.segments.begin() - 1);
+    leaves.push_back({segment, container::leaves_touched({range.offset - toc_.segments[segment].offset, range.size})});
+    bytes += range.size;
+  }
+  container::sort_and_join(leaves);
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  container::LeafHashes hashes(*file_, toc_, container::WorkBudget(toc_));
+  for (const container::SegmentLeaves& run : leaves) {
+    const container::Segment& segment = toc_.segments[run.segment];
+    auto known = hashes.of(run.segment);
+    if (!known.ok()) return damaged(record, look, std::move(known).error());
+    auto walked = container::walk_leaves(
+        *file_, segment, *known.value(), run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
+          if (good) return StepWatch::step(found.size());
+          return container::damaged_bytes(segment.offset + (leaf << container::kLeafLog2), found.size());
+        });
+    if (!walked.ok()) return damaged(record, look, std::move(walked).error());
+  }
+  counted.ranges.store(look, std::memory_order_relaxed);
+  span.succeeded(bytes);
+  return Done{};
+}
+
+Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
+                                                       std::span<const mapping::MixedPiece> pieces,
+                                                       const BuiltBytes& built, std::uint64_t known,
+                                                       const container::WorkBudget& budget) const {
+  const std::uint64_t look = this->look();  // as in verify_record()
+  if (look == known) return known;
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  FATCTX_TRY(budget.make(record.size_bytes));
+  container::CheckedBytes checked(*file_, toc_, budget);
+  container::RecordHasher hasher(toc_);
+  std::uint64_t at = 0;
+  for (const mapping::MixedPiece& piece : pieces) {
+    if (piece.built) hasher.update(built(at, piece));
+    at += piece.size;
+    // A run of the file may go on in the next segment.
+    for (ByteRange left = piece.built ? ByteRange{} : ByteRange{piece.offset, piece.size}; left.size != 0;) {
+      const auto next = std::upper_bound(
+          toc_.segments.begin(), toc_.segments.end(), left.offset,
+          [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
+      const container::Segment& segment = *(next - 1);
+      const std::uint64_t size = std::min(left.size, segment.offset + segment.size - left.offset);
+      auto read = checked.read({left.offset, size}, [&](ByteView bytes) -> Status {
+        hasher.update(bytes);
+        return StepWatch::step(bytes.size());
+      });
+      if (!read.ok()) return damaged(record, look, std::move(read).error());
+      left = {left.offset + size, left.size - size};
+    }
+  }
+  if (!hasher.matches(record)) {
+    return damaged(record, look,
+                   {ErrorCode::kChecksumMismatch, "its composed bytes do not have its hash", {.rule = "F37"}});
+  }
+  counted(record).composed.store(look, std::memory_order_relaxed);
+  span.succeeded(record.size_bytes);
+  return look;
+}
+
+RecordState MappedContainer::verification_of(const RecordInfo& record) const {
+  const std::size_t index = toc_.index_of(record);
+  if (!container::check_supported(record, toc_.forms[index]).ok()) return RecordState::kUnknown;
+  if (record.slice_count == 0) return RecordState::kOk;  // there is nothing that could be damaged
+  const Attachments::OfRecord* counted = attachments_.all();
+  if (counted == nullptr) return RecordState::kUnknown;
+  const std::uint64_t look = this->look();
+  const auto found = [&](const std::atomic<std::uint64_t>& in) { return in.load(std::memory_order_relaxed) == look; };
+  if (found(counted[index].whole) || found(counted[index].composed)) return RecordState::kOk;
+  return found(counted[index].damaged) ? RecordState::kBad : RecordState::kUnknown;
+}
+
+const RecordInfo* MappedContainer::find(std::string_view name) const {
+  const std::vector<RecordInfo>& records = toc_.records;
+  const std::vector<std::uint32_t>* order = by_name_.load(std::memory_order_acquire);
+  if (order == nullptr) {
+    auto fresh = std::make_unique<std::vector<std::uint32_t>>(records.size());
+    std::iota(fresh->begin(), fresh->end(), 0U);
+    // The names region is sorted, so that the order of addresses is the order of names, and cheaper to find.
+    std::sort(fresh->begin(), fresh->end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair(records[a].name.data(), a) < std::pair(records[b].name.data(), b);
+    });
+    if (by_name_.compare_exchange_strong(order, fresh.get(), std::memory_order_acq_rel)) order = fresh.release();
+  }
+  const auto found =
+      std::lower_bound(order->begin(), order->end(), name,
+                       [&](std::uint32_t index, std::string_view text) { return records[index].name < text; });
+  return found != order->end() && records[*found].name == name ? &records[*found] : nullptr;
+}
+
+Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,
+                                                                          std::uint64_t blob_size,
+                                                                          std::uint64_t max_made_bytes) const {
+  std::atomic<const container::ParsedTensorTable*>& slot = tensor_tables_[toc_.index_of(record)];
+  const container::ParsedTensorTable* table = slot.load(std::memory_order_acquire);
+  if (table != nullptr) return table;
+  const container::WorkBudget budget(toc_, max_made_bytes);
+  FATCTX_ASSIGN(const container::MetadataBytes read, container::read_metadata_record(*file_, toc_, record, budget));
+  auto parsed = container::parse_tensor_table(read.bytes, blob_size);
+  if (!parsed.ok()) {
+    Error error = container::in_record(std::move(parsed).error(), record);
+    if (error.where.file_offset) {
+      error.where.file_offset = container::place_in_file(toc_, record, *error.where.file_offset);
+    }
+    return error;
+  }
+  auto fresh = std::make_unique<const container::ParsedTensorTable>(std::move(parsed).value());
+  if (slot.compare_exchange_strong(table, fresh.get(), std::memory_order_acq_rel)) return fresh.release();
+  return table;  // another thread was first; ours is dropped
+}
+
+}  // namespace fatctx

@@ -1,0 +1,204 @@
+#include "runtime/open/registry.h"
+
+#include <fmt/format.h>
+
+#include "base/immortal.h"
+#include "container/read/open.h"
+#include "fatctx/base/checked.h"
+#include "mapping/buffer_file.h"
+#include "mapping/fork_hook.h"
+#include "mapping/windowed_file.h"
+#include "runtime/open/file_mapping.h"
+
+namespace fatctx {
+namespace {
+
+Error not_regular(const std::string& name) {
+  return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", name)};
+}
+
+Status check_policy(const MappedContainer& container, const std::string& name, const OpenOptions& options) {
+  if (options.require_local && container.filesystem().remote) {
+    return remote_filesystem(name, container.filesystem().name);
+  }
+  // Its signature was checked when it was opened, with a key of this id.
+  auto trusted = container::check_claims(container.header(), trust_of(options));
+  if (!trusted.ok()) return in_context(std::move(trusted).error(), name);
+  return Done{};
+}
+
+// Pages of 4 KiB are what every system maps; a system with larger ones maps from the page below.
+constexpr std::uint64_t kWindowAlignment = 4096;
+
+Status check_window(const FileWindow& window, const std::string& name) {
+  if (window.offset % kWindowAlignment != 0) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: a container begins on a multiple of {} bytes, or it cannot be mapped; align it when the "
+                    "larger file is made",
+                    name, kWindowAlignment)};
+  }
+  if (!checked_add(window.offset, window.size)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: {} bytes from there are beyond any file", name, window.size)};
+  }
+  return Done{};
+}
+
+std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::OsFile> file, const std::string& name,
+                                                      const mapping::FileIdentity& identity,
+                                                      container::OpenedToc opened, const OpenOptions& options) {
+  const mapping::FilesystemKind filesystem =
+      file->descriptor() < 0 ? mapping::FilesystemKind{.name = "memory"} : mapping::filesystem_kind(file->descriptor());
+  return std::make_shared<const MappedContainer>(name, std::move(file), opened.header, std::move(opened.toc), identity,
+                                                 filesystem, options.mapping_provider);
+}
+
+// Maps if the caller wants that and it can be; else the reason why views are copies, empty if they are not.
+Result<std::string> settle_mapping(const MappedContainer& container, const std::string& name,
+                                   const OpenOptions& options) {
+  FATCTX_ASSIGN(std::string asked, asked_copy_reason(name, options));
+  if (!asked.empty()) return asked;
+  auto mapped = container.ensure_mapped();
+  if (mapped.ok()) return std::string();
+  Error error = std::move(mapped).error();
+  // Only "there is no such thing here" leads to a copy. A lack of memory or addresses would be worse with one.
+  if (error.code == ErrorCode::kUnsupported) {
+    const std::string reason = fmt::format("mapping is not available: {}", error.message);
+    if (options.file_mapping == FileMapping::kRequire) return copy_not_allowed(name, reason, container.toc().records);
+    count_file_mapping_fallback();
+    return reason;
+  }
+  if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough a moment ago
+  return in_context(std::move(error), name);
+}
+
+constinit Immortal<Registry> registry_of_the_process;
+
+}  // namespace
+
+container::Trust trust_of(const OpenOptions& options) noexcept {
+  return {.keys = options.trusted_keys, .minimum_generation = options.minimum_generation};
+}
+
+Error remote_filesystem(const std::string& name, std::string_view filesystem) {
+  return Error{
+      ErrorCode::kRemoteFilesystem,
+      fmt::format("{}: lies on {}, which may change or lose bytes at any time; copy it to a local disk or open "
+                  "without require_local",
+                  name, filesystem)};
+}
+
+Registry& Registry::process() { return registry_of_the_process.get(); }
+
+const bool Registry::fork_hooks_installed = mapping::install_fork_hooks_of<&Registry::table_of_process>();
+
+Registry::FileKey Registry::key_of(const mapping::FileIdentity& identity, const FileWindow& window,
+                                   const OpenOptions& options) {
+  return {identity.device,
+          identity.inode,
+          identity.inode_high,
+          window,
+          options.generation,
+          options.mapping_provider.get(),
+          !options.trusted_keys.empty()};
+}
+
+std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::FileIdentity& identity,
+                                                                const FileWindow& window,
+                                                                const OpenOptions& options) const {
+  auto live = table_.find(key_of(identity, window, options));
+  // Times cannot be trusted where another machine writes them.
+  if (!live || live->filesystem().remote || live->lost() || !live->looks_like(identity)) return nullptr;
+  // Whoever still holds it looked at the file after somebody had appended to it.
+  if (options.generation == 0 && live->superseded()) return nullptr;
+  return live;
+}
+
+// A caller's own policies hold for a mapping that is joined as well as for a new one.
+Result<Registry::Opened> Registry::join(std::shared_ptr<const MappedContainer> container, const std::string& name,
+                                        const OpenOptions& options, bool already_live) {
+  FATCTX_TRY(check_policy(*container, name, options));
+  FATCTX_ASSIGN(std::string copy_reason, settle_mapping(*container, name, options));
+  return Opened{std::move(container), already_live, std::move(copy_reason)};
+}
+
+Result<Registry::Opened> Registry::open_path(const std::string& path, const OpenOptions& options) {
+  const mapping::OpenFlags flags{.follow_symlinks = options.follow_symlinks};
+  auto identity = mapping::stat_path(path, flags);
+  if (!identity.ok()) return in_context(std::move(identity).error(), path);
+  if (!identity.value().regular) return not_regular(path);
+  if (auto live = find_unchanged(identity.value(), {}, options)) return join(std::move(live), path, options, true);
+  auto file = mapping::open_for_reading(path, flags);
+  if (!file.ok()) return in_context(std::move(file).error(), path);
+  return open_file(std::move(file).value(), path, options, {});
+}
+
+std::string Registry::descriptor_name(int descriptor, const FileWindow& window) {
+  if (window == FileWindow{}) return fmt::format("fd {}", descriptor);
+  return fmt::format("fd {} from byte {:#x}", descriptor, window.offset);
+}
+
+Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOptions& options,
+                                                   const FileWindow& window) {
+  const bool whole = window == FileWindow{};
+  const std::string name = descriptor_name(descriptor, window);
+  FATCTX_TRY(check_window(window, name));
+  auto stat = mapping::stat_descriptor(descriptor);
+  if (!stat.ok()) return std::move(stat).error();
+  if (!stat.value().regular) return not_regular(name);
+  const mapping::FileIdentity identity = mapping::window_identity(stat.value(), window.offset, window.size);
+  if (auto live = find_unchanged(identity, window, options)) return join(std::move(live), name, options, true);
+  if (identity.size < window.size || (!whole && identity.size == 0)) {
+    return Error{ErrorCode::kTruncated,
+                 fmt::format("{}: {} bytes from there were asked for, and the file has {} bytes", name,
+                             window.size == 0 ? "all" : fmt::to_string(window.size), stat.value().size)};
+  }
+  auto opened = mapping::duplicate_for_reading(descriptor);
+  if (!opened.ok()) return std::move(opened).error();
+  std::unique_ptr<mapping::OsFile> file = std::move(opened).value();
+  if (!whole) file = std::make_unique<mapping::WindowedFile>(std::move(file), window.offset, window.size);
+  return open_file(std::move(file), name, options, window);
+}
+
+Result<Registry::Opened> Registry::open_memory(ByteView bytes, std::shared_ptr<const void> owner,
+                                               const OpenOptions& options) {
+  const std::string name = "memory";
+  auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
+  FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
+  auto opened = container::read_generation(*file, identity.size, options.generation, trust_of(options));
+  if (!opened.ok()) return in_context(std::move(opened).error(), name);
+  return join(make_container(std::move(file), name, identity, std::move(opened).value(), options), name, options,
+              false);
+}
+
+Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
+                                             const OpenOptions& options, const FileWindow& window) {
+  // The descriptor decides from here on: the path may lead elsewhere by now.
+  FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
+  if (!identity.regular) return not_regular(name);
+  Table::Claim opening(table_, key_of(identity, window, options));
+  std::shared_ptr<const MappedContainer> live = opening.live();
+  if (live && live->lost()) live = nullptr;  // nobody joins a mapping with zeros in it, whatever the file is by now
+  if (live) {
+    // Somebody else has opened it while this thread waited, or its times have moved: asked again, because the file
+    // may have been appended to while waiting.
+    FATCTX_ASSIGN(identity, file->identity());
+    const bool newest = options.generation != 0 || !live->superseded();
+    if (newest && live->looks_like(identity) && !live->filesystem().remote) return join(live, name, options, true);
+  }
+  auto read = container::read_growing(*file, identity, options.generation, trust_of(options));
+  if (!read.ok()) return in_context(std::move(read).error(), name);
+  container::OpenedToc opened = std::move(read).value();
+  if (live && live->same_container(opened.header)) {
+    FATCTX_ASSIGN(Opened joined, join(live, name, options, true));
+    live->renew(identity);
+    return joined;
+  }
+  FATCTX_ASSIGN(Opened made, join(make_container(std::move(file), name, identity, std::move(opened), options), name,
+                                  options, false));
+  opening.finish(made.container);
+  return made;
+}
+
+}  // namespace fatctx

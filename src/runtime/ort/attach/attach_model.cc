@@ -1,0 +1,227 @@
+// An ONNX model is a protobuf message: fields of a number and a wire type, those of length-delimited type with
+// messages, texts or packed numbers inside. A model has its weights in tensors, and tensors stand in few places; the
+// table below lists them, and everything else is skipped by its size. Messages wait in a list, so that no file makes
+// this recurse.
+#include "runtime/ort/attach/attach_model.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace fatctx::ort {
+
+namespace {
+
+enum class Kind { kModel, kGraph, kNode, kAttribute, kSparse, kFunction, kTensor };
+
+struct Child {  // field `number` of a `parent` is a message of this kind
+  Kind parent;
+  std::uint32_t number;
+  Kind kind;
+};
+constexpr Child kChildren[] = {
+    {Kind::kModel, 7, Kind::kGraph},       {Kind::kModel, 25, Kind::kFunction},  {Kind::kGraph, 1, Kind::kNode},
+    {Kind::kGraph, 5, Kind::kTensor},      {Kind::kGraph, 15, Kind::kSparse},    {Kind::kNode, 5, Kind::kAttribute},
+    {Kind::kFunction, 7, Kind::kNode},     {Kind::kAttribute, 5, Kind::kTensor}, {Kind::kAttribute, 6, Kind::kGraph},
+    {Kind::kAttribute, 10, Kind::kTensor}, {Kind::kAttribute, 11, Kind::kGraph}, {Kind::kAttribute, 22, Kind::kSparse},
+    {Kind::kAttribute, 23, Kind::kSparse}, {Kind::kSparse, 1, Kind::kTensor},    {Kind::kSparse, 2, Kind::kTensor},
+};
+
+enum TensorField : std::uint32_t { kDims = 1, kDataType = 2, kName = 8, kExternalData = 13, kDataLocation = 14 };
+constexpr std::uint64_t kExternalLocation = 1;
+
+Error not_a_model(std::string_view why) {
+  return Error{ErrorCode::kMalformed, fmt::format("the bytes given as model are no ONNX model: {}", why)};
+}
+
+struct Field {
+  std::uint32_t number = 0;
+  bool delimited = false;  // has bytes, else a number
+  std::uint64_t number_value = 0;
+  ByteView bytes = {};
+};
+
+// The fields of one message, one after another.
+class Fields {
+ public:
+  explicit Fields(ByteView message) : rest_(message) {}
+
+  // Nothing at the end. Errors: malformed.
+  Result<std::optional<Field>> next() {
+    if (rest_.empty()) return std::optional<Field>();
+    FATCTX_ASSIGN(const std::uint64_t key, varint());
+    Field field;
+    field.number =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(key >> 3, std::numeric_limits<std::uint32_t>::max()));
+    switch (key & 7) {
+      case 0: {
+        FATCTX_ASSIGN(field.number_value, varint());
+        break;
+      }
+      case 1: {
+        FATCTX_TRY(take(8));
+        break;
+      }
+      case 2: {
+        FATCTX_ASSIGN(const std::uint64_t size, varint());
+        FATCTX_ASSIGN(field.bytes, take(size));
+        field.delimited = true;
+        break;
+      }
+      case 5: {
+        FATCTX_TRY(take(4));
+        break;
+      }
+      default:
+        return not_a_model(fmt::format("a field of wire type {}", key & 7));
+    }
+    return std::optional<Field>(field);
+  }
+
+  // A number of up to ten bytes, seven bits in each.
+  Result<std::uint64_t> varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      FATCTX_ASSIGN(const ByteView byte, take(1));
+      const auto bits = static_cast<std::uint64_t>(byte[0]);
+      value |= (bits & 0x7F) << shift;
+      if ((bits & 0x80) == 0) return value;
+    }
+    return not_a_model("a number of more than ten bytes");
+  }
+
+  [[nodiscard]] bool empty() const { return rest_.empty(); }
+
+ private:
+  Result<ByteView> take(std::uint64_t size) {
+    if (size > rest_.size()) return not_a_model("it ends inside a field");
+    const ByteView taken = rest_.first(static_cast<std::size_t>(size));
+    rest_ = rest_.subspan(static_cast<std::size_t>(size));
+    return taken;
+  }
+
+  ByteView rest_;
+};
+
+std::string text_of(ByteView bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // texts of a file, as they are
+}
+
+Result<std::uint64_t> number_of(const std::string& tensor, const std::string& key, const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem == std::errc() && end == text.data() + text.size() && !text.empty()) return number;
+  return Error{ErrorCode::kMalformed, fmt::format("model: tensor \"{}\": the {} of its external data is \"{}\", not a "
+                                                  "whole number",
+                                                  tensor, key, text)};
+}
+
+struct Entry {
+  std::string key;
+  std::string value;
+};
+
+Result<Entry> entry_of(ByteView message) {
+  Entry entry;
+  Fields fields(message);
+  for (;;) {
+    FATCTX_ASSIGN(const std::optional<Field> field, fields.next());
+    if (!field) return entry;
+    if (field->delimited && field->number == 1) entry.key = text_of(field->bytes);
+    if (field->delimited && field->number == 2) entry.value = text_of(field->bytes);
+  }
+}
+
+Status add_dims(const Field& field, std::vector<std::uint64_t>& shape) {
+  if (!field.delimited) {
+    shape.push_back(field.number_value);
+    return Done{};
+  }
+  for (Fields packed(field.bytes); !packed.empty();) {
+    FATCTX_ASSIGN(const std::uint64_t dim, packed.varint());
+    shape.push_back(dim);
+  }
+  return Done{};
+}
+
+// Nothing if its bytes are inside of the model.
+Result<std::optional<ModelTensor>> external_of(ByteView message) {
+  ModelTensor tensor;
+  std::vector<Entry> entries;
+  bool external = false;
+  Fields fields(message);
+  for (;;) {
+    FATCTX_ASSIGN(const std::optional<Field> field, fields.next());
+    if (!field) break;
+    if (field->number == kDims) FATCTX_TRY(add_dims(*field, tensor.shape));
+    if (field->number == kDataType) tensor.type = static_cast<std::int32_t>(field->number_value & 0x7FFFFFFF);
+    if (field->number == kName && field->delimited) tensor.name = text_of(field->bytes);
+    if (field->number == kDataLocation) external = field->number_value == kExternalLocation;
+    if (field->number == kExternalData && field->delimited) {
+      FATCTX_ASSIGN(Entry entry, entry_of(field->bytes));
+      entries.push_back(std::move(entry));
+    }
+  }
+  if (!external) return std::optional<ModelTensor>();
+  for (const Entry& entry : entries) {
+    if (entry.key == "location") tensor.location = entry.value;
+    if (entry.key == "offset") {
+      FATCTX_ASSIGN(tensor.offset, number_of(tensor.name, entry.key, entry.value));
+    }
+    if (entry.key == "length") {
+      FATCTX_ASSIGN(tensor.size_bytes, number_of(tensor.name, entry.key, entry.value));
+    }
+  }
+  if (tensor.location.empty()) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("model: tensor \"{}\" has external data without a location", tensor.name)};
+  }
+  return std::optional<ModelTensor>(std::move(tensor));
+}
+
+struct Waiting {
+  Kind kind;
+  ByteView bytes;
+  bool inner;
+};
+
+}  // namespace
+
+Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
+  std::vector<ModelTensor> found;
+  bool any_graph = false;
+  std::vector<Waiting> waiting = {{Kind::kModel, model, false}};
+  for (std::size_t at = 0; at < waiting.size(); ++at) {
+    const Waiting message = waiting[at];
+    if (message.kind == Kind::kTensor) {
+      FATCTX_ASSIGN(std::optional<ModelTensor> tensor, external_of(message.bytes));
+      if (!tensor) continue;
+      tensor->inner = message.inner;
+      found.push_back(std::move(*tensor));
+      continue;
+    }
+    Fields fields(message.bytes);
+    for (;;) {
+      FATCTX_ASSIGN(const std::optional<Field> field, fields.next());
+      if (!field) break;
+      const auto* child = std::ranges::find_if(
+          kChildren, [&](const Child& row) { return row.parent == message.kind && row.number == field->number; });
+      if (child == std::end(kChildren)) continue;
+      if (!field->delimited) return not_a_model(fmt::format("field {} is no message", field->number));
+      any_graph = any_graph || child->kind == Kind::kGraph;
+      const bool main_graph = message.kind == Kind::kModel && child->kind == Kind::kGraph;
+      const bool main_tensor = message.kind == Kind::kGraph && !message.inner && child->kind == Kind::kTensor;
+      waiting.push_back({child->kind, field->bytes, !main_graph && !main_tensor});
+    }
+  }
+  if (!any_graph) return not_a_model("it has no graph");
+  std::stable_partition(found.begin(), found.end(), [](const ModelTensor& tensor) { return !tensor.inner; });
+  return found;
+}
+
+}  // namespace fatctx::ort

@@ -1,0 +1,436 @@
+#include "runtime/ort/ep/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "container/edit/stored_container.h"
+#include "fatctx/appender.h"
+#include "fatctx/packer.h"
+#include "fatctx/version.h"
+#include "mapping/file_below.h"
+#include "mapping/same_file.h"
+#include "mapping/work_folder.h"
+#include "runtime/ort/ep/graph_context.h"
+#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/ep/graph_write.h"
+#include "runtime/ort/ep/optimise.h"
+#include "runtime/ort/ep/share_group.h"
+#include "runtime/ort/ep/weight_location.h"
+#include "runtime/ort/ep/weight_pool.h"
+
+namespace fatctx::ort {
+namespace {
+
+constexpr std::string_view kExtension = ".fatctx";
+constexpr std::string_view kContextSuffix = "_ctx";
+constexpr double kMuchLarger = 1.25;
+
+// The name of a record or a unit has no '/' and no control characters; the name of a graph may.
+std::string name_of_unit(const std::string& prefix, const std::string& graph) {
+  std::string name = prefix + (graph.empty() ? "graph" : graph);
+  for (char& c : name) {
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  }
+  return name;
+}
+
+std::size_t name_in(const std::string& path) { return path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1; }
+
+// "out/m_ctx.onnx" and "out/m.onnx" both give "out/m".
+std::string stem_of(const std::string& path) {
+  const std::size_t name = name_in(path);
+  const std::size_t dot = path.rfind('.');
+  std::string stem = dot == std::string::npos || dot < name ? path : path.substr(0, dot);
+  if (stem.size() > name + kContextSuffix.size() && stem.ends_with(kContextSuffix)) {
+    stem.resize(stem.size() - kContextSuffix.size());
+  }
+  return stem;
+}
+
+// Where ONNX Runtime writes the context model when nobody says where. It takes the last dot of the whole path, so that
+// "v1.2/model" gives "v1_ctx.onnx" (seen with 1.31).
+std::string default_context_model(const std::string& source) {
+  return source.substr(0, source.rfind('.')) + std::string(kContextSuffix) + ".onnx";
+}
+
+// Where things go. All paths absolute.
+struct Target {
+  std::string container;
+  std::string model;       // that ONNX Runtime writes
+  std::string cache_name;  // the container as seen from the model that names it
+  bool append = false;
+};
+
+Error no_place() {
+  return {ErrorCode::kInvalidArgument,
+          "the model comes from memory, so there is no folder to write the container to: name the model that is to be "
+          "written in ep.context_file_path (SetEpContextBinaryInformation of the Compile API), or embed it with "
+          "ep.context_embed_mode=1"};
+}
+
+std::optional<mapping::FileIdentity> identity_of(const std::string& path) {
+  const auto found = mapping::stat_path(path);
+  return found.ok() ? std::optional(found.value()) : std::nullopt;
+}
+
+// What ONNX Runtime will say about the model when the container is there already, said before.
+Status check_model_path(const std::string& model) {
+  const auto there = mapping::stat_path(model);
+  if (there.ok() && !there.value().regular) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: the context model cannot be written there, because something is there that is no "
+                             "regular file; name another one in ep.context_file_path",
+                             model)};
+  }
+  auto probe = mapping::WorkFolder::create_beside(model);
+  if (!probe.ok()) return in_context(std::move(probe).error(), model + ": the context model cannot be written");
+  return Done{};
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (mapping::absolute_path(a) == mapping::absolute_path(b)) return true;
+  const auto first = mapping::stat_path(a);
+  const auto second = mapping::stat_path(b);
+  return first.ok() && second.ok() && mapping::is_same_file(first.value(), second.value());
+}
+
+Status check_not_the_source(const std::string& context_model, const std::string& source) {
+  if (context_model.empty() || source.empty() || !is_same_file(context_model, source)) return Done{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: the context model would take the place of the model that is compiled; name another file",
+                  context_model)};
+}
+
+Status check_container_of_group(const std::string& asked, const std::string& shared) {
+  if (asked.empty() || is_same_file(asked, shared)) return Done{};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("the provider option \"container\" is {}, and models that are compiled with "
+                  "ep.share_ep_contexts=1 go into that of the first, {}: leave the option out, or end the group "
+                  "with ep.stop_share_ep_contexts=1 before",
+                  asked, shared)};
+}
+
+Status check_container_path(const Target& target, const std::string& source) {
+  if (!source.empty() && is_same_file(target.container, source)) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: the container would take the place of the model that is compiled; name another one in "
+                    "the provider option \"container\"",
+                    target.container)};
+  }
+  if (!is_same_file(target.container, target.model)) return Done{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{}: the context model and its container would be one file; call the model otherwise, such "
+                           "as M_ctx.onnx, or name the container in the provider option \"container\"",
+                           target.container)};
+}
+
+Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& options, const std::string& shared) {
+  const std::string& asked = options.session.context_file_path;
+  const std::string source = graph.GetModelPath();
+  if (asked.empty() && source.empty()) return no_place();
+  Target target;
+  target.model = mapping::absolute_path(asked.empty() ? default_context_model(source) : asked);
+  const std::string folder = mapping::folders_of(target.model).written;
+  FATCTX_TRY(check_model_path(target.model));
+  if (!shared.empty()) {
+    FATCTX_TRY(check_container_of_group(options.provider.container, shared));
+    target.container = shared;
+    target.append = true;
+  } else if (!options.provider.container.empty()) {
+    target.container = mapping::absolute_path(options.provider.container);
+  } else {
+    target.container = stem_of(target.model) + std::string(kExtension);
+  }
+  FATCTX_TRY(check_container_path(target, source));
+  target.cache_name = mapping::path_below(target.container, folder);
+  if (target.cache_name.empty()) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("the container {} does not lie in the folder of the model {} or below it, where a model can "
+                    "name it{}",
+                    target.container, target.model,
+                    shared.empty() ? "" : "; models that share a container are written to one folder")};
+  }
+  return target;
+}
+
+// A graph on its way into a container, in files of a work folder.
+struct Staged {
+  mapping::WorkFolder folder;
+  StagedGraph graph;
+  DescribedGraph ports;
+  std::uint64_t bytes_before = 0;  // of weights, before it was optimised
+};
+
+std::uint64_t external_bytes(const StagedGraph& graph) {
+  std::uint64_t sum = 0;
+  for (const ExternalTensor& tensor : graph.tensors()) sum += tensor.size_bytes;
+  return sum;
+}
+
+Result<Staged> stage(mapping::WorkFolder folder, const GraphToCompile& graph, const std::string& unit,
+                     Optimisation level, const Ort::Env& env) {
+  const std::string written = folder.path_of("graph.onnx");
+  FATCTX_TRY(write_graph(graph.graph, graph.fused, unit, written, "graph.weights"));
+  FATCTX_ASSIGN(StagedGraph staged, StagedGraph::read(written));
+  const std::uint64_t before = external_bytes(staged);
+  if (level != Optimisation::kNone) {
+    const OptimisedFiles out = {.model = folder.path_of("optimised.onnx"), .weights = "optimised.weights"};
+    FATCTX_TRY(optimise_graph(env, written, level, out));
+    FATCTX_ASSIGN(staged, StagedGraph::read(out.model));
+  }
+  return Staged{.folder = std::move(folder),
+                .graph = std::move(staged),
+                .ports = describe_graph(graph.fused, unit),
+                .bytes_before = before};
+}
+
+std::vector<std::string> warnings_of(const Staged& staged) {
+  const std::uint64_t after = external_bytes(staged.graph);
+  if (static_cast<double>(after) <= kMuchLarger * static_cast<double>(staged.bytes_before)) return {};
+  return {
+      fmt::format("optimising made {} bytes of weights {} bytes (constants were worked out beforehand, such as "
+                  "weights that are stored as int8 and used as float32); the provider option "
+                  "\"optimization\" = \"none\" keeps them as they are",
+                  staged.bytes_before, after)};
+}
+
+// The weight blobs of a container, as they are read without a map; of all, or of the one with this name.
+Result<std::vector<PackRecord>> stored_blobs(const Container& container, const std::string& only = {}) {
+  const OpenReport report = container.report();
+  FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation, 0));
+  if (stored->header().toc_hash != report.toc_hash) return somebody_replaced(report.path);
+  std::vector<bool> kept;
+  for (const RecordInfo& record : stored->toc().records) {
+    kept.push_back(record.type == RecordType::kWeightBlob && record.size_bytes != 0 &&
+                   (only.empty() || record.name == only));
+  }
+  return stored->records(kept);
+}
+
+// What a container has already, so that it is not stored again.
+Result<WeightPool> know_container(const Container& container) {
+  WeightPool pool;
+  FATCTX_ASSIGN(const auto blobs, stored_blobs(container));
+  for (const PackRecord& blob : blobs) FATCTX_TRY(pool.know(blob));
+  return pool;
+}
+
+// For the next graph of the container; nothing if it has to look for itself.
+std::optional<WeightPool> with_new_blob(WeightPool pool, const Container& container) {
+  if (pool.new_bytes() == 0) return pool;
+  const auto blobs = stored_blobs(container, pool.blob());
+  if (!blobs.ok() || blobs.value().size() != 1) return std::nullopt;
+  pool.packed(blobs.value().front().source.source);
+  return pool;
+}
+
+// The records of one graph: the graph itself, and a weight blob if it has weights that are not there yet.
+Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const ProviderOptions& options,
+                                             const Container* known, WeightPool& pool) {
+  pool.begin(unit + ".weights");
+  // What a graph calls a weight blob, for blobs that others have packed under another name.
+  std::map<std::string, std::string> locations;
+  if (known != nullptr) {
+    FATCTX_ASSIGN(const ContainerDescription description, known->describe());
+    for (const RecordInfo& record : known->records()) {
+      if (record.type != RecordType::kWeightBlob) continue;
+      locations[std::string(record.name)] = location_of_blob(record, description.find(record.id));
+    }
+  }
+  std::set<std::string> blobs;
+  for (std::size_t i = 0; i < staged.graph.tensors().size(); ++i) {
+    const ExternalTensor& tensor = staged.graph.tensors()[i];
+    FATCTX_ASSIGN(const PlaceInBlob place, pool.place(tensor, staged.folder.path_of(tensor.location)));
+    const auto location = locations.find(place.blob);
+    staged.graph.point(i, location == locations.end() ? place.blob : location->second, place.offset);
+    blobs.insert(place.blob);
+  }
+  PackRecord graph;
+  graph.type = RecordType::kContextBinary;
+  graph.name = unit;
+  graph.key.group = options.group;
+  graph.key.unit = unit;
+  graph.key.backend = kBackend;
+  graph.key.arch = kArch;
+  const RuntimeVersion version = runtime_version();
+  graph.key.sdk = Version{.major = version.major, .minor = version.minor};
+  FATCTX_ASSIGN(graph.source.bytes, staged.graph.bytes());
+  graph.weights.assign(blobs.begin(), blobs.end());
+  graph.description.format = "onnx-graph";
+  graph.description.producer =
+      fmt::format("fatctx {}, ONNX Runtime {}.{}", FATCTX_VERSION, version.major, version.minor);
+  graph.description.options = options.record_options;
+  graph.description.graphs.push_back(staged.ports);
+  std::vector<PackRecord> records;
+  if (pool.new_bytes() != 0) records.push_back(pool.record());
+  records.push_back(std::move(graph));
+  return records;
+}
+
+Result<PackReport> pack(std::vector<PackRecord> records, const std::string& path, const std::string& model,
+                        bool overwrite) {
+  PackOptions options;
+  options.overwrite = overwrite;
+  options.model_name = model;
+  Packer packer(std::move(options));
+  for (PackRecord& record : records) FATCTX_TRY(packer.add(std::move(record)));
+  return packer.publish(path);
+}
+
+Result<AppendReport> append(std::vector<PackRecord> records, const std::string& path) {
+  FATCTX_ASSIGN(Appender appender, Appender::open(path));
+  for (PackRecord& record : records) {
+    auto added = appender.add(std::move(record));
+    if (added.ok()) continue;
+    if (added.error().code != ErrorCode::kExists) return added.error();
+    return Error{ErrorCode::kExists, added.error().message +
+                                         "; models that share a container need graphs of different names: give each a "
+                                         "prefix of its own in ep.context_node_name_prefix"};
+  }
+  return appender.commit();
+}
+
+Result<std::string> read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (!file.bad() && !bytes.empty()) return bytes;
+  return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
+}
+
+Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& options, const Ort::Env& env,
+                                    const std::string& unit) {
+  FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
+  WeightPool pool;
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr, pool));
+  const std::string path = staged.folder.path_of("embedded.fatctx");
+  FATCTX_ASSIGN(const PackReport report, pack(std::move(records), path, unit, false));
+  ContextNode node;
+  node.name = graph.fused.GetName();
+  node.partition = unit;
+  node.group = options.provider.group;
+  FATCTX_ASSIGN(node.cache, read_whole(path));
+  FATCTX_ASSIGN(Container container, Container::open(path));
+  return Generated{.container = std::move(container),
+                   .node = std::move(node),
+                   .written = std::nullopt,
+                   .model = {},
+                   .warnings = warnings_of(staged)};
+}
+
+Result<Written> write(Staged& staged, const Target& target, bool overwrite, const std::string& unit,
+                      const ProviderOptions& options, ShareGroup* sharing, WeightPool& pool) {
+  if (target.append) {
+    FATCTX_ASSIGN(const Container known, Container::open(target.container));
+    if (auto kept = sharing->take_pool(known)) {
+      pool = std::move(*kept);
+    } else {
+      FATCTX_ASSIGN(pool, know_container(known));
+    }
+    FATCTX_ASSIGN(auto records, make_records(staged, unit, options, &known, pool));
+    FATCTX_ASSIGN(const AppendReport report, append(std::move(records), target.container));
+    return Written::appended(report);
+  }
+  FATCTX_ASSIGN(auto records, make_records(staged, unit, options, nullptr, pool));
+  std::optional<Replaced> replaced;
+  if (overwrite) replaced = Replaced::keep(target.container, target.model);
+  FATCTX_ASSIGN(const PackReport report, pack(std::move(records), target.container, unit, overwrite));
+  return Written::packed(report, std::move(replaced));
+}
+
+// A full disk leaves half of a model.
+bool is_written(const std::string& model, const std::string& digest) {
+  return std::ranges::any_of(said_by_context_nodes(model, kDigestAttribute),
+                             [&](const std::string& said) { return said == digest; });
+}
+
+// Whether the context model that is there belongs to the container that is there.
+bool names_container(const Target& target) {
+  return std::ranges::any_of(said_by_context_nodes(target.model, kCacheAttribute), [&](const std::string& name) {
+    const auto named = mapping::file_below(mapping::folders_of(target.model).written, name);
+    return named.ok() && is_same_file(named.value(), target.container);
+  });
+}
+
+}  // namespace
+
+Status take_back_unless_written(const Written& written, const ModelFile& model, const std::string& digest,
+                                bool to_memory) {
+  if (!digest.empty()) {
+    const bool untouched = identity_of(model.path) == model.before;
+    if (untouched ? to_memory : is_written(model.path, digest)) return Done{};
+  }
+  ShareGroup group(false);
+  FATCTX_ASSIGN(const bool as_before, written.take_back());
+  if (as_before && written.is_new()) group.forget(written.container());
+  return Done{};
+}
+
+Result<Generated> generate_context(const GraphToCompile& graph, const Options& options, const Ort::Env& env) {
+  const SessionEntries& session = options.session;
+  FATCTX_TRY(check_not_the_source(session.context_file_path, graph.graph.GetModelPath()));
+  const std::string unit = name_of_unit(session.node_name_prefix, graph.name);
+  if (session.embed) return generate_embedded(graph, options, env, unit);
+  std::optional<ShareGroup> sharing;
+  if (session.share) sharing.emplace(session.stop_share);
+  std::vector<std::string> warnings;
+  if (sharing && !sharing->container().empty() && !mapping::stat_path(sharing->container()).ok()) {
+    warnings.push_back(fmt::format("{}: the container that models share has gone; this model begins another one",
+                                   sharing->container()));
+    sharing->forget(sharing->container());
+  }
+  FATCTX_ASSIGN(const Target target,
+                choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
+  const bool exists = !target.append && mapping::stat_path(target.container).ok();
+  // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not. A file that the
+  // model does not name is somebody else's.
+  const bool overwrite = exists && session.compile_only && names_container(target);
+  if (exists && !overwrite) {
+    return Error{
+        ErrorCode::kExists,
+        fmt::format("{}: a file is there already{}; remove it to compile it again, or name another one in the "
+                    "provider option \"container\"",
+                    target.container,
+                    session.compile_only ? fmt::format(", and {} is no context model that names it", target.model)
+                                         : std::string())};
+  }
+  ModelFile model = {.path = target.model, .before = identity_of(target.model)};
+  FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
+  WeightPool pool;
+  FATCTX_ASSIGN(Written written,
+                write(staged, target, overwrite, unit, options.provider, sharing ? &*sharing : nullptr, pool));
+  // As whoever wrote it: what the options ask of a container must not fail behind its back.
+  auto opened = Container::open(target.container);
+  if (!opened.ok()) {
+    (void)written.take_back();  // which needs to open it, too
+    return std::move(opened).error();
+  }
+  if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));
+  for (std::string& warning : warnings_of(staged)) warnings.push_back(std::move(warning));
+  warnings.insert(warnings.end(), written.warnings().begin(), written.warnings().end());
+  ContextNode node;
+  node.name = graph.fused.GetName();
+  node.embedded = false;
+  node.cache = target.cache_name;
+  node.partition = unit;
+  node.group = options.provider.group;
+  return Generated{.container = std::move(opened).value(),
+                   .node = std::move(node),
+                   .written = std::move(written),
+                   .model = std::move(model),
+                   .warnings = std::move(warnings)};
+}
+
+}  // namespace fatctx::ort

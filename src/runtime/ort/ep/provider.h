@@ -1,0 +1,59 @@
+// The execution provider of one session: claims our EPContext nodes, or a whole graph that is to be compiled.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/ort/ep/generate.h"
+#include "runtime/ort/ep/options.h"
+#include "runtime/ort/ep/status.h"
+
+namespace fatctx::ort {
+
+class Provider : public OrtEp {
+ public:
+  // `logger` is the session's, `at_end` one that is there when the session is gone; null: nothing is said then.
+  Provider(const OrtSessionOptions& options, const OrtLogger& logger, const OrtLogger* at_end);
+  ~Provider();
+  Provider(const Provider&) = delete;
+  Provider& operator=(const Provider&) = delete;
+
+ private:
+  static const char* ORT_API_CALL name(const OrtEp* ep) noexcept;
+  static OrtStatus* ORT_API_CALL capability(OrtEp* ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept;
+  static OrtStatus* ORT_API_CALL compile(OrtEp* ep, const OrtGraph** graphs, const OrtNode** nodes, std::size_t count,
+                                         OrtNodeComputeInfo** computes, OrtNode** context_nodes) noexcept;
+  static void ORT_API_CALL release(OrtEp* ep, OrtNodeComputeInfo** computes, std::size_t count) noexcept;
+  static const char* ORT_API_CALL compatibility(OrtEp* ep, const OrtGraph* graph) noexcept;
+
+  struct Work;
+  [[nodiscard]] Status claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info);
+  [[nodiscard]] Status compile_all(const Work& work);
+  [[nodiscard]] Status load(const Work& work);
+  [[nodiscard]] Status generate(const Work& work);
+  [[nodiscard]] Status take_generated(const Work& work, Generated& generated);
+  // Requires: unsettled_. `to_memory`: as take_back_unless_written().
+  void take_back(bool to_memory, const std::optional<Ort::Logger>& logger) noexcept;
+
+  Result<Options> options_;
+  Ort::Logger logger_;
+  std::optional<Ort::Logger> at_end_;  // ONNX Runtime releases the logger of a session before its providers
+  // ONNX Runtime counts who has made it; a session has one already, so this is that one.
+  Ort::Env env_;
+  std::string compatibility_;
+  // What a compilation wrote, until the session is known to have become one.
+  struct Unsettled {
+    Written written;
+    ModelFile model;
+    std::string digest;
+  };
+  std::optional<Unsettled> unsettled_;
+  std::shared_ptr<std::atomic<bool>> has_state_;  // of what was compiled
+  std::string left_out_;                          // why not all of the model is claimed
+  std::string graph_name_;  // that the model gives; in compile() graphs have other names, made from the model's path
+};
+
+}  // namespace fatctx::ort

@@ -1,0 +1,85 @@
+#include "runtime/ort/ep/shared_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/immortal.h"
+#include "runtime/open/live_table.h"
+#include "runtime/ort/attach/element_types.h"
+#include "runtime/ort/ep/graph_tensors.h"
+
+namespace fatctx::ort {
+namespace {
+
+using Table = LiveTable<std::string, SharedWeights, std::hash<std::string>>;
+constinit Immortal<Table> g_table;
+
+Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph) {
+  const auto file = std::find_if(graph.weights.begin(), graph.weights.end(),
+                                 [&](const WeightFile& weights) { return weights.location == tensor.location; });
+  const auto complain = [&](std::string_view what) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("record \"{}\": initializer \"{}\" {}", graph.record, tensor.name, what)};
+  };
+  if (file == graph.weights.end()) {
+    return complain(fmt::format("lies in \"{}\", which is none of the weight blobs of the record", tensor.location));
+  }
+  if (!within({tensor.offset, tensor.size_bytes}, file->bytes.size_bytes())) {
+    return complain(fmt::format("leaves the weight blob \"{}\"", file->record));
+  }
+  std::vector<std::uint64_t> shape;
+  for (const std::int64_t size : tensor.shape) {
+    if (size < 0) return complain("has a negative dimension");
+    shape.push_back(static_cast<std::uint64_t>(size));
+  }
+  if (const auto dtype = dtype_of(tensor.type)) {
+    const auto size = tensor_size_bytes(*dtype, shape);
+    if (!size || *size != tensor.size_bytes) return complain("has another size than its type and shape");
+  }
+  return file->bytes.bytes().subspan(tensor.offset, tensor.size_bytes);
+}
+
+Ort::Value value_over(const ExternalTensor& tensor, ByteView bytes) {
+  const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
+  // ONNX Runtime has no value of bytes that are only read. Initializers are never written to.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  auto* const data = const_cast<std::byte*>(bytes.data());
+  return Ort::Value::CreateTensor(memory, data, bytes.size(), tensor.shape.data(), tensor.shape.size(), tensor.type);
+}
+
+}  // namespace
+
+Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph) {
+  FATCTX_ASSIGN(std::vector<ExternalTensor> tensors, external_tensors(graph.graph.bytes(), graph.record));
+  std::vector<PlacedTensor> placed;
+  placed.reserve(tensors.size());
+  for (ExternalTensor& tensor : tensors) {
+    FATCTX_ASSIGN(const ByteView bytes, bytes_of(tensor, graph));
+    placed.push_back({std::move(tensor), bytes});
+  }
+  return placed;
+}
+
+std::shared_ptr<const SharedWeights> SharedWeights::of(const ChosenGraph& graph,
+                                                       const std::vector<PlacedTensor>& tensors) {
+  Table::Claim claim(g_table.get(), graph.key);
+  if (claim.live()) return claim.live();
+  auto made = std::make_shared<SharedWeights>();
+  for (const WeightFile& weights : graph.weights) made->keep_alive_.push_back(weights.bytes);
+  for (const PlacedTensor& placed : tensors) {
+    made->initializers_.push_back({placed.tensor.name, value_over(placed.tensor, placed.bytes)});
+  }
+  std::shared_ptr<const SharedWeights> shared = std::move(made);
+  claim.finish(shared);
+  return shared;
+}
+
+void SharedWeights::add_to(Ort::SessionOptions& options) const {
+  for (const Initializer& initializer : initializers_)
+    options.AddInitializer(initializer.name.c_str(), initializer.value);
+}
+
+}  // namespace fatctx::ort

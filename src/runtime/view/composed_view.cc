@@ -1,0 +1,414 @@
+#include "runtime/view/composed_view.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/immortal.h"
+#include "container/read/checked_bytes.h"
+#include "container/read/open.h"
+#include "container/read/recipe_record.h"
+#include "mapping/fork_hook.h"
+#include "mapping/same_file.h"
+#include "mapping/sealed_file.h"
+#include "runtime/observe/observe.h"
+#include "runtime/open/attachments.h"
+#include "runtime/open/live_table.h"
+#include "runtime/open/mapped_container.h"
+#include "runtime/open/record_reader.h"
+#include "runtime/view/compose_plan.h"
+
+namespace fatctx {
+namespace {
+
+using container::Recipe;
+using container::RecipeStep;
+using mapping::MixedPiece;
+
+// A view is built and verified; one in a cache folder that another process takes away is built and verified again.
+constexpr std::uint64_t kBuildPasses = 4;
+constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;  // stays in the cache between copy and write
+
+struct ComposedKey {
+  const MappedContainer* container = nullptr;
+  std::uint32_t record_id = 0;
+  friend bool operator==(const ComposedKey&, const ComposedKey&) = default;
+};
+
+struct ComposedKeyHash {
+  std::size_t operator()(const ComposedKey& key) const noexcept {
+    return std::hash<const void*>{}(key.container) ^ std::size_t{key.record_id} * 1009;
+  }
+};
+
+using ComposedTable = LiveTable<ComposedKey, ComposedRecord, ComposedKeyHash>;
+
+constinit Immortal<ComposedTable> composed_of_the_process;
+ComposedTable& composed() { return composed_of_the_process.get(); }
+
+// When the library is loaded, as those of the registry.
+[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&composed>();
+
+// A record in several pieces is a recipe of copies only.
+Result<Recipe> recipe_of(const MappedContainer& mapped, const RecordInfo& record, const container::WorkBudget& budget) {
+  if (record.recipe) return container::read_recipe(mapped.file(), mapped.toc(), record, budget);
+  const std::vector<ByteRange> sources = container::slices_in_file(mapped.toc(), record);
+  std::vector<RecipeStep> steps;
+  steps.reserve(sources.size());
+  std::uint64_t at = 0;
+  for (const ByteRange& source : sources) {
+    steps.push_back({RecipeStep::Kind::kCopy, at, source.size, at});
+    at += source.size;
+  }
+  return Recipe::read(container::encode_recipe(steps, {}), record.size_bytes, sources);
+}
+
+ComposePlan plan_for(const MappedContainer& mapped, const Recipe& recipe, const StitchHost& host) {
+  ComposeHost limits{.page_bytes = host.page_bytes, .base = {}, .most_pieces = host.most_pieces};
+  if (mapped.file().descriptor() >= 0 && !mapped.mapped_by_provider()) limits.base = mapped.file().base();
+  return plan_composition(recipe, limits);
+}
+
+std::uint64_t budget_of(const OpenOptions& options) noexcept {
+  return options.file_mapping == FileMapping::kRequire ? 0 : options.max_copied_bytes;
+}
+
+// Empty: nothing may be put into files.
+std::string cache_of(const OpenOptions& options) {
+  return options.file_mapping == FileMapping::kRequire ? std::string() : options.cache_folder;
+}
+
+bool has_permission(const OpenOptions& options) noexcept {
+  return options.file_mapping != FileMapping::kRequire &&
+         (options.max_copied_bytes != 0 || !options.cache_folder.empty());
+}
+
+// `why`: what keeps a record in pieces from being mapped; empty for a recipe.
+Error over_budget(const OpenOptions& options, const RecordInfo& record, std::uint64_t built, std::uint64_t used,
+                  const std::string& why) {
+  const std::uint64_t needed = used + built;
+  const std::string reason = why.empty() ? "" : why + "; ";
+  if (options.file_mapping == FileMapping::kRequire) {
+    return {ErrorCode::kCopyNotAllowed,
+            fmt::format("mapping is required, and {}{} bytes of memory are needed for what cannot be mapped of its {} "
+                        "bytes; open with file mapping \"auto\" and max_copied_bytes of at least {}, or with a "
+                        "cache_folder",
+                        reason, built, record.size_bytes, needed)};
+  }
+  return {ErrorCode::kCopyNotAllowed,
+          fmt::format("{}{} bytes of memory are needed for what cannot be mapped of its {} bytes{}, and "
+                      "max_copied_bytes is {}; open with at least {}, or with a cache_folder",
+                      reason, built, record.size_bytes, used == 0 ? "" : fmt::format(", beside {} in use", used),
+                      options.max_copied_bytes, needed)};
+}
+
+std::string obstacle_of(const MappedContainer& mapped, const RecordInfo& record, const StitchHost& host) {
+  if (record.recipe) return {};
+  return stitch_obstacle(mapped, record, container::pieces_of(mapped.toc(), record), host);
+}
+
+Result<std::shared_ptr<ComposedRecord>> within_budget(const std::shared_ptr<const MappedContainer>& mapped,
+                                                      const RecordInfo& record, std::uint64_t built,
+                                                      const OpenOptions& options, const StitchHost& host) {
+  const std::uint64_t most = budget_of(options);
+  std::atomic<std::uint64_t>& used = mapped->composed_bytes();
+  auto made = std::make_shared<ComposedRecord>(mapped, record.id);
+  std::uint64_t before = used.load(std::memory_order_relaxed);
+  do {
+    if (built != 0 && (before > most || built > most - before)) {
+      return over_budget(options, record, built, before, obstacle_of(*mapped, record, host));
+    }
+  } while (!used.compare_exchange_weak(before, before + built, std::memory_order_relaxed));
+  made->takes_over(built);
+  return made;
+}
+
+// Literals, fills and copies between the mapped pages, in the order of the record.
+Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, const MappedContainer& mapped,
+             const container::WorkBudget& budget, const container::StreamSink& sink) {
+  container::CheckedBytes file(mapped.file(), mapped.toc(), budget);
+  const auto checked = [&](std::uint64_t offset, std::span<std::byte> out) { return file.read_into(offset, out); };
+  std::vector<std::byte> buffer;
+  std::uint64_t at = 0;
+  for (const MixedPiece& piece : pieces) {
+    const std::uint64_t end = at + piece.size;
+    while (piece.built && at != end) {
+      buffer.resize(static_cast<std::size_t>(std::min(kBuildStep, end - at)));
+      FATCTX_TRY(recipe.apply({at, buffer.size()}, checked, buffer));
+      FATCTX_TRY(sink(buffer));
+      at += buffer.size();
+    }
+    at = end;
+  }
+  return Done{};
+}
+
+std::int64_t nanoseconds_of(const mapping::FileTime& time) noexcept {
+  return time.seconds * 1'000'000'000 + time.nanoseconds;
+}
+
+// The time too: the number of a file is used again.
+bool is_unchanged(const mapping::FileIdentity& a, const mapping::FileIdentity& b) noexcept {
+  return mapping::is_same_file(a, b) && a.size == b.size && a.modified == b.modified;
+}
+
+}  // namespace
+
+ComposedRecord::~ComposedRecord() {
+  if (region_) {
+    observe::Span span(ProfileEventKind::kUnmap, container_->name());
+    const std::uint64_t size = region_->bytes().size();
+    region_.reset();
+    span.succeeded(size);
+  }
+  container_->composed_bytes().fetch_sub(memory_bytes_, std::memory_order_relaxed);
+  container_->cached_bytes().fetch_sub(cached_bytes_, std::memory_order_relaxed);
+}
+
+Status ComposedRecord::map(int built_descriptor) {
+  const mapping::SealableBlock built{.data = nullptr, .size_bytes = 0, .descriptor = built_descriptor};
+  FATCTX_ASSIGN(region_, mapping::map_mixed(container_->file(), pieces_, &built, &container_->stitched_lost()));
+  return Done{};
+}
+
+Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, ComposePlan plan, bool check,
+                            const container::WorkBudget& budget) {
+  pieces_ = std::move(plan.pieces);
+  std::optional<mapping::SealedFile> built;
+  if (memory_bytes_ != 0) {
+    FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make(memory_bytes_));
+    built.emplace(std::move(made));
+    FATCTX_TRY(build(recipe, pieces_, *container_, budget, [&](ByteView bytes) { return built->write(bytes); }));
+    FATCTX_TRY(built->seal());
+  }
+  FATCTX_TRY(map(built ? built->descriptor() : -1));
+  // From the range that will be handed out, so that its pages are in the page table then.
+  if (check) FATCTX_TRY(verify(record, budget));
+  return Done{};
+}
+
+// Into the file, and checks there what it will show. Nothing wrong is ever published.
+Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer,
+                                    const container::WorkBudget& budget) {
+  FATCTX_TRY(build(recipe, pieces_, *container_, budget, [&](ByteView bytes) { return writer.write(bytes); }));
+  FATCTX_TRY(writer.finish());
+  FATCTX_TRY(map(writer.descriptor()));
+  auto verified = verify_all(record, budget);
+  region_.reset();  // it could be made writable: its descriptor can write
+  return verified;
+}
+
+// False if there is none, or none that is right. `ours`: the one that this call has made, which is known to be.
+Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCache& cache, const ViewCacheKey& key,
+                                         const std::optional<mapping::FileIdentity>& ours,
+                                         const container::WorkBudget& budget) {
+  FATCTX_ASSIGN(std::optional<CachedView> found, cache.find(key, rejected_));
+  if (!found) return false;
+  observe::Span span(ProfileEventKind::kMap, found->path);
+  span.about(record);
+  FATCTX_TRY(map(found->file->descriptor()));
+  FATCTX_ASSIGN(const mapping::FileIdentity mapped, found->file->identity());
+  std::string wrong;
+  if (mapped.size != found->identity.size || mapped.modified != found->identity.modified) {
+    wrong = "it was written to while it was looked at";
+  } else if (!ours || !is_unchanged(*ours, mapped)) {
+    auto verified = verify_all(record, budget);
+    // Damage of the container has another rule.
+    if (!verified.ok() && verified.error().where.rule != "F37") return std::move(verified).error();
+    if (!verified.ok()) wrong = "it does not hold the record's bytes";
+  }
+  if (!wrong.empty()) {
+    region_.reset();
+    rejected_ = found->path + ": " + wrong;
+    cache.reject(*found);
+    return false;
+  }
+  cache.mark_used(*found);
+  count_cache_use(ours && is_unchanged(*ours, mapped));
+  cache_written_ns_.store(nanoseconds_of(mapped.modified), std::memory_order_relaxed);
+  cached_ = std::move(found);
+  cached_bytes_ = key.built_bytes;
+  container_->cached_bytes().fetch_add(cached_bytes_, std::memory_order_relaxed);
+  span.succeeded(cached_bytes_);
+  return true;
+}
+
+Status ComposedRecord::make_cached(const RecordInfo& record, const Recipe& recipe, ComposePlan plan,
+                                   std::uint64_t page_bytes, const ViewCache& cache,
+                                   const container::WorkBudget& budget) {
+  // Another process may take away what this one has made, or put something wrong there; not for ever.
+  constexpr int kAttempts = 8;
+  const ViewCacheKey key = view_cache_key(record, plan.pieces, plan.built_bytes, page_bytes);
+  pieces_ = std::move(plan.pieces);
+  std::optional<mapping::FileIdentity> ours;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    FATCTX_ASSIGN(const bool taken, take_cached(record, cache, key, ours, budget));
+    if (taken) return Done{};
+    auto writer = cache.begin(key);
+    if (!writer.ok() && writer.error().code == ErrorCode::kExists) continue;
+    if (!writer.ok()) return std::move(writer).error();
+    FATCTX_TRY(build_cached(record, recipe, *writer.value(), budget));
+    FATCTX_ASSIGN(ours, writer.value()->identity());
+    auto published = writer.value()->publish();
+    if (!published.ok() && published.error().code != ErrorCode::kExists) return published;
+  }
+  return Error{ErrorCode::kChanged,
+               fmt::format("{} in cache folder {} is taken away or replaced again and again; see who else writes to "
+                           "that folder, or name another one",
+                           view_cache_name(key), cache.path())};
+}
+
+Status ComposedRecord::verify(const RecordInfo& record, const container::WorkBudget& budget) const {
+  return verify_since(record, whole_.load(std::memory_order_relaxed), budget);
+}
+
+Status ComposedRecord::verify_all(const RecordInfo& record, const container::WorkBudget& budget) const {
+  return verify_since(record, 0, budget);
+}
+
+Status ComposedRecord::verify_since(const RecordInfo& record, std::uint64_t known,
+                                    const container::WorkBudget& budget) const {
+  const auto in_region = [&](std::uint64_t at, const MixedPiece& piece) {
+    return region_->bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(piece.size));
+  };
+  FATCTX_ASSIGN(const std::uint64_t found, container_->verify_composed(record, pieces_, in_region, known, budget));
+  whole_.store(found, std::memory_order_relaxed);
+  return Done{};
+}
+
+Status ComposedRecord::recheck_cache() const {
+  if (!cached_) return Done{};
+  FATCTX_ASSIGN(const mapping::FileIdentity now, cached_->file->identity());
+  if (now.size != cached_->identity.size) {
+    return Error{ErrorCode::kChanged,
+                 fmt::format("{} was cut to {} bytes while it was mapped; what was computed from it is not valid; give "
+                             "back all views of the record and acquire it again",
+                             cached_->path, now.size)};
+  }
+  const std::int64_t written = nanoseconds_of(now.modified);
+  if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
+  const RecordInfo& record = *container_->toc().find(record_id_);
+  // Whoever made the view was allowed that many bytes.
+  auto verified = verify_all(record, container::WorkBudget(container_->toc(), UINT64_MAX));
+  if (!verified.ok() && verified.error().where.rule != "F37") return verified;
+  if (!verified.ok()) {
+    return Error{ErrorCode::kChecksumMismatch,
+                 fmt::format("{} was written to while it was mapped; what was computed from it is not valid; give back "
+                             "all views of the record and acquire it again",
+                             cached_->path),
+                 {.rule = "F37"}};
+  }
+  cache_written_ns_.store(written, std::memory_order_relaxed);
+  return Done{};
+}
+
+bool is_composed(const Container& container, const RecordInfo& record, const StitchHost& host) {
+  if (record.size_bytes == 0) return false;
+  if (record.recipe) return true;
+  if (record.slice_count < 2) return false;
+  const MappedContainer& mapped = *RecordReader::of(container);
+  const bool never_maps = mapped.file().descriptor() < 0 || mapped.mapped_by_provider();
+  if (never_maps && !has_permission(RecordReader::options(container))) return false;
+  const std::vector<container::Piece> pieces = container::pieces_of(mapped.toc(), record);
+  return pieces.size() > 1 && !stitch_obstacle(mapped, record, pieces, host).empty();
+}
+
+Status check_composable(const Container& container, const RecordInfo& record, const StitchHost& host) {
+  const MappedContainer& mapped = *RecordReader::of(container);
+  const OpenOptions& options = RecordReader::options(container);
+  const auto named = [&](Error error) {
+    return in_context(container::in_record(std::move(error), record), mapped.name());
+  };
+  const std::string folder = cache_of(options);
+  ComposePlan plan;
+  if (const auto live = live_composed(mapped, record.id)) {
+    plan.built_bytes = live->memory_bytes() + live->cached_bytes();
+    if (!folder.empty()) return Done{};
+  } else {
+    auto recipe = recipe_of(mapped, record, container::WorkBudget(mapped.toc(), options.max_made_bytes));
+    if (!recipe.ok()) return named(std::move(recipe).error());
+    plan = plan_for(mapped, recipe.value(), host);
+  }
+  if (!folder.empty() && plan.built_bytes != 0) {
+    const ViewCacheKey key = view_cache_key(record, plan.pieces, plan.built_bytes, host.page_bytes);
+    auto fits = check_cache_limit(folder, view_cache_file_bytes(key), options.cache_limit_bytes);
+    if (!fits.ok()) return named(std::move(fits).error());
+  } else if (plan.built_bytes > budget_of(options)) {
+    return named(over_budget(options, record, plan.built_bytes, 0, obstacle_of(mapped, record, host)));
+  }
+  return Done{};
+}
+
+Result<RecordView> composed_view(const Container& container, const RecordInfo& record, const StitchHost& host) {
+  const std::shared_ptr<const MappedContainer>& mapped = RecordReader::of(container);
+  const OpenOptions& options = RecordReader::options(container);
+  const bool verify = options.verify != VerifyPolicy::kNone;
+  const auto named = [&](Error error) {
+    return in_context(container::in_record(std::move(error), record), mapped->name());
+  };
+  const std::string folder = cache_of(options);
+  ComposedTable::Claim claim(composed(), {mapped.get(), record.id});
+  std::shared_ptr<const ComposedRecord> range = claim.live();
+  if (range) {
+    // A handle without permission gets the same answer, whether or not somebody else has paid. With it, the range is
+    // joined wherever it lies: it costs nothing more.
+    const std::uint64_t built = range->memory_bytes() + range->cached_bytes();
+    if (folder.empty() && built > budget_of(options)) {
+      return named(over_budget(options, record, built, 0, obstacle_of(*mapped, record, host)));
+    }
+    claim.finish(nullptr);
+    if (auto same = range->recheck_cache(); !same.ok()) return named(std::move(same).error());
+    if (verify) {
+      auto verified = range->verify(record, container::WorkBudget(mapped->toc(), options.max_made_bytes));
+      if (!verified.ok()) return named(std::move(verified).error());
+    }
+  } else {
+    const auto make = [&]() -> Result<std::shared_ptr<const ComposedRecord>> {
+      observe::Span span(ProfileEventKind::kMap, mapped->name());
+      span.about(record);
+      FATCTX_TRY(container::WorkBudget(mapped->toc(), options.max_made_bytes).make(record.size_bytes));
+      const container::WorkBudget budget(mapped->toc(), options.max_made_bytes, kBuildPasses);
+      FATCTX_ASSIGN(const Recipe recipe, recipe_of(*mapped, record, budget));
+      ComposePlan plan = plan_for(*mapped, recipe, host);
+      const bool cached = !folder.empty() && plan.built_bytes != 0;
+      FATCTX_ASSIGN(const auto made, within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
+      // The reservation is cut into pieces, and what is left of it is a map more while that lasts.
+      if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 1));
+      if (cached) {
+        FATCTX_ASSIGN(const ViewCache cache, ViewCache::open(folder, options.cache_limit_bytes));
+        FATCTX_TRY(made->make_cached(record, recipe, std::move(plan), host.page_bytes, cache, budget));
+      } else {
+        FATCTX_TRY(made->make(record, recipe, std::move(plan), verify, budget));
+      }
+      span.succeeded(made->region().bytes().size());
+      return std::shared_ptr<const ComposedRecord>(made);
+    };
+    auto made = make();
+    if (!made.ok()) return named(std::move(made).error());
+    range = std::move(made).value();
+    claim.finish(range);
+  }
+  const ByteView bytes = range->region().bytes();
+  const std::uint64_t in_memory = range->memory_bytes();
+  const std::uint64_t in_cache = range->cached_bytes();
+  return RecordView(attach_view(mapped, record, std::move(range)), record.id, bytes, AccessPath::kComposed, in_memory,
+                    in_cache);
+}
+
+std::shared_ptr<const ComposedRecord> live_composed(const MappedContainer& mapped, std::uint32_t record_id) {
+  return composed().find({&mapped, record_id});
+}
+
+Status recheck_caches(const MappedContainer& mapped) {
+  if (mapped.cached_bytes().load(std::memory_order_relaxed) == 0) return Done{};
+  for (const auto& record : composed().live()) {
+    if (&record->container() != &mapped) continue;
+    auto same = record->recheck_cache();
+    if (!same.ok()) return in_context(std::move(same).error(), mapped.name());
+  }
+  return Done{};
+}
+
+}  // namespace fatctx

@@ -1,0 +1,134 @@
+// Giving records back, and keeping them.
+#include "runtime/view/record_memory.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "container/read/open.h"
+#include "container/read/pieces.h"
+#include "fatctx/model.h"
+#include "mapping/page_advice.h"
+#include "mapping/page_lock.h"
+#include "runtime/observe/observe.h"
+#include "runtime/open/mapped_container.h"
+#include "runtime/open/record_reader.h"
+#include "runtime/view/composed_view.h"
+#include "runtime/view/stitched_view.h"
+
+namespace fatctx {
+namespace {
+
+// The ranges of the file whose pages show the record: those that its composed view maps, if there is one. What it has
+// built stays, and what a recipe copies from belongs to others.
+std::vector<ByteRange> shown_ranges(const MappedContainer& mapped, const RecordInfo& record,
+                                    const ComposedRecord* composed) {
+  std::vector<ByteRange> ranges;
+  if (composed != nullptr) {
+    for (const mapping::MixedPiece& piece : composed->pieces()) {
+      if (!piece.built) ranges.push_back({piece.offset, piece.size});
+    }
+    return ranges;
+  }
+  for (const container::Piece& piece : container::pieces_of(mapped.toc(), record)) ranges.push_back(piece.in_file);
+  return ranges;
+}
+
+Result<std::uint64_t> drop_mapped(const ComposedRecord& composed) {
+  std::uint64_t dropped = 0;
+  ByteRange in_record;
+  for (const mapping::MixedPiece& piece : composed.pieces()) {
+    in_record = {in_record.offset + in_record.size, piece.size};
+    if (piece.built && composed.cached() == nullptr) continue;  // memory would lose its content
+    FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(composed.region().bytes(), in_record));
+    dropped += of_piece;
+  }
+  return dropped;
+}
+
+// From the range of the view, if there is one, and from the map of the file, where a prefetch may have put pages.
+Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& record, const ComposedRecord* composed,
+                           std::span<const ByteRange> ranges) {
+  std::uint64_t stitched_bytes = 0;
+  if (composed != nullptr) {
+    FATCTX_ASSIGN(stitched_bytes, drop_mapped(*composed));
+  }
+  if (const auto stitched = record.slice_count > 1 ? live_stitched(mapped, record.id) : nullptr) {
+    const ByteView bytes = stitched->bytes();
+    FATCTX_ASSIGN(stitched_bytes, mapping::drop_pages(bytes, {0, bytes.size()}));
+  }
+  std::uint64_t dropped = 0;
+  for (const ByteRange& range : ranges) {
+    FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(mapped.region()->bytes(), range));
+    dropped += of_piece;
+  }
+  return std::max(dropped, stitched_bytes);  // the same pages of memory
+}
+
+Status give_back(const Container& container, std::uint32_t record_id, const ReleaseOptions& options,
+                 ReleaseReport& report) {
+  FATCTX_TRY(check_has_view(container, record_id));
+  const MappedContainer& mapped = *RecordReader::of(container);
+  const RecordInfo& record = *mapped.toc().find(record_id);
+  report.asked_bytes += record.size_bytes;
+  FATCTX_TRY(mapped.check_not_lost());
+  const mapping::MappedRegion* region = mapped.region();
+  if (RecordReader::copies(container) || region == nullptr || !region->backed_by_file()) return Done{};
+  observe::Span span(ProfileEventKind::kRelease, RecordReader::path(container));
+  span.about(record);
+  const auto composed = live_composed(mapped, record_id);
+  const std::vector<ByteRange> ranges = shown_ranges(mapped, record, composed.get());
+  auto dropped = drop(mapped, record, composed.get(), ranges);
+  if (!dropped.ok()) {
+    return in_context(container::in_record(std::move(dropped).error(), record), RecordReader::path(container));
+  }
+  // After the pages: what this process has mapped, the system does not forget.
+  if (!options.keep_cached) {
+    for (const ByteRange& range : ranges) mapping::drop_cache(mapped.file(), range);
+  }
+  report.released_bytes += dropped.value();
+  span.succeeded(dropped.value());
+  return Done{};
+}
+
+struct Held {
+  RecordView view;
+  mapping::PageLock lock;  // goes first
+};
+
+}  // namespace
+
+Status check_has_view(const Container& container, std::uint32_t record_id) {
+  const container::Toc& toc = RecordReader::of(container)->toc();
+  const RecordInfo* record = toc.find(record_id);
+  if (record == nullptr) return container.record(record_id).error();
+  auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
+  if (!supported.ok()) return in_context(std::move(supported).error(), RecordReader::path(container));
+  return Done{};
+}
+
+Result<ReleaseReport> Container::release(std::uint32_t record_id, const ReleaseOptions& options) const {
+  ReleaseReport report;
+  FATCTX_TRY(give_back(*this, record_id, options, report));
+  return report;
+}
+
+Result<ReleaseReport> Session::release(const ReleaseOptions& options) const {
+  ReleaseReport report;
+  for (const std::uint32_t id : record_ids_) FATCTX_TRY(give_back(container_, id, options, report));
+  return report;
+}
+
+Result<RecordLock> Container::lock(std::uint32_t record_id) const {
+  FATCTX_ASSIGN(RecordView view, acquire(record_id));
+  auto locked = mapping::PageLock::of(view.bytes());
+  if (!locked.ok()) {
+    const RecordInfo& record = *mapped_->toc().find(record_id);
+    return in_context(container::in_record(std::move(locked).error(), record), origin_.path);
+  }
+  const std::uint64_t size = view.size_bytes();
+  return RecordLock(std::make_shared<const Held>(Held{std::move(view), std::move(locked).value()}), record_id, size);
+}
+
+}  // namespace fatctx

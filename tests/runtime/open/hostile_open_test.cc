@@ -1,0 +1,94 @@
+// The table of lies once more, through files and the whole of Container::open: an error that names the file, and
+// nothing left open or mapped.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "container/read/lies_header.h"
+#include "container/read/lies_toc.h"
+#include "fatctx/container.h"
+#include "runtime/open/registry.h"
+#include "support/process_files.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+
+namespace fatctx {
+namespace {
+
+using container::Lie;
+
+support::Bytes damaged(const Lie& lie) {
+  support::HostileFile file(support::unsealed_sample());
+  lie.damage(file);
+  return file.bytes();
+}
+
+TEST(HostileOpen, EveryLieIsRefusedByNameAndLeaksNothing) {
+  const support::TempDir folder;
+  const std::string path = folder.file("lie.fatctx");
+  Registry registry;
+  const auto expect_refused = [&](const Lie& lie) {
+    support::write_file(path, damaged(lie));
+    const auto opened = Container::open(registry, path);
+    EXPECT_TRUE(support::fails_with(opened, lie.code, lie.rule)) << lie.name;
+    if (!opened.ok()) {
+      EXPECT_TRUE(opened.error().message.starts_with(path + ": ")) << opened.error().message;
+      EXPECT_EQ(opened.error().message.find('\n'), std::string::npos) << lie.name;
+    }
+    const auto report = verify_file(path);
+    ASSERT_TRUE(support::is_ok(report)) << lie.name;
+    EXPECT_EQ(report.value().findings.size(), 1U) << lie.name;
+  };
+  expect_refused(container::kHeaderLies[0]);
+  const std::size_t descriptors = support::open_descriptors();
+
+  for (const Lie& lie : container::kHeaderLies) expect_refused(lie);
+  for (const Lie& lie : container::kTocLies) expect_refused(lie);
+
+  EXPECT_EQ(support::open_descriptors(), descriptors);
+  EXPECT_EQ(support::maps_of(folder.path()), 0U);
+  EXPECT_EQ(registry.live_count(), 0U);
+  support::write_file(path, support::unsealed_sample());
+  EXPECT_TRUE(support::is_ok(Container::open(registry, path))) << "a refused file does not poison its name";
+}
+
+TEST(HostileOpen, AFileCutAtAnyPageIsRefusedWithoutASignal) {
+  const support::TempDir folder;
+  const std::string path = folder.file("cut.fatctx");
+  const support::Bytes& whole = support::unsealed_sample();
+  Registry registry;
+  for (std::size_t boundary = 0; boundary <= whole.size(); boundary += 4096) {
+    for (const std::size_t size : {boundary, boundary + 1}) {
+      if (size >= whole.size()) continue;
+      support::write_file(path, ByteView(whole).first(size));
+      const auto opened = Container::open(registry, path);
+      ASSERT_FALSE(opened.ok()) << size;
+      EXPECT_TRUE(opened.error().code == ErrorCode::kTruncated || opened.error().code == ErrorCode::kBadMagic) << size;
+    }
+  }
+}
+
+TEST(HostileOpen, LostHeaderPagesAreInTheOpenReport) {
+  const support::TempDir folder;
+  const std::string path = folder.file("degraded.fatctx");
+  const char* const expected[16] = {"prologue copy 0", "slot A0", nullptr,           nullptr,   "slot B0", nullptr,
+                                    nullptr,           nullptr,   "prologue copy 1", "slot A1", nullptr,   nullptr,
+                                    "slot B1",         nullptr,   nullptr,           nullptr};
+  for (std::size_t page = 0; page < 16; ++page) {
+    support::Bytes file = support::unsealed_sample();
+    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(page * 4096), 4096, std::byte{0xff});
+    support::write_file(path, file);
+    Registry registry;
+
+    const auto opened = Container::open(registry, path);
+
+    ASSERT_TRUE(support::is_ok(opened)) << page;
+    const std::string loss = expected[page] == nullptr ? "header padding" : expected[page];
+    EXPECT_EQ(opened.value().report().degraded, std::vector<std::string>{loss});
+    EXPECT_TRUE(support::is_ok(opened.value().acquire("weights")));
+    EXPECT_FALSE(opened.value().verify().value().findings.empty());
+  }
+}
+
+}  // namespace
+}  // namespace fatctx

@@ -1,0 +1,98 @@
+// The whole program on a file that is cut while it reads it: after each of its looks at the file's size in turn, so
+// that every moment is met at which the size was right when it was asked for, and no clock decides which.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "support/child_process.h"
+#include "support/sample_container.h"
+
+int fatctx_main(int argc, char** argv);  // main() of tools/cli/main.cc, by another name
+
+namespace {
+
+// In the child that runs the program: the file, and the look after which it is cut. 0: never.
+const char* file_to_cut = nullptr;
+int looks_until_cut = 0;
+
+}  // namespace
+
+// The linker leads every fstat() of the library here.
+extern "C" int __real_fstat(int descriptor, struct stat* found);
+extern "C" int __wrap_fstat(int descriptor, struct stat* found) {
+  const int result = __real_fstat(descriptor, found);
+  if (looks_until_cut > 0 && --looks_until_cut == 0 && ::truncate(file_to_cut, 0) != 0) ::_exit(99);
+  return result;
+}
+
+namespace fatctx::tools {
+namespace {
+
+using support::Bytes;
+
+class CutFile : public ::testing::Test {
+ protected:
+  struct Ended {
+    int code = 0;  // -1: by a signal
+    bool cut = false;
+    std::string said;  // on stderr
+  };
+
+  [[nodiscard]] Ended bench_load_cut_after(int look) const {
+    support::write_file(path_, whole_);
+    const std::string said = folder_.file("said");
+    Ended ended;
+    ended.code = support::in_child([&] {
+      if (std::freopen(said.c_str(), "w", stderr) == nullptr) return 98;
+      if (std::freopen("/dev/null", "w", stdout) == nullptr) return 98;
+      // Two sessions: the second one finds every leaf checked and reads nothing between its last look and its views.
+      std::array<std::string, 9> words = {"fatctx",    "bench",      "load", path_,       "--device",
+                                          "x86-64-v3", "--sessions", "2",    "--repeat=1"};
+      std::array<char*, words.size()> arguments{};
+      for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
+      file_to_cut = path_.c_str();
+      looks_until_cut = look;
+      const int code = fatctx_main(static_cast<int>(arguments.size()), arguments.data());
+      std::fflush(nullptr);
+      return code;
+    });
+    ended.cut = std::filesystem::file_size(path_) == 0;
+    const Bytes text = support::read_file(said);
+    ended.said.assign(reinterpret_cast<const char*>(text.data()), text.size());
+    return ended;
+  }
+
+  support::TempDir folder_;
+  std::string path_ = folder_.file("model.fatctx");
+  Bytes whole_ = support::unsealed_sample();
+};
+
+TEST_F(CutFile, IsAnErrorOfTheFileAtEveryMomentAndNeverASignal) {
+  int lost_mappings = 0;
+  int look = 1;
+  for (Ended ended = bench_load_cut_after(look); ended.cut; ended = bench_load_cut_after(++look)) {
+    EXPECT_EQ(ended.code, 3) << "cut after look " << look << ": " << ended.said;
+    if (ended.said.find("a file was cut while it was mapped; the result is not valid (mapping_lost)") !=
+        std::string::npos) {
+      ++lost_mappings;
+    }
+  }
+
+  EXPECT_GT(lost_mappings, 0) << "no cut came between the last look and the reads";
+  EXPECT_GT(look, lost_mappings + 1) << "every cut came there";
+}
+
+TEST_F(CutFile, IsNotReportedOfAWholeFile) {
+  const Ended ended = bench_load_cut_after(0);
+
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_EQ(ended.said, "");
+}
+
+}  // namespace
+}  // namespace fatctx::tools

@@ -1,0 +1,46 @@
+"""A container has the same bytes whoever packs it, where, when and on how many threads; no path of a host is in it.
+
+Bytes of other hosts are compared with the golden files (tests/container/read/golden_test.cc), which every host's tests write anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+
+# What a container of these inputs is on every host; liblz4 may find other matches, so nothing in it is compressed.
+SHA256 = "efdee586e15fb51a05ae562a5af5cb6bd3284abd920bbf08468ff4f534aa115f"
+
+
+def write_inputs(folder: pathlib.Path) -> None:
+    folder.mkdir(parents=True)
+    common = bytes(i * i % 251 for i in range(200_000))
+    for number, name in enumerate(("first", "second")):
+        (folder / f"{name}.bin").write_bytes(bytes([number]) * 4096 + common)
+    (folder / "weights.bin").write_bytes(common[::-1])
+    records = [{"type": "weight_blob", "name": "weights", "file": "weights.bin", "group": "net"}]
+    records += [{"type": "context_binary", "name": name, "file": f"{name}.bin", "weights": ["weights"], "group": "net", "unit": "main",
+                 "target": {"backend": "cpu", "arch": arch}} for name, arch in (("first", "x86-64-v2"), ("second", "aarch64"))]
+    (folder / "net.json").write_text(json.dumps({"schema": "fatctx.manifest/1", "name": "net", "sharing": "bytes", "records": records}))
+
+
+# Shows S2.9.
+def test_a_container_is_the_same_on_every_host_and_knows_none(fatctx, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "a folder of another host" / "there"
+    write_inputs(here)
+    write_inputs(there)
+    for file in there.iterdir():
+        os.utime(file, (1, 1))
+
+    fatctx("pack", "net.json", "-o", "net.fatctx", "--threads", "1", cwd=here, umask=0o022,
+           env={**os.environ, "TZ": "UTC", "LC_ALL": "C", "USER": "somebody"})
+    fatctx("pack", there.relative_to(tmp_path) / "net.json", "-o", there / "net.fatctx", "--threads", "2", umask=0o077,
+           env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "tr_TR.UTF-8", "USER": "else", "HOSTNAME": "other"})
+
+    one = (here / "net.fatctx").read_bytes()
+    assert one == (there / "net.fatctx").read_bytes()
+    assert hashlib.sha256(one).hexdigest() == SHA256
+    for name in (tmp_path.name, "a folder of another host", "somebody", ".bin", ".json"):
+        assert name.encode() not in one

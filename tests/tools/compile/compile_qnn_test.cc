@@ -1,0 +1,374 @@
+// `fatctx compile` for Snapdragon with a pretended Python: a shell script that answers as the program would and copies
+// prepared files. The real compiler is in tests/qnn. Shows S4.38, S4.41, S4.45 to S4.48.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "fatctx/container.h"
+#include "support/dlc_file.h"
+#include "support/result_matchers.h"
+#include "tools/command_fixture.h"
+#include "tools/pack/ep_context_files.h"
+
+namespace fatctx::tools {
+namespace {
+
+using support::context_model;
+using support::is_ok;
+using support::TempDir;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A model with everything fixed and quantised, so that no warning is due.
+onnx::ModelProto quantised_model() {
+  onnx::ModelProto model = support::fixed_model();
+  model.mutable_graph()->add_node()->set_op_type("DequantizeLinear");
+  return model;
+}
+
+// Weights that all SoCs have in common, and a page of their own.
+std::string binary_of(int soc) {
+  std::string binary(std::size_t{33} * 4096, '\0');
+  for (std::size_t i = 0; i < binary.size(); ++i) {
+    const bool own = i >= std::size_t{32} * 4096;
+    binary[i] = static_cast<char>((i * i * 31 + i / 4096 + (own ? static_cast<std::size_t>(soc) : 0)) % 251);
+  }
+  return binary;
+}
+
+class CompileQnn : public support::CommandTest {
+ protected:
+  CompileQnn() {
+    support::write_model(path("net.onnx"), quantised_model());
+    for (const int soc : {43, 57, 69}) provide(std::to_string(soc), std::to_string(soc), binary_of(soc));
+    // Says its version; else takes the SoCs out of the request and gives what was prepared for them.
+    support::write_script(path("python"),
+                          "if [ \"$1\" = -c ]; then echo '{\"onnxruntime\": \"1.2\", \"onnxruntime_qnn\": \"3.4\"}'; "
+                          "exit 0; fi\n"
+                          "cat request.json >> " +
+                              path("requests") +
+                              "\n"
+                              "socs=$(sed -n 's/.*\"soc_model\": \"\\(.*\\)\".*/\\1/p' request.json)\n"
+                              "if [ ! -d " +
+                              path("for_") +
+                              "$socs ]; then echo \"error: cannot compile for $socs\"; exit 1; fi\n"
+                              "cp " +
+                              path("for_") + "$socs/* .\n");
+  }
+  // What the compiler makes for `socs`, and what it says of it.
+  void provide(const std::string& socs, const std::string& said, const std::string& binary) const {
+    std::filesystem::create_directories(path("for_" + socs));
+    support::write_model(path("for_" + socs + "/model_ctx.onnx"),
+                         context_model("model_ctx_qnn.bin", "v2:6:2.51.0:5.51.0:0:" + said + ":0:0"));
+    support::write_text(path("for_" + socs + "/model_ctx_qnn.bin"), binary);
+  }
+  ExitCode run(std::vector<std::string> more, const std::string& model = "net.onnx", const std::string& out = "") {
+    std::vector<std::string> arguments = {"compile", "--qnn-python", path("python"), "--cache", path("cache")};
+    if (!model.empty()) arguments.push_back(path(model));
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    if (out != "none") arguments.insert(arguments.end(), {"-o", path(out.empty() ? "out.fatctx" : out)});
+    return run_and_keep(arguments);
+  }
+  [[nodiscard]] std::string requests() const { return text("requests"); }
+  void provide_dlc(const std::string& socs) const {
+    provide(socs, "57", "");
+    support::write_file(path("for_" + socs + "/model_ctx_qnn.bin"), support::two_socs().write());
+  }
+  // The vendor's main file and one for each SoC.
+  void write_config(const std::string& first_more = "", const std::string& graphs = "tiny") const {
+    support::write_text(path("main.json"),
+                        R"({"backend_extensions": {"shared_library_path": "libExt.so",
+                            "per_soc_config_file_path": ["a.json", "b.json"]}})");
+    support::write_text(path("a.json"), R"({"graphs": [{"graph_names": [")" + graphs + R"("], "O": 3)" + first_more +
+                                            R"(}], "devices": [{"soc_id": 57, "dsp_arch": "v75"}],
+                            "context": {"reference_weight_sharing_enabled": true}})");
+    support::write_text(path("b.json"), R"({"graphs": [{"graph_names": ["tiny"], "O": 3}],
+                            "devices": [{"soc_id": 69, "dsp_arch": "v79"}],
+                            "context": {"reference_weight_sharing_enabled": true}})");
+  }
+};
+
+TEST_F(CompileQnn, PacksARecordForEachSocOfTheList) {
+  ASSERT_EQ(run({"--htp_socs", "SM8650,69", "--common-arch", "v75"}), ExitCode::kOk) << err_;
+
+  const auto container = Container::open(path("out.fatctx")).value();
+  const auto record = container.find("net.SM8650").value();
+  EXPECT_EQ(record.key.backend, "htp");
+  EXPECT_EQ(record.key.qnn_soc, 57U);
+  EXPECT_EQ(record.key.part, "SM8650");
+  EXPECT_EQ(record.key.arch, "v75");
+  EXPECT_EQ(record.key.group, "net");
+  EXPECT_EQ(container.find("net.SM8750").value().key.qnn_soc, 69U);
+  EXPECT_EQ(container.describe().value().records[0].producer, "onnxruntime-qnn 3.4");
+  EXPECT_THAT(err_, Not(HasSubstr("warning")));
+}
+
+TEST_F(CompileQnn, FilesOfTheVendorAreReadAndTheirSettingsReachTheCompilerAndTheRecord) {
+  write_config();
+
+  ASSERT_EQ(run({"--config_file", path("main.json"), "--common-arch", "v75"}), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(requests(), HasSubstr("\"htp_graph_finalization_optimization_mode\": \"3\""));
+  const auto description = Container::open(path("out.fatctx")).value().describe().value();
+  ASSERT_FALSE(description.records[0].options.empty());
+  EXPECT_EQ(description.records[0].options[0].key, "graphs.O");
+  EXPECT_EQ(description.records[0].options[0].value, "3");
+  EXPECT_THAT(err_, HasSubstr("libExt.so is for the vendor's generator"));
+}
+
+TEST_F(CompileQnn, SettingsWithoutACounterpartAreNamedAndNotClaimed) {
+  write_config(R"(, "hvx_threads": 4)");
+
+  ASSERT_EQ(run({"--config_file", path("main.json")}), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(err_, HasSubstr("warning: SM8650 (soc 57, v75): graphs.hvx_threads = 4: the QNN provider"));
+  const auto description = Container::open(path("out.fatctx")).value().describe().value();
+  for (const auto& option : description.records[0].options) EXPECT_NE(option.key, "graphs.hvx_threads");
+}
+
+TEST_F(CompileQnn, AGraphNameThatTheModelLacksIsAnErrorBeforeTheCompilerRuns) {
+  write_config("", "prefill");
+
+  EXPECT_EQ(run({"--config_file", path("main.json")}), ExitCode::kUsage);
+
+  EXPECT_THAT(err_, AllOf(HasSubstr("no graph of the model is named \"prefill\""), HasSubstr("\"tiny\", \"net\"")));
+  EXPECT_EQ(requests(), "");
+}
+
+TEST_F(CompileQnn, AFileAndAListExcludeEachOther) {
+  write_config();
+
+  EXPECT_EQ(run({"--config_file", path("main.json"), "--htp_socs", "57"}), ExitCode::kUsage);
+
+  EXPECT_THAT(err_, HasSubstr("--config_file and --htp_socs exclude each other"));
+}
+
+TEST_F(CompileQnn, SharingIsWhatTheFilesSayUnlessItIsOverridden) {
+  write_config();
+  ASSERT_EQ(run({"--config_file", path("main.json"), "--json"}), ExitCode::kOk) << err_;
+  EXPECT_GT(nlohmann::json::parse(out_)["pack"]["shared_bytes"], 100000);
+
+  ASSERT_EQ(run({"--config_file", path("main.json"), "--reference_weight_sharing_enabled_override", "false", "--json",
+                 "--force"}),
+            ExitCode::kOk)
+      << err_;
+  EXPECT_THAT(err_, AllOf(HasSubstr("reference_weight_sharing_enabled is false for 2 targets"),
+                          HasSubstr("each keeps weights of its own")));
+  EXPECT_EQ(nlohmann::json::parse(out_)["pack"]["shared_bytes"], 0);
+}
+
+TEST_F(CompileQnn, OneSocThatFailsStopsNoOtherAndWritesNothing) {
+  EXPECT_EQ(run({"--htp_socs", "57,36,69"}), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, HasSubstr("FAILED  the QNN compiler failed with exit code 1: error: cannot compile for 36"));
+  EXPECT_THAT(err_, HasSubstr("1 of 3 targets failed"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
+}
+
+TEST_F(CompileQnn, WhatTheCompilerSaysItMadeIsCompared) {
+  provide("36", "0", std::string(4096, 'b'));  // what it does with a name that it does not know
+  EXPECT_EQ(run({"--htp_socs", "36"}), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("asked for SoC 36, and the compiler says that it compiled for SoC 0"));
+
+  provide("30", "30", std::string(5000, 'b'));
+  EXPECT_EQ(run({"--htp_socs", "30"}), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("5000 bytes, which is no multiple of 4096"));
+
+  EXPECT_EQ(run({"--htp_socs", "57", "--vtcm_mb", "8"}), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("asked for 8 MB of VTCM, and the compiler says that it compiled for 0 MB"));
+
+  provide("43", "43", "");
+  EXPECT_EQ(run({"--htp_socs", "43"}), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("wrote an empty model_ctx_qnn.bin"));
+}
+
+TEST_F(CompileQnn, OnePassGivesADlcWhoseMetadataIsReadBack) {
+  provide_dlc("57,69");
+  ASSERT_EQ(run({"--htp_socs", "57,69"}, "net.onnx", "out.dlc"), ExitCode::kOk) << err_;
+  EXPECT_EQ(support::read_file(path("out.dlc")), support::two_socs().write());
+  EXPECT_EQ(run({"--htp_socs", "57,69"}, "net.onnx", "out.dlc"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is there already"));
+
+  provide_dlc("57,43");
+  EXPECT_EQ(run({"--htp_socs", "57,43"}, "net.onnx", "other.dlc"), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("SM8550 (soc 43, v73)  FAILED  the compiler reported success and wrote no context "
+                              "binary for SoC 43; there are 57, 69"));
+  EXPECT_THAT(err_, HasSubstr("SM8650 (soc 57, v75)  FAILED  compiled, and of no use without 1 other target"));
+  EXPECT_FALSE(std::filesystem::exists(path("other.dlc")));
+
+  EXPECT_EQ(run({"--htp_socs", "57,69", "--vtcm_mb", "2"}, "net.onnx", "other.dlc"), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("asked for 2 MB of VTCM, and the context binary of SoC 57 was made for 8 MB"));
+}
+
+TEST_F(CompileQnn, APassThatFailsIsRepeatedForEachSocToTellWhich) {
+  EXPECT_EQ(run({"--htp_socs", "57,36,69"}, "net.onnx", "out.dlc"), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, AllOf(HasSubstr("the pass for all targets failed: "), HasSubstr("cannot compile for 57,36,69"),
+                          HasSubstr("FAILED  the QNN compiler failed with exit code 1: error: cannot compile for 36"),
+                          HasSubstr("1 of 3 targets failed")));
+  EXPECT_FALSE(std::filesystem::exists(path("out.dlc")));
+
+  EXPECT_EQ(run({"--htp_socs", "57,69", "--json"}, "net.onnx", "out.dlc"), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("each of 2 targets compiles by itself, and all in one pass do not"));
+  const auto report = nlohmann::json::parse(out_);
+  EXPECT_EQ(report["targets"].size(), 2U);
+  EXPECT_THAT(report["error"].get<std::string>(), HasSubstr("cannot compile for 57,69"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.dlc")));
+}
+
+TEST_F(CompileQnn, SettingsThatTheProviderRefusesAreFoundBeforeItRuns) {
+  write_config();
+  support::write_text(path("b.json"), R"({"graphs": [{"graph_names": ["tiny"], "O": 7}],
+                      "devices": [{"soc_id": 69, "dsp_arch": "v79"}]})");
+
+  EXPECT_EQ(run({"--config_file", path("main.json")}), ExitCode::kUsage);
+
+  EXPECT_THAT(err_, HasSubstr("b.json: graphs.O, which becomes the option htp_graph_finalization_optimization_mode of "
+                              "the QNN provider: found \"7\"; allowed: \"0\", \"1\", \"2\", \"3\""));
+  EXPECT_EQ(requests(), "");
+}
+
+TEST_F(CompileQnn, SettingsOfOneFileThatContradictEachOtherAreRefused) {
+  write_config(R"(}, {"graph_names": ["net"], "O": 1)");
+  EXPECT_EQ(run({"--config_file", path("main.json")}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("a.json: graphs.O = 3 and graphs.O = 1 contradict each other"));
+
+  write_config(R"(}, {"graph_names": ["net"], "O": 3)");
+  ASSERT_EQ(run({"--config_file", path("main.json")}), ExitCode::kOk) << err_;
+  const auto description = Container::open(path("out.fatctx")).value().describe().value();
+  const auto& options = description.records[0].options;
+  EXPECT_EQ(std::count_if(options.begin(), options.end(), [](const auto& row) { return row.key == "graphs.O"; }), 1);
+}
+
+TEST_F(CompileQnn, ALibraryOfTheBackendThatChangesIsCompiledWithAnew) {
+  const auto compiled = [&] {
+    const std::size_t before = requests().size();
+    EXPECT_EQ(run({"--htp_socs", "57", "--backend", path("libQnnHtp.so"), "--force"}), ExitCode::kOk) << err_;
+    return requests().size() > before;
+  };
+  support::write_text(path("libQnnHtp.so"), "one");
+  EXPECT_TRUE(compiled());
+  EXPECT_FALSE(compiled());
+  support::write_text(path("libQnnHtp.so"), "two");
+  EXPECT_TRUE(compiled());
+
+  support::write_text(path("\xff.libQnnHtp.so"), "three");
+  EXPECT_EQ(run({"--htp_socs", "57", "--backend", path("\xff.libQnnHtp.so"), "--force"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is not UTF-8"));
+}
+
+TEST_F(CompileQnn, TheCacheKeepsWhatWasCompiledAndNotTheModel) {
+  ASSERT_EQ(run({"--htp_socs", "57,69"}), ExitCode::kOk) << err_;
+
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path("cache"))) {
+    EXPECT_NE(entry.path().filename(), "model.onnx") << entry.path();
+    EXPECT_NE(entry.path().filename(), "request.json") << entry.path();
+  }
+}
+
+TEST_F(CompileQnn, NumbersBehindAFlagDoNotTakeTheModel) {
+  EXPECT_EQ(run_and_keep({"compile", "--qnn-python", path("python"), "--cache", path("cache"), "--htp_socs", "57",
+                          "--vtcm_mb", "0", path("net.onnx"), "-o", path("out.fatctx")}),
+            ExitCode::kOk)
+      << err_;
+}
+
+TEST_F(CompileQnn, APythonThatSaysNoVersionsIsNotBelieved) {
+  support::write_script(path("python"), "echo '{\"onnxruntime\": 1, \"onnxruntime_qnn\": 2}'\n");
+  EXPECT_EQ(run({"--htp_socs", "57"}), ExitCode::kEnvironment);
+  EXPECT_THAT(err_, HasSubstr("does not tell the version"));
+}
+
+TEST_F(CompileQnn, FlagsThatMeanNothingForADlcAreRefused) {
+  const auto refused = [&](std::vector<std::string> flags, const std::string& why) {
+    flags.insert(flags.end(), {"--htp_socs", "57,69"});
+    EXPECT_EQ(run(flags, "net.onnx", "out.dlc"), ExitCode::kUsage) << why;
+    EXPECT_THAT(err_, HasSubstr(why));
+  };
+  refused({"--seal"}, "--seal is for a container");
+  refused({"--keep-source"}, "--keep-source is for a container");
+  refused({"--sharing", "off"}, "--sharing is for a container: in a DLC the compiler decides");
+  refused({"--name", "x"}, "--name is for a container");
+  refused({"--target", "aarch64"}, "--target is not for Snapdragon");
+  refused({"--reference_weight_sharing_enabled_override", "false"}, "in one pass the compiler shares the weights");
+  EXPECT_EQ(requests(), "");
+
+  provide_dlc("57,69");
+  write_config();
+  support::write_text(path("b.json"), R"({"graphs": [{"graph_names": ["tiny"], "O": 3}],
+                      "devices": [{"soc_id": 69, "dsp_arch": "v79"}]})");
+  EXPECT_EQ(run({"--config_file", path("main.json")}, "net.onnx", "out.dlc"), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("SM8750 (soc 69, v79): reference_weight_sharing_enabled is not set, and in one pass"));
+}
+
+TEST_F(CompileQnn, WhatIsSaidBeforeTheCompilerRunsIsNotSaidAgain) {
+  ASSERT_EQ(run({"--htp_socs", "43,69", "--common-arch", "v75"}), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(err_, HasSubstr("quantised for v75, which is above v73 of SM8550"));
+  EXPECT_THAT(err_, Not(HasSubstr("as the common architecture")));
+}
+
+TEST_F(CompileQnn, ThePastedLineOfTheVendorSaysWhatItComesTo) {
+  write_config();
+  provide_dlc("57,69");
+  support::write_text(path("libQnnHtp.so"), "a library");
+  const std::vector<std::string> line = {
+      "--backend",     path("libQnnHtp.so"), "--model",      "lib/libQnnModelDlc.so", "--output_dlc",
+      path("out.dlc"), "--output_dir",       path("output"), "--log_level",           "info",
+      "--config_file", path("main.json")};
+
+  ASSERT_EQ(run(line, "net.onnx", "none"), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(err_, AllOf(HasSubstr("the QNN provider's backend_path"), HasSubstr("not needed here"),
+                          HasSubstr("--output_dir"), HasSubstr("stays empty")));
+  EXPECT_THAT(requests(), AllOf(HasSubstr("\"log_severity\": 1"), HasSubstr("libQnnHtp.so\"")));
+  EXPECT_TRUE(std::filesystem::exists(path("out.dlc")));
+}
+
+TEST_F(CompileQnn, APastedLineThatCannotBeDoneSaysWhy) {
+  const auto refused = [&](const std::vector<std::string>& line, ExitCode code, const std::string& why,
+                           const std::string& model = "net.onnx") {
+    EXPECT_EQ(run(line, model), code);
+    EXPECT_THAT(err_, HasSubstr(why));
+  };
+  refused({"--htp_socs", "57", "--dlc_path", "m.dlc"}, ExitCode::kEnvironment,
+          "can be compiled by the vendor's generator alone; give the ONNX model", "");
+  refused({"--htp_socs", "57", "--backend", "libQnnCpu.so"}, ExitCode::kUsage, "only libQnnHtp.so");
+  refused({"--htp_socs", "57", "--backend", path("libQnnHtp.so")}, ExitCode::kUsage, "there is no such file");
+  refused({"--htp_socs", "57", "--model", "libmodel.so"}, ExitCode::kUsage, "the vendor's generator alone");
+  refused({"--htp_socs", "57", "--model", "other.onnx"}, ExitCode::kUsage, "two models");
+  refused({"--htp_socs", "57", "--log_level", "wran"}, ExitCode::kUsage, "did you mean warn?");
+  refused({"--htp_socs", "57", "--output_dlc", "x.dlc"}, ExitCode::kUsage, "two outputs");
+  refused({"--backend", "libQnnHtp.so"}, ExitCode::kUsage, "there is no such file");
+  EXPECT_EQ(requests(), "");
+}
+
+TEST_F(CompileQnn, WarnsOfModelsThatTheHtpDoesNotTakeWell) {
+  support::write_model(path("float.onnx"), support::tiny_model());
+  ASSERT_EQ(run({"--htp_socs", "57"}, "float.onnx"), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, AllOf(HasSubstr("the model is not quantised"), HasSubstr("sizes of x, y are not fixed")));
+
+  ASSERT_EQ(run({"--htp_socs", "43,69", "--force"}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("the targets reach from v73 to v79"));
+  ASSERT_EQ(run({"--htp_socs", "43,69", "--force", "--common-arch", "v75"}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("quantised for v75, which is above v73 of SM8550"));
+  ASSERT_EQ(run({"--htp_socs", "43,69", "--force", "--common-arch", "v73"}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, Not(HasSubstr("warning")));
+}
+
+TEST_F(CompileQnn, WithoutTheVendorsPackageItSaysWhatToInstall) {
+  support::write_script(path("python"), "echo 'No module named onnxruntime_qnn' >&2; exit 1\n");
+
+  EXPECT_EQ(run({"--htp_socs", "57"}), ExitCode::kEnvironment);
+
+  EXPECT_THAT(err_, AllOf(HasSubstr("install the Python packages onnxruntime and onnxruntime-qnn"),
+                          HasSubstr("licence"), HasSubstr("--qnn-python")));
+}
+
+}  // namespace
+}  // namespace fatctx::tools

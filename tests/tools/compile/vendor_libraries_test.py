@@ -1,0 +1,84 @@
+"""Loading needs no library of a vendor: neither the command nor the library names one, or could load one by name."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
+PROGRAMS = {"command": BUILD / "tools" / "fatctx", "library": BUILD / "src" / "libfatctx.so"}
+
+VENDOR = re.compile(r"qnn|snpe|genie|htp|adsprpc|cdsprpc|rpcmem|openvino|nvinfer|cudart|onnxruntime|iree|neuron", re.IGNORECASE)
+LOADERS = {"dlopen", "dlmopen", "dlsym", "dlvsym", "android_dlopen_ext"}
+LIBRARY_NAME = re.compile(rb"[\w./-]*(?:libQnn|libSNPE|libadsprpc|libcdsprpc|librpcmem)[\w.-]*")
+
+
+def needed(dynamic_section: str) -> list[str]:
+    """Libraries that the system's loader brings in with a program, by `readelf --dynamic`."""
+    return re.findall(r"\(NEEDED\).*?\[(.+?)\]", dynamic_section)
+
+
+def of_a_vendor(libraries: list[str]) -> list[str]:
+    return [name for name in libraries if VENDOR.search(name)]
+
+
+def loads_by_name(undefined_symbols: str) -> list[str]:
+    """Functions that load a library by its name, among what `nm --dynamic --undefined-only` prints."""
+    return sorted({line.split()[-1].split("@")[0] for line in undefined_symbols.splitlines() if line.strip()} & LOADERS)
+
+
+def tool(name: str, *arguments: object) -> str:
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    return subprocess.run([name, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(params=sorted(PROGRAMS))
+def program(request) -> pathlib.Path:
+    path = PROGRAMS[request.param]
+    if not path.exists():
+        pytest.skip(f"{path} is not built; scripts/build.sh does")
+    return path
+
+
+# Shows S4.11.
+def test_nothing_links_a_library_of_a_vendor(program):
+    libraries = needed(tool("readelf", "--dynamic", program))
+    assert any(name.startswith("libc.so") for name in libraries), "the list is one of libraries"
+    assert of_a_vendor(libraries) == []
+
+
+def test_nothing_loads_a_library_by_name(program):
+    symbols = tool("nm", "--dynamic", "--undefined-only", program)
+    assert "mmap" in symbols, "the list is one of functions"
+    assert loads_by_name(symbols) == []
+
+
+def test_the_library_does_not_know_the_name_of_a_vendors_library():
+    """The command does: it says what a pasted line of the vendor's generator comes to."""
+    if not PROGRAMS["library"].exists():
+        pytest.skip(f"{PROGRAMS['library']} is not built; scripts/build.sh does")
+    text = PROGRAMS["library"].read_bytes()
+    assert b"container" in text
+    assert [name.decode() for name in LIBRARY_NAME.findall(text)] == []
+
+
+# Shows S4.35: its only users are tools that run a compiler, and the word and the exit code of the error itself.
+def test_no_layer_below_the_tools_says_that_a_library_of_a_vendor_is_missing():
+    users = [path.relative_to(ROOT).as_posix() for folder in ("src", "tools", "python/src")
+             for path in (ROOT / folder).rglob("*.cc") if "kBackendLibraryMissing" in path.read_text(encoding="utf-8")]
+    assert "tools/compile/iree_driver.cc" in users
+    below = {name for name in users if not name.startswith("tools/")}
+    assert below == {"src/base/error.cc"}, "loading never answers backend_library_missing"
+
+
+def test_planted_libraries_and_functions_are_found():
+    section = " 0x01 (NEEDED)  Shared library: [libQnnSystem.so]\n 0x01 (NEEDED)  Shared library: [libc.so.6]\n"
+    assert needed(section) == ["libQnnSystem.so", "libc.so.6"]
+    assert of_a_vendor(needed(section)) == ["libQnnSystem.so"]
+    assert loads_by_name("                 U mmap@GLIBC_2.2.5\n                 U dlopen@GLIBC_2.34\n") == ["dlopen"]
+    assert LIBRARY_NAME.findall(b"\0/vendor/lib64/libQnnHtp.so\0") == [b"/vendor/lib64/libQnnHtp.so"]

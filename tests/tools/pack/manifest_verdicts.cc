@@ -1,0 +1,20 @@
+// What the parser says of manifests, for manifest_schema_test.py: a line of JSON for each file named on the command
+// line, with null for one that is accepted and the error's words for one that is not.
+#include <iostream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/facts/json_cursor.h"
+#include "tools/pack/manifest.h"
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const auto text = fatctx::tools::read_text_file(argv[i]);
+    if (!text.ok()) return 1;
+    const auto parsed = fatctx::tools::parse_manifest(text.value(), "m.json", "");
+    const nlohmann::json verdict = parsed.ok() ? nlohmann::json() : nlohmann::json(parsed.error().message);
+    std::cout << verdict.dump() << '\n';
+  }
+  return 0;
+}

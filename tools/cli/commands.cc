@@ -1,0 +1,38 @@
+// The dispatch table.
+#include "tools/cli/command.h"
+
+namespace fatctx::tools {
+
+const std::vector<CommandHook>& command_hooks() {
+  static const std::vector<CommandHook> hooks = {
+      {"pack", add_pack},
+      {"append", add_append},
+      {"note", add_note},
+      {"remove", add_remove},
+      {"strip", add_strip},
+      {"compact", add_compact},
+      {"seal", add_seal},
+      {"merge", add_merge},
+      {"compile", add_compile},
+      {"ctx-gen", add_ctx_gen},
+      {"info", add_info},
+      {"select", add_select},
+      {"device", add_device},
+      {"socs", add_socs},
+      {"verify", add_verify},
+      {"repair", add_repair},
+      {"diff", add_diff},
+      {"extract", add_extract},
+      {"materialize", add_materialize},
+      {"cache", add_cache},
+      {"bench", add_bench},
+      {"dlc", add_dlc},
+      {"export", add_export},
+      {"wrap", add_wrap},
+      {"sign", add_sign},
+      {"keygen", add_keygen},
+  };
+  return hooks;
+}
+
+}  // namespace fatctx::tools

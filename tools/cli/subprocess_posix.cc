@@ -1,0 +1,238 @@
+// The one file of the tools that starts programs. posix_spawn instead of fork: a threaded parent may not do much
+// between fork and exec, and the C++ library has nothing for this.
+#include "tools/cli/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/cli/own_program.h"
+
+extern "C" char** environ;  // POSIX asks the program to declare it
+
+namespace fatctx::tools {
+
+namespace {
+
+constexpr std::size_t kPieceSize = std::size_t{16} << 10;
+
+Error system_error(int error_number, std::string_view what) {
+  ErrorCode code = ErrorCode::kIo;
+  if (error_number == ENOENT || error_number == ENOTDIR) code = ErrorCode::kNotFound;
+  if (error_number == EACCES || error_number == ENOEXEC) code = ErrorCode::kOperationNotPermitted;
+  if (error_number == EAGAIN || error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE) {
+    code = ErrorCode::kNoResource;
+  }
+  return Error{
+      code, fmt::format("{}: {}", what, std::generic_category().message(error_number)), {.os_error = error_number}};
+}
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) noexcept : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  void reset() noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  Descriptor read_end;
+  Descriptor write_end;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends = {-1, -1};
+  // Close-on-exec from the start: another thread may spawn between two calls.
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "no pipe");
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// Keeps the first and the last half of what comes.
+class BoundedText {
+ public:
+  explicit BoundedText(std::size_t limit) : half_(std::max<std::size_t>(limit / 2, 1)) {}
+  void append(std::string_view piece) {
+    const std::size_t to_head = std::min(piece.size(), half_ - head_.size());
+    head_ += piece.substr(0, to_head);
+    tail_ += piece.substr(to_head);
+    if (tail_.size() > 2 * half_) drop_middle();
+  }
+  [[nodiscard]] std::string text() && {
+    if (tail_.size() > half_) drop_middle();
+    if (dropped_ != 0) head_ += fmt::format("\n[{} bytes left out]\n", dropped_);
+    return std::move(head_) + tail_;
+  }
+
+ private:
+  void drop_middle() {
+    const std::size_t excess = tail_.size() - half_;
+    dropped_ += excess;
+    tail_.erase(0, excess);
+  }
+
+  std::size_t half_;
+  std::string head_;
+  std::string tail_;
+  std::size_t dropped_ = 0;
+};
+
+class SpawnActions {
+ public:
+  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  [[nodiscard]] posix_spawn_file_actions_t* get() noexcept { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+// Reads both pipes until the program and everything that inherited them has closed them.
+Status drain(Descriptor& out, Descriptor& err, BoundedText& output, BoundedText& error_output) {
+  std::array<char, kPieceSize> piece;
+  while (out.get() >= 0 || err.get() >= 0) {
+    std::array<pollfd, 2> waiting = {pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0}};  // -1 is skipped
+    if (::poll(waiting.data(), waiting.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      return system_error(errno, "cannot wait for output");
+    }
+    const auto take = [&piece](const pollfd& ready, Descriptor& from, BoundedText& to) {
+      if (ready.revents == 0) return;
+      const ssize_t size = ::read(from.get(), piece.data(), piece.size());
+      if (size > 0) {
+        to.append({piece.data(), static_cast<std::size_t>(size)});
+      } else if (size == 0 || errno != EINTR) {
+        from.reset();
+      }
+    };
+    take(waiting[0], out, output);
+    take(waiting[1], err, error_output);
+  }
+  return Done{};
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& arguments) {
+  std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
+  for (const std::string& argument : arguments) {
+    pointers.push_back(const_cast<char*>(argument.c_str()));  // the interface predates const; nothing is written
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+Error become_program(const std::vector<std::string>& arguments) {
+  std::vector<char*> pointers = pointers_to(arguments);
+  ::execv(pointers.front(), pointers.data());
+  return system_error(errno, fmt::format("cannot run {}", arguments.front()));
+}
+
+std::string own_program_folder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : program.parent_path().string();
+}
+
+Result<ProcessResult> run_process(const ProcessRequest& request) {
+  const std::string& program = request.arguments.front();
+  FATCTX_ASSIGN(Pipe out, make_pipe());
+  FATCTX_ASSIGN(Pipe err, make_pipe());
+  SpawnActions actions;
+  posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(actions.get(), out.write_end.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(actions.get(), err.write_end.get(), STDERR_FILENO);
+  if (!request.working_folder.empty()) {
+    posix_spawn_file_actions_addchdir_np(actions.get(), request.working_folder.c_str());
+  }
+  std::vector<char*> arguments = pointers_to(request.arguments);
+
+  const auto start = std::chrono::steady_clock::now();
+  pid_t child = -1;
+  const int failed = posix_spawn(&child, program.c_str(), actions.get(), nullptr, arguments.data(), environ);
+  if (failed != 0) return system_error(failed, fmt::format("cannot run {}", program));
+  out.write_end.reset();
+  err.write_end.reset();
+  BoundedText output(request.max_output_bytes);
+  BoundedText error_output(request.max_output_bytes);
+  const Status drained = drain(out.read_end, err.read_end, output, error_output);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return system_error(errno, fmt::format("cannot wait for {}", program));
+  }
+  if (!drained.ok()) return drained.error();
+
+  ProcessResult result;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (WIFSIGNALED(status)) {
+    result.signal = WTERMSIG(status);
+  } else {
+    result.exit_code = WEXITSTATUS(status);
+  }
+  result.output = std::move(output).text();
+  result.error_output = std::move(error_output).text();
+  return result;
+}
+
+std::optional<std::string> find_program(const std::string& name, const std::string& folder) {
+  const auto runnable = [](const std::filesystem::path& path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+  };
+  // Absolute, because the program may be started in another folder.
+  const auto found = [](const std::filesystem::path& path) { return std::filesystem::absolute(path).string(); };
+  if (!folder.empty()) {
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
+    if (!runnable(path)) return std::nullopt;
+    return found(path);
+  }
+  const char* const variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "" : variable;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::filesystem::path path = std::filesystem::path(rest.substr(0, end)) / name;
+    // An empty entry of PATH means the present folder; a program from there is never meant.
+    if (end > 0 && runnable(path)) return found(path);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> find_program(const std::string& name_or_path) {
+  const std::filesystem::path path(name_or_path);
+  if (!path.has_parent_path()) return find_program(name_or_path, "");
+  return find_program(path.filename().string(), path.parent_path().string());
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,27 @@
+// Asks the system who looks at stdout and stderr, and where they lead: C++ has no words for it.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tools/cli/others_output.h"
+#include "tools/cli/progress.h"
+
+namespace fatctx::tools {
+
+bool stderr_is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
+bool stdout_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
+
+OthersOutput::OthersOutput() noexcept {
+  (void)std::fflush(stdout);
+  stdout_ = ::dup(STDOUT_FILENO);
+  if (stdout_ >= 0) (void)::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+OthersOutput::~OthersOutput() {
+  if (stdout_ < 0) return;
+  (void)std::fflush(stdout);
+  (void)::dup2(stdout_, STDOUT_FILENO);
+  (void)::close(stdout_);
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,385 @@
+// fatctx compile: a model, a list of targets, one container. The compilers are IREE's, the vendor's for Snapdragon, or
+// any program that a command line names.
+//
+// Every target is compiled by itself and side by side with the others, each result kept in a cache and read back.
+// Nothing appears at OUT unless every target succeeded.
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/command.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/print.h"
+#include "tools/compile/command_compile.h"
+#include "tools/compile/compile_cache.h"
+#include "tools/compile/compile_output.h"
+#include "tools/compile/compile_plan.h"
+#include "tools/compile/compile_run.h"
+#include "tools/compile/iree_compile.h"
+#include "tools/compile/model_warnings.h"
+#include "tools/compile/qnn_compile.h"
+#include "tools/facts/json_cursor.h"
+#include "tools/facts/quant_facts.h"
+#include "tools/onnx/onnx_import.h"
+#include "tools/pack/manifest.h"
+#include "tools/pack/pack_run.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+Result<CompileCache> open_cache(const CompileFlags& flags) {
+  if (flags.no_cache) return CompileCache::temporary();
+  if (!flags.cache.empty()) return CompileCache::in_folder(flags.cache);
+  const auto folder = CompileCache::default_folder();
+  if (folder) {
+    auto cache = CompileCache::in_folder(*folder);
+    if (cache.ok()) return cache;
+    print_note(escaped(fmt::format("note: no cache: {}", cache.error().message)));
+  }
+  return CompileCache::temporary();
+}
+
+// What to print; `pack` gets the summary of a container.
+Result<std::string> write_results(const CompileFlags& flags, const CompilePlan& plan, Manifest manifest,
+                                  OnnxModels models, nlohmann::ordered_json& pack) {
+  const std::string& output = plan.meaning.output;
+  if (plan.form == OutputForm::kFolder) return write_parts(output, manifest, std::move(models), flags.force);
+  FATCTX_ASSIGN(const PackSummary summary, pack_manifest({.manifest = std::move(manifest),
+                                                          .models = std::move(models),
+                                                          .output = output,
+                                                          .seal = flags.seal,
+                                                          .force = flags.force}));
+  for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
+  pack = summary_json(summary);
+  return summary_text(summary);
+}
+
+ExitCode give_up(const CompileFlags& flags, const CompilePlan& plan, const std::vector<TargetOutcome>& outcomes,
+                 const nlohmann::ordered_json& json) {
+  print_note(escaped(fmt::format("fatctx: {} of {} failed; {} was not written", failed_count(outcomes),
+                                 count_text(outcomes.size(), "target"), plan.meaning.output)));
+  if (flags.json) print_result(json_text(json));
+  return ExitCode::kCheckFailed;
+}
+
+nlohmann::ordered_json report_of(const std::string& compiler, const std::vector<TargetOutcome>& outcomes) {
+  nlohmann::ordered_json json;
+  json["schema"] = "fatctx.compile/1";
+  json["compiler"] = compiler;
+  json["targets"] = outcomes_json(outcomes);
+  json["pack"] = nullptr;
+  return json;
+}
+
+Error interrupted(const CompileFlags& flags, const CompilePlan& plan) {
+  return Error{ErrorCode::kCancelled,
+               fmt::format("interrupted; {} was not written, and what was compiled {}", plan.meaning.output,
+                           flags.no_cache ? "is gone, as --no-cache keeps nothing" : "stays in the cache")};
+}
+
+// Errors: cancelled, if somebody pressed Ctrl-C.
+Result<std::vector<TargetOutcome>> compile_each(const CompileFlags& flags, const CompilePlan& plan,
+                                                const CompileDriver& driver, const Interrupt& interrupt) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<TargetOutcome> outcomes =
+      compile_targets(driver, flags.jobs == 0 ? cores : flags.jobs, *interrupt.flag());
+  if (interrupt.flag()->load()) return interrupted(flags, plan);
+  for (const TargetOutcome& outcome : outcomes) {
+    if (plan.meaning.show_logs || !outcome.result) {
+      print_log(driver.name() + " for " + outcome.label + " said", outcome.log);
+    }
+  }
+  return outcomes;
+}
+
+Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& plan, CompileDriver& driver,
+                                  const CompileInput& input, OnnxModels models) {
+  std::string log;
+  std::vector<TargetOutcome> outcomes;
+  auto interrupt = std::make_unique<Interrupt>();
+  const Status begun = driver.begin(log);
+  if (!begun.ok() && interrupt->flag()->load()) return interrupted(flags, plan);
+  if (!begun.ok()) {
+    print_log("the compiler said", log);
+    if (begun.error().code != ErrorCode::kSerialiseFailed) return begun.error();
+    print_note("fatctx: " + escaped(to_text(begun.error())));
+    return ExitCode::kCheckFailed;
+  }
+  FATCTX_TRY(store(compile_each(flags, plan, driver, *interrupt), outcomes));
+  interrupt.reset();  // packing has one of its own
+  nlohmann::ordered_json json = report_of(driver.name(), outcomes);
+  if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
+
+  Manifest manifest;
+  manifest.name = input.name;
+  manifest.sharing = plan.sharing;
+  manifest.allow_dynamic = true;  // a compiler has taken them, and the warning was said before it ran
+  manifest.quant_told = true;
+  FATCTX_TRY(store(driver.shared_records(), manifest.records));
+  for (TargetOutcome& outcome : outcomes) {
+    auto& records = outcome.result->records;
+    std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
+  }
+  if (flags.keep_source) {
+    auto records = source_records(input);
+    std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
+  }
+  if (!flags.common_arch.empty())
+    manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
+  FATCTX_ASSIGN(const std::string text,
+                write_results(flags, plan, std::move(manifest), std::move(models), json["pack"]));
+  print_result(flags.json ? json_text(json) : text);
+  return ExitCode::kOk;
+}
+
+// The pass is one for all, and what it says of the reason seldom names a SoC. Each by itself tells which of them fail;
+// what succeeds stays in the cache.
+Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& plan, const QnnCompile& driver,
+                                 const QnnCompile::Together& together, const Interrupt& interrupt) {
+  print_log(driver.name() + " said", together.log);
+  print_note("the pass for all targets failed: " + escaped(together.error->message));
+  print_note("each target by itself, to tell which fail:");
+  FATCTX_ASSIGN(const std::vector<TargetOutcome> outcomes, compile_each(flags, plan, driver, interrupt));
+  nlohmann::ordered_json json = report_of(driver.name(), outcomes);
+  json["error"] = together.error->message;
+  if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
+  print_note(escaped(
+      fmt::format("fatctx: each of {} compiles by itself, and all in one pass do not; {} was not written; write "
+                  "a container (-o OUT.fatctx), which compiles each by itself",
+                  count_text(outcomes.size(), "target"), plan.meaning.output)));
+  if (flags.json) print_result(json_text(json));
+  return ExitCode::kCheckFailed;
+}
+
+Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
+                                QnnCompile& driver) {
+  std::string log;
+  auto interrupt = std::make_unique<Interrupt>();
+  FATCTX_TRY(driver.begin(log));
+  FATCTX_ASSIGN(const QnnCompile::Together together, driver.compile_dlc());
+  if (interrupt->flag()->load()) return interrupted(flags, plan);
+  if (together.error) return tell_which_fail(flags, plan, driver, together, *interrupt);
+  for (const TargetOutcome& outcome : together.outcomes) {
+    print_note(escaped(outcome.result ? fmt::format("  {}  {}", outcome.label, size_text(outcome.result->size_bytes))
+                                      : fmt::format("  {}  FAILED  {}", outcome.label, outcome.error->message)));
+  }
+  const bool failed = failed_count(together.outcomes) != 0;
+  if (plan.meaning.show_logs || failed) print_log(driver.name() + " said", together.log);
+  const nlohmann::ordered_json json = report_of(driver.name(), together.outcomes);
+  if (failed) return give_up(flags, plan, together.outcomes, json);
+  for (const std::string& finding : together.findings) print_note("warning: " + escaped(finding));
+  interrupt.reset();
+  FATCTX_TRY(write_dlc(cache, together.file, plan.meaning.output, flags.force));
+  std::error_code error;
+  print_result(flags.json ? json_text(json)
+                          : escaped(fmt::format("{}: {}, {}", plan.meaning.output,
+                                                size_text(fs::file_size(plan.meaning.output, error)),
+                                                count_text(together.outcomes.size(), "target"))) +
+                                "\n");
+  return ExitCode::kOk;
+}
+
+// Errors: invalid_argument (settings for graphs that the model does not have).
+Status warn_of_htp(const OnnxModel& model, const std::string& path, const HtpConfig& config,
+                   const std::string& common_arch) {
+  if (config.targets.empty()) return Done{};
+  FATCTX_TRY(check_graph_names(config, {model.graph.name, fs::path(path).stem().string()}));
+  for (const std::string& line : htp_model_warnings(model, config, common_arch)) {
+    print_note("warning: " + escaped(line));
+  }
+  return Done{};
+}
+
+Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
+                                 const CompileInput& input, OnnxModels models) {
+  if (!input.onnx->ep_contexts.empty()) {
+    return invalid(
+        fmt::format("{}: is compiled already (it has EPContext nodes); fatctx pack --ep-context packs it", input.path));
+  }
+  FATCTX_TRY(warn_of_htp(*input.onnx, input.path, plan.htp, flags.common_arch));
+  FATCTX_ASSIGN(QnnTools tools, find_qnn(flags.qnn_python));
+  QnnCompile driver(
+      std::move(tools), cache, input,
+      {.config = plan.htp, .backend_path = plan.meaning.backend_path, .log_severity = plan.meaning.log_severity});
+  if (plan.form == OutputForm::kDlc) return compile_as_dlc(flags, plan, cache, driver);
+  return compile_and_pack(flags, plan, driver, input, std::move(models));
+}
+
+// What is wrong with it as ONNX its reader says; other compilers may take files and folders of any form.
+Status check_model(const CompileFlags& flags, const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return Error{ErrorCode::kNotFound, fmt::format("{}: not there", path)};
+  // A compiler would read a device, or a pipe, for ever.
+  if (!fs::is_regular_file(path, error) && !fs::is_directory(path, error)) {
+    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: neither a file nor a folder", path)};
+  }
+  if (flags.keep_source && fs::is_directory(path, error)) {
+    return invalid(fmt::format("--keep-source: {} is a folder, and a record is a file; leave it out", path));
+  }
+  return Done{};
+}
+
+// Says which entries of the cache were not used when the work is over, however it ends.
+class SaysNotes {
+ public:
+  explicit SaysNotes(const CompileCache& cache) : cache_(cache) {}
+  ~SaysNotes() {
+    for (const std::string& line : cache_.notes()) print_note("note: " + escaped(line));
+  }
+  SaysNotes(const SaysNotes&) = delete;
+  SaysNotes& operator=(const SaysNotes&) = delete;
+
+ private:
+  const CompileCache& cache_;
+};
+
+Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan) {
+  const std::string& path = plan.meaning.model;
+  FATCTX_TRY(check_model(flags, path));
+  OnnxModels models;
+  // Other compilers may take models of other forms; what is in those nobody here can tell.
+  if (plan.compiler != Compiler::kCommand || path.ends_with(".onnx")) {
+    FATCTX_ASSIGN(OnnxModel model, read_onnx(path));
+    models.emplace(path, std::move(model));
+  }
+  const CompileInput input{.path = path,
+                           .name = flags.name.empty() ? fs::path(path).stem().string() : flags.name,
+                           .onnx = models.empty() ? nullptr : &models.begin()->second};
+  FATCTX_ASSIGN(const CompileCache cache, open_cache(flags));
+  const SaysNotes at_the_end(cache);
+  switch (plan.compiler) {
+    case Compiler::kQnn:
+      return compile_for_htp(flags, plan, cache, input, models);
+    case Compiler::kCommand: {
+      if (input.onnx != nullptr) FATCTX_TRY(warn_of_htp(*input.onnx, path, plan.htp_of_commands(), flags.common_arch));
+      FATCTX_ASSIGN(
+          CommandCompile driver,
+          CommandCompile::create({.command = *plan.command,
+                                  .targets = plan.commands,
+                                  .format = flags.format,
+                                  .log_level = flags.vendor.log_level.empty() ? "warn" : flags.vendor.log_level},
+                                 cache, input));
+      return compile_and_pack(flags, plan, driver, input, models);
+    }
+    case Compiler::kIree:
+      break;
+  }
+  FATCTX_ASSIGN(IreeTools tools, find_iree(flags.iree_bin));
+  IreeCompile driver(std::move(tools), cache, input, plan.iree);
+  return compile_and_pack(flags, plan, driver, input, models);
+}
+
+Result<ExitCode> run_compile(const CompileFlags& flags) {
+  FATCTX_ASSIGN(const CompilePlan plan, plan_of(flags));
+  return compile_with(flags, plan);
+}
+
+// Of an unset variable of a script; without this the command would look for something else to do.
+std::string refuse_empty(const std::string& value) { return value.empty() ? "the value is empty" : std::string(); }
+
+void add_target_flags(CLI::App& command, CompileFlags& flags) {
+  command.add_option("--targets", flags.targets_file, "IREE: what to compile for, as JSON with comments")
+      ->type_name("FILE");
+  command.add_option("--target", flags.target_words, "IREE or --command: one more target: ARCH[+FEATURE...]")
+      ->type_name("TARGET")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--config-file", flags.config_file,
+                  "Snapdragon: the vendor's main file, which names one for each SoC")
+      ->type_name("FILE");
+  command.add_option("--htp-socs", flags.htp_socs, "Snapdragon: SoCs in any spelling: SM8650,69")->type_name("LIST");
+  command.add_option("--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // or it takes MODEL for a number
+      ->type_name("LIST")
+      ->check(whole_number());
+  command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
+      ->type_name("FILE");
+  command
+      .add_option("--reference-weight-sharing-enabled-override", flags.sharing_override,
+                  "Wins over what the files of the SoCs say: true or false")
+      ->check(CLI::IsMember({"true", "false"}))
+      ->type_name("BOOL");
+  command.add_option("--sharing", flags.sharing, "How records share bytes: pages, bytes or off; else as the files say")
+      ->check(CLI::IsMember({"pages", "bytes", "off"}))
+      ->type_name("HOW");
+  command.add_option("--common-arch", flags.common_arch, "Snapdragon: the arch that the model was quantised for: v73")
+      ->type_name("ARCH");
+}
+
+void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
+  command
+      .add_option("--command", flags.command, "Any other compiler: a command line with {model}, {output}, {arch}, ...")
+      ->type_name("COMMAND");
+  command.add_option("--format", flags.format, "With --command: form of what it writes")->type_name("WORD");
+  command.add_option("-j,--jobs", flags.jobs, "Targets compiled at a time; else one for each core")
+      ->type_name("N")
+      ->check(whole_number());
+  command.add_option("--iree-bin", flags.iree_bin, "Where iree-import-onnx and iree-compile are; else PATH")
+      ->type_name("DIR");
+  command
+      .add_option("--qnn-python", flags.qnn_python,
+                  "The Python with onnxruntime-qnn; else FATCTX_QNN_PYTHON or python3")
+      ->type_name("PROGRAM");
+  command.add_option("--cache", flags.cache, "Where results are kept; else XDG_CACHE_HOME or ~/.cache")
+      ->type_name("DIR");
+  command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing");
+}
+
+// docs/cli.md has a table of what each comes to.
+void add_vendor_flags(CLI::App& command, VendorLine& line) {
+  command.add_option("--backend", line.backend, "The vendor's generator: libQnnHtp.so")->type_name("LIB");
+  command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so, or the ONNX model")
+      ->type_name("LIB");
+  command.add_option("--dlc-path", line.dlc_path, "The vendor's generator: what a converter wrote")->type_name("DLC");
+  command.add_option("--output-dlc", line.output_dlc, "The vendor's generator: the multi-SoC DLC")->type_name("DLC");
+  command.add_option("--output-dir", line.output_dir, "The vendor's generator: a folder")->type_name("DIR");
+  command.add_option("--log-level", line.log_level, "error, warn, info, debug or verbose")->type_name("WORD");
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Outcome& outcome) {
+  auto flags = std::make_shared<CompileFlags>();
+  CLI::App* command =
+      describe(app, "compile",
+               {.purpose = "Compile a model for several targets and pack the results",
+                .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
+                .examples = {"fatctx compile model.onnx --target x86-64-v3 --target aarch64+dotprod -o parts/",
+                             "fatctx compile model.qdq.onnx --htp_socs SM8650,SM8750 -o model.fatctx"},
+                .more = "docs/cli.md, docs/manifest.md"});
+  command->add_option("MODEL", flags->model, "The ONNX model");
+  command->add_option("-o,--output", flags->output, "OUT.fatctx, OUT.dlc, or a folder with / at the end for the parts")
+      ->type_name("OUT");
+  command->add_option("--name", flags->name, "Name of the model; else that of the file")->type_name("NAME");
+  add_target_flags(*command, *flags);
+  add_compiler_flags(*command, *flags);
+  add_vendor_flags(*command, flags->vendor);
+  for (CLI::Option* const option :
+       command->get_options([](const CLI::Option* o) { return o->get_expected_max() > 0; })) {
+    option->check(refuse_empty, "");
+  }
+  command->add_flag("--keep-source", flags->keep_source, "Keep the model itself in the container");
+  command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
+  command->add_flag("--force", flags->force, "Replace OUT if it is there");
+  command->add_flag("--json", flags->json, "Print the summary as JSON");
+  command->callback([flags, &outcome] { outcome.finish(run_compile(*flags)); });
+}
+
+}  // namespace fatctx::tools

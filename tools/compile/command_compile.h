@@ -1,0 +1,90 @@
+// Any other compiler: a command line with places for the model, the target and the output (docs/cli.md, fatctx
+// compile).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/soc_table.h"
+#include "tools/compile/compile_cache.h"
+#include "tools/compile/compile_driver.h"
+#include "tools/facts/htp_config.h"
+
+namespace fatctx::tools {
+
+struct CommandTarget {
+  std::string label;                     // for people, and the end of the record's name
+  PackKey key;                           // without a group
+  std::string config_file;               // {config}; empty: none
+  std::vector<DescribedOption> options;  // what the record was compiled with
+};
+
+// A SoC, a Hexagon arch, a CPU arch with features, or "backend:arch+feature". Errors: invalid_argument.
+[[nodiscard]] Result<CommandTarget> command_target_of_word(std::string_view word, const SocTable& table);
+[[nodiscard]] CommandTarget command_target_of(const HtpTarget& target);
+
+// A command line in parts. Blanks separate; what stands in '...' or "..." is one part; nothing else has a meaning,
+// because no shell is there.
+class CommandTemplate {
+ public:
+  // Errors: invalid_argument (empty, an open quote, a place that is not known, no {output}).
+  [[nodiscard]] static Result<CommandTemplate> parse(std::string_view text);
+
+  struct Values {
+    std::string model;
+    std::string output;
+    std::string log_level;
+  };
+  // Errors: invalid_argument, if the target has nothing for a place that the command has.
+  [[nodiscard]] Result<std::vector<std::string>> fill(const CommandTarget& target, const Values& values) const;
+
+ private:
+  explicit CommandTemplate(std::vector<std::string> parts) : parts_(std::move(parts)) {}
+
+  std::vector<std::string> parts_;  // at least one
+};
+
+struct CommandRequest {
+  CommandTemplate command;
+  std::vector<CommandTarget> targets;  // at least one, no two labels alike
+  std::string format;                  // of the payloads; empty: what their first bytes say
+  std::string log_level;
+};
+
+class CommandCompile : public CompileDriver {
+ public:
+  // Lifetime: borrows `cache`.
+  // Errors: backend_library_missing (no such program), invalid_argument (as CommandTemplate::fill), those of reading
+  //         the model for its hash.
+  [[nodiscard]] static Result<CommandCompile> create(CommandRequest request, const CompileCache& cache,
+                                                     CompileInput input);
+
+  [[nodiscard]] std::string name() const override;  // of the program, without its folder
+  [[nodiscard]] std::size_t target_count() const noexcept override { return request_.targets.size(); }
+  [[nodiscard]] std::string label(std::size_t target) const override { return request_.targets[target].label; }
+  [[nodiscard]] Status begin(std::string& log) override;
+  [[nodiscard]] Result<CompiledTarget> compile(std::size_t target, std::string& log) const override;
+  [[nodiscard]] Result<std::vector<ManifestRecord>> shared_records() const override;
+
+ private:
+  CommandCompile(CommandRequest request, const CompileCache& cache, CompileInput input)
+      : request_(std::move(request)), cache_(&cache), input_(std::move(input)) {}
+  [[nodiscard]] Result<std::vector<std::string>> arguments_for(const CommandTarget& target,
+                                                               const std::string& output) const;
+  [[nodiscard]] Result<StepInputs> inputs_for(const CommandTarget& target) const;
+  [[nodiscard]] Error wrong_form(const std::string& form) const;
+  [[nodiscard]] Result<std::vector<ManifestRecord>> read_back(const CommandTarget& target,
+                                                              const std::string& file) const;
+
+  CommandRequest request_;
+  const CompileCache* cache_;
+  CompileInput input_;
+  std::string program_;  // absolute
+  std::vector<HashedFile> model_;
+  std::vector<HashedFile> files_;  // else that decide what comes out: the program, and all that the commands name
+};
+
+}  // namespace fatctx::tools

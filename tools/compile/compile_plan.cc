@@ -1,0 +1,260 @@
+#include "tools/compile/compile_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/cli/output_place.h"
+#include "tools/cli/print.h"
+#include "tools/compile/compile_output.h"
+#include "tools/compile/qnn_compile.h"
+#include "tools/device/asked_device.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+bool means_folder(const std::string& output) {
+  std::error_code error;
+  return output.ends_with('/') || fs::is_directory(output, error);
+}
+
+Result<TargetsFile> iree_targets(const CompileFlags& flags) {
+  TargetsFile wanted;
+  if (!flags.targets_file.empty()) FATCTX_TRY(store(read_targets(flags.targets_file), wanted));
+  for (const std::string& word : flags.target_words) {
+    FATCTX_ASSIGN(CompileTarget target, parse_target_word(word));
+    for (const CompileTarget& other : wanted.targets) {
+      if (target_label(other) == target_label(target)) {
+        return invalid(fmt::format("--target {}: this target is there twice", word));
+      }
+    }
+    wanted.targets.push_back(std::move(target));
+  }
+  if (wanted.targets.empty()) {
+    return invalid("no target; give --targets FILE or --target x86-64-v3, or --htp_socs SM8650 for Snapdragon");
+  }
+  return wanted;
+}
+
+// The vendor's files or its list, with what wins over them. No target is no error here.
+Result<HtpConfig> htp_targets(const CompileFlags& flags, const SocTable& table) {
+  HtpConfig config;
+  if (!flags.config_file.empty() && !flags.htp_socs.empty()) {
+    return invalid(
+        "--config_file and --htp_socs exclude each other: the file lists its SoCs under per_soc_config_file_path; "
+        "leave one of them out");
+  }
+  if (!flags.vtcm_mb.empty() && flags.htp_socs.empty()) {
+    return invalid("--vtcm_mb belongs to --htp_socs; in the file of a SoC it is graphs[].vtcm_mb");
+  }
+  if (!flags.config_file.empty()) FATCTX_TRY(store(read_htp_config(flags.config_file, table), config));
+  if (!flags.htp_socs.empty()) FATCTX_TRY(store(htp_config_of_list(flags.htp_socs, flags.vtcm_mb, table), config));
+  if (!flags.sharing_override.empty()) {
+    if (!flags.lists_htp()) {
+      return invalid("--reference_weight_sharing_enabled_override belongs to --config_file or --htp_socs");
+    }
+    FATCTX_TRY(override_sharing(config, flags.sharing_override == "true"));
+    print_note(fmt::format("reference_weight_sharing_enabled is {} for {}, whatever the files say",
+                           flags.sharing_override, count_text(config.targets.size(), "target")));
+  }
+  return config;
+}
+
+bool same_target(const PackKey& a, const PackKey& b) {
+  const auto facts = [](const PackKey& key) {
+    return std::tie(key.backend, key.arch, key.features, key.part, key.qnn_soc, key.vtcm_mb, key.generic);
+  };
+  return facts(a) == facts(b);
+}
+
+Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, const HtpConfig& htp,
+                                                   const SocTable& table) {
+  std::vector<CommandTarget> targets;
+  for (const HtpTarget& target : htp.targets) targets.push_back(command_target_of(target));
+  for (const std::string& word : flags.target_words) {
+    FATCTX_ASSIGN(CommandTarget target, command_target_of_word(word, table));
+    targets.push_back(std::move(target));
+  }
+  if (targets.empty()) return invalid("no target; give --target, --htp_socs or --config_file");
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (targets[i].label == targets[j].label || same_target(targets[i].key, targets[j].key)) {
+        return invalid(fmt::format("target {} is there twice{}", targets[i].label,
+                                   targets[i].label == targets[j].label ? "" : ", also as " + targets[j].label));
+      }
+    }
+  }
+  return targets;
+}
+
+// Files say whether contexts share; a list says nothing, and then equal bytes are stored once as ever.
+SharingWish sharing_for(const CompileFlags& flags, const HtpConfig& htp) {
+  SharingWish wish;
+  wish.sharing = sharing_from_name(flags.sharing);
+  if (wish.sharing || htp.targets.empty()) return wish;
+  if (flags.config_file.empty() && flags.sharing_override.empty()) return wish;
+  const bool any =
+      std::any_of(htp.targets.begin(), htp.targets.end(), [](const HtpTarget& target) { return target.share_weights; });
+  wish.sharing = any ? Sharing::kPages : Sharing::kOff;
+  if (!any && htp.targets.size() > 1) {
+    print_note(
+        "note: no target has reference_weight_sharing_enabled, so that each keeps weights of its own; "
+        "--sharing pages shares them all the same");
+  }
+  return wish;
+}
+
+// Flags that would be read and change nothing, each with what it is for. The first one that was given is refused.
+Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& plan) {
+  const bool iree = plan.compiler == Compiler::kIree;
+  const bool qnn = plan.compiler == Compiler::kQnn;
+  const bool command = plan.compiler == Compiler::kCommand;
+  const bool dlc = plan.form == OutputForm::kDlc;
+  const bool container = plan.form == OutputForm::kContainer;
+  struct Row {
+    const char* flag;
+    bool given;
+    bool has_effect;
+    const char* what;
+  };
+  const Row rows[] = {
+      {"--format", !flags.format.empty(), command, "belongs to --command"},
+      {"--targets", !flags.targets_file.empty(), iree, "is for IREE's compiler; leave it out"},
+      {"--target", !flags.target_words.empty(), !qnn, "is not for Snapdragon; list the SoCs with --htp_socs"},
+      {"--iree-bin", !flags.iree_bin.empty(), iree, "is for IREE's compiler, which is not used here; leave it out"},
+      {"--qnn-python", !flags.qnn_python.empty(), qnn,
+       "is for Snapdragon's compiler, which is not used here; leave it out"},
+      {"--soc-table", !flags.soc_table.empty(), !iree, "is for targets that are SoCs; IREE's have none"},
+      {"--common-arch", !flags.common_arch.empty(), !iree, "is about models for Snapdragon; leave it out"},
+      {"--seal", flags.seal, container, "is for a container (-o OUT.fatctx); leave it out"},
+      {"--keep-source", flags.keep_source, !dlc, "is for a container: the compiler writes no source model into a DLC"},
+      {"--sharing", !flags.sharing.empty(), !dlc, "is for a container: in a DLC the compiler decides what is shared"},
+      {"--name", !flags.name.empty(), !dlc, "is for a container: a DLC has no name of its own"},
+      {"--reference_weight_sharing_enabled_override false", flags.sharing_override == "false", !dlc,
+       "is for a container: in one pass the compiler shares the weights of all SoCs"},
+  };
+  for (const Row& row : rows) {
+    if (row.given && !row.has_effect) return invalid(fmt::format("{} {}", row.flag, row.what));
+  }
+  if (!flags.sharing.empty() && !flags.sharing_override.empty()) {
+    return invalid(
+        "--sharing and --reference_weight_sharing_enabled_override both say whether records share; give one");
+  }
+  if (flags.name.find('/') != std::string::npos) {
+    return invalid(fmt::format("--name {}: records are named after it, and their names have no \"/\"", flags.name));
+  }
+  if (flags.no_cache && !flags.cache.empty()) return invalid("--cache and --no-cache contradict each other; give one");
+  return Done{};
+}
+
+Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
+  const std::string& output = plan.meaning.output;
+  std::error_code error;
+  FATCTX_TRY(check_is_no_input(output, {{"model", plan.meaning.model}, {"model", flags.vendor.dlc_path}}));
+  const auto there = [&](const fs::path& path) {
+    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path.string())};
+  };
+  if (plan.form == OutputForm::kFolder) {
+    const fs::path folder(output);
+    const fs::path name = folder.has_filename() ? folder : folder.parent_path();
+    if (fs::exists(name, error) && !fs::is_directory(name, error)) {
+      return invalid(fmt::format("{}: is a file, and the parts go into a folder", name.string()));
+    }
+    if (!flags.force && fs::exists(folder / kManifestFile, error)) return there(folder / kManifestFile);
+    return Done{};
+  }
+  const fs::path parent = fs::path(output).parent_path();
+  if (!parent.empty() && !fs::is_directory(parent, error)) {
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("{}: there is no folder {}; make it first", output, parent.string())};
+  }
+  if (!flags.force && fs::exists(fs::symlink_status(output, error))) return there(output);
+  return Done{};
+}
+
+Status plan_for_htp(const SocTable& table, CompilePlan& plan) {
+  HtpConfig& config = plan.htp;
+  if (config.targets.empty()) return invalid("no target; give --htp_socs SM8650,SM8750 or --config_file FILE");
+  const bool one_pass = plan.form == OutputForm::kDlc;
+  if (one_pass) {
+    if (config.targets.size() < 2) {
+      return invalid("-o OUT.dlc: a DLC is for several SoCs; list two or more, or write a container (-o OUT.fatctx)");
+    }
+    FATCTX_TRY(check_one_pass(config));
+  }
+  FATCTX_TRY(check_settings(config));
+  const SharingForm form = one_pass ? SharingForm::kOnePass : SharingForm::kContainer;
+  for (const std::string& line : settings_without_effect(config, form)) print_note("warning: " + escaped(line));
+  config = with_effect(std::move(config));
+  for (const std::string& line : sharing_warnings(config, table, form)) print_note("warning: " + escaped(line));
+  return Done{};
+}
+
+}  // namespace
+
+HtpConfig CompilePlan::htp_of_commands() const {
+  HtpConfig config = htp;
+  for (std::size_t i = htp.targets.size(); i < commands.size(); ++i) {
+    const PackKey& key = commands[i].key;
+    if (key.backend != "htp") continue;
+    HtpTarget target;
+    target.part = key.part;
+    target.qnn_soc = key.qnn_soc;
+    target.arch = key.arch;
+    config.targets.push_back(std::move(target));
+  }
+  return config;
+}
+
+Result<CompilePlan> plan_of(const CompileFlags& flags) {
+  CompilePlan plan;
+  const bool by_command = !flags.command.empty();
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
+  FATCTX_ASSIGN(plan.htp, htp_targets(flags, table));
+  FATCTX_ASSIGN(plan.meaning, meaning_of(flags.vendor, flags.model, flags.output, by_command));
+  for (const std::string& note : plan.meaning.notes) print_note("note: " + escaped(note));
+  if (plan.meaning.output.ends_with(".dlc")) plan.form = OutputForm::kDlc;
+  if (means_folder(plan.meaning.output)) plan.form = OutputForm::kFolder;
+  if (by_command) {
+    plan.compiler = Compiler::kCommand;
+    if (plan.form == OutputForm::kDlc) {
+      return invalid("-o OUT.dlc is compiled in one pass by the QNN provider; leave --command out");
+    }
+  } else if (flags.lists_htp() || flags.vendor.asks_for_htp() || plan.form == OutputForm::kDlc) {
+    plan.compiler = Compiler::kQnn;
+  }
+  FATCTX_TRY(check_flags_have_effect(flags, plan));
+  if (!flags.common_arch.empty() && arch_number(flags.common_arch) == 0) {
+    return invalid(fmt::format("--common-arch {}: write a Hexagon arch such as v73", flags.common_arch));
+  }
+  plan.sharing = sharing_for(flags, plan.htp);
+  switch (plan.compiler) {
+    case Compiler::kIree:
+      FATCTX_TRY(store(iree_targets(flags), plan.iree));
+      break;
+    case Compiler::kCommand:
+      FATCTX_TRY(store(CommandTemplate::parse(flags.command), plan.command));
+      FATCTX_TRY(store(command_targets(flags, plan.htp, table), plan.commands));
+      for (const std::string& line : sharing_warnings(plan.htp, table, SharingForm::kContainer)) {
+        print_note("warning: " + escaped(line));
+      }
+      break;
+    case Compiler::kQnn:
+      FATCTX_TRY(plan_for_htp(table, plan));
+      break;
+  }
+  FATCTX_TRY(check_output_place(flags, plan));
+  return plan;
+}
+
+}  // namespace fatctx::tools

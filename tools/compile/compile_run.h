@@ -1,0 +1,35 @@
+// Compiles for all targets side by side, tells about each as it ends, and lists what became of them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "fatctx/base/error.h"
+#include "tools/compile/compile_driver.h"
+
+namespace fatctx::tools {
+
+struct TargetOutcome {
+  std::string label;
+  std::optional<CompiledTarget> result;  // empty: failed
+  std::optional<Error> error;
+  std::string log;
+};
+
+// In the order of the targets. Prints a line for each on stderr. Once `stop` is set no further target is begun: it is
+// `cancelled`. Requires: begin() of the driver is done, jobs >= 1.
+[[nodiscard]] std::vector<TargetOutcome> compile_targets(const CompileDriver& driver, unsigned jobs,
+                                                         const std::atomic<bool>& stop);
+
+[[nodiscard]] std::size_t failed_count(const std::vector<TargetOutcome>& outcomes);
+[[nodiscard]] nlohmann::ordered_json outcomes_json(const std::vector<TargetOutcome>& outcomes);
+
+// "TITLE:" and the beginning of what a tool said, on stderr; nothing if it said nothing.
+void print_log(std::string_view title, const std::string& log);
+
+}  // namespace fatctx::tools

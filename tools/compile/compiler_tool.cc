@@ -1,0 +1,62 @@
+#include "tools/compile/compiler_tool.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/cli/subprocess.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxReason = 300;  // of what a tool said, in a one-line error
+
+// The line of a log that says why: the first with "error", else the first with anything in it.
+std::string reason_in(const std::string& log) {
+  std::istringstream lines(log);
+  std::string reason;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    std::string lower = line;
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    const bool names_an_error = lower.find("error") != std::string::npos;
+    if (reason.empty() || names_an_error) reason = line;
+    if (names_an_error) break;
+  }
+  if (reason.empty()) return "it said nothing";
+  return reason.size() > kMaxReason ? reason.substr(0, kMaxReason) + "..." : reason;
+}
+
+}  // namespace
+
+Result<double> run_tool(std::string_view name, std::vector<std::string> arguments, const std::string& folder,
+                        std::string& log) {
+  FATCTX_ASSIGN(const ProcessResult result, run_process({.arguments = std::move(arguments), .working_folder = folder}));
+  log = result.error_output + result.output;
+  if (result.succeeded()) return result.seconds;
+  const std::string how = result.signal != 0 ? fmt::format("was ended by signal {}", result.signal)
+                                             : fmt::format("failed with exit code {}", result.exit_code);
+  return Error{ErrorCode::kSerialiseFailed, fmt::format("{} {}: {}", name, how, reason_in(log))};
+}
+
+Status check_output(const std::string& path, std::string_view tool) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error)
+    return Error{ErrorCode::kSerialiseFailed,
+                 fmt::format("{} reported success but wrote no {}", tool, fs::path(path).filename().string())};
+  if (size == 0)
+    return Error{ErrorCode::kSerialiseFailed,
+                 fmt::format("{} wrote an empty {}", tool, fs::path(path).filename().string())};
+  return Done{};
+}
+
+}  // namespace fatctx::tools

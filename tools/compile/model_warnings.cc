@@ -1,0 +1,68 @@
+#include "tools/compile/model_warnings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace fatctx::tools {
+
+namespace {
+
+std::vector<std::string> names_with_open_sizes(const DescribedGraph& graph) {
+  std::vector<std::string> names;
+  for (const auto* tensors : {&graph.inputs, &graph.outputs}) {
+    for (const DescribedTensor& tensor : *tensors) {
+      if (std::any_of(tensor.shape.begin(), tensor.shape.end(), [](std::int64_t size) { return size < 0; })) {
+        names.push_back(tensor.name);
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpConfig& config,
+                                            const std::string& common_arch) {
+  std::vector<std::string> warnings;
+  const bool quantised = std::any_of(model.operators.begin(), model.operators.end(), [](const std::string& name) {
+    return name.ends_with("QuantizeLinear") || name.ends_with("DequantizeLinear");  // also those of com.microsoft
+  });
+  if (!quantised) {
+    warnings.emplace_back(
+        "the model is not quantised (it has no QuantizeLinear and no DequantizeLinear): the HTP computes it in 16-bit "
+        "floating point or not at all; quantise it with onnxruntime.quantization");
+  }
+  const std::vector<std::string> open = names_with_open_sizes(model.graph);
+  if (!open.empty()) {
+    warnings.push_back(
+        fmt::format("sizes of {} are not fixed, and the HTP takes no dynamic shapes; fix them with "
+                    "onnxruntime.tools.make_dynamic_shape_fixed",
+                    fmt::join(open, ", ")));
+  }
+  const HtpTarget* lowest = nullptr;
+  const HtpTarget* highest = nullptr;
+  for (const HtpTarget& target : config.targets) {
+    if (target.arch.empty()) continue;
+    if (lowest == nullptr || arch_number(target.arch) < arch_number(lowest->arch)) lowest = &target;
+    if (highest == nullptr || arch_number(target.arch) > arch_number(highest->arch)) highest = &target;
+  }
+  if (!quantised || lowest == nullptr) return warnings;
+  if (common_arch.empty()) {
+    if (lowest->arch != highest->arch) {
+      warnings.push_back(
+          fmt::format("the targets reach from {} to {}, and nothing says for which arch the model was quantised; it "
+                      "has to be {}, the lowest of them: --common-arch {} says that it is",
+                      lowest->arch, highest->arch, lowest->arch, lowest->arch));
+    }
+  } else if (arch_number(common_arch) > arch_number(lowest->arch)) {
+    warnings.push_back(
+        fmt::format("the model is quantised for {}, which is above {} of {}: what is quantised for an arch works from "
+                    "there on upwards; quantise it for {}",
+                    common_arch, lowest->arch, target_name(*lowest), lowest->arch));
+  }
+  return warnings;
+}
+
+}  // namespace fatctx::tools

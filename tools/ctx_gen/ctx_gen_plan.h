@@ -1,0 +1,57 @@
+// From the command line of ctx-gen to what is to be made: which model becomes which file, under which names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "tools/ctx_gen/ctx_gen_options.h"
+
+namespace fatctx::tools {
+
+struct CtxGenFlags {
+  std::string provider = "qnn";
+  bool verbose = false;
+  std::string session_entries;
+  std::string provider_options;
+  std::vector<std::string> models;  // each may be a comma list
+  std::string output_dir;
+  std::string container_name;
+  std::string library;
+  bool force = false;
+  bool json = false;
+};
+
+// The same as words of a command line.
+[[nodiscard]] std::vector<std::string> arguments_of(const CtxGenFlags& flags);
+
+struct CtxGenModel {
+  std::string input;
+  std::string output;  // name of the file: "model1_ctx.onnx"
+  std::string graph;   // its name in the model
+  std::string prefix;  // of the graph's name in the container
+};
+
+struct CtxGenPlan {
+  CtxGenProvider provider;
+  std::vector<CtxGenModel> models;
+  std::string folder;     // of the outputs; empty: the current one
+  std::string container;  // name of the file
+  CtxGenEntries entries;
+  CtxGenProviderOptions options;
+  std::vector<std::string> notes;  // all there are to say before the work begins
+};
+
+// Reads the models' heads, writes nothing.
+// Errors: invalid_argument (no models, two of one name, models of several folders without an output folder, a model
+// that is compiled already, names of graphs that would collide in spite of prefixes, those of ctx_gen_options.h),
+// exists (an output is there, without --force), those of read_onnx.
+[[nodiscard]] Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags);
+
+// "model1_ctx.onnx" for "folder.v2/model1.onnx": what is behind the last dot of the file's name is replaced.
+[[nodiscard]] std::string context_name_of(const std::string& model);
+
+// The path of an output.
+[[nodiscard]] std::string output_path(const CtxGenPlan& plan, const std::string& name);
+
+}  // namespace fatctx::tools

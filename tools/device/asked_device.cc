@@ -1,0 +1,115 @@
+#include "tools/device/asked_device.h"
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/command.h"
+#include "tools/cli/print.h"
+#include "tools/facts/json_cursor.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+// `fatctx device --json` wraps the devices together with how they were found; a bare description is taken as well.
+Result<Detection> described_in(const std::string& text) {
+  // Writing JSON is recursive: what is nested deeper than any device description is dropped while reading.
+  constexpr int kMaxDepth = 16;
+  const auto shallow = [](int depth, nlohmann::ordered_json::parse_event_t, const nlohmann::ordered_json&) {
+    return depth <= kMaxDepth;
+  };
+  const auto json = nlohmann::ordered_json::parse(text, shallow, false);
+  const bool wrapped = json.is_object() && json.value("schema", nlohmann::ordered_json()) == "fatctx.detection/1";
+  Detection detection;
+  FATCTX_ASSIGN(detection.device, device_from_json(wrapped && json.contains("device") ? json["device"].dump() : text));
+  if (wrapped && json.contains("npu")) {
+    FATCTX_ASSIGN(detection.npu, device_from_json(json["npu"].dump()));
+  }
+  return detection;
+}
+
+Result<Detection> described(const DeviceFlags& flags) {
+  Detection detection;
+  if (!flags.device.empty()) {
+    FATCTX_ASSIGN(detection.device, device_in_words(flags.device, flags.soc_table));
+    return detection;
+  }
+  if (flags.device_file.empty()) {
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
+    return detect_device({.soc_table = table, .environment = true});
+  }
+  FATCTX_ASSIGN(const std::string text, read_text_file(flags.device_file));
+  auto found = described_in(text);
+  if (!found.ok()) return in_context(std::move(found).error(), flags.device_file);
+  return found;
+}
+
+}  // namespace
+
+void add_device_flags(CLI::App& command, DeviceFlags& flags) {
+  auto* device = command.add_option("--device", flags.device,
+                                    "A device in words, such as x86-64-v3 or SM8650; default: this machine");
+  device->type_name("TEXT");
+  command.add_option("--device-file", flags.device_file, "A device as JSON, from `fatctx device --json`")
+      ->type_name("JSON")
+      ->excludes(device);
+  command.add_option("--sdk", flags.sdk, "SDK version on the device")->type_name("VERSION");
+  command.add_option("--api", flags.api, "Version of the backend's API on the device")->type_name("VERSION");
+  command.add_option("--blob", flags.blob, "Newest version of a context blob that it reads")->type_name("VERSION");
+  command.add_option("--vtcm-mb,--vtcm", flags.vtcm_mb, "VTCM of the device, in MB, in place of the known one")
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
+  command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
+      ->type_name("FILE");
+}
+
+Result<Detection> asked_device(const DeviceFlags& flags) {
+  FATCTX_ASSIGN(Detection detection, described(flags));
+  FATCTX_TRY(add_stated_facts(flags, detection.device));
+  if (detection.npu) FATCTX_TRY(add_stated_facts(flags, *detection.npu));
+  return detection;
+}
+
+Status add_stated_facts(const DeviceFlags& flags, Device& device) {
+  struct Row {
+    const char* option;
+    const std::string& text;
+    std::optional<Version>& version;
+  };
+  for (const Row& row : {Row{"--sdk", flags.sdk, device.sdk}, Row{"--api", flags.api, device.api},
+                         Row{"--blob", flags.blob, device.blob}}) {
+    if (row.text.empty()) continue;
+    auto version = parse_version(row.text);
+    if (!version.ok()) return in_context(std::move(version).error(), row.option);
+    row.version = version.value();
+  }
+  if (flags.vtcm_mb != 0) device.vtcm_mb = flags.vtcm_mb;
+  return Done{};
+}
+
+Result<Device> device_in_words(const std::string& text, const std::string& soc_table) {
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table(soc_table));
+  FATCTX_ASSIGN(Device device, device_from_text(text, table));
+  // Records have to ask for the very same word, so that a slip of the pen refuses them all.
+  for (const std::string& unknown : unknown_target_words(device.backend, device.arch.value_or(""), device.features)) {
+    print_note(escaped(fmt::format("note: device \"{}\": {}", text, unknown)));
+  }
+  return device;
+}
+
+Result<SocTable> asked_soc_table(const std::string& file) {
+  if (!file.empty()) return SocTable::read(file);
+  const char* const named = std::getenv("FATCTX_SOC_TABLE");
+  if (named == nullptr || *named == '\0') return SocTable::built_in();
+  auto table = SocTable::read(named);
+  if (!table.ok()) return in_context(std::move(table).error(), "FATCTX_SOC_TABLE");
+  return table;
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,149 @@
+// fatctx select: which record a device gets, and why not each of the others. Needs no device: one can be described.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fatctx/container.h"
+#include "fatctx/device.h"
+#include "fatctx/model.h"
+#include "fatctx/select.h"
+#include "tools/cli/command.h"
+#include "tools/cli/find_record.h"
+#include "tools/cli/print.h"
+#include "tools/cli/recording.h"
+#include "tools/device/asked_device.h"
+#include "tools/device/coverage.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+struct SelectOptions {
+  std::string path;
+  std::uint64_t generation = 0;
+  DeviceFlags device;
+  std::string record;
+  SelectPolicy policy;
+  std::string on_damage = "fail";
+  std::string max_sdk;
+  bool no_generic = false;
+  bool all_devices = false;
+  std::string require_coverage;
+  bool json = false;
+};
+
+// The devices that are listed, or all that are known; of the listed ones each has to get a record.
+Result<ExitCode> run_coverage(const SelectOptions& options, const Container& container, const SelectPolicy& policy) {
+  const std::vector<Candidate> candidates = container.candidates();
+  std::vector<NamedDevice> listed;
+  if (!options.require_coverage.empty()) {
+    FATCTX_ASSIGN(listed, listed_devices(options.require_coverage, options.device));
+  }
+  std::vector<NamedDevice> shown = listed;
+  if (options.all_devices) {
+    FATCTX_ASSIGN(shown, known_devices(candidates, options.device));
+  }
+  FATCTX_ASSIGN(const std::vector<CoveredDevice> matrix, cover(container, std::move(shown), policy));
+  print_result(options.json ? json_text(coverage_json(container, matrix)) : coverage_text(container, matrix));
+  FATCTX_ASSIGN(const std::vector<CoveredDevice> required, cover(container, std::move(listed), policy));
+  std::string missing;
+  for (const CoveredDevice& row : required) {
+    if (row.selection.chosen.empty()) missing += (missing.empty() ? "" : ", ") + row.asked.name;
+  }
+  if (missing.empty()) return ExitCode::kOk;
+  print_note(escaped(fmt::format("{}: no record for {}; `fatctx select {} --device NAME` tells why", options.path,
+                                 missing, options.path)));
+  return ExitCode::kCheckFailed;
+}
+
+Result<ExitCode> run_select(const SelectOptions& options) {
+  const bool matrix = options.all_devices || !options.require_coverage.empty();
+  FATCTX_ASSIGN(const Detection detection, matrix ? Result<Detection>(Detection{}) : asked_device(options.device));
+  const bool next = options.on_damage == "next";
+  // What is checked is built in memory where it cannot be mapped, and goes when the command ends.
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
+                                                                          .generation = options.generation}));
+  const std::vector<Candidate> candidates = container.candidates();
+  const Device& device = device_for(detection, candidates);
+  SelectPolicy policy = options.policy;
+  policy.allow_generic = !options.no_generic;
+  if (!options.max_sdk.empty()) {
+    auto version = parse_version(options.max_sdk);
+    if (!version.ok()) return in_context(std::move(version).error(), "--max-sdk");
+    policy.max_sdk = version.value();
+  }
+  FATCTX_ASSIGN(policy.soc_table, asked_soc_table(options.device.soc_table));
+  if (!options.record.empty()) {
+    FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
+    policy.record_override = std::string(record.name);
+  }
+  if (matrix) return run_coverage(options, container, policy);
+  if (next) {
+    auto model = Model::choose(container, {.policy = policy, .device = device, .on_damage = OnDamage::kNext});
+    // What fits nothing is told below, for every record.
+    if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
+    if (model.ok()) {
+      print_result(options.json ? json_text(nlohmann::ordered_json::parse(model.value().explain_json()))
+                                : escaped_lines(model.value().explain()));
+      return ExitCode::kOk;
+    }
+  }
+  FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
+  if (options.json) {
+    print_result(json_text(nlohmann::ordered_json::parse(explain_json(selection, candidates, device, policy))));
+  } else {
+    print_result(escaped_lines(explain_text(selection, candidates, device, policy)));
+  }
+  return selection.chosen.empty() ? ExitCode::kNoMatch : ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_select(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<SelectOptions>();
+  CLI::App* command = describe(
+      app, "select",
+      {.purpose = "Say which record a device gets, and why not the others",
+       .synopsis = "fatctx select FILE [options]",
+       .examples = {"fatctx select model.fatctx", "fatctx select model.fatctx --device SM8650 --sdk 2.51 --vtcm 8",
+                    "fatctx select model.fatctx --require-coverage SM8550,SM8650,SM8750"},
+       .more = "docs/cli.md, docs/selection.md; exit code 4: nothing fits, 1: a required device gets no record"});
+  command->add_option("FILE", options->path, "The container")->required();
+  add_device_flags(*command, options->device);
+  command->add_option("--group", options->policy.group, "The graph group, if there are several")->type_name("GROUP");
+  command->add_option("--record", options->record, "Take this context binary, if it fits")->type_name("NAME");
+  command->add_flag("--strict", options->policy.strict, "Only records that fully use the device");
+  command->add_flag("--allow-lower-arch", options->policy.allow_lower_arch, "Accept records for a lower Hexagon arch");
+  command->add_flag("--no-generic", options->no_generic, "Do not fall back to generic records");
+  command->add_option("--max-sdk", options->max_sdk, "Refuse records of a newer SDK, to go back to an older one")
+      ->type_name("VERSION");
+  command->add_flag("--prepare-hook", options->policy.prepare_hook,
+                    "As for an application that compiles stored source models");
+  auto* all = command->add_flag("--all-devices", options->all_devices,
+                                "Every device that is known: which record it gets, or what refuses");
+  auto* coverage = command->add_option("--require-coverage", options->require_coverage,
+                                       "Devices, or @FILE: exit code 1 unless each gets a record");
+  coverage->type_name("LIST");
+  for (auto* const of_many : {static_cast<CLI::Option*>(all), coverage}) {
+    of_many->excludes("--device")->excludes("--device-file");
+  }
+  auto* const hook = command->get_option("--prepare-hook");
+  command
+      ->add_option("--on-damage", options->on_damage,
+                   "fail (the default): read no payload; next: pass over what is damaged")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"fail", "next"}))
+      ->excludes(hook);
+  add_generation(*command, options->generation);
+  command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
+  const auto recording = add_recording(*command);
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_select(*options); }));
+  });
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,230 @@
+// fatctx append: more records into a container that is there, in place.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fatctx/appender.h"
+#include "fatctx/container.h"
+#include "tools/cli/command.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/print.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/threads_flag.h"
+#include "tools/pack/adding_flags.h"
+#include "tools/pack/record_flags.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+struct AppendFlags {
+  RecordFlags records;
+  std::string container;
+  bool replace = false;
+  std::uint32_t threads = 0;
+  bool json = false;
+  bool one_per_soc = false;
+  bool strict_sharing = false;
+};
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+using WeightNames = std::vector<std::string>;
+
+WeightNames names_of(const Container& container, std::span<const std::uint32_t> ids) {
+  WeightNames names;
+  for (const RecordInfo& record : container.records()) {
+    if (std::find(ids.begin(), ids.end(), record.id) != ids.end()) names.emplace_back(record.name);
+  }
+  return names;
+}
+
+// A binary that comes by flags, without weights of its own, is one more target of a model that is there: it refers to
+// what the others of its group and unit refer to.
+Status adopt_weights(const Container& container, ManifestRecord& added) {
+  PackRecord& record = added.record;
+  if (record.type != RecordType::kContextBinary || !record.weights.empty()) return Done{};
+  std::optional<WeightNames> agreed;
+  for (const RecordInfo& there : container.records()) {
+    if (there.type != RecordType::kContextBinary || there.key.group != record.key.group ||
+        there.key.unit != record.key.unit) {
+      continue;
+    }
+    WeightNames names = names_of(container, there.weights);
+    if (agreed && *agreed != names) {
+      return invalid(
+          fmt::format("{}: the binaries of group \"{}\" refer to different weights; say in a manifest which it "
+                      "uses",
+                      added.where, record.key.group));
+    }
+    agreed = std::move(names);
+  }
+  if (agreed) record.weights = std::move(*agreed);
+  return Done{};
+}
+
+// Groups of models, not of what lies beside them.
+std::set<std::string> groups_of(const Container& container) {
+  std::set<std::string> groups;
+  for (const RecordInfo& record : container.records()) {
+    const bool grouped = record.type == RecordType::kContextBinary || record.type == RecordType::kWeightBlob;
+    if (grouped && !record.key.group.empty()) groups.emplace(record.key.group);
+  }
+  return groups;
+}
+
+// One more target of the model that is there, unless something else is said.
+Status settle_names(const Container& container, RecordFlags& flags) {
+  const bool named = !flags.name.empty();
+  if (!named) {
+    FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+    flags.name = description.name;
+  }
+  if (named || !flags.group.empty() || every_group_named(flags)) return Done{};
+  const std::set<std::string> groups = groups_of(container);
+  if (groups.size() == 1) flags.group = *groups.begin();
+  if (groups.size() < 2) return Done{};
+  return invalid(fmt::format("{}: has the groups \"{}\"; say with --group which one it is for", container.report().path,
+                             fmt::join(groups, "\", \"")));
+}
+
+// Nothing is chosen together with binaries of another group, and weights of another one are not adopted.
+void note_new_groups(const Container& container, const Manifest& manifest, std::vector<std::string>& notes) {
+  const std::set<std::string> there = groups_of(container);
+  std::set<std::string> told = there;
+  for (const ManifestRecord& added : manifest.records) {
+    if (added.record.type != RecordType::kContextBinary || there.empty()) continue;
+    if (!told.emplace(added.record.key.group).second) continue;
+    notes.push_back(fmt::format("group \"{}\" is new in this file, which has \"{}\"", added.record.key.group,
+                                fmt::join(there, "\", \"")));
+  }
+}
+
+// What is decided when a container is packed and holds for all of it.
+Status check_manifest(const Manifest& manifest, const std::string& file) {
+  const bool quant = !manifest.quant.options.empty() || !manifest.quant.overrides_from.empty();
+  if (!manifest.options.empty() || quant) {
+    return invalid(
+        fmt::format("{}: /{}: they are those of the whole container and were set when it was packed; leave them out{}",
+                    file, quant ? "quant" : "options", quant ? ", or say them of the records" : ""));
+  }
+  const SharingWish& wish = manifest.sharing;
+  if (!wish.sharing && !wish.max_pieces && !wish.granule_log2) return Done{};
+  return invalid(
+      fmt::format("{}: sharing, max_pieces and granule are for packing and compacting; an append shares "
+                  "whole records and runs of 64 KiB; leave them out",
+                  file));
+}
+
+std::string report_text(const AppendReport& report) {
+  std::string text =
+      fmt::format("{}: generation {}, {}\n", escaped(report.path), report.generation, size_text(report.file_size));
+  Block block;
+  block.add("added", fmt::format("{}, {}", count_text(report.records.size(), "record"), size_text(report.input_bytes)));
+  block.add("stored", size_text(report.stored_bytes));
+  if (report.shared_bytes != 0) block.add("shared", size_text(report.shared_bytes));
+  block.add("dead", fmt::format("{}, given back by `fatctx compact`", size_text(report.dead_bytes)));
+  for (const std::string& name : report.superseded) block.add("replaced", name);
+  for (const std::string& copy : report.restored) block.add("restored", copy);
+  return text + block.text();
+}
+
+nlohmann::ordered_json report_json(const AppendReport& report) {
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (const PackedRecordReport& record : report.records) {
+    records.push_back({{"name", record.name},
+                       {"id", record.id},
+                       {"size_bytes", record.size_bytes},
+                       {"stored_bytes", record.stored_bytes},
+                       {"shared_bytes", record.shared_bytes},
+                       {"pieces", record.pieces}});
+  }
+  return {{"schema", "fatctx.append/1"},
+          {"path", report.path},
+          {"uuid", report.uuid},
+          {"generation", report.generation},
+          {"file_size_before", report.file_size_before},
+          {"file_size", report.file_size},
+          {"input_bytes", report.input_bytes},
+          {"stored_bytes", report.stored_bytes},
+          {"shared_bytes", report.shared_bytes},
+          {"dead_bytes", report.dead_bytes},
+          {"records", std::move(records)},
+          {"superseded", report.superseded},
+          {"restored", report.restored},
+          {"notes", report.warnings}};
+}
+
+Result<ExitCode> run_append(AppendFlags flags) {
+  std::vector<std::string> notes;
+  std::optional<Manifest> manifest;
+  {
+    FATCTX_ASSIGN(const Container container, Container::open(flags.container));
+    for (const RecordInfo& record : container.records()) {
+      if (record.type == RecordType::kWeightBlob) flags.records.known_weights.emplace(record.name);
+    }
+    const bool by_flags = flags.records.manifest.empty();
+    if (by_flags) FATCTX_TRY(settle_names(container, flags.records));
+    FATCTX_ASSIGN(manifest, manifest_of(flags.records));
+    if (!by_flags) FATCTX_TRY(check_manifest(*manifest, flags.records.manifest));
+    for (ManifestRecord& record : manifest->records) {
+      if (by_flags) FATCTX_TRY(adopt_weights(container, record));
+    }
+    // What the file says of itself need not be said of what is added.
+    if (auto said = container.describe(); said.ok()) manifest->options = std::move(said).value().options;
+    notes = manifest->notes;
+    note_new_groups(container, *manifest, notes);
+  }
+  FATCTX_ASSIGN(GatheredRecords gathered, gather_records(*manifest, {}));
+  notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
+  ProgressLine line("append");
+  const Interrupt interrupt;
+  FATCTX_ASSIGN(Appender appender, Appender::open(flags.container, {.replace = flags.replace,
+                                                                    .progress = line.callback(),
+                                                                    .threads = flags.threads,
+                                                                    .cancel = interrupt.flag(),
+                                                                    .one_per_soc = flags.one_per_soc,
+                                                                    .strict_sharing = flags.strict_sharing}));
+  for (std::size_t i = 0; i < gathered.records.size(); ++i) {
+    auto added = appender.add(std::move(gathered.records[i]));
+    if (!added.ok()) return in_context(std::move(added).error(), manifest->records[i].where);
+  }
+  FATCTX_ASSIGN(AppendReport report, appender.commit());
+  report.warnings.insert(report.warnings.begin(), notes.begin(), notes.end());
+  for (const std::string& note : report.warnings) print_note("note: " + escaped(note));
+  print_result(flags.json ? json_text(report_json(report)) : report_text(report));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_append(CLI::App& app, Outcome& outcome) {
+  auto flags = std::make_shared<AppendFlags>();
+  CLI::App* command = describe(app, "append",
+                               {.purpose = "Add records to a container in place, without writing the rest again",
+                                .synopsis = "fatctx append FILE [MANIFEST] [options]",
+                                .examples = {"fatctx append model.fatctx --binary new.vmfb@cpu:aarch64+sve",
+                                             "fatctx append model.fatctx more.json --replace"},
+                                .more = "docs/cli.md, docs/manifest.md"});
+  command->add_option("FILE", flags->container, "The container, not sealed")->required();
+  add_manifest_argument(*command, flags->records);
+  add_record_flags(*command, flags->records);
+  command->add_option("--group", flags->records.group, "Without MANIFEST: group of what does not say it")
+      ->type_name("GROUP");
+  command->add_flag("--replace", flags->replace, "Supersede records that are for the same target");
+  add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
+  add_threads(*command, flags->threads, "compare and hash");
+  command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.append/1)");
+  command->callback([flags, &outcome] { outcome.finish(run_append(*flags)); });
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,327 @@
+#include "tools/pack/ep_context.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/facts/io_quant.h"
+#include "tools/facts/quant_facts.h"
+#include "tools/facts/spill_fill.h"
+#include "tools/onnx/ep_context_facts.h"
+#include "tools/onnx/model_folder.h"
+#include "tools/onnx/onnx_import.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+constexpr std::string_view kCompatibilityKey = "ep_compatibility_info.QNNExecutionProvider";
+constexpr std::size_t kFields = 8;  // version, backend, SDK, backend API, archs, SoCs, VTCM sizes, kind of driver
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t to = std::min(text.find(at, from), text.size());
+    parts.push_back(text.substr(from, to - from));
+    if (to == text.size()) return parts;
+    from = to + 1;
+  }
+}
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  if (text.empty() || text.size() > 9) return std::nullopt;
+  std::uint32_t number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return number;
+}
+
+// A name in a model is a claim: it must not lead out of the model's folder. Links are followed, because whoever made
+// them chose to: the snapshots of model hubs are nothing but links.
+Result<std::string> beside(const std::string& model, const std::string& name) {
+  if (name.empty() || !leads_down(name)) {
+    return invalid(
+        fmt::format("{}: names the binary \"{}\"; only a file in the model's own folder is read", model, name));
+  }
+  return path_beside(model, name);
+}
+
+// The graph is what the node takes and gives: a model may hold more nodes than one, and conversions around them.
+DescribedGraph graph_of(const OnnxModel& model, const OnnxEpContext& node) {
+  const auto typed = [](const DescribedTensor& tensor) { return !tensor.dtype.empty(); };
+  const bool known = !node.outputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), typed) &&
+                     std::all_of(node.outputs.begin(), node.outputs.end(), typed);
+  if (!known) return model.graph;  // the nearest there is
+  return {.name = {}, .inputs = node.inputs, .outputs = node.outputs};
+}
+
+void add_graph(PackRecord& record, const OnnxModel& model, const OnnxEpContext& node, IoQuantisation& io) {
+  DescribedGraph graph = graph_of(model, node);
+  graph.name = node.partition_name.empty() ? node.name : node.partition_name;
+  auto& graphs = record.description.graphs;
+  const bool there = std::any_of(graphs.begin(), graphs.end(), [&](const auto& g) { return g.name == graph.name; });
+  if (there || graph.name.empty()) return;
+  for (const auto& [name, quantisation] : node.quantised) io[graph.name].emplace(name, quantisation);
+  graphs.push_back(std::move(graph));
+}
+
+// What the provider says of the binary, word for word.
+void add_facts(const OnnxModel& model, const OnnxEpContext& node, PackRecord& record) {
+  const auto add = [&record](std::string_view key, std::string value) {
+    if (!value.empty()) {
+      record.description.options.push_back({std::string(key), std::move(value), std::string(kEpContextOwner)});
+    }
+  };
+  add(kSourceFact, node.source);
+  add(kSdkVersionFact, node.sdk_version);
+  if (node.max_size != 0) add(kMaxSizeFact, fmt::format("{}", node.max_size));
+  for (const auto& [key, value] : model.metadata) {
+    if (key.starts_with(kCompatibilityPrefix)) add(key, value);
+  }
+}
+
+// Of QNN's provider, which writes down what it compiled for.
+Status set_qnn_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
+  const auto text = model.metadata.find(std::string(kCompatibilityKey));
+  record.key.backend = "htp";
+  record.description.format = "qnn-context-binary";
+  if (text == model.metadata.end()) return Done{};
+  auto targets = parse_qnn_compatibility(text->second);
+  if (!targets.ok()) return in_context(std::move(targets).error(), path);
+  if (targets.value().empty()) return Done{};
+  if (targets.value().size() > 1) {
+    return invalid(fmt::format("{}: {} targets for the one binary {}; pack it with --binary and its target", path,
+                               targets.value().size(), record.source.path));
+  }
+  const QnnTarget& target = targets.value().front();
+  record.key.qnn_soc = target.qnn_soc;
+  if (target.arch != 0) record.key.arch = fmt::format("v{}", target.arch);
+  record.key.vtcm_mb = target.vtcm_mb;
+  record.key.sdk = target.sdk;
+  return Done{};
+}
+
+// `provider` has made the binary if the node does not say who has.
+Status set_target(const std::string& path, const OnnxModel& model, const OnnxEpContext& node, std::string_view provider,
+                  ImportedRecords& imported, PackRecord& record) {
+  if (format_of(record.source.path) == "ovep-bin") {
+    record.key.backend = "openvino";
+    record.description.format = "ovep-bin";
+    return Done{};
+  }
+  const std::string_view source = node.source.empty() ? provider : node.source;
+  if (is_qnn(source)) return set_qnn_target(path, model, record);
+  record.key.backend = backend_of_source(source);
+  imported.notes.push_back(fmt::format(
+      "{}: nothing says which devices the binary {} of {} is for, so only those get it whose backend is said "
+      "to be \"{}\"; pack it with --binary FILE@BACKEND:ARCH if you know",
+      path, record.name, source, record.key.backend));
+  return Done{};
+}
+
+// One binary is for one device, whichever of its models says for which.
+Status check_same_target(const ManifestRecord& there, const ManifestRecord& added) {
+  const PackKey& a = there.record.key;
+  const PackKey& b = added.record.key;
+  const auto differ = [&](std::string_view fact, std::string x, std::string y) -> Status {
+    if (x.empty() || y.empty() || x == y) return Done{};
+    return invalid(
+        fmt::format("{} and {} name the binary {} and say that its {} is {}, and {}: compile them for one target",
+                    there.where, added.where, added.record.source.path, fact, x, y));
+  };
+  const auto text = [](std::uint32_t number) { return number == 0 ? std::string() : std::to_string(number); };
+  FATCTX_TRY(differ("backend", a.backend, b.backend));
+  FATCTX_TRY(differ("SoC", text(a.qnn_soc), text(b.qnn_soc)));
+  FATCTX_TRY(differ("part", a.part, b.part));
+  FATCTX_TRY(differ("arch", a.arch, b.arch));
+  return differ("vtcm_mb", text(a.vtcm_mb), text(b.vtcm_mb));
+}
+
+// Models of one binary: the provider knows all of its graphs only when it writes the last model.
+void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
+  const auto size = [](const RecordDescription& description) {
+    const auto found = spill_fill_of(description);
+    return found.ok() ? found.value() : 0;
+  };
+  if (size(said) <= size(kept)) return;
+  std::erase_if(kept.options, [](const DescribedOption& option) {
+    return option.owner == kEpContextOwner && option.key == kMaxSizeFact;
+  });
+  kept.options.push_back({std::string(kMaxSizeFact), fmt::format("{}", size(said)), std::string(kEpContextOwner)});
+}
+
+}  // namespace
+
+Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
+  const auto malformed = [&](std::string_view what) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("the compatibility text \"{}\" of the QNN provider: {}", text.substr(0, 80), what)};
+  };
+  const auto fields = split(text, ':');
+  if (fields.front() != "v2") return std::vector<QnnTarget>{};
+  if (fields.size() != kFields) return malformed(fmt::format("{} fields, not {}", fields.size(), kFields));
+  const auto archs = split(fields[4], ',');
+  const auto socs = split(fields[5], ',');
+  const auto vtcms = split(fields[6], ',');
+  if (archs.size() != socs.size() || socs.size() != vtcms.size()) {
+    return malformed("its lists of archs, SoCs and VTCM sizes differ in length");
+  }
+  const auto sdk = parse_version(fields[2]);
+  std::vector<QnnTarget> targets;
+  for (std::size_t i = 0; i < socs.size(); ++i) {
+    const auto arch = number_of(archs[i]);
+    const auto soc = number_of(socs[i]);
+    const auto vtcm = number_of(vtcms[i]);
+    if (!arch || !soc || !vtcm) return malformed("an arch, SoC or VTCM size is no number");
+    targets.push_back({*soc, *arch, *vtcm, sdk.ok() ? sdk.value() : Version{}});
+  }
+  return targets;
+}
+
+Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model_name,
+                                                std::string_view provider) {
+  FATCTX_ASSIGN(FileFlag given, parse_file_flag("--ep-context", flag, {"name", "unit", "group", "variant"}));
+  const std::string& path = given.path;
+  auto& words = given.words;
+  const std::string group = words.contains("group") ? words["group"] : model_name;
+  FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
+  if (model.ep_contexts.empty()) {
+    return invalid(
+        fmt::format("{}: no EPContext node in it; give the model that was written with ep.context_enable=1", path));
+  }
+  ImportedRecords imported;
+  std::vector<ManifestRecord>& records = imported.records;
+  std::map<std::string, std::size_t> by_file;
+  std::vector<std::size_t> binaries;  // without the entries of DLCs
+  std::map<std::size_t, IoQuantisation> io;
+  std::vector<const OnnxEpContext*> followers;
+  for (const OnnxEpContext& node : model.ep_contexts) {
+    if (!node.main_context && node.cache.empty()) {  // its binary is that of the main node
+      followers.push_back(&node);
+      continue;
+    }
+    if (is_own(node)) {
+      return invalid(fmt::format(
+          "{}: node \"{}\" is of the provider of fatctx, which has written a container already; give that to "
+          "`fatctx append` or `fatctx merge`",
+          path, node.name));
+    }
+    if (node.embedded) {
+      return invalid(
+          fmt::format("{}: the binary of node \"{}\" is inside the model; compile with "
+                      "ep.context_embed_mode=0",
+                      path, node.name));
+    }
+    FATCTX_ASSIGN(const std::string file, beside(path, node.cache));
+    const auto [place, fresh] = by_file.emplace(file, records.size());
+    if (!fresh) {
+      add_graph(records[place->second].record, model, node, io[place->second]);
+      continue;
+    }
+    if (format_of(file) == "dlc") {
+      const std::string prefix = words["name"].empty() ? std::string() : fmt::format("{}.", words["name"]);
+      FATCTX_ASSIGN(auto inside,
+                    manifest_records_from_dlc(file, {.group = group, .unit = words["unit"], .prefix = prefix}));
+      std::move(inside.records.begin(), inside.records.end(), std::back_inserter(records));
+      std::move(inside.notes.begin(), inside.notes.end(), std::back_inserter(imported.notes));
+      continue;
+    }
+    ManifestRecord record;
+    record.where = path;
+    record.record.type = RecordType::kContextBinary;
+    record.record.name = std::filesystem::path(file).filename().string();
+    record.record.source.path = file;
+    record.record.key.group = group;
+    record.record.key.unit = words["unit"];
+    record.record.key.variant = words["variant"];
+    FATCTX_TRY(set_target(path, model, node, provider, imported, record.record));
+    add_facts(model, node, record.record);
+    add_graph(record.record, model, node, io[records.size()]);
+    binaries.push_back(records.size());
+    records.push_back(std::move(record));
+  }
+  if (records.empty()) return invalid(fmt::format("{}: no EPContext node of it names a binary", path));
+  for (const OnnxEpContext* node : followers) {
+    if (binaries.size() != 1) break;  // nothing says whose they are
+    add_graph(records[binaries[0]].record, model, *node, io[binaries[0]]);
+  }
+  for (const auto& [index, tensors] : io) {
+    if (tensors.empty()) continue;
+    records[index].record.description.options.push_back(
+        {std::string(kIoQuant), io_quant_text(tensors), std::string(kQuantOwner)});
+  }
+  if (!words["name"].empty()) {
+    for (const std::size_t at : binaries) {
+      std::string& name = records[at].record.name;
+      name = binaries.size() == 1 ? words["name"] : fmt::format("{}.{}", words["name"], name);
+    }
+  }
+  return imported;
+}
+
+Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made) {
+  const PackRecord& added = made.record;
+  const auto same = [&added](const ManifestRecord& other) {
+    const PackRecord& there = other.record;
+    std::error_code unknown;
+    return there.type == added.type && there.name == added.name && there.key.unit == added.key.unit &&
+           there.key.group == added.key.group && there.key.variant == added.key.variant && !there.source.path.empty() &&
+           std::filesystem::equivalent(there.source.path, added.source.path, unknown);
+  };
+  const auto found = std::find_if(records.begin(), records.end(), same);
+  if (found == records.end()) return false;
+  FATCTX_TRY(check_same_target(*found, made));
+  RecordDescription& description = found->record.description;
+  for (const DescribedGraph& graph : added.description.graphs) {
+    const bool known = std::any_of(description.graphs.begin(), description.graphs.end(),
+                                   [&](const DescribedGraph& other) { return other.name == graph.name; });
+    if (!known) description.graphs.push_back(graph);
+  }
+  keep_larger_max_size(added.description, description);
+  FATCTX_ASSIGN(IoQuantisation io, io_quant_of(description.options));
+  FATCTX_ASSIGN(IoQuantisation more, io_quant_of(added.description.options));
+  io.merge(more);
+  std::erase_if(description.options, [](const auto& o) { return o.owner == kQuantOwner && o.key == kIoQuant; });
+  if (!io.empty()) description.options.push_back({std::string(kIoQuant), io_quant_text(io), std::string(kQuantOwner)});
+  return true;
+}
+
+Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const DlcImport& import) {
+  FATCTX_ASSIGN(auto found, records_from_dlc(path, import));
+  FATCTX_ASSIGN(const DlcInfo info, list_dlc(path));
+  ImportedRecords imported;
+  for (const std::string& finding : info.findings) imported.notes.push_back(fmt::format("{}: {}", path, finding));
+  for (PackRecord& record : found) {
+    ManifestRecord made;
+    made.record = std::move(record);
+    made.where = path;
+    imported.records.push_back(std::move(made));
+  }
+  return imported;
+}
+
+std::string format_of(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return {};  // opening a pipe would wait for whoever writes to it
+  std::string head(8, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head.starts_with("IRPA")) return "irpa";
+  if (head.starts_with("GGUF")) return "gguf";
+  if (head == "OVEP_BIN") return "ovep-bin";
+  const auto dlc = is_dlc(path);
+  if (dlc.ok() && dlc.value()) return "dlc";
+  if (head.ends_with("IREE") || (head.starts_with("PK\x03\x04") && path.ends_with(".vmfb"))) return "iree-vmfb";
+  return {};
+}
+
+}  // namespace fatctx::tools

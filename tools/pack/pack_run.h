@@ -1,0 +1,59 @@
+// The part that `pack` and `compile` have in common: from a manifest to a published container and a summary.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "fatctx/base/result.h"
+#include "fatctx/packer.h"
+#include "tools/pack/manifest.h"
+
+namespace fatctx::tools {
+
+struct PackRequest {
+  Manifest manifest;
+  OnnxModels models;  // read already
+  std::string output;
+  bool seal = false;
+  bool force = false;
+  SharingWish sharing = {};   // wins over the manifest's
+  std::uint32_t threads = 0;  // PackOptions::threads
+  bool explain_sharing = false;
+  bool one_per_soc = false;     // PackOptions::one_per_soc
+  bool strict_sharing = false;  // PackOptions::strict_sharing
+};
+
+struct PackedRecord {
+  std::string name;
+  RecordType type = RecordType::kOpaque;
+  std::string target;  // target_text(); empty for records without a target
+  std::uint64_t size_bytes = 0;
+  PackedRecordReport stored;  // what the packer says of it
+  std::string group;          // with `unit`: which records hold the same graphs for different targets
+  std::string unit;
+  std::uint64_t tensor_count = 0;
+  std::vector<std::string> weights;
+};
+
+struct PackSummary {
+  PackReport report;
+  Sharing sharing = Sharing::kPages;
+  std::vector<PackedRecord> records;  // as asked for, in order of the manifest
+  std::vector<std::string> notes;     // warnings of the packer, and what gather_records() remarks
+};
+
+// Errors: exists (with the remedy), those of gather_records() and of the Packer, each with the place it came from.
+[[nodiscard]] Result<PackSummary> pack_manifest(PackRequest request);
+
+// One line for each context binary that should share its weights with the others of its group and unit and does not: it
+// stores more than half of its bytes again, and names no weight blob; nothing is asked of the one that was looked at
+// first, because the others can only share with it. A binary that names weight blobs of 1 MiB or more is listed if it
+// stores more than half of its bytes and is itself at least half as large as they are.
+[[nodiscard]] std::vector<std::string> what_was_not_shared(const PackSummary& summary);
+
+[[nodiscard]] std::string summary_text(const PackSummary& summary);
+[[nodiscard]] nlohmann::ordered_json summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"
+
+}  // namespace fatctx::tools

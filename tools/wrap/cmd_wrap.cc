@@ -1,0 +1,354 @@
+// fatctx wrap: the ONNX model and the file that an execution provider of ONNX Runtime, unmodified, loads a record from.
+//
+// The binary comes first: whoever finds the model finds its binary too. What can fail is done before either of them
+// gets its name, but for the model's own rename, and then a binary that is new goes again.
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fatctx/container.h"
+#include "fatctx/device.h"
+#include "fatctx/extract.h"
+#include "fatctx/select.h"
+#include "tools/cli/command.h"
+#include "tools/cli/find_record.h"
+#include "tools/cli/output_place.h"
+#include "tools/cli/print.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/recording.h"
+#include "tools/cli/same_bytes.h"
+#include "tools/device/asked_device.h"
+#include "tools/facts/qnn_json.h"
+#include "tools/facts/spill_fill.h"
+#include "tools/onnx/model_folder.h"
+#include "tools/wrap/wrap_plan.h"
+
+namespace fatctx::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;  // that a runtime holds in memory several times over
+
+struct WrapOptions {
+  std::string path;
+  std::string record;
+  DeviceFlags device;
+  std::string group;
+  std::string output;
+  std::string binary;
+  std::string qnn_json;
+  WrapWish wish;
+  bool embed = false;
+  bool force = false;
+  bool json = false;
+};
+
+struct Wrapped {
+  std::string record;
+  std::string binary;  // as the model names it; empty: in the model
+  std::uint64_t binary_bytes = 0;
+  bool written = false;  // false: it was there, with the same bytes
+  WrapperModel model;    // without the payload
+  std::vector<std::string> notes;
+};
+
+Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// The one that the command line names, or the one that the device gets.
+Result<RecordInfo> asked_record(const Container& container, const WrapOptions& options) {
+  if (!options.record.empty()) {
+    if (options.device.asked() || options.device.stated() || !options.group.empty()) {
+      return invalid("give either RECORD, or a device that it is chosen for");
+    }
+    return find_record(container, options.record);
+  }
+  FATCTX_ASSIGN(const Detection detection, asked_device(options.device));
+  SelectPolicy policy;
+  policy.group = options.group;
+  FATCTX_ASSIGN(policy.soc_table, asked_soc_table(options.device.soc_table));
+  const std::vector<Candidate> candidates = container.candidates();
+  FATCTX_ASSIGN(const Selection selection, container.select(device_for(detection, candidates), policy));
+  if (selection.chosen.empty()) {
+    return Error{ErrorCode::kNoMatch,
+                 fmt::format("{}: no record for this device; `fatctx select` tells why", options.path)};
+  }
+  if (selection.chosen.size() == 1) return container.record(selection.chosen.front());
+  std::string names;
+  for (const std::uint32_t id : selection.chosen) {
+    FATCTX_ASSIGN(const RecordInfo record, container.record(id));
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", record.name);
+  }
+  return invalid(fmt::format("{}: the device gets {} records, one for each unit: {}; name the one to wrap",
+                             options.path, selection.chosen.size(), names));
+}
+
+// The stem is what is left of the last full stop of the name.
+Result<std::string> binary_name(const WrapOptions& options, const std::string& source) {
+  if (options.binary.empty()) {
+    const std::string suffix = binary_suffix(source);
+    if (suffix.find_first_of("/\\") != std::string::npos) {
+      return invalid(fmt::format("\"{}\" makes no file name; say it with --binary NAME", source));
+    }
+    return fs::path(options.output).stem().string() + suffix;
+  }
+  const fs::path name(options.binary);
+  if (leads_down(name) && name.has_filename()) return name.generic_string();
+  return invalid(
+      fmt::format("--binary {}: a model finds its binary in or below its own folder only; give a relative "
+                  "name without ..",
+                  options.binary));
+}
+
+// A link in between must not lead elsewhere: runtimes refuse such a place.
+Status check_below(const std::string& model, const std::string& file) {
+  fs::path folders[] = {parent_of(model), parent_of(file)};
+  for (fs::path& folder : folders) {
+    std::error_code problem;
+    const std::string written = folder.string();
+    folder = fs::canonical(folder, problem);
+    if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", written)};
+  }
+  if (!path_below(folders[0], folders[1]).empty()) return Done{};
+  return invalid(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));
+}
+
+bool there(const std::string& path) {
+  std::error_code problem;
+  return fs::exists(fs::symlink_status(path, problem));
+}
+
+Error exists_already(const std::string& path) {
+  return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path)};
+}
+
+// Does the file hold the record's bytes already? Models of one binary, a graph each, share it.
+Result<bool> holds(const Container& container, const RecordInfo& record, const std::string& path) {
+  std::error_code problem;
+  if (!fs::is_regular_file(path, problem) || fs::file_size(path, problem) != record.size_bytes) return false;
+  FATCTX_ASSIGN(const auto difference, first_difference(container, record, path));
+  return !difference;
+}
+
+Result<std::string> payload_of(const Container& container, const RecordInfo& record, const Progress& progress) {
+  FATCTX_TRY(check_embeddable(record.size_bytes));
+  std::string payload;
+  payload.reserve(record.size_bytes);
+  const ByteSink append = [&payload](ByteView bytes) -> Status {
+    payload.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // char may alias anything
+    return Done{};
+  };
+  FATCTX_TRY(stream_record(container, record.id, append, progress));
+  return payload;
+}
+
+Status publish_model(const std::string& bytes, const WrapOptions& options) {
+  auto published = publish_bytes(std::as_bytes(std::span(bytes)), options.output, options.force);
+  if (published.ok() || published.error().code != ErrorCode::kExists) return published;
+  return exists_already(options.output);
+}
+
+// Both files, or neither.
+Status write_with_binary(const Container& container, const RecordInfo& record, const WrapOptions& options,
+                         const std::string& model, Wrapped& wrapped, const Progress& progress) {
+  const std::string file = path_beside(options.output, wrapped.binary);
+  const bool replaces = there(file);
+  FATCTX_ASSIGN(const bool ready, holds(container, record, file));
+  if (!ready) {
+    auto written = extract_record(container, record.id, file, options.force, progress);
+    if (!written.ok() && written.error().code == ErrorCode::kExists) return exists_already(file);
+    FATCTX_TRY(std::move(written));
+    wrapped.written = true;
+  }
+  auto published = publish_model(model, options);
+  if (!published.ok() && published.error().code != ErrorCode::kCommitUnknown && wrapped.written && !replaces) {
+    std::error_code ignored;  // the error that there is says more
+    fs::remove(file, ignored);
+  }
+  return published;
+}
+
+// What must not be written over, whatever --force says.
+Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
+  const std::string file = path_beside(options.output, wrapped.binary);
+  if (!wrapped.binary.empty()) FATCTX_TRY(check_below(options.output, file));
+  FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
+  if (!wrapped.binary.empty()) FATCTX_TRY(check_is_no_input(file, {{"container", options.path}}));
+  if (!wrapped.binary.empty() && same_file(options.output, file)) {
+    return invalid(fmt::format("{}: the model and its binary need names of their own", options.output));
+  }
+  if (!options.force && there(options.output)) return exists_already(options.output);
+  return Done{};
+}
+
+Status check_record(const RecordInfo& record) {
+  if (record.type == RecordType::kContextBinary) return Done{};
+  return invalid(fmt::format("record \"{}\" is a {}; an EPContext node is for a context_binary", record.name,
+                             record_type_name(record.type)));
+}
+
+Result<Wrapped> wrap(const WrapOptions& options) {
+  WrapWish wish = options.wish;
+  if (!options.qnn_json.empty()) {
+    FATCTX_ASSIGN(wish.json, read_qnn_json(options.qnn_json));
+  }
+  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  FATCTX_ASSIGN(const RecordInfo record, asked_record(container, options));
+  FATCTX_TRY(check_record(record));
+  FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+  if (wish.max_size == 0) {
+    auto group = spill_fill_of_group(container.records(), description, record);
+    if (!group.ok()) return in_context(std::move(group).error(), options.path);
+    wish.group_max_size = group.value();
+  }
+  FATCTX_ASSIGN(WrapPlan plan, plan_wrap(record.name, record.key, description.find(record.id), wish));
+  Wrapped wrapped{.record = std::string(record.name),
+                  .binary = {},
+                  .binary_bytes = record.size_bytes,
+                  .model = std::move(plan.model),
+                  .notes = std::move(plan.notes)};
+  if (!record.weights.empty()) {
+    wrapped.notes.push_back(fmt::format("record \"{}\" refers to {}, which no execution provider looks for",
+                                        record.name, count_text(record.weights.size(), "weight blob")));
+  }
+  if (!options.embed) {
+    FATCTX_ASSIGN(wrapped.binary, binary_name(options, wrapped.model.source));
+    wrapped.model.cache = wrapped.binary;
+  } else if (record.size_bytes > kLargeModel) {
+    wrapped.notes.push_back(
+        "a runtime holds what is embedded several times in memory; a file beside the model is "
+        "read once");
+  }
+  FATCTX_TRY(check_places(options, wrapped));
+  ProgressLine line("wrap");
+  WrapperModel model = wrapped.model;
+  if (options.embed) {
+    FATCTX_ASSIGN(model.payload, payload_of(container, record, line.callback()));
+  }
+  auto bytes = wrapper_bytes(std::move(model));
+  if (!bytes.ok()) return in_context(std::move(bytes).error(), fmt::format("record \"{}\"", record.name));
+  if (options.embed) {
+    FATCTX_TRY(publish_model(bytes.value(), options));
+  } else {
+    FATCTX_TRY(write_with_binary(container, record, options, bytes.value(), wrapped, line.callback()));
+  }
+  return wrapped;
+}
+
+std::string report_text(const WrapOptions& options, const Wrapped& wrapped) {
+  std::string out;
+  for (const WrappedGraph& graph : wrapped.model.graphs) {
+    out += escaped(fmt::format("{}: node \"{}\" of {}, {}, {}", options.output, graph.name, wrapped.model.source,
+                               count_text(graph.inputs.size(), "input"), count_text(graph.outputs.size(), "output"))) +
+           "\n";
+  }
+  const std::string what = fmt::format("record \"{}\", {}", wrapped.record, size_text(wrapped.binary_bytes));
+  if (wrapped.binary.empty())
+    return out + escaped(fmt::format("{}: {}, inside the model", options.output, what)) + "\n";
+  const std::string file = path_beside(options.output, wrapped.binary);
+  return out + escaped(fmt::format("{}: {}, {}", file, what, wrapped.written ? "written" : "was there")) + "\n";
+}
+
+nlohmann::ordered_json tensors_json(const std::vector<WrappedTensor>& tensors) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const WrappedTensor& tensor : tensors) {
+    nlohmann::ordered_json json = {{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}};
+    json["model_name"] = outer_name(tensor);
+    if (tensor.quantisation) {
+      json["scale"] = tensor.quantisation->scale;
+      json["zero_point"] = tensor.quantisation->zero_point;
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::string report_json(const WrapOptions& options, const Wrapped& wrapped) {
+  nlohmann::ordered_json graphs = nlohmann::ordered_json::array();
+  for (const WrappedGraph& graph : wrapped.model.graphs) {
+    graphs.push_back(
+        {{"name", graph.name}, {"inputs", tensors_json(graph.inputs)}, {"outputs", tensors_json(graph.outputs)}});
+  }
+  nlohmann::ordered_json json = {{"schema", "fatctx.wrap/1"},      {"file", options.path},
+                                 {"record", wrapped.record},       {"model", options.output},
+                                 {"source", wrapped.model.source}, {"embedded", wrapped.binary.empty()}};
+  json["binary"] = wrapped.binary.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(wrapped.binary);
+  json["binary_bytes"] = wrapped.binary_bytes;
+  json["binary_written"] = wrapped.written;
+  json["graphs"] = std::move(graphs);
+  json["notes"] = wrapped.notes;
+  return json_text(json);
+}
+
+Result<ExitCode> run_wrap(const WrapOptions& options) {
+  FATCTX_ASSIGN(const Wrapped wrapped, wrap(options));
+  for (const std::string& note : wrapped.notes) print_note(escaped("note: " + note));
+  print_result(options.json ? report_json(options, wrapped) : report_text(options, wrapped));
+  return ExitCode::kOk;
+}
+
+void add_graph_flags(CLI::App& command, WrapOptions& options) {
+  command.add_option("--graph", options.wish.graph, "This graph only, or the name of the one that flags describe")
+      ->type_name("NAME");
+  auto* json = command.add_option("--qnn-json", options.qnn_json, "Graphs as the vendor's tools write them: JSON");
+  json->type_name("FILE");
+  for (const auto& [name, texts, help] :
+       {std::tuple("--graph-input", &options.wish.inputs, "What the graph takes: NAME:TYPE[SIZE,...]"),
+        std::tuple("--graph-output", &options.wish.outputs, "What it gives; ,scale=S,zero_point=Z if quantised")}) {
+    command.add_option(name, *texts, help)
+        ->type_name("SPEC")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->excludes(json);
+  }
+  command.add_flag("--quantized-io,--quantized-IO", options.wish.quantised_io,
+                   "Leave quantised inputs and outputs as they are");
+}
+
+}  // namespace
+
+void add_wrap(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<WrapOptions>();
+  CLI::App* command = describe(app, "wrap",
+                               {.purpose = "Write an ONNX model around a record, for an unmodified execution provider",
+                                .synopsis = "fatctx wrap FILE [RECORD] -o OUT [options]",
+                                .examples = {"fatctx wrap model.fatctx --device SM8650 -o model_ctx.onnx",
+                                             "fatctx wrap model.fatctx raw --qnn-json net.json -o net_ctx.onnx"},
+                                .more = "docs/cli.md, docs/snapdragon.md"});
+  command->add_option("FILE", options->path, "The container")->required();
+  command->add_option("RECORD", options->record, "A context binary, by name or # and its id; else a device's");
+  command->add_option("-o,--output", options->output, "The model to write; its binary goes beside it")
+      ->required()
+      ->type_name("OUT");
+  add_device_flags(*command, options->device);
+  command->add_option("--group", options->group, "The graph group, if there are several")->type_name("GROUP");
+  add_graph_flags(*command, *options);
+  command->add_option("--source", options->wish.source, "The execution provider, if it is not the record's own")
+      ->type_name("NAME");
+  command->add_option("--max-size", options->wish.max_size, "Largest spill-fill buffer of a group of models, in bytes")
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
+  auto* binary = command->add_option("--binary", options->binary, "Name of the binary; default OUT's with _qnn.bin");
+  binary->type_name("NAME");
+  command->add_flag("--embed", options->embed, "Put the binary into the model, up to 2 GB")->excludes(binary);
+  command->add_flag("--force", options->force, "Replace OUT and its binary if they are there");
+  command->add_flag("--json", options->json, "Print JSON (schema fatctx.wrap/1)");
+  const auto recording = add_recording(*command);
+  command->callback([options, recording, &outcome] {
+    outcome.finish(recorded(*recording, options->path, [&] { return run_wrap(*options); }));
+  });
+}
+
+}  // namespace fatctx::tools
