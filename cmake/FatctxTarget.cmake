@@ -1,3 +1,23 @@
+# Compiles the files of a folder ten at a time. Private names are unique within a folder; in tests, whose names are in a
+# namespace of their file, any files can go together.
+function(fatctx_unity target)
+  if(target MATCHES "_tests$")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "\\.cc$")
+      get_filename_component(folder ${source} DIRECTORY)
+      string(MAKE_C_IDENTIFIER "${folder}" room)
+      math(EXPR ${room}_files "0${${room}_files} + 1")
+      math(EXPR group "${${room}_files} / 10")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${room}_${group}")
+    endif()
+  endforeach()
+endfunction()
+
 # The compile options every target of the project shares.
 function(fatctx_target_options target)
   if(MSVC)
@@ -12,6 +32,12 @@ function(fatctx_target_options target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict> $<$<NOT:$<CONFIG:Debug>>:-Wno-array-bounds>
       -Wno-maybe-uninitialized)
+  endif()
+  if(FATCTX_UNITY)
+    fatctx_unity(${target})
+    # A name of one file may hide a name of another here, and a file is no longer the one that the compiler was given, so
+    # that types without a name look as if they came out of a header. Files compiled one by one are looked at for both.
+    target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   if(FATCTX_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

@@ -19,7 +19,7 @@
 namespace fatctx::bench {
 namespace {
 
-constexpr double kMiB = 1024 * 1024;
+constexpr double kViewMiB = 1024 * 1024;
 
 OpenOptions with_budget(VerifyPolicy verify, std::uint64_t max_copied_bytes) {
   OpenOptions options;
@@ -241,7 +241,7 @@ void add_composed(Report& report, const Options& options, const std::string& pat
   const ProcessMemory grown = process_memory() - before;
   const auto own = static_cast<double>(grown.anonymous + grown.shared);
   Row& row = report.rows.emplace_back(
-      plain_row(fmt::format("memory of the composed view, {}", arch), file.size, "MiB", own / kMiB));
+      plain_row(fmt::format("memory of the composed view, {}", arch), file.size, "MiB", own / kViewMiB));
   row.policy = "record_on_acquire";
   if (judged) row.target = at_most("of the record", own / static_cast<double>(file.size), kMostPrivate);
 }

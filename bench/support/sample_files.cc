@@ -13,12 +13,12 @@
 namespace fatctx::bench {
 namespace {
 
-struct Target {
+struct SampleTarget {
   const char* arch;
   const char* feature;  // null: none beyond the level
 };
 
-constexpr Target kTargets[] = {
+constexpr SampleTarget kTargets[] = {
     {"x86-64-v2", nullptr},       {"x86-64-v3", nullptr}, {"x86-64-v3", "avx-vnni"}, {"x86-64-v4", nullptr},
     {"x86-64-v4", "avx512-vnni"}, {"x86-64-v4", "amx"},   {"aarch64", nullptr},      {"aarch64", "dotprod"},
 };
@@ -70,7 +70,7 @@ void make_cpu_container(const std::string& path, std::uint64_t record_size, std:
     weights.source.bytes = weights_bytes(weights_size, seed++);
     or_stop(packer.add(std::move(weights)));
   }
-  for (const Target& target : kTargets) {
+  for (const SampleTarget& target : kTargets) {
     PackRecord record;
     record.type = RecordType::kContextBinary;
     record.name = target.arch;
@@ -121,7 +121,7 @@ ManyNames make_many_records(const std::string& path, std::size_t record_count, s
   }
   or_stop(packer.add(std::move(weights)));
   for (std::size_t i = 0; i + kOthers < record_count; ++i) {
-    const Target& target = kTargets[i % std::size(kTargets)];
+    const SampleTarget& target = kTargets[i % std::size(kTargets)];
     PackRecord record;
     record.type = RecordType::kContextBinary;
     record.key.group = "bench";

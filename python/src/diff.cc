@@ -18,7 +18,7 @@ namespace {
 
 nb::str word(std::string_view text) { return nb::str(text.data(), text.size()); }
 
-void bind_rows(nb::module_& module) {
+void bind_diff_rows(nb::module_& module) {
   nb::class_<DiffedRecord>(module, "DiffedRecord", "A record as one of the containers has it.")
       .def_ro("id", &DiffedRecord::id, "0 if it is not there.")
       .def_ro("name", &DiffedRecord::name)
@@ -74,7 +74,7 @@ void bind_rows(nb::module_& module) {
 }  // namespace
 
 void bind_diff(nb::module_& module) {
-  bind_rows(module);
+  bind_diff_rows(module);
   nb::class_<DiffReport>(module, "DiffReport", "What two containers have in common, and what not. Immutable.")
       .def_ro("before", &DiffReport::before)
       .def_ro("after", &DiffReport::after)

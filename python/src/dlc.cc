@@ -37,13 +37,13 @@ std::vector<BoundSoc> socs_of(const DlcInfo& info) {
   return socs;
 }
 
-int get_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
+int get_thin_bytes(PyObject* self, Py_buffer* buffer, int flags) noexcept {
   if (refused(self, buffer, flags, "a fatctx.ThinDlcView")) return -1;
   return fill_bytes(self, buffer, flags, nb::inst_ptr<ThinDlcView>(nb::handle(self))->bytes());
 }
 
 // Slots carry functions as void*; a function pointer converts to one on every system Python runs on.
-const PyType_Slot kSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
+const PyType_Slot kThinSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_thin_bytes)}, {0, nullptr}};
 
 void bind_info(nb::module_& module) {
   nb::class_<DlcEntry>(module, "DlcEntry", "An entry of a DLC archive, stored as it is.")
@@ -123,7 +123,7 @@ void bind_results(nb::module_& module) {
                            self.size_bytes);
       });
   nb::class_<ThinDlcView>(
-      module, "ThinDlcView", nb::type_slots(kSlots), nb::is_weak_referenceable(),
+      module, "ThinDlcView", nb::type_slots(kThinSlots), nb::is_weak_referenceable(),
       "The thin DLC of a container as one range of memory, read-only: pages of the container, and sealed memory for\n"
       "what is between the payloads. `memoryview(view)` gives its bytes without a copy.\n\n"
       "Ownership, threads, the file: as RecordView.")

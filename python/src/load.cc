@@ -66,13 +66,13 @@ const char* event_name(LoadEventKind kind) noexcept {
   return kind == LoadEventKind::kGraphInitialised ? "graph_initialised" : "context_initialised";
 }
 
-int get_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
+int get_loaded_bytes(PyObject* self, Py_buffer* buffer, int flags) noexcept {
   if (refused(self, buffer, flags, "a fatctx.LoadedRecord")) return -1;
   return fill_bytes(self, buffer, flags, nb::inst_ptr<LoadedRecord>(nb::handle(self))->view.bytes());
 }
 
 // Slots carry functions as void*; a function pointer converts to one on every system Python runs on.
-const PyType_Slot kSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
+const PyType_Slot kLoadedSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_loaded_bytes)}, {0, nullptr}};
 
 void bind_signal(nb::module_& module) {
   nb::class_<LoadSignal>(
@@ -133,7 +133,7 @@ void bind_event(nb::module_& module) {
 
 void bind_loaded_record(nb::module_& module) {
   nb::class_<LoadedRecord>(
-      module, "LoadedRecord", nb::type_slots(kSlots), nb::is_weak_referenceable(),
+      module, "LoadedRecord", nb::type_slots(kLoadedSlots), nb::is_weak_referenceable(),
       "A context binary that was chosen, or what it refers to, with its read-only bytes.\n\n"
       "`memoryview(record)`, `np.asarray(record)` and `bytes(record)` work; only the last one copies.\n\n"
       "Ownership: keeps its bytes where they are, as every memoryview or array made from it does; of a buffer that "

@@ -21,7 +21,7 @@ nb::dict page_totals(const SharingTotals& totals) {
   return pages;
 }
 
-void bind_rows(nb::module_& module) {
+void bind_sharing_rows(nb::module_& module) {
   nb::class_<SharedBytes>(module, "SharedBytes", "Another record, and the bytes of the file that are under both.")
       .def_ro("record_id", &SharedBytes::record_id)
       .def_ro("bytes", &SharedBytes::bytes)
@@ -86,7 +86,7 @@ void bind_totals(nb::module_& module) {
 }  // namespace
 
 void bind_sharing(nb::module_& module) {
-  bind_rows(module);
+  bind_sharing_rows(module);
   bind_totals(module);
   nb::class_<SharingReport>(module, "SharingReport",
                             "What is stored once in a container, and what could be. Immutable.")

@@ -7,13 +7,13 @@
 namespace fatctx {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
 // True if `message` already says "record 3", so that the line does not name the record twice; "record 30" is another.
 bool names_record(std::string_view message, std::string_view record) {
   for (auto at = message.find(record); at != std::string_view::npos; at = message.find(record, at + 1)) {
     const auto end = at + record.size();
-    if (end == message.size() || !is_digit(message[end])) return true;
+    if (end == message.size() || !is_decimal(message[end])) return true;
   }
   return false;
 }

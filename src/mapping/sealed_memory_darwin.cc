@@ -20,7 +20,7 @@
 namespace fatctx::mapping {
 namespace {
 
-constexpr int kNameAttempts = 64;
+constexpr int kSharedNameAttempts = 64;
 
 struct TwoWays {
   UniqueFd writing;
@@ -29,7 +29,7 @@ struct TwoWays {
 
 Result<TwoWays> open_both() {
   std::random_device device;
-  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kSharedNameAttempts; ++attempt) {
     const std::string name = fmt::format("/fatctx.{:08x}{:08x}", device(), device());  // at most 31 characters
     TwoWays ways;
     ways.writing = UniqueFd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));

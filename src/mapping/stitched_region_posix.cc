@@ -17,11 +17,11 @@
 namespace fatctx::mapping {
 namespace {
 
-struct Unmap {
+struct UnmapRange {
   std::size_t size = 0;
   void operator()(void* address) const noexcept { (void)::munmap(address, size); }
 };
-using Addresses = std::unique_ptr<void, Unmap>;  // undone as one, however many maps lie in it
+using Addresses = std::unique_ptr<void, UnmapRange>;  // undone as one, however many maps lie in it
 
 class StitchedRegion final : public MappedRegion {
  public:
@@ -56,7 +56,7 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
   const auto whole = static_cast<std::size_t>((size + page_size() - 1) / page_size() * page_size());
   void* const reserved = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return os_error(errno, fmt::format("cannot reserve {} bytes of addresses", whole));
-  Addresses addresses(reserved, Unmap{whole});
+  Addresses addresses(reserved, UnmapRange{whole});
   auto* at = static_cast<std::byte*>(reserved);
   for (const MixedPiece& piece : pieces) {
     const auto length = static_cast<std::size_t>(piece.size);

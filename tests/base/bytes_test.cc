@@ -6,7 +6,7 @@
 #include <cstdint>
 
 namespace fatctx {
-namespace {
+namespace bytes_test {
 
 constexpr std::uint64_t kMax = UINT64_MAX;
 
@@ -63,5 +63,5 @@ TEST(Slice, RefusesRangesThatLeaveTheWholeAndSaysWhere) {
   }
 }
 
-}  // namespace
+}  // namespace bytes_test
 }  // namespace fatctx

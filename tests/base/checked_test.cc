@@ -5,7 +5,7 @@
 #include <cstdint>
 
 namespace fatctx {
-namespace {
+namespace checked_test {
 
 constexpr std::uint64_t kMax = UINT64_MAX;
 
@@ -58,5 +58,5 @@ TEST(Narrow, KeepsWhatFitsAndRefusesTheRest) {
   EXPECT_EQ(narrow<std::uint64_t>(kMax), kMax);
 }
 
-}  // namespace
+}  // namespace checked_test
 }  // namespace fatctx

@@ -8,7 +8,7 @@
 #include "fatctx/base/result.h"
 
 namespace fatctx {
-namespace {
+namespace error_test {
 
 struct CodeRow {
   int number;
@@ -121,5 +121,5 @@ TEST(ErrorContext, IsPutInFrontAndKeepsEverythingElse) {
   EXPECT_EQ(outer.where.os_error, 5);
 }
 
-}  // namespace
+}  // namespace error_test
 }  // namespace fatctx

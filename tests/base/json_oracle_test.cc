@@ -11,7 +11,7 @@
 #include "base/json.h"
 
 namespace fatctx {
-namespace {
+namespace json_oracle_test {
 
 using Oracle = nlohmann::ordered_json;
 
@@ -104,5 +104,5 @@ TEST(JsonAgainstAnOracle, AgreesOnSpliced) {
   EXPECT_GT(count.both_refuse, 1'000);
 }
 
-}  // namespace
+}  // namespace json_oracle_test
 }  // namespace fatctx

@@ -6,7 +6,7 @@
 #include <string_view>
 
 namespace fatctx {
-namespace {
+namespace json_reader_test {
 
 // Writes down what it is told, and ends the reading at the word "stop".
 class Notes {
@@ -88,5 +88,5 @@ TEST(JsonReader, GoesAsDeepAsItsCallerAllows) {
   EXPECT_EQ(endless.read(), JsonOutcome::kTooDeep);
 }
 
-}  // namespace
+}  // namespace json_reader_test
 }  // namespace fatctx

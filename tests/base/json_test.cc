@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace fatctx {
-namespace {
+namespace json_test {
 
 constexpr std::size_t kDeep = 16;
 
@@ -162,5 +162,5 @@ TEST(Json, ManyKeysAreNoSquare) {
   EXPECT_EQ(*read(text).find("end")->number(), 1U);
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace fatctx

@@ -6,7 +6,7 @@
 #include <cstring>
 
 namespace fatctx {
-namespace {
+namespace little_endian_test {
 
 template <typename Integer>
 auto bytes_of(const Integer& integer) {
@@ -47,5 +47,5 @@ TEST(LittleEndian, StartsAsZero) {
   EXPECT_EQ(le64(), 0u);
 }
 
-}  // namespace
+}  // namespace little_endian_test
 }  // namespace fatctx

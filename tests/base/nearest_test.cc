@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace fatctx {
-namespace {
+namespace nearest_test {
 
 const std::vector<std::string> kWords = {"--json", "--records", "--record", "--strict"};
 
@@ -21,5 +21,5 @@ TEST(Nearest, FindsNothingThatIsFarAway) { EXPECT_EQ(nearest("--banana", kWords)
 
 TEST(Nearest, FindsNothingAmongNoWords) { EXPECT_EQ(nearest("--json", {}), std::nullopt); }
 
-}  // namespace
+}  // namespace nearest_test
 }  // namespace fatctx

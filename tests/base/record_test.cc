@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace fatctx {
-namespace {
+namespace record_test {
 
 struct TypeRow {
   int number;
@@ -235,5 +235,5 @@ TEST(TargetText, ReadsLikeATarget) {
   EXPECT_EQ(target_text({.group = "encoder", .unit = "prefill"}), "no target");
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace fatctx

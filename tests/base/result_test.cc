@@ -6,7 +6,7 @@
 #include <string>
 
 namespace fatctx {
-namespace {
+namespace result_test {
 
 Result<std::unique_ptr<int>> make_box(int value) {
   if (value < 0) return Error{ErrorCode::kInvalidArgument, "value is negative"};
@@ -76,5 +76,5 @@ TEST(Result, TryGoesOnOrReturnsTheError) {
   EXPECT_EQ(bad.error().code, ErrorCode::kInvalidArgument);
 }
 
-}  // namespace
+}  // namespace result_test
 }  // namespace fatctx

@@ -56,7 +56,7 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:google::protobuf::"; }
 
 namespace fatctx::capi::testing {
-namespace {
+namespace allocation_test {
 
 using support::read_file;
 
@@ -143,5 +143,5 @@ TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
 INSTANTIATE_TEST_SUITE_P(OnceAndForEver, CAllocation, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "ForEver" : "Once"; });
 
-}  // namespace
+}  // namespace allocation_test
 }  // namespace fatctx::capi::testing

@@ -7,7 +7,7 @@
 #include "capi/c_model.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace appender_test {
 
 using ::testing::HasSubstr;
 
@@ -364,5 +364,5 @@ TEST_F(CAppender, ALoadedViewIsNotPermittedUnlessACopyIsMeant) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace appender_test
 }  // namespace fatctx::capi::testing

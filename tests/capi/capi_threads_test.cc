@@ -12,7 +12,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace capi_threads_test {
 
 constexpr unsigned kThreads = 32;
 
@@ -133,5 +133,5 @@ TEST_F(CModel, AChildForkedAmidstCallsUsesItsHandlesAndOpensAnew) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace capi_threads_test
 }  // namespace fatctx::capi::testing

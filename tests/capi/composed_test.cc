@@ -5,7 +5,7 @@
 #include "support/chip_corpus.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace composed_test {
 
 class CComposed : public CModel {
  protected:
@@ -163,5 +163,5 @@ TEST_F(CComposed, ABadCacheFolderIsAnErrorAndProgramsOfBeforeItNameNone) {
   }
 }
 
-}  // namespace
+}  // namespace composed_test
 }  // namespace fatctx::capi::testing

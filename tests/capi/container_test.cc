@@ -14,7 +14,7 @@
 #include "support/process_files.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace container_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -540,5 +540,5 @@ TEST_F(CModel, DamageIsAFindingOfVerify) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace container_test
 }  // namespace fatctx::capi::testing

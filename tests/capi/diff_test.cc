@@ -9,7 +9,7 @@
 #include "capi/c_model.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace diff_test {
 
 class CDiff : public CModel {
  protected:
@@ -102,5 +102,5 @@ TEST_F(CDiff, StopsFromProgress) {
   EXPECT_EQ(fatctx_container_close(after, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace diff_test
 }  // namespace fatctx::capi::testing

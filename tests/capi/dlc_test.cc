@@ -5,7 +5,7 @@
 #include "capi/c_dlc.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace dlc_test {
 
 using support::read_file;
 using ::testing::HasSubstr;
@@ -178,5 +178,5 @@ TEST_F(CDlcs, ArePackedUnderAPrefixAndWithoutTheirLayout) {
   EXPECT_EQ(fatctx_container_close(packed, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace dlc_test
 }  // namespace fatctx::capi::testing

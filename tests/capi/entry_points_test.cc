@@ -9,7 +9,7 @@
 #include <set>
 
 namespace fatctx::capi::testing {
-namespace {
+namespace entry_points_test {
 
 using support::read_file;
 
@@ -205,5 +205,5 @@ TEST_F(CEntryPointsOn, NoErrorWantedEachWorksAllTheSame) {
   EXPECT_EQ(fatctx_container_close(container, nullptr), FATCTX_ERROR_STALE_HANDLE);
 }
 
-}  // namespace
+}  // namespace entry_points_test
 }  // namespace fatctx::capi::testing

@@ -10,7 +10,7 @@
 #include "fatctx/model.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace errors_test {
 
 using ::testing::HasSubstr;
 
@@ -414,5 +414,5 @@ TEST(CNames, HashesOfBytesAndOfFilesAgree) {
   EXPECT_EQ(fatctx_content_hash_of_file(folder.file("gone").c_str(), of_file, &error), FATCTX_ERROR_NOT_FOUND);
 }
 
-}  // namespace
+}  // namespace errors_test
 }  // namespace fatctx::capi::testing

@@ -8,7 +8,7 @@
 #include "support/safetensors_file.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace import_tensors_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -139,5 +139,5 @@ TEST_F(CImportedTensors, OfAFileOfAnotherKindAreAnErrorThatNamesIt) {
   EXPECT_EQ(fatctx_tensors_from_safetensors(folder.file("none").c_str(), &tensors, &error), FATCTX_ERROR_NOT_FOUND);
 }
 
-}  // namespace
+}  // namespace import_tensors_test
 }  // namespace fatctx::capi::testing

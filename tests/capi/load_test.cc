@@ -10,7 +10,7 @@
 #include "capi/c_model.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace load_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -182,5 +182,5 @@ TEST_F(CLoad, AListTellsOfEachItemInOrderWithAHandleOfItsOwn) {
   EXPECT_EQ(fatctx_loaded_close(loaded, nullptr), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace load_test
 }  // namespace fatctx::capi::testing

@@ -8,7 +8,7 @@
 #include "capi/c_model.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace model_test {
 
 using ::testing::HasSubstr;
 
@@ -289,5 +289,5 @@ TEST_F(CModel, ASessionHandsOutBinaryWeightsAndTensors) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace model_test
 }  // namespace fatctx::capi::testing

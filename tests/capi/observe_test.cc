@@ -12,7 +12,7 @@
 #include "support/mapped_file.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace observe_test {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -380,5 +380,5 @@ TEST(CNames, NumbersOfTheObserversHaveWords) {
   EXPECT_STREQ(fatctx_codec_name(1'000), "unknown");
 }
 
-}  // namespace
+}  // namespace observe_test
 }  // namespace fatctx::capi::testing

@@ -11,7 +11,7 @@
 #include "support/safetensors_file.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace packer_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -468,5 +468,5 @@ TEST_F(CPacker, AFileIsReadWhenPublishingAndTensorsComeFromItsIndex) {
   EXPECT_EQ(container.value().tensors(weights.value().id).value().size(), 2U);
 }
 
-}  // namespace
+}  // namespace packer_test
 }  // namespace fatctx::capi::testing

@@ -8,7 +8,7 @@
 #include "container/format/disk_format.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace repair_test {
 
 struct Told {
   std::vector<std::string> restored;
@@ -97,5 +97,5 @@ TEST_F(CRepair, AFileThatDoesNotOpenIsAnError) {
   EXPECT_EQ(fatctx_repair(folder.file("none").c_str(), nullptr, &report, &error), FATCTX_ERROR_NOT_FOUND);
 }
 
-}  // namespace
+}  // namespace repair_test
 }  // namespace fatctx::capi::testing

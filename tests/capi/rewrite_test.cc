@@ -10,7 +10,7 @@
 #include "support/chip_corpus.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace rewrite_test {
 
 using support::read_file;
 using ::testing::ElementsAre;
@@ -411,5 +411,5 @@ TEST_F(CRewrite, RecordsThatGoLeaveTheOthers) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace rewrite_test
 }  // namespace fatctx::capi::testing

@@ -12,7 +12,7 @@
 #include "fatctx/file_mapping.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace seams_test {
 
 using ::testing::HasSubstr;
 
@@ -342,5 +342,5 @@ TEST_F(CSeams, RangesAreProvidedRegisteredAndReleasedAndKeepTheMapping) {
   EXPECT_EQ(device.releases, 1);
 }
 
-}  // namespace
+}  // namespace seams_test
 }  // namespace fatctx::capi::testing

@@ -8,7 +8,7 @@
 #include "support/chip_corpus.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace sharing_test {
 
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -168,5 +168,5 @@ TEST_F(CSharing, TheWayToAViewIsKnownBeforeThereIsOne) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace sharing_test
 }  // namespace fatctx::capi::testing

@@ -6,7 +6,7 @@
 #include "capi/c_model.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace signature_test {
 
 class CSignature : public CModel {
  protected:
@@ -85,5 +85,5 @@ TEST_F(CSignature, APublicKeyIsReadFromItsFile) {
   EXPECT_EQ(fatctx_read_public_key(path.c_str(), key, &error), FATCTX_ERROR_INVALID_ARGUMENT);
 }
 
-}  // namespace
+}  // namespace signature_test
 }  // namespace fatctx::capi::testing

@@ -10,7 +10,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace soc_test {
 
 using ::testing::HasSubstr;
 
@@ -98,5 +98,5 @@ TEST_F(CSocs, ASettingThatCannotBeUnderstoodIsInvalidConfig) {
   EXPECT_EQ(fatctx_device_close(device, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace soc_test
 }  // namespace fatctx::capi::testing

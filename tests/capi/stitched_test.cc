@@ -5,7 +5,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx::capi::testing {
-namespace {
+namespace stitched_test {
 
 class CStitched : public CModel {
  protected:
@@ -52,5 +52,5 @@ TEST_F(CStitched, ABufferOfPiecesIsCopiedAndTheReportSaysWhy) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-}  // namespace
+}  // namespace stitched_test
 }  // namespace fatctx::capi::testing

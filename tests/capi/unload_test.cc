@@ -7,7 +7,7 @@
 #include "fatctx/fatctx.h"
 #include "runtime/small_model.h"
 
-namespace {
+namespace unload_test {
 
 using fatctx::testing::Folder;
 
@@ -58,4 +58,4 @@ TEST_F(Unload, ViewsForksAndLaterLoadsSurviveAClose) {
   EXPECT_EQ(::dlclose(again), 0);
 }
 
-}  // namespace
+}  // namespace unload_test

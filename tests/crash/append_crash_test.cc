@@ -20,7 +20,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
-namespace {
+namespace append_crash_test {
 
 std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -268,5 +268,5 @@ TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {
       static_cast<unsigned long long>(explored.repairs));
 }
 
-}  // namespace
+}  // namespace append_crash_test
 }  // namespace fatctx::crash

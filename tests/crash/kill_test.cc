@@ -24,7 +24,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::crash::kills {
-namespace {
+namespace kill_test {
 
 using support::is_ok;
 
@@ -296,5 +296,5 @@ TEST_P(Kill, AtAnyMomentLeavesWhatWasAcknowledged) {
 INSTANTIATE_TEST_SUITE_P(Operations, Kill, ::testing::ValuesIn(kOperations),
                          [](const auto& operation) { return std::string(operation.param.name); });
 
-}  // namespace
+}  // namespace kill_test
 }  // namespace fatctx::crash::kills

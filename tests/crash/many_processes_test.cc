@@ -18,7 +18,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::crash {
-namespace {
+namespace many_processes_test {
 
 using support::amount;
 using support::is_ok;
@@ -190,5 +190,5 @@ TEST(ManyProcesses, ReadersNeverMeetAnErrorAndNeverAnOlderGeneration) {
               rounds, static_cast<unsigned long long>(all.generations));
 }
 
-}  // namespace
+}  // namespace many_processes_test
 }  // namespace fatctx::crash

@@ -11,7 +11,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
-namespace {
+namespace protocol_test {
 
 using container::kPageSize;
 using container::kSlotOffsets;
@@ -157,5 +157,5 @@ TEST(AppendProtocol, NothingIsEverAskedOfASealedFile) {
   EXPECT_TRUE(run.log.empty());
 }
 
-}  // namespace
+}  // namespace protocol_test
 }  // namespace fatctx::crash

@@ -31,7 +31,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx::crash::soak {
-namespace {
+namespace soak_test {
 
 using support::is_ok;
 using Clock = std::chrono::steady_clock;
@@ -426,5 +426,5 @@ TEST_F(Soak, EverythingAtOnceHandsOutWhatWasWrittenAndHoldsNothing) {
   }
 }
 
-}  // namespace
+}  // namespace soak_test
 }  // namespace fatctx::crash::soak

@@ -10,7 +10,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
-namespace {
+namespace torn_slots_test {
 
 using container::kPageSize;
 using container::kSlotOffsets;
@@ -88,5 +88,5 @@ TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
               static_cast<unsigned long long>(states), static_cast<unsigned long long>(completed));
 }
 
-}  // namespace
+}  // namespace torn_slots_test
 }  // namespace fatctx::crash

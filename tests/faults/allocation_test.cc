@@ -102,7 +102,7 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:google::protobuf::"; }
 
 namespace fatctx {
-namespace {
+namespace allocation_test {
 
 using faults::Way;
 using testing::Folder;
@@ -251,5 +251,5 @@ TEST(AllocationFailsInRanges, AndHooksStayInPairs) {
   }
 }
 
-}  // namespace
+}  // namespace allocation_test
 }  // namespace fatctx

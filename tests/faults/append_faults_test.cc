@@ -20,7 +20,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace append_faults_test {
 
 using faults::Fault;
 using faults::Injected;
@@ -270,5 +270,5 @@ TEST_F(AppendFaults, AFileThatWasReplacedBeforeItWasLockedIsNotAppendedTo) {
   }
 }
 
-}  // namespace
+}  // namespace append_faults_test
 }  // namespace fatctx

@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace built_file_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -71,5 +71,5 @@ TEST(BuiltFile, IsReadAsReadersDoBeforeItIsNamed) {
   }
 }
 
-}  // namespace
+}  // namespace built_file_test
 }  // namespace fatctx

@@ -16,7 +16,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx {
-namespace {
+namespace cache_folder_test {
 
 using faults::Injected;
 using support::is_ok;
@@ -88,5 +88,5 @@ TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
   EXPECT_TRUE(is_ok(acquire(container)));
 }
 
-}  // namespace
+}  // namespace cache_folder_test
 }  // namespace fatctx

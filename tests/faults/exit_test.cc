@@ -14,7 +14,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace exit_test {
 
 using testing::Folder;
 
@@ -88,5 +88,5 @@ TEST_F(Exit, ThreadLocalObjectsMayUseThemOnAnyThread) {
       ::testing::ExitedWithCode(0), "");
 }
 
-}  // namespace
+}  // namespace exit_test
 }  // namespace fatctx

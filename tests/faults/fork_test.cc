@@ -13,7 +13,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx {
-namespace {
+namespace fork_test {
 
 using testing::Folder;
 
@@ -87,5 +87,5 @@ TEST(Fork, ExecInheritsNoDescriptorOfOurs) {
   EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace fork_test
 }  // namespace fatctx

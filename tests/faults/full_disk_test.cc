@@ -23,7 +23,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace full_disk_test {
 
 using support::Bytes;
 
@@ -146,5 +146,5 @@ TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
   }
 }
 
-}  // namespace
+}  // namespace full_disk_test
 }  // namespace fatctx

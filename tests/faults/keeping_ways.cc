@@ -15,10 +15,10 @@ namespace fatctx::faults {
 namespace {
 
 // Made before anything fails.
-class Files {
+class KeepingFiles {
  public:
-  static const Files& get() {
-    static const Files files;
+  static const KeepingFiles& get() {
+    static const KeepingFiles files;
     return files;
   }
 
@@ -30,7 +30,7 @@ class Files {
   KeyFiles keys;
 
  private:
-  Files() {
+  KeepingFiles() {
     support::Bytes bytes = support::unsealed_sample();
     for (const std::string* path : {&ordinary, &appended}) support::write_file(*path, bytes);
     for (const std::uint64_t offset : {container::kPrologueOffsets[1], container::kSlotOffsets[2]}) {
@@ -55,7 +55,7 @@ Result<std::string> repaired(const std::string& damaged, const std::string& path
 }  // namespace
 
 std::vector<Way> keeping_ways() {
-  const Files& files = Files::get();
+  const KeepingFiles& files = KeepingFiles::get();
   return {
       {"sign",
        [&files](const std::string& path) -> Result<std::string> {

@@ -14,7 +14,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx {
-namespace {
+namespace limits_test {
 
 using support::kSanitized;
 using testing::Folder;
@@ -105,5 +105,5 @@ TEST_F(Limits, NoMapIsLeft) {
             0);
 }
 
-}  // namespace
+}  // namespace limits_test
 }  // namespace fatctx

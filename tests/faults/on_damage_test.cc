@@ -7,7 +7,7 @@
 #include "runtime/large_model.h"
 
 namespace fatctx::faults {
-namespace {
+namespace on_damage_test {
 
 TEST(OnDamageNextFaults, ARecordThatCannotBeReadOnceIsPassedOverAndNamed) {
   const testing::Folder folder;
@@ -35,5 +35,5 @@ TEST(OnDamageNextFaults, ARecordThatCannotBeReadOnceIsPassedOverAndNamed) {
   EXPECT_GE(passed_over, 1);
 }
 
-}  // namespace
+}  // namespace on_damage_test
 }  // namespace fatctx::faults

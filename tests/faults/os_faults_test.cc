@@ -15,7 +15,7 @@
 #include "support/process_files.h"
 
 namespace fatctx {
-namespace {
+namespace os_faults_test {
 
 using faults::Fault;
 using faults::Injected;
@@ -96,5 +96,5 @@ TEST_P(OsFaults, AreTypedErrorsAndLeaveNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, OsFaults, ::testing::ValuesIn(faults::ways()), faults::name_of);
 
-}  // namespace
+}  // namespace os_faults_test
 }  // namespace fatctx

@@ -8,7 +8,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace second_session_test {
 
 using testing::Folder;
 
@@ -42,5 +42,5 @@ TEST(SecondSession, ReadsNothingAndMapsNothing) {
       << calls.begin()->first;
 }
 
-}  // namespace
+}  // namespace second_session_test
 }  // namespace fatctx

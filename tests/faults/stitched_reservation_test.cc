@@ -11,7 +11,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx {
-namespace {
+namespace stitched_reservation_test {
 
 struct Maps {
   int of_the_file = 0;
@@ -59,5 +59,5 @@ TEST(StitchedReservation, LeavesNothingWhenTheNthCallFails) {
   EXPECT_TRUE(support::is_ok(container.acquire("weights")));
 }
 
-}  // namespace
+}  // namespace stitched_reservation_test
 }  // namespace fatctx

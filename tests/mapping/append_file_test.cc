@@ -9,7 +9,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace append_file_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -105,5 +105,5 @@ TEST_F(AppendFile, AFileThatLostItsNameIsToldFromOneThatHasIt) {
   EXPECT_TRUE(fails_with(check_named(*file, path_), ErrorCode::kChanged));
 }
 
-}  // namespace
+}  // namespace append_file_test
 }  // namespace fatctx::mapping

@@ -12,7 +12,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace background_thread_test {
 
 TEST(BackgroundThread, IsNotWaitedForInAForkedChild) {
   std::atomic<bool> stop = false;
@@ -47,5 +47,5 @@ TEST(BackgroundThread, IsATypedErrorWhereTheSystemHasNone) {
   EXPECT_EQ(result, 0);
 }
 
-}  // namespace
+}  // namespace background_thread_test
 }  // namespace fatctx::mapping

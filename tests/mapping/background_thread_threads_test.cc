@@ -12,7 +12,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace background_thread_threads_test {
 
 using support::is_ok;
 
@@ -46,5 +46,5 @@ TEST(BackgroundThreads, TakeNoSignalsAndLeaveTheMaskOfTheirMakerAlone) {
   }
 }
 
-}  // namespace
+}  // namespace background_thread_threads_test
 }  // namespace fatctx::mapping

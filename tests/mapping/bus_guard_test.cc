@@ -17,7 +17,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace bus_guard_test {
 
 using support::Bytes;
 using support::is_ok;
@@ -197,5 +197,5 @@ TEST_F(ForeignFaults, SignalsThatAreSentStillEndTheProcess) {
       testing::KilledBySignal(SIGBUS), "");
 }
 
-}  // namespace
+}  // namespace bus_guard_test
 }  // namespace fatctx::mapping

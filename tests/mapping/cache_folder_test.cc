@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace cache_folder_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -136,5 +136,5 @@ TEST_F(CacheFolderFiles, TemporariesGoWhenTheyAreOldAndTheirMakerIsDead) {
   EXPECT_EQ(temp_.names(), (std::vector<std::string>{".held.0123.tmp", ".other", ".young.0123.tmp", "view.tmp"}));
 }
 
-}  // namespace
+}  // namespace cache_folder_test
 }  // namespace fatctx::mapping

@@ -10,7 +10,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace file_below_test {
 
 namespace fs = std::filesystem;
 
@@ -116,5 +116,5 @@ TEST_F(FileBelow, DotsBehindALinkGoWhereTheSystemGoes) {
   EXPECT_EQ(absolute_path(dir_.file("in/far/new")), dir_.file("in/far/new"));
 }
 
-}  // namespace
+}  // namespace file_below_test
 }  // namespace fatctx::mapping

@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace file_forms_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -99,5 +99,5 @@ TEST(BufferFile, IsNotWritten) {
   EXPECT_TRUE(fails_with(file.sync(), ErrorCode::kInternal));
 }
 
-}  // namespace
+}  // namespace file_forms_test
 }  // namespace fatctx::mapping

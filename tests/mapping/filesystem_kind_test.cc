@@ -9,7 +9,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace filesystem_kind_test {
 
 TEST(FilesystemKind, NetworksAndFuseAreRemoteAndDisksAreNot) {
   struct Row {
@@ -60,5 +60,5 @@ TEST(FilesystemKind, ADescriptorIsAskedAndABadOneIsUnknown) {
   EXPECT_EQ(filesystem_kind(-1).name, "unknown");
 }
 
-}  // namespace
+}  // namespace filesystem_kind_test
 }  // namespace fatctx::mapping

@@ -16,7 +16,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace mapped_region_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -176,5 +176,5 @@ TEST_P(MappedRegionTest, FailuresLeakNeitherMapsNorDescriptors) {
   EXPECT_EQ(support::maps_of(folder_.path()), 0U);
 }
 
-}  // namespace
+}  // namespace mapped_region_test
 }  // namespace fatctx::mapping

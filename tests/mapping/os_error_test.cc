@@ -6,7 +6,7 @@
 #include <string>
 
 namespace fatctx::mapping {
-namespace {
+namespace os_error_test {
 
 TEST(OsError, EveryNumberHasItsCode) {
   struct Row {
@@ -52,5 +52,5 @@ TEST(OsError, ALimitThatCanBeRaisedIsNamed) {
   EXPECT_NE(os_error(EFBIG, "x").message.find("ulimit -f"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace os_error_test
 }  // namespace fatctx::mapping

@@ -20,7 +20,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace os_file_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -230,5 +230,5 @@ TEST(UniqueFd, ClosesOnceAndMovesItsOwnership) {
   EXPECT_EQ(UniqueFd(100'000).reset(), EBADF);
 }
 
-}  // namespace
+}  // namespace os_file_test
 }  // namespace fatctx::mapping

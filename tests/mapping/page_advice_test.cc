@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace page_advice_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -211,5 +211,5 @@ TEST_F(PageAdvice, TheCacheForgetsWhatNobodyHasMapped) {
   EXPECT_TRUE(std::equal(bytes().begin(), bytes().end(), content_.begin()));
 }
 
-}  // namespace
+}  // namespace page_advice_test
 }  // namespace fatctx::mapping

@@ -13,7 +13,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace page_lock_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -115,5 +115,5 @@ TEST_F(PageLocks, ARefusalNamesTheLimitAndTheAmountAndLeavesNothingLocked) {
   EXPECT_EQ(result, 0);
 }
 
-}  // namespace
+}  // namespace page_lock_test
 }  // namespace fatctx::mapping

@@ -19,7 +19,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace publish_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -332,5 +332,5 @@ TEST(Publish, FailuresLeakNoDescriptor) {
   EXPECT_EQ(folder.names(), Names{"there"});
 }
 
-}  // namespace
+}  // namespace publish_test
 }  // namespace fatctx::mapping

@@ -9,7 +9,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace residency_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -65,5 +65,5 @@ TEST_F(Residency, TheSumOverPagesIsWhatTheSystemSaysOfTheMap) {
   EXPECT_LE(use.proportional, use.resident);
 }
 
-}  // namespace
+}  // namespace residency_test
 }  // namespace fatctx::mapping

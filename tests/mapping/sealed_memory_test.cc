@@ -13,7 +13,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace sealed_memory_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -62,5 +62,5 @@ TEST(SealedMemory, AFileSizeLimitIsAnErrorAndNotASignal) {
             0);
 }
 
-}  // namespace
+}  // namespace sealed_memory_test
 }  // namespace fatctx::mapping

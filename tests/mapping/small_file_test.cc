@@ -8,7 +8,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace small_file_test {
 
 using support::TempDir;
 
@@ -39,5 +39,5 @@ TEST(SmallFile, NeverWaitsForAWriter) {
   EXPECT_EQ(read_small_file(folder.file("absent"), 10).error().code, ErrorCode::kNotFound);
 }
 
-}  // namespace
+}  // namespace small_file_test
 }  // namespace fatctx::mapping

@@ -17,7 +17,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace stitched_region_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -192,5 +192,5 @@ TEST(MapCount, WhatDoesNotFitNamesTheLimitAndTheRemedy) {
   }
 }
 
-}  // namespace
+}  // namespace stitched_region_test
 }  // namespace fatctx::mapping

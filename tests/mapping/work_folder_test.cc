@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace work_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -96,5 +96,5 @@ TEST(WorkFolder, PutsBackWhatWasCopiedWhoeverWroteMeanwhile) {
 
 TEST(WorkFolder, IsMadeWhereTheSystemKeepsThem) { EXPECT_TRUE(support::is_ok(WorkFolder::create_temporary())); }
 
-}  // namespace
+}  // namespace work_folder_test
 }  // namespace fatctx::mapping

@@ -13,7 +13,7 @@
 
 namespace fatctx::ort_tests {
 
-namespace {
+namespace attach_memory_test {
 
 constexpr std::uint64_t kWide = 2560;
 constexpr std::uint64_t kMatrices = 8;
@@ -78,8 +78,6 @@ class AttachMemory : public ::testing::Test {
   support::TempDir folder_;
 };
 
-}  // namespace
-
 TEST_F(AttachMemory, EightSessionsTakeNothingOfTheirOwn) {
   const int by_file = measured({.route = AttachRoute::kFileBuffers});
   const int by_name = measured({.route = AttachRoute::kInitializers});
@@ -96,4 +94,5 @@ TEST_F(AttachMemory, PrepackingIsWhatTakesMemory) {
   EXPECT_EQ(prepacked, 254) << "the measurement sees no copies";
 }
 
+}  // namespace attach_memory_test
 }  // namespace fatctx::ort_tests

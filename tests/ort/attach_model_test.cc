@@ -14,7 +14,7 @@
 
 namespace fatctx::ort {
 
-namespace {
+namespace attach_model_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -28,8 +28,6 @@ std::string matrices_model() {
   return support::model(support::matrices(8, {{.name = "w0", .shape = {8, 8}, .offset = 64, .size = 256},
                                               {.name = "w1", .shape = {8, 8}, .offset = 320, .location = "b/w.bin"}}));
 }
-
-}  // namespace
 
 TEST(AttachModel, SaysWhereTheInitializersOfTheMainGraphLie) {
   const std::string model = matrices_model();
@@ -179,4 +177,5 @@ TEST(AttachTypes, EveryTypeOfATableHasANumberOfOnnx) {
   EXPECT_EQ(onnx_type(static_cast<DType>(99)), 0);
 }
 
+}  // namespace attach_model_test
 }  // namespace fatctx::ort

@@ -12,13 +12,11 @@
 
 namespace fatctx::ort_tests {
 
-namespace {
+namespace attach_threads_test {
 
 constexpr int kThreads = 6;
 constexpr int kRounds = 5;
 constexpr float kTolerance = 1e-5F;
-
-}  // namespace
 
 TEST(AttachThreads, SessionsMayBeMadeAllAtOnce) {
   const support::TempDir folder;
@@ -88,4 +86,5 @@ TEST(AttachThreads, SessionsOfOneAttachmentMayBeMadeAndRunAllAtOnce) {
   EXPECT_EQ(right, kThreads * kRounds);
 }
 
+}  // namespace attach_threads_test
 }  // namespace fatctx::ort_tests

@@ -15,7 +15,7 @@
 
 namespace fatctx::ort_tests {
 
-namespace {
+namespace attach_weights_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -88,8 +88,6 @@ const OrtApi* without_environments(std::uint32_t version) noexcept {
 const OrtApiBase kWithoutEnvironments = {without_environments, []() noexcept { return "1.31.0"; }};
 const OrtApiBase kBeforeBorrowing = {this_interface, []() noexcept { return "1.30.0"; }};
 const OrtApiBase kBeforeAll = {no_interface, []() noexcept { return "1.22.1"; }};
-
-}  // namespace
 
 TEST_F(AttachWeights, SessionsComputeWhatOrdinaryOnesDo) {
   const std::vector<float> expected = ordinary_result(model_, data_);
@@ -519,4 +517,5 @@ TEST(AttachRouteName, IsTheWordOfTheReport) {
   EXPECT_EQ(attach_route_name(AttachRoute::kInitializers), "initializers");
 }
 
+}  // namespace attach_weights_test
 }  // namespace fatctx::ort_tests

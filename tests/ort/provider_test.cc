@@ -7,7 +7,7 @@
 #include "ort/provider_fixture.h"
 
 namespace fatctx::support {
-namespace {
+namespace provider_test {
 
 class Provider : public ProviderTest {};
 
@@ -109,5 +109,5 @@ TEST(ProviderLibrary, RefusesARuntimeThatIsTooOld) {
   EXPECT_NE(no_room.GetErrorMessage().find("ONNX Runtime has no room for a factory"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace provider_test
 }  // namespace fatctx::support

@@ -5,7 +5,7 @@
 #include "ort/provider_fixture.h"
 
 namespace fatctx::support {
-namespace {
+namespace provider_threads_test {
 
 constexpr int kThreads = 8;
 constexpr int kRounds = 6;
@@ -98,5 +98,5 @@ TEST_F(ProviderThreads, CompileEachAModelOfItsOwn) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
-}  // namespace
+}  // namespace provider_threads_test
 }  // namespace fatctx::support

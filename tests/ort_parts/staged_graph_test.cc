@@ -13,7 +13,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::ort {
-namespace {
+namespace staged_graph_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -94,5 +94,5 @@ TEST_F(Staged, AModelHoldsTwoGigabytes) {
   EXPECT_TRUE(fails_with(check_model_size(kMost + 1), ErrorCode::kLimitExceeded));
 }
 
-}  // namespace
+}  // namespace staged_graph_test
 }  // namespace fatctx::ort

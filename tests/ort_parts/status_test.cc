@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace fatctx::ort {
-namespace {
+namespace status_test {
 
 class Guarded : public ::testing::Test {
  protected:
@@ -49,5 +49,5 @@ TEST_F(Guarded, NoExceptionCrosses) {
   EXPECT_EQ(told([]() -> Status { throw 7; }, ORT_FAIL), "fatctx: an exception of unknown type (internal)");
 }
 
-}  // namespace
+}  // namespace status_test
 }  // namespace fatctx::ort

@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::ort {
-namespace {
+namespace written_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -51,5 +51,5 @@ TEST(Written, TheContainerOfSomebodyElseStays) {
   EXPECT_EQ(support::read_file(path), before);
 }
 
-}  // namespace
+}  // namespace written_test
 }  // namespace fatctx::ort

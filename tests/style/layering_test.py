@@ -67,7 +67,7 @@ PUBLIC_LAYER = {
     "import_tensors.h": "container",
     "import_safetensors.h": "container",
     "import_gguf.h": "container",
-    "content_hash.h": "container",
+    "content_hash.h": "runtime",
     "diff.h": "runtime",
     "extract.h": "runtime",
     "stored_dlc.h": "runtime",

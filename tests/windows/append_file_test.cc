@@ -13,7 +13,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace append_file_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -104,5 +104,5 @@ TEST_F(AppendFile, AServersFileIsRefused) {
   EXPECT_NE(refused.error().message.find("smb"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace append_file_test
 }  // namespace fatctx::mapping

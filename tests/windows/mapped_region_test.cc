@@ -23,7 +23,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace mapped_region_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -223,5 +223,5 @@ TEST(SealedMemory, OfNoBytesOrOfTooManyIsAnError) {
   EXPECT_FALSE(make_sealable_block(std::uint64_t{1} << 60).ok());
 }
 
-}  // namespace
+}  // namespace mapped_region_test
 }  // namespace fatctx::mapping

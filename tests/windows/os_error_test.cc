@@ -7,7 +7,7 @@
 #include "mapping/windows_api.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace os_error_test {
 
 TEST(OsError, EveryNumberOfWindowsHasItsCode) {
   struct Row {
@@ -55,5 +55,5 @@ TEST(OsError, SaysWhatTheSystemSaysAndWhatHelps) {
   EXPECT_NE(os_error(54'321, "x").message.find("54321"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace os_error_test
 }  // namespace fatctx::mapping

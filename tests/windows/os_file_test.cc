@@ -15,7 +15,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace os_file_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -196,5 +196,5 @@ TEST_F(OsFileTest, TheKindOfItsFilesystemIsKnownAndAHandleThatIsNoneIsNotTrusted
   EXPECT_EQ(filesystem_kind_of_name("").name, "unknown");
 }
 
-}  // namespace
+}  // namespace os_file_test
 }  // namespace fatctx::mapping

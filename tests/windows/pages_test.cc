@@ -19,7 +19,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace pages_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -121,5 +121,5 @@ TEST(BackgroundThread, DoesTheWorkAndIsWaitedFor) {
   EXPECT_EQ(done, 2);
 }
 
-}  // namespace
+}  // namespace pages_test
 }  // namespace fatctx::mapping

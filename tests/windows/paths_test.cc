@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace paths_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -183,5 +183,5 @@ TEST(UniqueHandle, ClosesOnceAndHandsOver) {
   EXPECT_FALSE(moved.valid());
 }
 
-}  // namespace
+}  // namespace paths_test
 }  // namespace fatctx::mapping

@@ -16,7 +16,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::mapping {
-namespace {
+namespace publish_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -161,5 +161,5 @@ TEST(Publish, TheLongestNameCanBeReplaced) {
   EXPECT_EQ(folder.names(), Names{name});
 }
 
-}  // namespace
+}  // namespace publish_test
 }  // namespace fatctx::mapping

@@ -10,12 +10,6 @@
 
 namespace fatctx::tools {
 
-namespace {
-
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
-}  // namespace
-
 Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
                                                       const std::vector<std::string>& allowed) {
   std::map<std::string, std::string> words;
@@ -27,16 +21,16 @@ Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std
     const std::string key(word.substr(0, equals));
     const bool complete = equals != std::string_view::npos && equals + 1 != word.size();
     if (!complete && allowed.empty()) {
-      return invalid(fmt::format("{}: found \"{}\"; write KEY=VALUE[,KEY=VALUE...]", flag, word));
+      return invalid_argument(fmt::format("{}: found \"{}\"; write KEY=VALUE[,KEY=VALUE...]", flag, word));
     }
     if (!complete || (!allowed.empty() && std::find(allowed.begin(), allowed.end(), key) == allowed.end())) {
       const auto near = nearest(key, allowed);
-      return invalid(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
-                                 near ? fmt::format("did you mean {}=? ", *near) : std::string(),
-                                 fmt::join(allowed, "=..., ")));
+      return invalid_argument(fmt::format("{}: found \"{}\"; {}allowed: {}=...", flag, word,
+                                          near ? fmt::format("did you mean {}=? ", *near) : std::string(),
+                                          fmt::join(allowed, "=..., ")));
     }
     if (!words.emplace(key, std::string(word.substr(equals + 1))).second) {
-      return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
+      return invalid_argument(fmt::format("{}: \"{}\" is given twice", flag, key));
     }
   }
   return words;

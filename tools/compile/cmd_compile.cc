@@ -40,8 +40,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 Result<CompileCache> open_cache(const CompileFlags& flags) {
   if (flags.no_cache) return CompileCache::temporary();
   if (!flags.cache.empty()) return CompileCache::in_folder(flags.cache);
@@ -208,7 +206,7 @@ Status warn_of_htp(const OnnxModel& model, const std::string& path, const HtpCon
 Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
                                  const CompileInput& input, OnnxModels models) {
   if (!input.onnx->ep_contexts.empty()) {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: is compiled already (it has EPContext nodes); fatctx pack --ep-context packs it", input.path));
   }
   FATCTX_TRY(warn_of_htp(*input.onnx, input.path, plan.htp, flags.common_arch));
@@ -229,7 +227,7 @@ Status check_model(const CompileFlags& flags, const std::string& path) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: neither a file nor a folder", path)};
   }
   if (flags.keep_source && fs::is_directory(path, error)) {
-    return invalid(fmt::format("--keep-source: {} is a folder, and a record is a file; leave it out", path));
+    return invalid_argument(fmt::format("--keep-source: {} is a folder, and a record is a file; leave it out", path));
   }
   return Done{};
 }

@@ -29,8 +29,6 @@ constexpr const char* kOutputFile = "output.bin";
 const std::vector<std::string> kPlaces = {"model", "output", "backend", "arch",   "features", "part",
                                           "soc",   "vtcm",   "target",  "config", "log_level"};
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 Result<std::vector<std::string>> split_command(std::string_view text) {
   std::vector<std::string> parts;
   bool inside = false;  // a part has begun
@@ -56,8 +54,8 @@ Result<std::vector<std::string>> split_command(std::string_view text) {
       parts.back() += c;
     }
   }
-  if (quote != '\0') return invalid(fmt::format("--command: a {} is opened and not closed", quote));
-  if (parts.empty()) return invalid("--command: the command is empty");
+  if (quote != '\0') return invalid_argument(fmt::format("--command: a {} is opened and not closed", quote));
+  if (parts.empty()) return invalid_argument("--command: the command is empty");
   return parts;
 }
 
@@ -77,7 +75,8 @@ Result<std::string> with_places_filled(const std::string& part,
     }
     const std::size_t end = part.find('}', at);
     if (end == std::string::npos) {
-      return invalid(fmt::format("--command: \"{}\" opens a brace and does not close it; {{{{ is one brace", part));
+      return invalid_argument(
+          fmt::format("--command: \"{}\" opens a brace and does not close it; {{{{ is one brace", part));
     }
     FATCTX_ASSIGN(const std::string text, value(part.substr(at + 1, end - at - 1)));
     filled += text;
@@ -149,12 +148,12 @@ Result<CommandTemplate> CommandTemplate::parse(std::string_view text) {
       has_output = has_output || place == "output";
       if (std::find(kPlaces.begin(), kPlaces.end(), place) != kPlaces.end()) return std::string();
       const auto near = nearest(place, kPlaces);
-      return invalid(fmt::format("--command: {{{}}} is not known; {}known: {{{}}}", place,
-                                 near ? fmt::format("did you mean {{{}}}? ", *near) : std::string(),
-                                 fmt::join(kPlaces, "}, {")));
+      return invalid_argument(fmt::format("--command: {{{}}} is not known; {}known: {{{}}}", place,
+                                          near ? fmt::format("did you mean {{{}}}? ", *near) : std::string(),
+                                          fmt::join(kPlaces, "}, {")));
     }));
   }
-  if (!has_output) return invalid("--command: {output} is missing, the file that the compiler is to write");
+  if (!has_output) return invalid_argument("--command: {output} is missing, the file that the compiler is to write");
   return CommandTemplate(std::move(parts));
 }
 
@@ -175,7 +174,7 @@ Result<std::vector<std::string>> CommandTemplate::fill(const CommandTarget& targ
     if (place == "target") value = target.label;
     if (place == "config") value = target.config_file;
     if (!value.empty()) return value;
-    return invalid(fmt::format("--command has {{{}}}, and target {} says none", place, target.label));
+    return invalid_argument(fmt::format("--command has {{{}}}, and target {} says none", place, target.label));
   };
   std::vector<std::string> arguments;
   for (const std::string& part : parts_) {

@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 bool means_folder(const std::string& output) {
   std::error_code error;
   return output.ends_with('/') || fs::is_directory(output, error);
@@ -35,13 +33,14 @@ Result<TargetsFile> iree_targets(const CompileFlags& flags) {
     FATCTX_ASSIGN(CompileTarget target, parse_target_word(word));
     for (const CompileTarget& other : wanted.targets) {
       if (target_label(other) == target_label(target)) {
-        return invalid(fmt::format("--target {}: this target is there twice", word));
+        return invalid_argument(fmt::format("--target {}: this target is there twice", word));
       }
     }
     wanted.targets.push_back(std::move(target));
   }
   if (wanted.targets.empty()) {
-    return invalid("no target; give --targets FILE or --target x86-64-v3, or --htp_socs SM8650 for Snapdragon");
+    return invalid_argument(
+        "no target; give --targets FILE or --target x86-64-v3, or --htp_socs SM8650 for Snapdragon");
   }
   return wanted;
 }
@@ -50,18 +49,18 @@ Result<TargetsFile> iree_targets(const CompileFlags& flags) {
 Result<HtpConfig> htp_targets(const CompileFlags& flags, const SocTable& table) {
   HtpConfig config;
   if (!flags.config_file.empty() && !flags.htp_socs.empty()) {
-    return invalid(
+    return invalid_argument(
         "--config_file and --htp_socs exclude each other: the file lists its SoCs under per_soc_config_file_path; "
         "leave one of them out");
   }
   if (!flags.vtcm_mb.empty() && flags.htp_socs.empty()) {
-    return invalid("--vtcm_mb belongs to --htp_socs; in the file of a SoC it is graphs[].vtcm_mb");
+    return invalid_argument("--vtcm_mb belongs to --htp_socs; in the file of a SoC it is graphs[].vtcm_mb");
   }
   if (!flags.config_file.empty()) FATCTX_TRY(store(read_htp_config(flags.config_file, table), config));
   if (!flags.htp_socs.empty()) FATCTX_TRY(store(htp_config_of_list(flags.htp_socs, flags.vtcm_mb, table), config));
   if (!flags.sharing_override.empty()) {
     if (!flags.lists_htp()) {
-      return invalid("--reference_weight_sharing_enabled_override belongs to --config_file or --htp_socs");
+      return invalid_argument("--reference_weight_sharing_enabled_override belongs to --config_file or --htp_socs");
     }
     FATCTX_TRY(override_sharing(config, flags.sharing_override == "true"));
     print_note(fmt::format("reference_weight_sharing_enabled is {} for {}, whatever the files say",
@@ -85,12 +84,13 @@ Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, co
     FATCTX_ASSIGN(CommandTarget target, command_target_of_word(word, table));
     targets.push_back(std::move(target));
   }
-  if (targets.empty()) return invalid("no target; give --target, --htp_socs or --config_file");
+  if (targets.empty()) return invalid_argument("no target; give --target, --htp_socs or --config_file");
   for (std::size_t i = 0; i < targets.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (targets[i].label == targets[j].label || same_target(targets[i].key, targets[j].key)) {
-        return invalid(fmt::format("target {} is there twice{}", targets[i].label,
-                                   targets[i].label == targets[j].label ? "" : ", also as " + targets[j].label));
+        return invalid_argument(
+            fmt::format("target {} is there twice{}", targets[i].label,
+                        targets[i].label == targets[j].label ? "" : ", also as " + targets[j].label));
       }
     }
   }
@@ -144,16 +144,18 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
        "is for a container: in one pass the compiler shares the weights of all SoCs"},
   };
   for (const Row& row : rows) {
-    if (row.given && !row.has_effect) return invalid(fmt::format("{} {}", row.flag, row.what));
+    if (row.given && !row.has_effect) return invalid_argument(fmt::format("{} {}", row.flag, row.what));
   }
   if (!flags.sharing.empty() && !flags.sharing_override.empty()) {
-    return invalid(
+    return invalid_argument(
         "--sharing and --reference_weight_sharing_enabled_override both say whether records share; give one");
   }
   if (flags.name.find('/') != std::string::npos) {
-    return invalid(fmt::format("--name {}: records are named after it, and their names have no \"/\"", flags.name));
+    return invalid_argument(
+        fmt::format("--name {}: records are named after it, and their names have no \"/\"", flags.name));
   }
-  if (flags.no_cache && !flags.cache.empty()) return invalid("--cache and --no-cache contradict each other; give one");
+  if (flags.no_cache && !flags.cache.empty())
+    return invalid_argument("--cache and --no-cache contradict each other; give one");
   return Done{};
 }
 
@@ -168,7 +170,7 @@ Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
     const fs::path folder(output);
     const fs::path name = folder.has_filename() ? folder : folder.parent_path();
     if (fs::exists(name, error) && !fs::is_directory(name, error)) {
-      return invalid(fmt::format("{}: is a file, and the parts go into a folder", name.string()));
+      return invalid_argument(fmt::format("{}: is a file, and the parts go into a folder", name.string()));
     }
     if (!flags.force && fs::exists(folder / kManifestFile, error)) return there(folder / kManifestFile);
     return Done{};
@@ -184,11 +186,12 @@ Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
 
 Status plan_for_htp(const SocTable& table, CompilePlan& plan) {
   HtpConfig& config = plan.htp;
-  if (config.targets.empty()) return invalid("no target; give --htp_socs SM8650,SM8750 or --config_file FILE");
+  if (config.targets.empty()) return invalid_argument("no target; give --htp_socs SM8650,SM8750 or --config_file FILE");
   const bool one_pass = plan.form == OutputForm::kDlc;
   if (one_pass) {
     if (config.targets.size() < 2) {
-      return invalid("-o OUT.dlc: a DLC is for several SoCs; list two or more, or write a container (-o OUT.fatctx)");
+      return invalid_argument(
+          "-o OUT.dlc: a DLC is for several SoCs; list two or more, or write a container (-o OUT.fatctx)");
     }
     FATCTX_TRY(check_one_pass(config));
   }
@@ -228,14 +231,14 @@ Result<CompilePlan> plan_of(const CompileFlags& flags) {
   if (by_command) {
     plan.compiler = Compiler::kCommand;
     if (plan.form == OutputForm::kDlc) {
-      return invalid("-o OUT.dlc is compiled in one pass by the QNN provider; leave --command out");
+      return invalid_argument("-o OUT.dlc is compiled in one pass by the QNN provider; leave --command out");
     }
   } else if (flags.lists_htp() || flags.vendor.asks_for_htp() || plan.form == OutputForm::kDlc) {
     plan.compiler = Compiler::kQnn;
   }
   FATCTX_TRY(check_flags_have_effect(flags, plan));
   if (!flags.common_arch.empty() && arch_number(flags.common_arch) == 0) {
-    return invalid(fmt::format("--common-arch {}: write a Hexagon arch such as v73", flags.common_arch));
+    return invalid_argument(fmt::format("--common-arch {}: write a Hexagon arch such as v73", flags.common_arch));
   }
   plan.sharing = sharing_for(flags, plan.htp);
   switch (plan.compiler) {

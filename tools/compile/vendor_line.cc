@@ -23,8 +23,6 @@ struct LogLevel {
 constexpr LogLevel kLogLevels[] = {{"error", 3}, {"warn", 2}, {"info", 1}, {"debug", 0}, {"verbose", 0}};
 constexpr int kSeverityOfInfo = 1;
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 Status take_backend(const std::string& backend, VendorMeaning& meaning, bool by_command) {
@@ -34,7 +32,7 @@ Status take_backend(const std::string& backend, VendorMeaning& meaning, bool by_
   }
   const std::string name = file_name(backend);
   if (name.find("QnnHtp") == std::string::npos) {
-    return invalid(
+    return invalid_argument(
         fmt::format("--backend {}: only libQnnHtp.so (QnnHtp.dll) compiles context binaries ahead of time; name it, or "
                     "leave --backend out",
                     backend));
@@ -57,14 +55,14 @@ Status take_model(const VendorLine& line, VendorMeaning& meaning, bool by_comman
     const std::string name = file_name(line.model);
     if (name.ends_with(".onnx")) {
       if (!given.empty()) {
-        return invalid(fmt::format("--model {} and {}: two models; leave one of them out", line.model, given));
+        return invalid_argument(fmt::format("--model {} and {}: two models; leave one of them out", line.model, given));
       }
       meaning.model = line.model;
     } else if (name.find("QnnModelDlc") != std::string::npos) {
       meaning.notes.push_back(
           fmt::format("--model {}: is how the vendor's generator reads a DLC; not needed here", line.model));
     } else {
-      return invalid(
+      return invalid_argument(
           fmt::format("--model {}: a model library can be read by the vendor's generator alone; give the ONNX model it "
                       "was made from as MODEL, or run that generator with --command",
                       line.model));
@@ -90,12 +88,13 @@ Status take_model(const VendorLine& line, VendorMeaning& meaning, bool by_comman
 Status take_output(const VendorLine& line, VendorMeaning& meaning) {
   if (!line.output_dlc.empty()) {
     if (!meaning.output.empty()) {
-      return invalid(fmt::format("--output_dlc {} and --output {}: two outputs; leave one of them out", line.output_dlc,
-                                 meaning.output));
+      return invalid_argument(fmt::format("--output_dlc {} and --output {}: two outputs; leave one of them out",
+                                          line.output_dlc, meaning.output));
     }
     if (!line.output_dlc.ends_with(".dlc")) {
-      return invalid(fmt::format("--output_dlc {}: the name of a DLC ends with .dlc; for a container write -o {}",
-                                 line.output_dlc, line.output_dlc));
+      return invalid_argument(
+          fmt::format("--output_dlc {}: the name of a DLC ends with .dlc; for a container write -o {}", line.output_dlc,
+                      line.output_dlc));
     }
     meaning.output = line.output_dlc;
     meaning.notes.push_back(fmt::format("--output_dlc {}: -o {}", line.output_dlc, line.output_dlc));
@@ -121,8 +120,9 @@ Status take_log_level(const std::string& word, VendorMeaning& meaning) {
   std::vector<std::string> words;
   for (const LogLevel& level : kLogLevels) words.emplace_back(level.word);
   const auto near = nearest(word, words);
-  return invalid(fmt::format("--log_level {}: {}allowed: {}", word,
-                             near ? fmt::format("did you mean {}? ", *near) : std::string(), fmt::join(words, ", ")));
+  return invalid_argument(fmt::format("--log_level {}: {}allowed: {}", word,
+                                      near ? fmt::format("did you mean {}? ", *near) : std::string(),
+                                      fmt::join(words, ", ")));
 }
 
 }  // namespace
@@ -136,9 +136,10 @@ Result<VendorMeaning> meaning_of(const VendorLine& line, const std::string& mode
   FATCTX_TRY(take_model(line, meaning, by_command));
   FATCTX_TRY(take_output(line, meaning));
   if (!line.log_level.empty()) FATCTX_TRY(take_log_level(line.log_level, meaning));
-  if (meaning.model.empty()) return invalid("MODEL is missing: give the ONNX model to compile");
+  if (meaning.model.empty()) return invalid_argument("MODEL is missing: give the ONNX model to compile");
   if (meaning.output.empty()) {
-    return invalid("-o is missing: give -o OUT.fatctx for a container, -o OUT.dlc for a DLC, or -o DIR/ for the parts");
+    return invalid_argument(
+        "-o is missing: give -o OUT.fatctx for a container, -o OUT.dlc for a DLC, or -o DIR/ for the parts");
   }
   return meaning;
 }

@@ -134,8 +134,6 @@ constexpr std::string_view kOpenVinoOptions[] = {"device_type",
 constexpr std::string_view kTensorRtOptions[] = {"device_id", "user_compute_stream", "has_user_compute_stream",
                                                  "onnx_model_folder_path"};
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 template <typename List>
 bool is_among(std::string_view word, const List& list) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
@@ -162,7 +160,7 @@ std::string near_text(std::string_view key, const std::vector<std::string>& keys
 Status check_entry(const Entry& entry, const std::string& value, std::size_t model_count, CtxGenEntries& entries) {
   switch (entry.rule) {
     case Rule::kRefused:
-      return invalid(
+      return invalid_argument(
           fmt::format("-C: {} is not to be changed here; --output-dir says where the outputs go", entry.key));
     case Rule::kForced:
       if (value != entry.value.substr(0, 1)) {
@@ -172,7 +170,7 @@ Status check_entry(const Entry& entry, const std::string& value, std::size_t mod
       return Done{};
     case Rule::kSwitch:
       if (value != "0" && value != "1") {
-        return invalid(fmt::format("-C: {}: the value is \"{}\"; allowed: 0, 1", entry.key, value));
+        return invalid_argument(fmt::format("-C: {}: the value is \"{}\"; allowed: 0, 1", entry.key, value));
       }
       break;
     case Rule::kPrefix:
@@ -181,11 +179,12 @@ Status check_entry(const Entry& entry, const std::string& value, std::size_t mod
       return Done{};
     case Rule::kFile:
       if (value.find_first_of("/\\") != std::string::npos || value == "..") {
-        return invalid(fmt::format("-C: {}: \"{}\" is not the name of a file beside the outputs", entry.key, value));
+        return invalid_argument(
+            fmt::format("-C: {}: \"{}\" is not the name of a file beside the outputs", entry.key, value));
       }
       if (model_count > 1) {
-        return invalid(fmt::format("-C: {}: {} models would write to the one file \"{}\"; leave it out", entry.key,
-                                   model_count, value));
+        return invalid_argument(fmt::format("-C: {}: {} models would write to the one file \"{}\"; leave it out",
+                                            entry.key, model_count, value));
       }
       break;
     case Rule::kAny:
@@ -200,15 +199,15 @@ std::vector<std::string> as_strings(std::span<const std::string_view> words) { r
 
 Error unknown_option(const CtxGenProvider& provider, std::string_view key, const std::vector<std::string>& keys) {
   const std::string near = near_text(key, keys);
-  return invalid(fmt::format("-i: \"{}\" is no option of {}{} Known: {}", key, provider.name, near.empty() ? "." : near,
-                             fmt::join(keys, ", ")));
+  return invalid_argument(fmt::format("-i: \"{}\" is no option of {}{} Known: {}", key, provider.name,
+                                      near.empty() ? "." : near, fmt::join(keys, ", ")));
 }
 
 // Of options that only QNN has, for a provider that is none of it.
 Status take_foreign(const CtxGenProvider& provider, const std::string& key, const std::string& value,
                     CtxGenProviderOptions& options) {
   if (!provider.is_reference()) {
-    return invalid(
+    return invalid_argument(
         fmt::format("-i: \"{}\" is an option of QNNExecutionProvider only, and -e is {}; leave it out, or "
                     "compile with -e qnn",
                     key, provider.word));
@@ -239,14 +238,14 @@ Result<std::string> soc_numbers(const std::string& value, std::vector<std::strin
       auto device = device_in_words(word);
       if (!device.ok()) return in_context(std::move(device).error(), "-i: soc_model");
       if (!device.value().qnn_soc) {
-        return invalid(
+        return invalid_argument(
             fmt::format("-i: soc_model: no number is known of \"{}\"; give the number of the SoC, or a part "
                         "that `fatctx socs` lists with one",
                         word));
       }
       word = std::to_string(*device.value().qnn_soc);
     } else if (word.size() > kMostDigits) {
-      return invalid(fmt::format("-i: soc_model: \"{}\" is the number of no SoC", word));
+      return invalid_argument(fmt::format("-i: soc_model: \"{}\" is the number of no SoC", word));
     } else if (word != "0" && !device_from_text(word, table).ok()) {
       const auto of_kernel = device_from_text("kernel:" + word, table);
       notes.push_back(fmt::format("-i: soc_model: no SoC of table {} has the QNN number {}{}; it is handed on as it is",
@@ -266,7 +265,8 @@ Status take_option(const CtxGenProvider& provider, const std::string& key, const
   const bool of_qnn = is_among(key, qnn);
   if (provider.is_qnn() && !of_qnn) return unknown_option(provider, key, qnn);
   if (provider.is_reference()) {
-    if (key == "container") return invalid("-i: container is not to be changed here; --container-name names it");
+    if (key == "container")
+      return invalid_argument("-i: container is not to be changed here; --container-name names it");
     if (!is_among(key, kReferenceOptions)) {
       if (of_qnn) return take_foreign(provider, key, value, options);
       return unknown_option(provider, key, as_strings(kReferenceOptions));
@@ -302,8 +302,9 @@ Result<CtxGenProvider> ctx_gen_provider(std::string_view word) {
   words.reserve(kProviders.size());
   for (const CtxGenProvider& provider : kProviders) words.emplace_back(provider.word);
   const auto near = nearest(word, words);
-  return invalid(fmt::format("-e {}: no such execution provider; {}known: {}", word,
-                             near ? fmt::format("did you mean {}? ", *near) : std::string(), fmt::join(words, ", ")));
+  return invalid_argument(fmt::format("-e {}: no such execution provider; {}known: {}", word,
+                                      near ? fmt::format("did you mean {}? ", *near) : std::string(),
+                                      fmt::join(words, ", ")));
 }
 
 Result<KeyValues> parse_key_values(std::string_view flag, std::string_view text) {
@@ -316,18 +317,18 @@ Result<KeyValues> parse_key_values(std::string_view flag, std::string_view text)
     at = text.find_first_not_of(kBlanks, end);
     const std::size_t bar = word.find('|');
     if (bar == std::string_view::npos || bar == 0 || bar + 1 == word.size()) {
-      return invalid(fmt::format("{}: found \"{}\"; write \"KEY|VALUE KEY|VALUE\"", flag, word));
+      return invalid_argument(fmt::format("{}: found \"{}\"; write \"KEY|VALUE KEY|VALUE\"", flag, word));
     }
     std::string key(word.substr(0, bar));
     std::string value(word.substr(bar + 1));
     if (key.size() > kMaxKey || value.size() > kMaxValue) {
-      return invalid(fmt::format("{}: \"{}...\": a key has at most {} characters, a value {}", flag, key.substr(0, 40),
-                                 kMaxKey, kMaxValue));
+      return invalid_argument(fmt::format("{}: \"{}...\": a key has at most {} characters, a value {}", flag,
+                                          key.substr(0, 40), kMaxKey, kMaxValue));
     }
-    if (!keys.insert(key).second) return invalid(fmt::format("{}: \"{}\" is given twice", flag, key));
+    if (!keys.insert(key).second) return invalid_argument(fmt::format("{}: \"{}\" is given twice", flag, key));
     pairs.emplace_back(std::move(key), std::move(value));
   }
-  if (pairs.empty() && !text.empty()) return invalid(fmt::format("{}: is empty; write \"KEY|VALUE\"", flag));
+  if (pairs.empty() && !text.empty()) return invalid_argument(fmt::format("{}: is empty; write \"KEY|VALUE\"", flag));
   return pairs;
 }
 
@@ -360,7 +361,7 @@ Result<CtxGenProviderOptions> check_provider_options(const CtxGenProvider& provi
   }
   for (const DescribedOption& option : options.stored) {
     if (const auto wrong = wrong_provider_option(option)) {
-      return invalid(fmt::format("-i: {}: {}", option.key, *wrong));
+      return invalid_argument(fmt::format("-i: {}: {}", option.key, *wrong));
     }
   }
   if (const auto status = check_provider_options(options.stored); !status.ok()) {

@@ -18,9 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
-std::string stem_of(const std::string& path) {
+std::string file_stem_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   return name.substr(0, name.rfind('.'));  // npos: all of it
 }
@@ -28,11 +26,12 @@ std::string stem_of(const std::string& path) {
 Result<std::vector<std::string>> models_of(const std::vector<std::string>& words) {
   std::vector<std::string> models;
   for (const std::string& word : words) {
-    if (word.empty()) return invalid("a model is missing; write MODEL1,MODEL2");  // as an unset variable gives it
+    if (word.empty())
+      return invalid_argument("a model is missing; write MODEL1,MODEL2");  // as an unset variable gives it
     for (std::size_t from = 0; from <= word.size();) {
       const std::size_t to = std::min(word.find(',', from), word.size());
       if (to == from) {
-        return invalid(fmt::format("\"{}\": a model is missing beside a comma; write MODEL1,MODEL2", word));
+        return invalid_argument(fmt::format("\"{}\": a model is missing beside a comma; write MODEL1,MODEL2", word));
       }
       models.push_back(word.substr(from, to - from));
       from = to + 1;
@@ -46,7 +45,7 @@ Result<std::string> folder_of(const CtxGenFlags& flags, const std::vector<std::s
   std::error_code error;
   if (!flags.output_dir.empty()) {
     if (fs::exists(flags.output_dir, error) && !fs::is_directory(flags.output_dir, error)) {
-      return invalid(fmt::format("--output-dir {}: is there, and is no folder", flags.output_dir));
+      return invalid_argument(fmt::format("--output-dir {}: is there, and is no folder", flags.output_dir));
     }
     return flags.output_dir;
   }
@@ -56,7 +55,7 @@ Result<std::string> folder_of(const CtxGenFlags& flags, const std::vector<std::s
   };
   for (const std::string& model : models) {
     if (folder(model) == folder(models.front())) continue;
-    return invalid(
+    return invalid_argument(
         fmt::format("{} and {} lie in different folders, and models find their container in their own folder "
                     "only; say with --output-dir DIR where all outputs go",
                     models.front(), model));
@@ -65,11 +64,11 @@ Result<std::string> folder_of(const CtxGenFlags& flags, const std::vector<std::s
 }
 
 Result<std::string> container_of(const CtxGenFlags& flags, const std::string& first) {
-  if (flags.container_name.empty()) return stem_of(first) + ".fatctx";
+  if (flags.container_name.empty()) return file_stem_of(first) + ".fatctx";
   const fs::path name(flags.container_name);
   if (name.has_parent_path() || name == "." || name == "..") {
-    return invalid(fmt::format("--container-name {}: is a name without a folder; --output-dir says where it goes",
-                               flags.container_name));
+    return invalid_argument(fmt::format(
+        "--container-name {}: is a name without a folder; --output-dir says where it goes", flags.container_name));
   }
   return flags.container_name;
 }
@@ -79,17 +78,17 @@ Status check_names(const CtxGenPlan& plan) {
   for (const CtxGenModel& model : plan.models) {
     const auto [there, fresh] = whose.emplace(model.output, model.input);
     if (fresh) continue;
-    return invalid(fmt::format("{} and {} would both be written to {}; give one of them another name", there->second,
-                               model.input, model.output));
+    return invalid_argument(fmt::format("{} and {} would both be written to {}; give one of them another name",
+                                        there->second, model.input, model.output));
   }
   for (const CtxGenModel& model : plan.models) {
     if (same_file(model.input, output_path(plan, plan.container))) {
-      return invalid(
+      return invalid_argument(
           fmt::format("--container-name {}: is a model that is read; call the container otherwise", plan.container));
     }
     for (const CtxGenModel& other : plan.models) {
       if (!same_file(model.input, output_path(plan, other.output))) continue;
-      return invalid(
+      return invalid_argument(
           fmt::format("{} would be written over {}, which is read; say with --output-dir DIR where the "
                       "outputs go",
                       other.output, model.input));
@@ -121,19 +120,19 @@ Status settle_prefixes(CtxGenPlan& plan) {
   };
   if (!collide()) return Done{};
   for (CtxGenModel& model : plan.models) {
-    model.prefix = fmt::format("{}{}_", plan.entries.prefix, stem_of(model.input));
+    model.prefix = fmt::format("{}{}_", plan.entries.prefix, file_stem_of(model.input));
     plan.notes.push_back(fmt::format("{}: several models have graphs of one name, so its graph is called \"{}{}\"",
                                      model.input, model.prefix, model.graph));
   }
   if (!collide()) return Done{};
-  return invalid(
+  return invalid_argument(
       "the models have graphs of one name, with their file names before them too; give the graphs or the "
       "files other names");
 }
 
 }  // namespace
 
-std::string context_name_of(const std::string& model) { return stem_of(model) + "_ctx.onnx"; }
+std::string context_name_of(const std::string& model) { return file_stem_of(model) + "_ctx.onnx"; }
 
 std::string output_path(const CtxGenPlan& plan, const std::string& name) {
   return (fs::path(plan.folder) / name).string();
@@ -170,7 +169,7 @@ Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags) {
   for (const std::string& path : models) {
     FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
     if (!model.ep_contexts.empty()) {
-      return invalid(
+      return invalid_argument(
           fmt::format("{}: has EPContext nodes, so it is the result of an earlier compilation; give the "
                       "model that it was made from",
                       path));

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCpuBackend = "qnn-cpu";
-constexpr std::size_t kMaxValue = 8192;  // of a session entry, which options of providers are handed on as
+constexpr std::size_t kMaxSessionEntry = 8192;  // of a session entry, which options of providers are handed on as
 
 std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
@@ -85,10 +85,10 @@ Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary&
     made.provider_options = plan.options.for_provider;
     if (plan.provider.is_reference()) {
       std::string words = as_words(described(plan, model));
-      if (words.size() > kMaxValue) {
+      if (words.size() > kMaxSessionEntry) {
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("-C and -i: {} characters to write down, and ONNX Runtime takes {}; leave some out",
-                                 words.size(), kMaxValue)};
+                                 words.size(), kMaxSessionEntry)};
       }
       made.provider_options.emplace_back("container", work.file(plan.container));
       made.provider_options.emplace_back("record_options", std::move(words));

@@ -22,8 +22,6 @@ constexpr std::uint32_t kMostArch = 999;  // three digits, as the schema of mani
 constexpr std::uint64_t kMostCores = 64;
 constexpr std::uint64_t kMostSocId = 0xFFFFFFFF;
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // A flag as the vendor's files write it: true, or 1.
 Result<bool> flag_at(const JsonCursor& cursor) {
   if (cursor.value().is_boolean()) return cursor.boolean();
@@ -183,7 +181,7 @@ Status check_distinct(const HtpConfig& config, const std::string& where) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
   for (const HtpTarget& target : config.targets) {
     if (!seen.emplace(target.qnn_soc, target.vtcm_mb).second) {
-      return invalid(
+      return invalid_argument(
           fmt::format("{}: {} is there twice, with the same VTCM; a container has one binary for each SoC, VTCM "
                       "and SDK: leave one out",
                       where, target_name(target)));
@@ -196,12 +194,13 @@ Status set_vtcm(HtpConfig& config, const std::vector<std::uint32_t>& megabytes) 
   if (megabytes.empty()) return Done{};
   const std::size_t targets = config.targets.size();
   if (megabytes.size() != 1 && megabytes.size() != targets) {
-    return invalid(fmt::format("--vtcm_mb: found {} numbers for {} targets; give one for all, or one for each",
-                               megabytes.size(), targets));
+    return invalid_argument(fmt::format("--vtcm_mb: found {} numbers for {} targets; give one for all, or one for each",
+                                        megabytes.size(), targets));
   }
   for (std::size_t i = 0; i < targets; ++i) {
     const std::uint32_t asked = megabytes[megabytes.size() == 1 ? 0 : i];
-    if (asked > kMostVtcmMb) return invalid(fmt::format("--vtcm_mb: found {}; allowed: 0 to {}", asked, kMostVtcmMb));
+    if (asked > kMostVtcmMb)
+      return invalid_argument(fmt::format("--vtcm_mb: found {}; allowed: 0 to {}", asked, kMostVtcmMb));
     config.targets[i].vtcm_mb = asked;
   }
   return Done{};
@@ -284,7 +283,7 @@ Result<HtpConfig> htp_config_of_list(const std::string& list, const std::vector<
     auto device = device_from_text(word, table);
     if (!device.ok()) return in_context(std::move(device).error(), "--htp_socs");
     if (device.value().backend != "htp" || !device.value().qnn_soc) {
-      return invalid(
+      return invalid_argument(
           fmt::format("--htp_socs: \"{}\" has no QNN number of an HTP; give a SoC such as SM8650 or 57", word));
     }
     HtpTarget target;
@@ -293,7 +292,7 @@ Result<HtpConfig> htp_config_of_list(const std::string& list, const std::vector<
     target.arch = device.value().arch.value_or("");
     config.targets.push_back(std::move(target));
   }
-  if (config.targets.empty()) return invalid("--htp_socs: the list is empty; write for example SM8650,SM8750");
+  if (config.targets.empty()) return invalid_argument("--htp_socs: the list is empty; write for example SM8650,SM8750");
   FATCTX_TRY(set_vtcm(config, vtcm_mb));
   FATCTX_TRY(check_distinct(config, "--htp_socs"));
   return config;
@@ -302,7 +301,7 @@ Result<HtpConfig> htp_config_of_list(const std::string& list, const std::vector<
 Status override_sharing(HtpConfig& config, bool share) {
   for (HtpTarget& target : config.targets) {
     if (share && target.lora_sharing) {
-      return invalid(
+      return invalid_argument(
           fmt::format("{}: has lora_weight_sharing_enabled, which excludes the sharing that "
                       "--reference_weight_sharing_enabled_override asks for",
                       target.file));
@@ -316,8 +315,8 @@ Status check_graph_names(const HtpConfig& config, const std::vector<std::string>
   for (const HtpTarget& target : config.targets) {
     for (const std::string& name : target.graph_names) {
       if (std::find(graphs_of_model.begin(), graphs_of_model.end(), name) != graphs_of_model.end()) continue;
-      return invalid(fmt::format("{}: /graphs: no graph of the model is named \"{}\"; it has \"{}\"", target.file, name,
-                                 fmt::join(graphs_of_model, "\", \"")));
+      return invalid_argument(fmt::format("{}: /graphs: no graph of the model is named \"{}\"; it has \"{}\"",
+                                          target.file, name, fmt::join(graphs_of_model, "\", \"")));
     }
   }
   return Done{};

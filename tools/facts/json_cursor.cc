@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kShownCharacters = 40;  // of a value that is quoted in an error
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // One key in a JSON pointer (RFC 6901).
 std::string pointer_step(std::string_view key) {
   std::string step = "/";
@@ -117,21 +115,21 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& file
         },
         true, true);
     if (repeated.found())
-      return invalid(fmt::format("{}: the key \"{}\" stands twice in one object", file, *repeated.found()));
+      return invalid_argument(fmt::format("{}: the key \"{}\" stands twice in one object", file, *repeated.found()));
     return root;
   } catch (const nlohmann::json::parse_error& error) {
     std::string why = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: why"
     const auto last = why.find(": ");
     if (last != std::string::npos) why = why.substr(last + 2);
-    return invalid(fmt::format("{}: {}: not JSON: {}", file, place_of(text, error.byte), why));
+    return invalid_argument(fmt::format("{}: {}: not JSON: {}", file, place_of(text, error.byte), why));
   } catch (const nlohmann::json::out_of_range&) {  // says the number, but not where it stands
-    return invalid(fmt::format("{}: a number is too large for any machine; the largest whole one is {}", file,
-                               std::numeric_limits<std::uint64_t>::max()));
+    return invalid_argument(fmt::format("{}: a number is too large for any machine; the largest whole one is {}", file,
+                                        std::numeric_limits<std::uint64_t>::max()));
   }
 }
 
 Error JsonCursor::error(std::string_view message) const {
-  return invalid(fmt::format("{}: {}: {}", *file_, pointer_.empty() ? "the whole file" : pointer_, message));
+  return invalid_argument(fmt::format("{}: {}: {}", *file_, pointer_.empty() ? "the whole file" : pointer_, message));
 }
 
 Error JsonCursor::wrong(std::string_view allowed) const {

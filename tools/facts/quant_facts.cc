@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kSha256Digits = 64;
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 void add(std::vector<DescribedOption>& options, std::string_view key, std::string value) {
   options.push_back({std::string(key), std::move(value), std::string(kQuantOwner)});
 }
@@ -116,7 +114,8 @@ Result<QuantFacts> parse_quant_flag(std::string_view text) {
 Status add_quant_facts(const QuantFacts& facts, std::vector<DescribedOption>& options) {
   for (const DescribedOption& fact : facts.options) {
     if (quant_fact(options, fact.key) != nullptr) {
-      return invalid(fmt::format("the quantisation fact \"{}\" is said twice; leave one of them out", fact.key));
+      return invalid_argument(
+          fmt::format("the quantisation fact \"{}\" is said twice; leave one of them out", fact.key));
     }
     options.push_back(fact);
   }
@@ -124,8 +123,8 @@ Status add_quant_facts(const QuantFacts& facts, std::vector<DescribedOption>& op
   FATCTX_ASSIGN(std::string text, read_text_file(facts.overrides_from));
   const nlohmann::json overrides = nlohmann::json::parse(text, nullptr, false);
   if (!overrides.is_object() && !overrides.is_array()) {
-    return invalid(fmt::format("{}: overrides of tensor types are a JSON object or array, without comments",
-                               facts.overrides_from));
+    return invalid_argument(fmt::format("{}: overrides of tensor types are a JSON object or array, without comments",
+                                        facts.overrides_from));
   }
   add(options, "overrides", std::move(text));
   return Done{};

@@ -35,8 +35,6 @@ struct DlcOptions {
   bool json = false;
 };
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 std::string findings_text(const DlcInfo& info) {
   std::string out;
   for (const std::string& finding : info.findings) out += "finding: " + escaped(finding) + "\n";
@@ -91,9 +89,9 @@ Result<ExitCode> run_check(const DlcOptions& options) {
 }
 
 Result<ExitCode> run_thin(const DlcOptions& options) {
-  if (options.output.empty()) return invalid("dlc thin: -o OUT is missing");
+  if (options.output.empty()) return invalid_argument("dlc thin: -o OUT is missing");
   if (options.socs.empty() && options.entries.empty()) {
-    return invalid("dlc thin: which SoC stays? give --soc N or --entry NAME; fatctx dlc list shows them");
+    return invalid_argument("dlc thin: which SoC stays? give --soc N or --entry NAME; fatctx dlc list shows them");
   }
   FATCTX_TRY(check_is_no_input(options.output, {{"file that is made thin", options.path}}));
   auto thin = extract_thin(options);
@@ -124,7 +122,7 @@ Result<ExitCode> run_thin(const DlcOptions& options) {
 Result<ExitCode> run_dlc(const DlcOptions& options) {
   const bool thin = options.action == "thin";
   if (!thin && (!options.output.empty() || !options.socs.empty() || !options.entries.empty() || options.force)) {
-    return invalid(fmt::format("dlc {}: --soc, --entry, -o and --force are for thin", options.action));
+    return invalid_argument(fmt::format("dlc {}: --soc, --entry, -o and --force are for thin", options.action));
   }
   if (thin) return run_thin(options);
   return options.action == "list" ? run_list(options) : run_check(options);

@@ -14,7 +14,6 @@ namespace fatctx::tools {
 
 namespace {
 
-constexpr std::size_t kMaxRank = 8;
 constexpr std::uint64_t kPage = 4096;
 
 // What fills a page begins on one: equal tensors of two models are then equal pages, which are stored once and mapped
@@ -56,7 +55,7 @@ Result<EmbeddedWeights> embedded_weights(const OnnxModel& model, const std::stri
     tensor.name = initializer.name;
     tensor.offset_in_blob = offset;
     tensor.size_bytes = one.bytes.size();
-    if (initializer.dtype && initializer.shape.size() <= kMaxRank) {
+    if (initializer.dtype && initializer.shape.size() <= kMaxTensorRank) {
       tensor.dtype = *initializer.dtype;
       tensor.shape = initializer.shape;
     } else {

@@ -29,7 +29,6 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::uint64_t kMaxModelSize = (std::uint64_t{1} << 31) - 1;  // a protobuf message cannot be larger
-constexpr std::size_t kMaxRank = 8;
 
 struct ElementType {
   int onnx;  // TensorProto::DataType; newer numbers than the installed header's are listed by value
@@ -650,7 +649,7 @@ Result<std::uint64_t> give_shapes(const OnnxModel& model, const std::string& mod
   std::uint64_t unshaped = 0;
   for (PackTensor& tensor : tensors) {
     const auto found = by_name.find(tensor.name);
-    if (found == by_name.end() || !found->second->dtype || found->second->shape.size() > kMaxRank) {
+    if (found == by_name.end() || !found->second->dtype || found->second->shape.size() > kMaxTensorRank) {
       ++unshaped;
       continue;
     }

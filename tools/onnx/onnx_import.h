@@ -18,6 +18,8 @@
 
 namespace fatctx::tools {
 
+inline constexpr std::size_t kMaxTensorRank = 8;  // of a tensor table; docs/format.md section 6
+
 struct OnnxExternal {    // bytes of an initializer outside of the model
   std::string location;  // a file, relative to the model
   std::uint64_t offset = 0;

@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxRank = 8;
-
 // Where the bytes are, if that is inside of the model's folder: a model must not make anybody pack a file of theirs
 // that it has nothing to do with.
 Result<std::string> path_inside(const std::string& model_path, const std::string& location) {
@@ -70,7 +68,7 @@ Result<PackTensor> tensor_of(const OnnxInitializer& initializer, std::uint64_t f
   tensor.name = initializer.name;
   tensor.offset_in_blob = external.offset;
   tensor.size_bytes = size;
-  if (initializer.dtype && initializer.shape.size() <= kMaxRank) {
+  if (initializer.dtype && initializer.shape.size() <= kMaxTensorRank) {
     tensor.dtype = *initializer.dtype;
     tensor.shape = initializer.shape;
   } else {

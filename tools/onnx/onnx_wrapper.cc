@@ -19,11 +19,9 @@ struct OnnxVersion {
 };
 constexpr OnnxVersion kPlain = {};
 constexpr OnnxVersion kWide = {10, 21};
-constexpr std::size_t kMaxModelSize = (std::size_t{1} << 31) - 1;  // of a protobuf message
+constexpr std::size_t kMaxMessageSize = (std::size_t{1} << 31) - 1;  // of a protobuf message
 
 constexpr std::string_view kRemedy = "write a model for each of them with --graph";
-
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 void set_text(onnx::NodeProto& node, const char* name, std::string value) {
   auto& attribute = *node.add_attribute();
@@ -70,26 +68,30 @@ class Builder {
 
  private:
   Status check(const WrappedGraph& graph) {
-    if (graph.name.empty()) return invalid("a graph without a name");
-    if (!graphs_.insert(graph.name).second) return invalid(fmt::format("graph \"{}\" is there twice", graph.name));
+    if (graph.name.empty()) return invalid_argument("a graph without a name");
+    if (!graphs_.insert(graph.name).second)
+      return invalid_argument(fmt::format("graph \"{}\" is there twice", graph.name));
     if (graph.outputs.empty()) {
-      return invalid(fmt::format("graph \"{}\" has no outputs; an EPContext node has at least one", graph.name));
+      return invalid_argument(
+          fmt::format("graph \"{}\" has no outputs; an EPContext node has at least one", graph.name));
     }
     for (const auto* tensors : {&graph.inputs, &graph.outputs}) {
       for (const WrappedTensor& tensor : *tensors) {
         if (wrappable(tensor.dtype)) continue;
-        return invalid(fmt::format("graph \"{}\": tensor \"{}\" is {}, which an EPContext node cannot take or give",
-                                   graph.name, tensor.name, dtype_name(tensor.dtype)));
+        return invalid_argument(
+            fmt::format("graph \"{}\": tensor \"{}\" is {}, which an EPContext node cannot take or give", graph.name,
+                        tensor.name, dtype_name(tensor.dtype)));
       }
     }
     for (const WrappedTensor& tensor : graph.outputs) {
       const auto [first, fresh] = givers_.emplace(tensor.name, graph.name);
       if (!fresh && first->second == graph.name) {
-        return invalid(fmt::format("graph \"{}\" gives \"{}\" twice", graph.name, tensor.name));
+        return invalid_argument(fmt::format("graph \"{}\" gives \"{}\" twice", graph.name, tensor.name));
       }
       if (!fresh) {
-        return invalid(fmt::format("graphs \"{}\" and \"{}\" both give \"{}\", and a model has each name once; {}",
-                                   first->second, graph.name, tensor.name, kRemedy));
+        return invalid_argument(
+            fmt::format("graphs \"{}\" and \"{}\" both give \"{}\", and a model has each name once; {}", first->second,
+                        graph.name, tensor.name, kRemedy));
       }
     }
     return Done{};
@@ -98,7 +100,7 @@ class Builder {
   // A name that only the model has, such as that of a scale.
   Status claim(const std::string& name, const std::string& graph) {
     if (names_.insert(name).second) return Done{};
-    return invalid(
+    return invalid_argument(
         fmt::format("graph \"{}\": the name \"{}\", needed to convert its inputs and outputs to float32, is taken; "
                     "keep them as they are with --quantized-io",
                     graph, name));
@@ -109,18 +111,18 @@ class Builder {
     std::set<std::string> own;
     for (const WrappedTensor& tensor : graph.inputs) {
       if (!own.insert(tensor.name).second) {
-        return invalid(fmt::format("graph \"{}\" takes \"{}\" twice", graph.name, tensor.name));
+        return invalid_argument(fmt::format("graph \"{}\" takes \"{}\" twice", graph.name, tensor.name));
       }
       const auto giver = givers_.find(tensor.name);
       if (giver != givers_.end()) {
-        return invalid(
+        return invalid_argument(
             fmt::format("graph \"{}\" gives \"{}\" and graph \"{}\" takes it; in one model that would "
                         "connect them; {}",
                         giver->second, tensor.name, graph.name, kRemedy));
       }
       const auto [first, added] = taken_.emplace(tensor.name, &tensor);
       if (!added && *first->second != tensor) {
-        return invalid(
+        return invalid_argument(
             fmt::format("graph \"{}\" takes \"{}\" with another type, shape or scale than a graph before it, "
                         "and a model has each name once; {}",
                         graph.name, tensor.name, kRemedy));
@@ -229,15 +231,15 @@ std::string inner_name(const WrappedTensor& tensor) {
 bool wrappable(DType dtype) noexcept { return dtype_bits(dtype) >= 8; }
 
 Status check_embeddable(std::uint64_t payload_bytes) {
-  if (payload_bytes < kMaxModelSize) return Done{};
+  if (payload_bytes < kMaxMessageSize) return Done{};
   return Error{ErrorCode::kLimitExceeded,
                fmt::format("a binary of {} bytes does not fit into an ONNX model, which has at most {}; write it as a "
                            "file beside the model, without --embed",
-                           payload_bytes, kMaxModelSize)};
+                           payload_bytes, kMaxMessageSize)};
 }
 
 Result<std::string> wrapper_bytes(WrapperModel model) {
-  if (model.graphs.empty()) return invalid("there is no graph to write a node for");
+  if (model.graphs.empty()) return invalid_argument("there is no graph to write a node for");
   FATCTX_TRY(check_embeddable(model.payload.size()));
   onnx::ModelProto proto;
   const auto any_wide = [](const WrappedGraph& graph) {

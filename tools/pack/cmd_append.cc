@@ -36,8 +36,6 @@ struct AppendFlags {
   bool strict_sharing = false;
 };
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 using WeightNames = std::vector<std::string>;
 
 WeightNames names_of(const Container& container, std::span<const std::uint32_t> ids) {
@@ -61,7 +59,7 @@ Status adopt_weights(const Container& container, ManifestRecord& added) {
     }
     WeightNames names = names_of(container, there.weights);
     if (agreed && *agreed != names) {
-      return invalid(
+      return invalid_argument(
           fmt::format("{}: the binaries of group \"{}\" refer to different weights; say in a manifest which it "
                       "uses",
                       added.where, record.key.group));
@@ -93,8 +91,8 @@ Status settle_names(const Container& container, RecordFlags& flags) {
   const std::set<std::string> groups = groups_of(container);
   if (groups.size() == 1) flags.group = *groups.begin();
   if (groups.size() < 2) return Done{};
-  return invalid(fmt::format("{}: has the groups \"{}\"; say with --group which one it is for", container.report().path,
-                             fmt::join(groups, "\", \"")));
+  return invalid_argument(fmt::format("{}: has the groups \"{}\"; say with --group which one it is for",
+                                      container.report().path, fmt::join(groups, "\", \"")));
 }
 
 // Nothing is chosen together with binaries of another group, and weights of another one are not adopted.
@@ -113,13 +111,13 @@ void note_new_groups(const Container& container, const Manifest& manifest, std::
 Status check_manifest(const Manifest& manifest, const std::string& file) {
   const bool quant = !manifest.quant.options.empty() || !manifest.quant.overrides_from.empty();
   if (!manifest.options.empty() || quant) {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: /{}: they are those of the whole container and were set when it was packed; leave them out{}",
                     file, quant ? "quant" : "options", quant ? ", or say them of the records" : ""));
   }
   const SharingWish& wish = manifest.sharing;
   if (!wish.sharing && !wish.max_pieces && !wish.granule_log2) return Done{};
-  return invalid(
+  return invalid_argument(
       fmt::format("{}: sharing, max_pieces and granule are for packing and compacting; an append shares "
                   "whole records and runs of 64 KiB; leave them out",
                   file));

@@ -41,8 +41,6 @@ struct PackFlags {
   bool strict_sharing = false;
 };
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // --sharing, and the vendor's words for it, with what belongs to it.
 Result<SharingWish> sharing_of_flags(const PackFlags& flags) {
   std::string asked = flags.sharing;
@@ -50,7 +48,7 @@ Result<SharingWish> sharing_of_flags(const PackFlags& flags) {
   if (!vendor.empty()) {
     const std::string meant = vendor == "off" ? "off" : "pages";
     if (!asked.empty() && asked != meant) {
-      return invalid(
+      return invalid_argument(
           fmt::format("--sharing {} and --reference-weight-sharing {} (which means --sharing {}) contradict "
                       "each other; give one of them",
                       asked, vendor, meant));

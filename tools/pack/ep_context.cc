@@ -23,8 +23,6 @@ namespace {
 constexpr std::string_view kCompatibilityKey = "ep_compatibility_info.QNNExecutionProvider";
 constexpr std::size_t kFields = 8;  // version, backend, SDK, backend API, archs, SoCs, VTCM sizes, kind of driver
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (std::size_t from = 0;;) {
@@ -49,7 +47,7 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
 // them chose to: the snapshots of model hubs are nothing but links.
 Result<std::string> beside(const std::string& model, const std::string& name) {
   if (name.empty() || !leads_down(name)) {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: names the binary \"{}\"; only a file in the model's own folder is read", model, name));
   }
   return path_beside(model, name);
@@ -99,8 +97,8 @@ Status set_qnn_target(const std::string& path, const OnnxModel& model, PackRecor
   if (!targets.ok()) return in_context(std::move(targets).error(), path);
   if (targets.value().empty()) return Done{};
   if (targets.value().size() > 1) {
-    return invalid(fmt::format("{}: {} targets for the one binary {}; pack it with --binary and its target", path,
-                               targets.value().size(), record.source.path));
+    return invalid_argument(fmt::format("{}: {} targets for the one binary {}; pack it with --binary and its target",
+                                        path, targets.value().size(), record.source.path));
   }
   const QnnTarget& target = targets.value().front();
   record.key.qnn_soc = target.qnn_soc;
@@ -134,7 +132,7 @@ Status check_same_target(const ManifestRecord& there, const ManifestRecord& adde
   const PackKey& b = added.record.key;
   const auto differ = [&](std::string_view fact, std::string x, std::string y) -> Status {
     if (x.empty() || y.empty() || x == y) return Done{};
-    return invalid(
+    return invalid_argument(
         fmt::format("{} and {} name the binary {} and say that its {} is {}, and {}: compile them for one target",
                     there.where, added.where, added.record.source.path, fact, x, y));
   };
@@ -195,7 +193,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   const std::string group = words.contains("group") ? words["group"] : model_name;
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
   if (model.ep_contexts.empty()) {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: no EPContext node in it; give the model that was written with ep.context_enable=1", path));
   }
   ImportedRecords imported;
@@ -210,13 +208,13 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
       continue;
     }
     if (is_own(node)) {
-      return invalid(fmt::format(
+      return invalid_argument(fmt::format(
           "{}: node \"{}\" is of the provider of fatctx, which has written a container already; give that to "
           "`fatctx append` or `fatctx merge`",
           path, node.name));
     }
     if (node.embedded) {
-      return invalid(
+      return invalid_argument(
           fmt::format("{}: the binary of node \"{}\" is inside the model; compile with "
                       "ep.context_embed_mode=0",
                       path, node.name));
@@ -249,7 +247,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     binaries.push_back(records.size());
     records.push_back(std::move(record));
   }
-  if (records.empty()) return invalid(fmt::format("{}: no EPContext node of it names a binary", path));
+  if (records.empty()) return invalid_argument(fmt::format("{}: no EPContext node of it names a binary", path));
   for (const OnnxEpContext* node : followers) {
     if (binaries.size() != 1) break;  // nothing says whose they are
     add_graph(records[binaries[0]].record, model, *node, io[binaries[0]]);

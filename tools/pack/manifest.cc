@@ -41,8 +41,6 @@ const std::vector<std::string> kRecordTypes = {"context_binary", "weight_blob", 
 const std::vector<std::string> kCodecs = {"none", "lz4"};
 const std::vector<std::string> kSharings = {"pages", "bytes", "off"};
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 std::string resolved(const std::string& folder, const std::string& path) {
   return folder.empty() ? path : (std::filesystem::path(folder) / path).string();
 }
@@ -409,7 +407,8 @@ Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key,
   const bool digits = !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string::npos;
   if (digits) number = std::stoull(text);
   if (!digits || number > kMaxU32) {
-    return invalid(fmt::format("{}: {} is \"{}\"; allowed: a whole number from 0 to {}", flag, key, text, kMaxU32));
+    return invalid_argument(
+        fmt::format("{}: {} is \"{}\"; allowed: a whole number from 0 to {}", flag, key, text, kMaxU32));
   }
   return static_cast<std::uint32_t>(number);
 }
@@ -586,16 +585,16 @@ Result<PackKey> parse_target(std::string_view text) {
   PackKey key;
   key.backend = std::string(text.substr(0, colon));
   if (colon == std::string_view::npos || key.backend.empty() || colon + 1 == text.size()) {
-    return invalid(fmt::format("target \"{}\" is not complete; {}", text, kForm));
+    return invalid_argument(fmt::format("target \"{}\" is not complete; {}", text, kForm));
   }
   std::string_view rest = text.substr(colon + 1);
   std::size_t plus = std::min(rest.find('+'), rest.size());
   key.arch = std::string(rest.substr(0, plus));
-  if (key.arch.empty()) return invalid(fmt::format("target \"{}\" has no arch; {}", text, kForm));
+  if (key.arch.empty()) return invalid_argument(fmt::format("target \"{}\" has no arch; {}", text, kForm));
   while (plus < rest.size()) {
     rest.remove_prefix(plus + 1);
     plus = std::min(rest.find('+'), rest.size());
-    if (plus == 0) return invalid(fmt::format("target \"{}\" has an empty feature; {}", text, kForm));
+    if (plus == 0) return invalid_argument(fmt::format("target \"{}\" has an empty feature; {}", text, kForm));
     key.features.emplace_back(rest.substr(0, plus));
   }
   if (key.arch == "generic") {
@@ -639,7 +638,8 @@ Result<PackKey> parse_target_filter(std::string_view option, std::string_view te
   FATCTX_ASSIGN(auto words, flag_words(flag, text.substr(std::min(comma + 1, text.size())),
                                        {"unit", "group", "variant", "part", "soc", "vtcm_mb", "sdk"}));
   if (target.empty() && words.empty()) {
-    return invalid(fmt::format("{}: no target; write BACKEND, BACKEND:ARCH[+FEATURE...] or ,soc=NUMBER", flag));
+    return invalid_argument(
+        fmt::format("{}: no target; write BACKEND, BACKEND:ARCH[+FEATURE...] or ,soc=NUMBER", flag));
   }
   key.group = words["group"];
   FATCTX_TRY(key_words(flag, words, key));
@@ -650,7 +650,8 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   const std::string flag = fmt::format("--binary {}", text);
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos || at == 0) {
-    return invalid(fmt::format("{}: no target; write FILE@BACKEND:ARCH, such as model.vmfb@cpu:x86-64-v3", flag));
+    return invalid_argument(
+        fmt::format("{}: no target; write FILE@BACKEND:ARCH, such as model.vmfb@cpu:x86-64-v3", flag));
   }
   const std::string_view behind = text.substr(at + 1);
   const std::size_t comma = std::min(behind.find(','), behind.size());
@@ -683,7 +684,7 @@ Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
   FileFlag flag;
   flag.where = fmt::format("{} {}", option, text);
   const std::size_t comma = std::min(text.find(','), text.size());
-  if (comma == 0) return invalid(fmt::format("{}: no file; write FILE or FILE,name=NAME", flag.where));
+  if (comma == 0) return invalid_argument(fmt::format("{}: no file; write FILE or FILE,name=NAME", flag.where));
   flag.path = std::string(text.substr(0, comma));
   FATCTX_ASSIGN(flag.words, flag_words(flag.where, text.substr(std::min(comma + 1, text.size())), allowed));
   return flag;
@@ -704,7 +705,7 @@ Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::stri
   if (flag.words.contains("embedded")) {
     FATCTX_ASSIGN(result.embedded_size, flag_number("--weights", "embedded", flag.words["embedded"]));
     if (!flag.path.ends_with(".onnx")) {
-      return invalid(fmt::format("--weights {}: embedded is for ONNX models, whose files end in .onnx", text));
+      return invalid_argument(fmt::format("--weights {}: embedded is for ONNX models, whose files end in .onnx", text));
     }
   }
   return result;

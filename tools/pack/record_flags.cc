@@ -19,8 +19,6 @@ namespace fatctx::tools {
 
 namespace {
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // Where the tensors of a file of --weights come from, by its first bytes; a safetensors file has none that would tell,
 // so its name does.
 std::optional<ManifestTensors> tensors_of(const PackRecord& record, const std::string& tensors_from) {
@@ -100,13 +98,13 @@ bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
 Status check_binary(const PackRecord& record) {
   const std::string& format = record.description.format;
   if (format == "dlc") {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: a DLC, an archive of context binaries for several targets, and no binary for one; "
                     "use --dlc {}",
                     record.source.path, record.source.path));
   }
   if (format == "ovep-bin" && record.key.backend != "openvino") {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: a binary of the OpenVINO provider (OVEP_BIN), but its target is \"{}\"; give it as "
                     "--binary FILE@openvino:ARCH, or the model beside it as --ep-context",
                     record.source.path, record.key.backend));
@@ -120,7 +118,7 @@ Status check_tensors_from(const RecordFlags& flags, const Manifest& manifest) {
     return !record.graphs_from.empty() || (record.tensors && !record.tensors->shapes_from.empty());
   });
   if (flags.tensors_from.empty() || asked) return Done{};
-  return invalid(
+  return invalid_argument(
       fmt::format("--tensors-from {}: there is nothing that it would describe; it gives the tensors of a --weights "
                   "file of the form .irpa their shapes, and a --binary its inputs and outputs",
                   flags.tensors_from));
@@ -137,7 +135,7 @@ Status add_quant(const RecordFlags& flags, Manifest& manifest) {
     any = true;
   }
   if (any) return Done{};
-  return invalid(fmt::format("--quant {}: there is no context binary that it would describe", flags.quant));
+  return invalid_argument(fmt::format("--quant {}: there is no context binary that it would describe", flags.quant));
 }
 
 // Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
@@ -149,9 +147,10 @@ DlcImport import_of(const std::string& dlc, const RecordFlags& flags) {
 }
 
 Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
-  if (flags.name.empty()) return invalid("--name is missing: it names the model and the records that have no name");
+  if (flags.name.empty())
+    return invalid_argument("--name is missing: it names the model and the records that have no name");
   if (flags.binaries.empty() && flags.weights.empty() && flags.ep_contexts.empty() && flags.dlcs.empty()) {
-    return invalid(
+    return invalid_argument(
         "nothing to pack: give a MANIFEST, or --binary FILE@TARGET and --weights FILE, or --ep-context MODEL, or --dlc "
         "FILE");
   }
@@ -218,11 +217,12 @@ Result<Manifest> manifest_of(const RecordFlags& flags) {
     manifest.allow_dynamic = flags.allow_dynamic;
     return manifest;
   }
-  if (!flags.group.empty()) return invalid("--group is for records that come by flags; a manifest has \"group\"");
+  if (!flags.group.empty())
+    return invalid_argument("--group is for records that come by flags; a manifest has \"group\"");
   const bool mixed = !flags.binaries.empty() || !flags.weights.empty() || !flags.ep_contexts.empty() ||
                      !flags.dlcs.empty() || !flags.tensors_from.empty() || !flags.quant.empty() || !flags.name.empty();
   if (mixed) {
-    return invalid(
+    return invalid_argument(
         "--name, --binary, --weights, --ep-context, --dlc, --tensors-from and --quant stand for a manifest; give "
         "either");
   }

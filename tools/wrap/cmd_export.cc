@@ -45,8 +45,6 @@ struct ExportOptions {
   bool force = false;
 };
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // The container as the model has to call it: ONNX wants a path below the model's folder.
 Result<std::string> location_for(const std::string& container, const std::string& output) {
   std::error_code problem;
@@ -56,7 +54,7 @@ Result<std::string> location_for(const std::string& container, const std::string
   if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", container, problem.message())};
   const fs::path relative = path_below(from, to);
   if (relative.empty()) {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: an ONNX model finds its external data below its own folder only, and {} is not "
                     "there; write the model beside the container",
                     output, container));
@@ -101,7 +99,7 @@ Status check_places(const OnnxModel& model, const std::string& location, const C
         (!initializer.external->size || *initializer.external->size == view.value().bytes().size())) {
       continue;
     }
-    return invalid(
+    return invalid_argument(
         fmt::format("initializer \"{}\" lies at byte {} of \"{}\", but {} in record \"{}\"; the record must be "
                     "packed from the external data of this model",
                     initializer.name, initializer.external->offset, location,
@@ -139,7 +137,7 @@ Result<OnnxPlaces> places_of(const ExportOptions& options, const Container& cont
     if (location.empty() || !wanted(options, model, location, embedded)) continue;
     const auto [first, inserted] = names.emplace(location, record.name);
     if (!inserted) {
-      return invalid(
+      return invalid_argument(
           fmt::format("{}: records \"{}\" and \"{}\" are both called \"{}\" by their models; --weights says "
                       "which one is meant",
                       options.path, first->second, record.name, location));
@@ -188,7 +186,7 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   }
   FATCTX_ASSIGN(const OnnxPlaces places, places_of(options, container, model, file));
   if (model.external_files.empty() && places.moved.empty()) {
-    return invalid(
+    return invalid_argument(
         fmt::format("{}: the model has no external data that could be elsewhere, and no weight blob has the "
                     "initializers inside of it; pack it with --weights {}, or name the blob with --weights",
                     options.model, options.model));
@@ -215,10 +213,10 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
 }
 
 Result<ExitCode> run_export(const ExportOptions& options) {
-  if (options.dlc == !options.model.empty()) return invalid("export: give either --onnx MODEL or --dlc");
-  if (options.dlc && !options.weights.empty()) return invalid("export: --weights is for --onnx");
-  if (options.dlc && options.attached) return invalid("export: --attached is for --onnx");
-  if (!options.dlc && !options.layout.empty()) return invalid("export: --layout is for --dlc");
+  if (options.dlc == !options.model.empty()) return invalid_argument("export: give either --onnx MODEL or --dlc");
+  if (options.dlc && !options.weights.empty()) return invalid_argument("export: --weights is for --onnx");
+  if (options.dlc && options.attached) return invalid_argument("export: --attached is for --onnx");
+  if (!options.dlc && !options.layout.empty()) return invalid_argument("export: --layout is for --dlc");
   return options.dlc ? run_export_dlc(options) : run_export_onnx(options);
 }
 

@@ -65,13 +65,11 @@ struct Wrapped {
   std::vector<std::string> notes;
 };
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // The one that the command line names, or the one that the device gets.
 Result<RecordInfo> asked_record(const Container& container, const WrapOptions& options) {
   if (!options.record.empty()) {
     if (options.device.asked() || options.device.stated() || !options.group.empty()) {
-      return invalid("give either RECORD, or a device that it is chosen for");
+      return invalid_argument("give either RECORD, or a device that it is chosen for");
     }
     return find_record(container, options.record);
   }
@@ -91,8 +89,8 @@ Result<RecordInfo> asked_record(const Container& container, const WrapOptions& o
     FATCTX_ASSIGN(const RecordInfo record, container.record(id));
     names += fmt::format("{}{}", names.empty() ? "" : ", ", record.name);
   }
-  return invalid(fmt::format("{}: the device gets {} records, one for each unit: {}; name the one to wrap",
-                             options.path, selection.chosen.size(), names));
+  return invalid_argument(fmt::format("{}: the device gets {} records, one for each unit: {}; name the one to wrap",
+                                      options.path, selection.chosen.size(), names));
 }
 
 // The stem is what is left of the last full stop of the name.
@@ -100,13 +98,13 @@ Result<std::string> binary_name(const WrapOptions& options, const std::string& s
   if (options.binary.empty()) {
     const std::string suffix = binary_suffix(source);
     if (suffix.find_first_of("/\\") != std::string::npos) {
-      return invalid(fmt::format("\"{}\" makes no file name; say it with --binary NAME", source));
+      return invalid_argument(fmt::format("\"{}\" makes no file name; say it with --binary NAME", source));
     }
     return fs::path(options.output).stem().string() + suffix;
   }
   const fs::path name(options.binary);
   if (leads_down(name) && name.has_filename()) return name.generic_string();
-  return invalid(
+  return invalid_argument(
       fmt::format("--binary {}: a model finds its binary in or below its own folder only; give a relative "
                   "name without ..",
                   options.binary));
@@ -122,7 +120,7 @@ Status check_below(const std::string& model, const std::string& file) {
     if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", written)};
   }
   if (!path_below(folders[0], folders[1]).empty()) return Done{};
-  return invalid(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));
+  return invalid_argument(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));
 }
 
 bool there(const std::string& path) {
@@ -187,7 +185,7 @@ Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
   FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
   if (!wrapped.binary.empty()) FATCTX_TRY(check_is_no_input(file, {{"container", options.path}}));
   if (!wrapped.binary.empty() && same_file(options.output, file)) {
-    return invalid(fmt::format("{}: the model and its binary need names of their own", options.output));
+    return invalid_argument(fmt::format("{}: the model and its binary need names of their own", options.output));
   }
   if (!options.force && there(options.output)) return exists_already(options.output);
   return Done{};
@@ -195,8 +193,8 @@ Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
 
 Status check_record(const RecordInfo& record) {
   if (record.type == RecordType::kContextBinary) return Done{};
-  return invalid(fmt::format("record \"{}\" is a {}; an EPContext node is for a context_binary", record.name,
-                             record_type_name(record.type)));
+  return invalid_argument(fmt::format("record \"{}\" is a {}; an EPContext node is for a context_binary", record.name,
+                                      record_type_name(record.type)));
 }
 
 Result<Wrapped> wrap(const WrapOptions& options) {

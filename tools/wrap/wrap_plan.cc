@@ -22,8 +22,6 @@ constexpr std::string_view kQnn = "QNNExecutionProvider";
 constexpr std::string_view kOpenVino = "OpenVINOExecutionProvider";
 // How the provider itself calls it, in models and on command lines.
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
   Number number{};
@@ -51,13 +49,13 @@ Result<TensorQuantisation> quantisation_of(const std::string& flag, std::string_
   TensorQuantisation made;
   const auto scale = number_of<double>(words["scale"]);
   if (!scale || !std::isfinite(*scale) || *scale <= 0) {
-    return invalid(fmt::format("{}: scale=\"{}\" is no number above 0", flag, words["scale"]));
+    return invalid_argument(fmt::format("{}: scale=\"{}\" is no number above 0", flag, words["scale"]));
   }
   made.scale = *scale;
   if (words["zero_point"].empty()) return made;
   const auto zero_point = number_of<std::int64_t>(words["zero_point"]);
   if (!zero_point) {
-    return invalid(fmt::format("{}: zero_point=\"{}\" is no whole number", flag, words["zero_point"]));
+    return invalid_argument(fmt::format("{}: zero_point=\"{}\" is no whole number", flag, words["zero_point"]));
   }
   made.zero_point = *zero_point;
   return made;
@@ -78,12 +76,12 @@ bool fits(const TensorQuantisation& quantisation, DType dtype) {
 Status check_quantisation(const WrappedTensor& tensor) {
   if (!tensor.quantisation) return Done{};
   if (!quantisable(tensor.dtype)) {
-    return invalid(fmt::format("tensor \"{}\" is {}; a scale is for 8 and 16 bit integers", tensor.name,
-                               dtype_name(tensor.dtype)));
+    return invalid_argument(fmt::format("tensor \"{}\" is {}; a scale is for 8 and 16 bit integers", tensor.name,
+                                        dtype_name(tensor.dtype)));
   }
   if (fits(*tensor.quantisation, tensor.dtype)) return Done{};
-  return invalid(fmt::format("tensor \"{}\": the zero point {} is no {}", tensor.name, tensor.quantisation->zero_point,
-                             dtype_name(tensor.dtype)));
+  return invalid_argument(fmt::format("tensor \"{}\": the zero point {} is no {}", tensor.name,
+                                      tensor.quantisation->zero_point, dtype_name(tensor.dtype)));
 }
 
 std::string names_of(const std::vector<WrappedGraph>& graphs) {
@@ -111,7 +109,7 @@ class Planner {
 
  private:
   Error missing(std::string_view what) const {
-    return invalid(
+    return invalid_argument(
         fmt::format("record \"{}\": {}; say it with --qnn-json FILE, or with --graph-input and "
                     "--graph-output",
                     record_, what));
@@ -123,7 +121,7 @@ class Planner {
     const auto found =
         std::find_if(graphs.begin(), graphs.end(), [&](const auto& graph) { return graph.name == wish_.graph; });
     if (found == graphs.end()) {
-      return invalid(fmt::format("{} no graph \"{}\"; its graphs: {}", whose, wish_.graph, names_of(graphs)));
+      return invalid_argument(fmt::format("{} no graph \"{}\"; its graphs: {}", whose, wish_.graph, names_of(graphs)));
     }
     return std::vector<WrappedGraph>{std::move(*found)};
   }
@@ -145,14 +143,15 @@ class Planner {
     if (said_.graphs.empty() || std::any_of(said_.graphs.begin(), said_.graphs.end(), same)) return Done{};
     std::vector<std::string_view> names;
     for (const DescribedGraph& known : said_.graphs) names.push_back(known.name);
-    return invalid(
+    return invalid_argument(
         fmt::format("record \"{}\" has no graph \"{}\"; its graphs: {}", record_, graph.name, fmt::join(names, ", ")));
   }
 
   Result<std::vector<WrappedGraph>> of_flags() {
-    if (wish_.outputs.empty()) return invalid("--graph-input without --graph-output: a graph has at least one output");
+    if (wish_.outputs.empty())
+      return invalid_argument("--graph-input without --graph-output: a graph has at least one output");
     if (said_.graphs.size() > 1 && wish_.graph.empty()) {
-      return invalid(
+      return invalid_argument(
           fmt::format("record \"{}\" has {} graphs; --graph NAME says which of them --graph-input and "
                       "--graph-output describe",
                       record_, said_.graphs.size()));
@@ -237,7 +236,7 @@ Result<std::string> source_of(std::string_view record, const SelectionKey& key, 
   }
   if (key.backend == "htp") return std::string(kQnn);
   if (key.backend == "openvino") return std::string(kOpenVino);
-  return invalid(
+  return invalid_argument(
       fmt::format("record \"{}\" is for the backend \"{}\", and nothing says which execution provider of ONNX Runtime "
                   "takes it; say it with --source NAME",
                   record, key.backend));
@@ -251,7 +250,7 @@ std::string binary_suffix(std::string_view source) {
 
 Result<WrappedTensor> parse_graph_tensor(std::string_view flag, std::string_view text) {
   const std::string whole = fmt::format("{} {}", flag, text);
-  const Error wrong = invalid(fmt::format(
+  const Error wrong = invalid_argument(fmt::format(
       "{}: not NAME:TYPE[SIZE,...], such as x:float32[1,3,224,224] or y:uint8[1,10],scale=0.5,zero_point=128", whole));
   const std::size_t close = text.rfind(']');
   if (close == std::string_view::npos) return wrong;
@@ -262,9 +261,10 @@ Result<WrappedTensor> parse_graph_tensor(std::string_view flag, std::string_view
   const std::string_view word = text.substr(colon + 1, open - colon - 1);
   const auto dtype = dtype_from_name(word);
   if (!dtype)
-    return invalid(fmt::format("{}: \"{}\" is no element type, such as float32, uint8 or int64", whole, word));
+    return invalid_argument(fmt::format("{}: \"{}\" is no element type, such as float32, uint8 or int64", whole, word));
   auto shape = shape_of(text.substr(open + 1, close - open - 1));
-  if (!shape) return invalid(fmt::format("{}: sizes are whole numbers, or -1 for one that is not fixed", whole));
+  if (!shape)
+    return invalid_argument(fmt::format("{}: sizes are whole numbers, or -1 for one that is not fixed", whole));
   WrappedTensor tensor{
       .name = std::string(text.substr(0, colon)), .dtype = *dtype, .shape = std::move(*shape), .quantisation = {}};
   const std::string_view rest = text.substr(close + 1);

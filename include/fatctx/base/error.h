@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace fatctx {
 
@@ -64,6 +65,11 @@ struct Error {
   std::string message;  // one line, lower case, names the object, no final stop
   ErrorContext where = {};
 };
+
+// An error of code kInvalidArgument without a place.
+[[nodiscard]] inline Error invalid_argument(std::string message) {
+  return Error{ErrorCode::kInvalidArgument, std::move(message)};
+}
 
 // The line a user sees, control characters escaped: "m.fatctx: record 3: overlaps record 2 (malformed, F16)".
 [[nodiscard]] std::string to_text(const Error& error);

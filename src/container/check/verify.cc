@@ -31,8 +31,6 @@ constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
 constexpr unsigned kLeastShares = 8;  // of the memory for programs and tables, whatever the threads are
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{8} << 20;  // below that a thread costs more than it gains
 
-Error invalid(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
-
 // Neighbouring damaged leaves make one finding.
 class Findings {
  public:
@@ -89,7 +87,7 @@ class Verifier {
 
   Status whole_file(std::uint64_t generation, const Trust& trust) {
     if (options_.strict && options_.range) {
-      return invalid("strict looks at the whole file: leave out either that or the range");
+      return invalid_argument("strict looks at the whole file: leave out either that or the range");
     }
     FATCTX_ASSIGN(mapping::FileIdentity identity, file_.identity());
     auto opened = read_growing(file_, identity, generation, trust);
@@ -116,7 +114,7 @@ class Verifier {
   }
 
   Status one_record(const Header& header, const Toc& toc, const RecordInfo& record) {
-    if (options_.strict) return invalid("strict looks at the whole file: leave out either that or the record");
+    if (options_.strict) return invalid_argument("strict looks at the whole file: leave out either that or the record");
     allow_work(toc);
     take_signature(header, toc);
     if (options_.range) return range_of_record(toc, record, *options_.range);
@@ -199,9 +197,9 @@ class Verifier {
   }
 
   static Status check_range(ByteRange range, std::uint64_t size, std::string_view what) {
-    if (range.size == 0) return invalid("a range of 0 bytes was asked for");
+    if (range.size == 0) return invalid_argument("a range of 0 bytes was asked for");
     if (within(range, size)) return Done{};
-    return invalid(
+    return invalid_argument(
         fmt::format("{} bytes from byte {:#x} leave the {}, which has {}", range.size, range.offset, what, size));
   }
 
@@ -215,7 +213,7 @@ class Verifier {
       if (part.size != 0) leaves.push_back({i, leaves_touched({part.offset - segment.offset, part.size})});
     }
     if (leaves.empty()) {
-      return invalid(
+      return invalid_argument(
           fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; what else is there is checked when "
                       "the whole file is",
                       range.offset, range.offset + range.size));

@@ -20,17 +20,17 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::uint64_t kSizeField = sizeof(le64);
-constexpr std::string_view kFormat = "safetensors";
+constexpr std::string_view kFormatName = "safetensors";
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::size_t kMaxDepth = 4;  // one more than the form has, so that what is too deep is named
 
-struct ElementType {
+struct StoredType {
   std::string_view word;  // of the header
   std::string_view name;  // of descriptions
   std::uint64_t bits;
   std::optional<DType> dtype;
 };
-constexpr ElementType kElementTypes[] = {
+constexpr StoredType kStoredTypes[] = {
     {"BOOL", "bool", 8, DType::kBool},
     {"U8", "u8", 8, DType::kU8},
     {"I8", "i8", 8, DType::kI8},
@@ -55,10 +55,10 @@ constexpr ElementType kElementTypes[] = {
     {"F4", "f4", 4, std::nullopt},
 };
 
-const ElementType* element_type(std::string_view word) noexcept {
-  const auto* found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
-                                   [&](const auto& row) { return row.word == word; });
-  return found == std::end(kElementTypes) ? nullptr : found;
+const StoredType* element_type(std::string_view word) noexcept {
+  const auto* found =
+      std::find_if(std::begin(kStoredTypes), std::end(kStoredTypes), [&](const auto& row) { return row.word == word; });
+  return found == std::end(kStoredTypes) ? nullptr : found;
 }
 
 Error safetensors_error(ErrorCode code, std::uint64_t offset, std::string message) {
@@ -68,7 +68,7 @@ Error safetensors_error(ErrorCode code, std::uint64_t offset, std::string messag
 // What one member of the header says, not checked yet but for its form.
 struct Member {
   std::string name;
-  const ElementType* type = nullptr;
+  const StoredType* type = nullptr;
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> offsets;  // begin and end, in the data
 };
@@ -326,7 +326,7 @@ Result<ImportedIndex> parse_safetensors_header(ByteView header, std::uint64_t fi
         ErrorCode::kTrailingData, data_begin + end,
         fmt::format("{} bytes behind the last tensor, from byte {}", data_size - end, data_begin + end));
   }
-  FATCTX_TRY(check_unique_names(index.tensors, kFormat));
+  FATCTX_TRY(check_unique_names(index.tensors, kFormatName));
   return index;
 }
 

@@ -133,6 +133,9 @@ struct Toc {
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;
   // Of DEAD segments: nobody refers to them any more.
   [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
+  [[nodiscard]] ByteRange in_file(const Slice& slice) const noexcept {
+    return {segments[slice.segment].offset + slice.range.offset, slice.range.size};
+  }
   [[nodiscard]] std::size_t index_of(const RecordInfo& record) const noexcept {
     return static_cast<std::size_t>(&record - records.data());
   }

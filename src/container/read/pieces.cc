@@ -9,10 +9,6 @@ std::span<const Slice> slices_of(const Toc& toc, const RecordInfo& record) {
   return std::span(toc.slices).subspan(toc.forms[toc.index_of(record)].first_slice, record.slice_count);
 }
 
-ByteRange in_file(const Toc& toc, const Slice& slice) {
-  return {toc.segments[slice.segment].offset + slice.range.offset, slice.range.size};
-}
-
 }  // namespace
 
 std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record) {
@@ -20,7 +16,7 @@ std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record) {
   if (record.recipe) return pieces;
   std::uint64_t at = 0;
   for (const Slice& slice : slices_of(toc, record)) {
-    const ByteRange range = in_file(toc, slice);
+    const ByteRange range = toc.in_file(slice);
     if (!pieces.empty() && pieces.back().in_file.offset + pieces.back().in_file.size == range.offset) {
       pieces.back().in_file.size += range.size;
     } else {
@@ -33,7 +29,7 @@ std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record) {
 
 std::vector<ByteRange> slices_in_file(const Toc& toc, const RecordInfo& record) {
   std::vector<ByteRange> ranges;
-  for (const Slice& slice : slices_of(toc, record)) ranges.push_back(in_file(toc, slice));
+  for (const Slice& slice : slices_of(toc, record)) ranges.push_back(toc.in_file(slice));
   return ranges;
 }
 
@@ -42,7 +38,7 @@ std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint6
   std::uint64_t left = offset_in_record;
   std::uint64_t place = record.file_offset + left;
   for (const Slice& slice : slices_of(toc, record)) {
-    const ByteRange range = in_file(toc, slice);
+    const ByteRange range = toc.in_file(slice);
     place = range.offset + left;
     if (left < range.size) break;
     left -= range.size;
@@ -53,7 +49,7 @@ std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint6
 
 ByteRange behind_last_granule(const Toc& toc, const RecordInfo& record, std::uint8_t granule_log2) {
   if (record.slice_count < 2 || record.recipe) return {};
-  const ByteRange last = in_file(toc, slices_of(toc, record).back());
+  const ByteRange last = toc.in_file(slices_of(toc, record).back());
   const std::uint64_t mask = (std::uint64_t{1} << granule_log2) - 1;
   const std::uint64_t end = last.offset + last.size;
   return {end, ((end + mask) & ~mask) - end};  // at most 2^47 (F22): cannot wrap

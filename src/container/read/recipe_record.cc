@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kFrameFront = 15;  // bytes that frame_content_size() needs
 
-ByteRange in_file(const Toc& toc, const Slice& slice) {
-  return {toc.segments[slice.segment].offset + slice.range.offset, slice.range.size};
-}
-
 // The program stands in the file packed or as it is; errors speak of a byte of one or the other.
 Error in_program(Error error, ByteRange program, bool packed) {
   const std::string where =
@@ -111,13 +107,13 @@ Result<ProgramSize> size_of_program(CheckedBytes& bytes, bool packed, ByteRange 
 }  // namespace
 
 ByteRange program_of(const Toc& toc, const RecordInfo& record) {
-  return in_file(toc, toc.slices[toc.forms[toc.index_of(record)].first_slice]);
+  return toc.in_file(toc.slices[toc.forms[toc.index_of(record)].first_slice]);
 }
 
 std::vector<ByteRange> sources_of(const Toc& toc, const RecordInfo& record) {
   std::vector<ByteRange> sources;
   const std::uint32_t first = toc.forms[toc.index_of(record)].first_slice;
-  for (std::uint32_t i = 1; i < record.slice_count; ++i) sources.push_back(in_file(toc, toc.slices[first + i]));
+  for (std::uint32_t i = 1; i < record.slice_count; ++i) sources.push_back(toc.in_file(toc.slices[first + i]));
   return sources;
 }
 

@@ -10,7 +10,7 @@
 namespace fatctx::container::sharing {
 namespace {
 
-constexpr std::size_t kReadUnit = std::size_t{1} << 20;
+constexpr std::size_t kScanUnit = std::size_t{1} << 20;
 constexpr std::uint64_t kCutMask = ~std::uint64_t{0} << (64 - kChunkLog2);
 
 std::uint64_t first_word(const Hash128& hash) noexcept {
@@ -27,10 +27,10 @@ class Scanner {
   Result<ContentScan> run() {
     const std::uint64_t size = record_.size();
     scan_.granules.reserve(static_cast<std::size_t>((size + granule_ - 1) / granule_));
-    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kReadUnit + kMaxChunk)));
+    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kScanUnit + kMaxChunk)));
     for (std::uint64_t at = 0; at < size;) {
       const auto piece =
-          std::span(buffer_).subspan(held_, static_cast<std::size_t>(std::min<std::uint64_t>(kReadUnit, size - at)));
+          std::span(buffer_).subspan(held_, static_cast<std::size_t>(std::min<std::uint64_t>(kScanUnit, size - at)));
       FATCTX_TRY(record_.read_at(at, piece));
       at += piece.size();
       hash_granules(piece);

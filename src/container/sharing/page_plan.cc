@@ -48,9 +48,10 @@ struct Run {
   bool own = false;  // stored for this record; else found
 };
 
-class Planner {
+class PagePlanner {
  public:
-  Planner(std::span<const PageInput> records, std::span<const RecordBytes* const> present, const PageSettings& settings)
+  PagePlanner(std::span<const PageInput> records, std::span<const RecordBytes* const> present,
+              const PageSettings& settings)
       : records_(records),
         present_(present),
         settings_(settings),
@@ -444,7 +445,7 @@ class Planner {
 
 Result<PagePlan> plan_pages(std::span<const PageInput> records, std::span<const RecordBytes* const> present,
                             const PageSettings& settings) {
-  return Planner(records, present, settings).run();
+  return PagePlanner(records, present, settings).run();
 }
 
 }  // namespace fatctx::container::sharing

@@ -18,11 +18,11 @@ namespace {
 
 using Kind = RecipeStep::Kind;
 
-constexpr std::size_t kReadUnit = std::size_t{1} << 20;
+constexpr std::size_t kPartReadUnit = std::size_t{1} << 20;
 constexpr std::size_t kCompareBlocks = 16;
 constexpr std::uint64_t kFoundGap = 128;      // bytes between parts that are worth being found again
 constexpr std::uint64_t kOwnGap = kLeafSize;  // and those that are worth a place in the segment
-constexpr std::uint64_t kLeastFill = 8;       // a shorter one is no shorter as a fill
+constexpr std::uint64_t kLeastPartFill = 8;   // a shorter one is no shorter as a fill
 constexpr std::uint64_t kMostlyDivisor = 16;  // "mostly": all but one sixteenth
 
 // The largest power of two up to kPartAlignment on which `offset` lies.
@@ -98,7 +98,7 @@ Status hash_stretches(const RecordBytes& bytes, const PartHash& seen_as, std::ve
   const auto at = [&](std::uint64_t offset) -> Result<ByteView> {
     if (offset < held_from || offset >= held_from + buffer.size()) {
       held_from = offset;
-      buffer.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kReadUnit, bytes.size() - offset)));
+      buffer.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kPartReadUnit, bytes.size() - offset)));
       FATCTX_TRY(bytes.read_at(offset, buffer));
     }
     return ByteView(buffer).subspan(static_cast<std::size_t>(offset - held_from));
@@ -143,9 +143,9 @@ struct Rank {
   Hash128 content;  // tells any two records apart
 };
 
-class Planner {
+class PartPlanner {
  public:
-  Planner(std::span<const PartInput> records, const PartSettings& settings)
+  PartPlanner(std::span<const PartInput> records, const PartSettings& settings)
       : records_(records),
         settings_(settings),
         granule_(std::uint64_t{1} << settings.granule_log2),
@@ -343,7 +343,7 @@ class Planner {
   }
 
   Result<bool> take_fill(const RecordBytes& bytes, const Stretch& stretch, Choice& choice) {
-    if (stretch.range.size < kLeastFill) return false;
+    if (stretch.range.size < kLeastPartFill) return false;
     FATCTX_ASSIGN(const ByteView first, ours_.at(bytes, stretch.range.offset));
     const std::byte byte = first[0];
     for (std::uint64_t at = stretch.range.offset; at < stretch.end();) {
@@ -498,7 +498,7 @@ class Planner {
 }  // namespace
 
 Result<PartPlan> plan_parts(std::span<const PartInput> records, const PartSettings& settings) {
-  return Planner(records, settings).run();
+  return PartPlanner(records, settings).run();
 }
 
 }  // namespace fatctx::container::sharing

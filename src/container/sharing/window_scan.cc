@@ -8,7 +8,7 @@
 namespace fatctx::container::sharing {
 namespace {
 
-constexpr std::uint64_t kReadUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kWindowReadUnit = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSampleMask = ~std::uint64_t{0} << (64 - 12);
 
 }  // namespace
@@ -16,9 +16,9 @@ constexpr std::uint64_t kSampleMask = ~std::uint64_t{0} << (64 - 12);
 Result<std::vector<std::uint64_t>> scan_windows(const RecordBytes& record) {
   std::vector<std::uint64_t> windows;
   std::vector<std::byte> buffer;
-  for (std::uint64_t at = 0; at < record.size(); at += kReadUnit) {
+  for (std::uint64_t at = 0; at < record.size(); at += kWindowReadUnit) {
     const std::uint64_t from = at - std::min<std::uint64_t>(at, kGearWindow);
-    buffer.resize(static_cast<std::size_t>(std::min(record.size(), at + kReadUnit) - from));
+    buffer.resize(static_cast<std::size_t>(std::min(record.size(), at + kWindowReadUnit) - from));
     FATCTX_TRY(record.read_at(from, buffer));
     std::uint64_t rolling = 0;
     for (std::size_t i = 0; i < buffer.size(); ++i) {

@@ -19,7 +19,7 @@
 namespace fatctx {
 namespace {
 
-constexpr std::string_view kSchema = "fatctx.device/1";
+constexpr std::string_view kDeviceSchema = "fatctx.device/1";
 constexpr std::size_t kMaxDescriptionBytes = 65536;
 constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyz0123456789._-";
 
@@ -170,8 +170,9 @@ Result<Json> read_document(std::string_view text) {
 Status check_schema(const Json& document) {
   if (document.members() == nullptr) return at_pointer("/", shown(document), "allowed is an object");
   const Json* schema = document.find("schema");
-  if (schema == nullptr) return at_pointer("/schema", "nothing", fmt::format("allowed is \"{}\"", kSchema));
-  if (*schema != Json(kSchema)) return at_pointer("/schema", shown(*schema), fmt::format("allowed is \"{}\"", kSchema));
+  if (schema == nullptr) return at_pointer("/schema", "nothing", fmt::format("allowed is \"{}\"", kDeviceSchema));
+  if (*schema != Json(kDeviceSchema))
+    return at_pointer("/schema", shown(*schema), fmt::format("allowed is \"{}\"", kDeviceSchema));
   if (document.find("backend") == nullptr)
     return at_pointer("/backend", "nothing", "name one, such as \"cpu\" or \"htp\"");
   return Done{};
@@ -224,7 +225,7 @@ Json device_fields(const Device& device) {
 }
 
 Json device_document(const Device& device) {
-  Json document = {{"schema", kSchema}};
+  Json document = {{"schema", kDeviceSchema}};
   add_device_fields(document, device);
   return document;
 }

@@ -15,7 +15,7 @@
 namespace fatctx::runtime {
 namespace {
 
-constexpr std::string_view kSchema = "#fatctx.soc_table/1";
+constexpr std::string_view kTableSchema = "#fatctx.soc_table/1";
 constexpr std::string_view kNumber =
     "allowed is a decimal number from 1 to 4294967295; leave the cell empty if it is not known";
 
@@ -126,10 +126,11 @@ class Reader {
 
   Result<SocRows> read(std::string_view text) {
     FATCTX_ASSIGN(const std::vector<CsvRow> rows, read_csv(text, name_));
-    if (rows.empty() || rows.front().cells.front() != kSchema) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}:1: found {}; a table of SoCs begins with the line {}", name_,
-                               rows.empty() ? "nothing" : fmt::format("\"{}\"", rows.front().cells.front()), kSchema)};
+    if (rows.empty() || rows.front().cells.front() != kTableSchema) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}:1: found {}; a table of SoCs begins with the line {}", name_,
+                      rows.empty() ? "nothing" : fmt::format("\"{}\"", rows.front().cells.front()), kTableSchema)};
     }
     for (const CsvRow& row : std::span(rows).subspan(1)) {
       place_ = fmt::format("{}:{}", name_, row.line);

@@ -79,8 +79,8 @@ class MadeRecord final : public sharing::RecordBytes {
 };
 
 // Equal content in the same form is stored once, so one of them stands for all.
-using Content = std::tuple<Hash128, std::uint64_t, Codec>;
-Content content_of(const RecordInfo& record) { return {record.hash, record.size_bytes, record.codec}; }
+using StoredContent = std::tuple<Hash128, std::uint64_t, Codec>;
+StoredContent stored_content_of(const RecordInfo& record) { return {record.hash, record.size_bytes, record.codec}; }
 
 // Bytes that a record takes when it is stored whole.
 std::uint64_t whole_bytes(const RecordInfo& record) {
@@ -117,10 +117,10 @@ class Measurement {
   }
 
   void find_different() {
-    std::map<Content, std::size_t> place;
+    std::map<StoredContent, std::size_t> place;
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
       report_.totals.input_bytes += whole_bytes(toc_.records[i]);
-      const auto [found, first] = place.emplace(content_of(toc_.records[i]), equal_.size());
+      const auto [found, first] = place.emplace(stored_content_of(toc_.records[i]), equal_.size());
       if (first) equal_.emplace_back();
       equal_[found->second].push_back(i);
     }
@@ -235,10 +235,10 @@ class Measurement {
     for (TargetSharing& target : report_.targets) {
       std::sort(target.records.begin(), target.records.end());
       target.records.erase(std::unique(target.records.begin(), target.records.end()), target.records.end());
-      std::map<Content, std::uint64_t> different;
+      std::map<StoredContent, std::uint64_t> different;
       for (const std::uint32_t id : target.records) {
         const RecordInfo& record = *toc_.find(id);
-        different.emplace(content_of(record), whole_bytes(record));
+        different.emplace(stored_content_of(record), whole_bytes(record));
       }
       for (const auto& [content, bytes] : different) target.alone_bytes += bytes;
     }

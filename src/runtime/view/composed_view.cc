@@ -49,7 +49,7 @@ constinit Immortal<ComposedTable> composed_of_the_process;
 ComposedTable& composed() { return composed_of_the_process.get(); }
 
 // When the library is loaded, as those of the registry.
-[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&composed>();
+[[maybe_unused]] const bool composed_fork_hooks_installed = mapping::install_fork_hooks_of<&composed>();
 
 // A record in several pieces is a recipe of copies only.
 Result<Recipe> recipe_of(const MappedContainer& mapped, const RecordInfo& record, const container::WorkBudget& budget) {

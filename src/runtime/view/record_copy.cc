@@ -53,7 +53,7 @@ using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
 constinit Immortal<CopyTable> copies_of_the_process;
 CopyTable& copies() { return copies_of_the_process.get(); }
 
-[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&copies>();
+[[maybe_unused]] const bool copy_fork_hooks_installed = mapping::install_fork_hooks_of<&copies>();
 
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {

@@ -59,7 +59,7 @@ constinit Immortal<StitchedTable> stitched_of_the_process;
 StitchedTable& stitched() { return stitched_of_the_process.get(); }
 
 // When the library is loaded, as those of the registry.
-[[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&stitched>();
+[[maybe_unused]] const bool stitched_fork_hooks_installed = mapping::install_fork_hooks_of<&stitched>();
 
 std::vector<mapping::FilePiece> file_pieces(std::span<const container::Piece> pieces) {
   std::vector<mapping::FilePiece> in_file;

@@ -20,7 +20,7 @@ constexpr std::array<char, 8> kMagic = {'F', 'A', 'T', 'C', 'T', 'X', 'V', 'C'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::string_view kSuffix = ".view";
 constexpr std::int64_t kDeadAge = 60;  // seconds: a maker takes its lock right after it made its file
-constexpr std::size_t kReadStep = std::size_t{1} << 20;
+constexpr std::size_t kCacheReadStep = std::size_t{1} << 20;
 
 // What decides the bytes of a file, then what they are. Little-endian, without padding.
 struct DiskTrailer {
@@ -96,9 +96,10 @@ Result<ReadTrailer> read_trailer(const mapping::OsFile& file, const std::string&
 
 Result<Hash128> hash_of(const mapping::OsFile& file, std::uint64_t size) {
   container::Hasher hasher;
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(size, kReadStep)));
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(size, kCacheReadStep)));
   for (std::uint64_t at = 0; at != size;) {
-    const auto part = std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(size - at, kReadStep)));
+    const auto part =
+        std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(size - at, kCacheReadStep)));
     FATCTX_TRY(file.read_at(at, part));
     hasher.update(part);
     at += part.size();

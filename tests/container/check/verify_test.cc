@@ -15,7 +15,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace verify_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -180,5 +180,5 @@ TEST(Verify, StrictNamesWhatAFileForDeliveryMustNotHave) {
               ElementsAre(HasSubstr("F36"), HasSubstr("toc copy 1 of generation 1 is damaged")));
 }
 
-}  // namespace
+}  // namespace verify_test
 }  // namespace fatctx::container

@@ -10,7 +10,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container::dlc {
-namespace {
+namespace dlc_archive_test {
 
 using support::DlcWriter;
 using support::fails_with;
@@ -233,5 +233,5 @@ TEST(DlcArchive, AFileThatFailsToReadIsAnErrorAtEveryRead) {
   }
 }
 
-}  // namespace
+}  // namespace dlc_archive_test
 }  // namespace fatctx::container::dlc

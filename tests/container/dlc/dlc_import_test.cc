@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx {
-namespace {
+namespace dlc_import_test {
 
 using support::Bytes;
 using support::DlcWriter;
@@ -376,5 +376,5 @@ TEST(PackPart, APartOfAFileIsPackedAsIfItWereAFile) {
   }
 }
 
-}  // namespace
+}  // namespace dlc_import_test
 }  // namespace fatctx

@@ -10,7 +10,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container::dlc {
-namespace {
+namespace dlc_layout_test {
 
 using support::DlcWriter;
 using support::fails_with;
@@ -151,5 +151,5 @@ TEST(DlcLayout, TooMuchBetweenTheEntriesIsNotKept) {
   EXPECT_TRUE(fails_with(read_layout(file, archive, {"a", "b"}), ErrorCode::kLimitExceeded));
 }
 
-}  // namespace
+}  // namespace dlc_layout_test
 }  // namespace fatctx::container::dlc

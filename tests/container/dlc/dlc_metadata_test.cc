@@ -9,7 +9,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container::dlc {
-namespace {
+namespace dlc_metadata_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -173,5 +173,5 @@ TEST(DlcMetadata, CuttingLinesRemovesThoseWithADroppedName) {
   EXPECT_EQ(text.value(), "x=1\nrecord=backend.metadata10\nlast");
 }
 
-}  // namespace
+}  // namespace dlc_metadata_test
 }  // namespace fatctx::container::dlc

@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace adding_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -263,5 +263,5 @@ TEST(Adding, ARecordThatIsNotFinishedIsRefused) {
   EXPECT_TRUE(fails_with(support::pack({of_empty_file}, folder.file("m.fatctx")), ErrorCode::kInvalidArgument));
 }
 
-}  // namespace
+}  // namespace adding_test
 }  // namespace fatctx::container

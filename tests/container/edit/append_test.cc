@@ -12,7 +12,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace append_test {
 
 using support::append;
 using support::Appended;
@@ -415,5 +415,5 @@ TEST(Append, RoomIsReservedBeforeAnythingIsWrittenBehindTheEnd) {
   EXPECT_EQ(done.bytes, before);
 }
 
-}  // namespace
+}  // namespace append_test
 }  // namespace fatctx::container

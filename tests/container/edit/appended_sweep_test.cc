@@ -17,7 +17,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace appended_sweep_test {
 
 using support::Bytes;
 using support::is_ok;
@@ -225,5 +225,5 @@ TEST_P(AppendedSweep, EveryLeafOfPayloadWithOneWrongBitIsFound) {
   }
 }
 
-}  // namespace
+}  // namespace appended_sweep_test
 }  // namespace fatctx::container

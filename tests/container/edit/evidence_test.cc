@@ -15,7 +15,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace evidence_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -128,5 +128,5 @@ TEST_F(Evidence, StaysWhenTheFileIsWrittenAnewAndMerged) {
   EXPECT_THAT(notes_of(merged, "weights"), ElementsAre(kNote)) << "of a record that both have";
 }
 
-}  // namespace
+}  // namespace evidence_test
 }  // namespace fatctx::container

@@ -23,7 +23,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace repair_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -449,5 +449,5 @@ TEST(Repair, AnAppendRestoresTheCopiesItStandsOnAndRepairTheRest) {
   EXPECT_TRUE(done.bytes == onto_whole.bytes);
 }
 
-}  // namespace
+}  // namespace repair_test
 }  // namespace fatctx::container

@@ -17,7 +17,7 @@
 #include "support/tensor_corpus.h"
 
 namespace fatctx::container {
-namespace {
+namespace rewrite_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -594,5 +594,5 @@ TEST_F(Rewrite, AllButSomeRecordsAreThoseThatMayGoByThemselves) {
   }
 }
 
-}  // namespace
+}  // namespace rewrite_test
 }  // namespace fatctx::container

@@ -10,7 +10,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace sign_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -43,5 +43,5 @@ TEST(Sign, AFileThatIsWrittenToMeanwhileIsNotSigned) {
   EXPECT_TRUE(is_ok(sign_container(plain, keys.secret_path, out)));
 }
 
-}  // namespace
+}  // namespace sign_test
 }  // namespace fatctx::container

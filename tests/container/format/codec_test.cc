@@ -14,7 +14,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace codec_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -359,5 +359,5 @@ TEST(Codec, AGibibyteOfZerosGoesThroughInAFewMebibytesOfMemory) {
   EXPECT_LT(peak.grown_bytes(), 16'000'000U);
 }
 
-}  // namespace
+}  // namespace codec_test
 }  // namespace fatctx::container

@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::container {
-namespace {
+namespace ed25519_test {
 
 using support::Bytes;
 
@@ -104,5 +104,5 @@ TEST(Sha256, GivesThePublishedDigestsInOnePieceAndInMany) {
   }
 }
 
-}  // namespace
+}  // namespace ed25519_test
 }  // namespace fatctx::container

@@ -11,7 +11,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace metadata_codec_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -75,5 +75,5 @@ TEST(Description, AReadThatFailsIsNotTakenForDamage) {
                          ErrorCode::kIo));
 }
 
-}  // namespace
+}  // namespace metadata_codec_test
 }  // namespace fatctx::container

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace fatctx::container {
-namespace {
+namespace names_test {
 
 using namespace std::string_literals;
 
@@ -111,5 +111,5 @@ TEST(Names, EverySingleByteIsJudgedAsUtf8Says) {
   }
 }
 
-}  // namespace
+}  // namespace names_test
 }  // namespace fatctx::container

@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::container {
-namespace {
+namespace gguf_test {
 
 using support::GgufWriter;
 using support::MemoryFile;
@@ -337,5 +337,5 @@ TEST(Gguf, WhatATensorTableHasNotIsBytesAndDescribed) {
   EXPECT_EQ(record.value().description.options[0].owner, "gguf");
 }
 
-}  // namespace
+}  // namespace gguf_test
 }  // namespace fatctx::container

@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx {
-namespace {
+namespace import_tensors_test {
 
 using support::TempDir;
 
@@ -86,5 +86,5 @@ TEST(MarkAliases, AnEndBeyondAllNumbersIsTheLargest) {
   EXPECT_EQ(aliases_of({at(kMost - 4, 10), at(kMost - 1, 1), at(0, 1)}), (std::vector<bool>{true, true, false}));
 }
 
-}  // namespace
+}  // namespace import_tensors_test
 }  // namespace fatctx

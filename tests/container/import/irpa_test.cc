@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::container {
-namespace {
+namespace irpa_test {
 
 using support::IrpaWriter;
 using support::MemoryFile;
@@ -252,5 +252,5 @@ TEST(Irpa, TensorsOfAFileAreBytesWithPlacesAndCountedSplats) {
   EXPECT_FALSE(list[3].alias);
 }
 
-}  // namespace
+}  // namespace irpa_test
 }  // namespace fatctx::container

@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::container {
-namespace {
+namespace safetensors_test {
 
 using support::MemoryFile;
 using support::safetensors_file;
@@ -234,5 +234,5 @@ TEST(Safetensors, WhatATensorTableHasNotIsBytesAndDescribed) {
   EXPECT_EQ(options[1].value, "i16 [1, 1, 1, 1, 1, 1, 1, 1, 2]");
 }
 
-}  // namespace
+}  // namespace safetensors_test
 }  // namespace fatctx::container

@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace cold_record_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -405,5 +405,5 @@ TEST(RecordStream, AnEmptyRecordHasTheHashOfNothing) {
   EXPECT_TRUE(fails_with(opened.bytes_of("empty"), ErrorCode::kChecksumMismatch, "F37"));
 }
 
-}  // namespace
+}  // namespace cold_record_test
 }  // namespace fatctx::container

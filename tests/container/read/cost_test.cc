@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::container {
-namespace {
+namespace cost_test {
 
 using support::is_ok;
 
@@ -226,5 +226,5 @@ TEST(CostOfAFile, WhatWritesItAnewTakesTheLimitOfItsCaller) {
   EXPECT_TRUE(is_ok(sign_container(path, dir.file("owner.key"), out("d"), {.max_made_bytes = 9 * kMebibyte})));
 }
 
-}  // namespace
+}  // namespace cost_test
 }  // namespace fatctx::container

@@ -26,7 +26,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace golden_test {
 
 using support::Bytes;
 using support::is_ok;
@@ -390,5 +390,5 @@ TEST_P(NewestGoldenFile, DISABLED_IsWritten) {
   support::write_file(said, std::as_bytes(std::span(text)));
 }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace fatctx

@@ -13,7 +13,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace header_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -320,5 +320,5 @@ TEST(Header, AnOpenReadsHeaderAndOneTocAndNothingElse) {
   EXPECT_EQ(file.bytes_read(), kHeaderSize + opened.value().header.toc_size);
 }
 
-}  // namespace
+}  // namespace header_test
 }  // namespace fatctx::container

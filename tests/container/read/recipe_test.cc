@@ -20,7 +20,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace recipe_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -461,5 +461,5 @@ TEST(RecipeRecord, AProgramThatBreaksARuleIsFoundWhenItIsReadAndByVerify) {
   }
 }
 
-}  // namespace
+}  // namespace recipe_test
 }  // namespace fatctx::container

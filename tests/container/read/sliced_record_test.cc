@@ -11,7 +11,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace sliced_record_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -202,5 +202,5 @@ TEST(SlicedRecord, ATocOfThousandsOfSlicesIsRead) {
   EXPECT_EQ(streamed.value(), made.expected("many"));
 }
 
-}  // namespace
+}  // namespace sliced_record_test
 }  // namespace fatctx::container

@@ -21,7 +21,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace sweep_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -382,5 +382,5 @@ TEST_P(Sweep, VerifyGoesThroughAnyReadErrorWithoutCallingItDamage) {
   }
 }
 
-}  // namespace
+}  // namespace sweep_test
 }  // namespace fatctx::container

@@ -21,7 +21,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace table_of_lies_test {
 
 using support::HostileFile;
 using support::is_error;
@@ -107,5 +107,5 @@ TEST(TableOfLies, NamesOfRowsAreUnique) {
   for (const Lie& lie : kVerifyLies) EXPECT_TRUE(names.insert(lie.name).second) << lie.name;
 }
 
-}  // namespace
+}  // namespace table_of_lies_test
 }  // namespace fatctx::container

@@ -13,7 +13,7 @@
 #include "container/read/tensor_table_format.h"
 
 namespace fatctx::container {
-namespace {
+namespace tensor_table_test {
 
 constexpr std::uint64_t kBlobSize = 1000;
 
@@ -345,5 +345,5 @@ TEST(TensorTable, RandomTablesRoundTrip) {
   }
 }
 
-}  // namespace
+}  // namespace tensor_table_test
 }  // namespace fatctx::container

@@ -17,7 +17,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace toc_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -365,5 +365,5 @@ TEST(Toc, ATensorTableAboveItsLimitIsRefusedBeforeMemoryIsTaken) {
   EXPECT_TRUE(fails_with(bytes, ErrorCode::kLimitExceeded, "F33"));
 }
 
-}  // namespace
+}  // namespace toc_test
 }  // namespace fatctx::container

@@ -12,7 +12,7 @@
 #include "source_dir.h"
 
 namespace fatctx {
-namespace {
+namespace worked_example_test {
 
 using Bytes = std::vector<unsigned char>;
 
@@ -96,5 +96,5 @@ TEST(WorkedExample, ADumpThatDiffersInOneByteIsSeen) {
   EXPECT_EQ(lines.at(0x10000), (Bytes{0x43, 0x54, 0x58, 0x54, 0x07, 0x00}));
 }
 
-}  // namespace
+}  // namespace worked_example_test
 }  // namespace fatctx

@@ -16,7 +16,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container::sharing {
-namespace {
+namespace byte_plan_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -410,5 +410,5 @@ TEST(BytePlan, AFaultOfASourceIsTheErrorOfThePlan) {
   }
 }
 
-}  // namespace
+}  // namespace byte_plan_test
 }  // namespace fatctx::container::sharing

@@ -7,7 +7,7 @@
 #include "support/chip_corpus.h"
 
 namespace fatctx::container::sharing {
-namespace {
+namespace distinct_bytes_test {
 
 using support::Bytes;
 
@@ -88,5 +88,5 @@ TEST(DistinctBytes, ChunksAreFoundAtShiftedPlacesWherePagesAreNot) {
   EXPECT_LT(by_chunks, shifted.size() + 2 * kMaxChunk);
 }
 
-}  // namespace
+}  // namespace distinct_bytes_test
 }  // namespace fatctx::container::sharing

@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container::sharing {
-namespace {
+namespace page_plan_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -449,5 +449,5 @@ TEST(PagePlan, NothingGivesNothing) {
   EXPECT_TRUE(plan.value().records.empty());
 }
 
-}  // namespace
+}  // namespace page_plan_test
 }  // namespace fatctx::container::sharing

@@ -16,7 +16,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container::sharing {
-namespace {
+namespace part_plan_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -269,5 +269,5 @@ TEST(Parallel, EachIndexIsWorkedOnOnceAndTheFirstErrorCounts) {
   EXPECT_LE(thread_count(0), 8U);
 }
 
-}  // namespace
+}  // namespace part_plan_test
 }  // namespace fatctx::container::sharing

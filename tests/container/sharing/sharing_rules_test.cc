@@ -16,7 +16,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace sharing_rules_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -290,5 +290,5 @@ TEST(SharingRules, SeveralReferenceBlobsServeAllTargetsAndThoseThatAreAppended) 
   }
 }
 
-}  // namespace
+}  // namespace sharing_rules_test
 }  // namespace fatctx::container

@@ -9,7 +9,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx::container::sharing {
-namespace {
+namespace stored_overlap_test {
 
 using support::Bytes;
 using support::kGranule;
@@ -116,5 +116,5 @@ TEST(StoredOverlap, OwnSharedAndRepeatedBytesAreTheStoredOnesOfEveryRecord) {
   EXPECT_EQ(measured.bytes_with("even", "odd"), 0U) << "their granules take turns";
 }
 
-}  // namespace
+}  // namespace stored_overlap_test
 }  // namespace fatctx::container::sharing

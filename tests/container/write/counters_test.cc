@@ -15,7 +15,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace counters_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -214,5 +214,5 @@ TEST_F(Counters, AFileGrowsToItsLargestSizeAndNotBeyond) {
   EXPECT_TRUE(fails_with(appender.value().commit(), ErrorCode::kInternal)) << "it fits, and would have been written";
 }
 
-}  // namespace
+}  // namespace counters_test
 }  // namespace fatctx::container

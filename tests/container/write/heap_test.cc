@@ -64,7 +64,7 @@ void operator delete(void* memory, std::size_t) noexcept { counted_delete(memory
 void operator delete[](void* memory, std::size_t) noexcept { counted_delete(memory); }
 
 namespace fatctx::container {
-namespace {
+namespace heap_test {
 
 using support::Bytes;
 using support::is_ok;
@@ -229,5 +229,5 @@ TEST(Heap, ACountThatPromisesTooMuchTakesNoMemory) {
   }
 }
 
-}  // namespace
+}  // namespace heap_test
 }  // namespace fatctx::container

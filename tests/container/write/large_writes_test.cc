@@ -9,7 +9,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace large_writes_test {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
@@ -65,5 +65,5 @@ TEST(LargeWrites, ASegmentIsWrittenFrontToBackInCallsOf4MiB) {
   EXPECT_EQ(file.writes.size(), 4U + 2U + 2U + 1U) << "and the leaf hashes";
 }
 
-}  // namespace
+}  // namespace large_writes_test
 }  // namespace fatctx::container

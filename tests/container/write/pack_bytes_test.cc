@@ -21,7 +21,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx {
-namespace {
+namespace pack_bytes_test {
 
 using container::OpenedToc;
 using support::Bytes;
@@ -436,5 +436,5 @@ TEST(PackBytes, MemoryIsAPartOfWhatIsStoredNotOfWhatIsPacked) {
   EXPECT_LT(memory.grown_bytes(), 32'000'000 + report.value().stored_bytes * 4 / 10);
 }
 
-}  // namespace
+}  // namespace pack_bytes_test
 }  // namespace fatctx

@@ -19,7 +19,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx {
-namespace {
+namespace pack_pages_test {
 
 using container::OpenedToc;
 using container::Slice;
@@ -295,5 +295,5 @@ TEST(PackPages, MemoryIsASmallPartOfWhatIsPacked) {
   EXPECT_LT(memory.grown_bytes(), 24'000'000 + total / 20);
 }
 
-}  // namespace
+}  // namespace pack_pages_test
 }  // namespace fatctx

@@ -21,7 +21,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace packer_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -335,5 +335,5 @@ TEST(Packer, APackerMayPublishTwice) {
   EXPECT_EQ(support::read_file(folder.file("a")), support::read_file(folder.file("b")));
 }
 
-}  // namespace
+}  // namespace packer_test
 }  // namespace fatctx

@@ -16,7 +16,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace round_trip_test {
 
 using support::Bytes;
 using support::is_ok;
@@ -382,5 +382,5 @@ TEST(RoundTrip, ADamagedFileHandsOutTheGoodRecordsOnly) {
   EXPECT_TRUE(is_ok(Container::open(registry, path, trusting).value().acquire("weights")));
 }
 
-}  // namespace
+}  // namespace round_trip_test
 }  // namespace fatctx

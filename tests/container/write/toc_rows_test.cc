@@ -11,7 +11,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx::container {
-namespace {
+namespace toc_rows_test {
 
 using support::is_ok;
 
@@ -56,5 +56,5 @@ TEST(TocRows, AboveALimitAreRefused) {
   EXPECT_TRUE(support::fails_with(toc_size_of(rows), ErrorCode::kLimitExceeded));
 }
 
-}  // namespace
+}  // namespace toc_rows_test
 }  // namespace fatctx::container

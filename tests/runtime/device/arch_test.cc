@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace fatctx::runtime {
-namespace {
+namespace arch_test {
 
 using Words = std::vector<std::string_view>;
 
@@ -55,5 +55,5 @@ TEST(Generic, IsARecordThatIsMarkedOrAsksForNothingButABackend) {
   EXPECT_FALSE(is_generic({.features = "sve"}));
 }
 
-}  // namespace
+}  // namespace arch_test
 }  // namespace fatctx::runtime

@@ -18,7 +18,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx {
-namespace {
+namespace captured_devices_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -233,5 +233,5 @@ TEST(Detect, TakesNoMoreThanAMillisecondOnceTheTableIsRead) {
   RecordProperty("median_ms", fmt::format("{:.3f}", took[kRuns / 2]));
 }
 
-}  // namespace
+}  // namespace captured_devices_test
 }  // namespace fatctx

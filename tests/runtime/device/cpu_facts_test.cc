@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace fatctx::runtime {
-namespace {
+namespace cpu_facts_test {
 
 using Words = std::vector<std::string>;
 
@@ -225,5 +225,5 @@ TEST(Aarch64Target, EachWordComesFromItsOwnBits) {
   }
 }
 
-}  // namespace
+}  // namespace cpu_facts_test
 }  // namespace fatctx::runtime

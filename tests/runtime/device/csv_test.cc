@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace fatctx::runtime {
-namespace {
+namespace csv_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -55,5 +55,5 @@ TEST(Csv, RefusesWhatIsNotOneWithLineAndCell) {
   }
 }
 
-}  // namespace
+}  // namespace csv_test
 }  // namespace fatctx::runtime

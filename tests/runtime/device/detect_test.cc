@@ -6,7 +6,7 @@
 #include <algorithm>
 
 namespace fatctx {
-namespace {
+namespace detect_test {
 
 using ::testing::AnyOf;
 
@@ -35,5 +35,5 @@ TEST(Detect, AsksAgainAndGetsTheSameAnswer) {
   EXPECT_EQ(device_to_json(detect_device().device), device_to_json(detect_device().device));
 }
 
-}  // namespace
+}  // namespace detect_test
 }  // namespace fatctx

@@ -7,7 +7,7 @@
 #include "fatctx/select.h"
 
 namespace fatctx {
-namespace {
+namespace device_json_test {
 
 using ::testing::HasSubstr;
 
@@ -199,5 +199,5 @@ TEST(DeviceText, UnderstandsSocsByPartQnnNumberAndKernelNumber) {
   }
 }
 
-}  // namespace
+}  // namespace device_json_test
 }  // namespace fatctx

@@ -8,7 +8,7 @@
 #include "runtime/device/probe.h"
 
 namespace fatctx::runtime {
-namespace {
+namespace probe_x86_64_test {
 
 // Each level by one instruction set that processors never had without the rest of it.
 std::string level_of_the_compilers_library() {
@@ -34,7 +34,7 @@ TEST(ProbeX86, ShowsTheRegistersItRead) {
   EXPECT_TRUE(probe.sources[1].raw.starts_with("xcr0=")) << probe.sources[1].raw;
 }
 
-}  // namespace
+}  // namespace probe_x86_64_test
 }  // namespace fatctx::runtime
 
 #endif

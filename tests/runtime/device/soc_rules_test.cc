@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace fatctx::runtime {
-namespace {
+namespace soc_rules_test {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -289,5 +289,5 @@ TEST(DeviceFor, IsTheNpuOnlyIfARecordIsForItsBackend) {
   EXPECT_EQ(device_for(detection, std::vector{htp}).backend, "cpu");
 }
 
-}  // namespace
+}  // namespace soc_rules_test
 }  // namespace fatctx::runtime

@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx {
-namespace {
+namespace soc_table_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -280,5 +280,5 @@ TEST(SocTable, AFileThatIsNoneOrTooLargeIsNotRead) {
   EXPECT_EQ(SocTable::read(folder.file("large.csv")).error().code, ErrorCode::kLimitExceeded);
 }
 
-}  // namespace
+}  // namespace soc_table_test
 }  // namespace fatctx

@@ -8,7 +8,7 @@
 #include "runtime/device/cpu_facts.h"
 
 namespace fatctx {
-namespace {
+namespace target_words_test {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -78,5 +78,5 @@ TEST(UnknownTargetWords, AFeatureIsKnownOfItsOwnInstructionSet) {
   EXPECT_EQ(unknown("cpu", "x86-64-v4", {"sve", "dotprod"}).size(), 2u);
 }
 
-}  // namespace
+}  // namespace target_words_test
 }  // namespace fatctx

@@ -17,7 +17,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace append_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -265,5 +265,5 @@ TEST_F(AppendToOpenFile, NoCommandTakesItsPlaceMeanwhile) {
   expect_locked([&] { return sign_container(other, keys.secret_path, path_, {.overwrite = true}); }, "sign");
 }
 
-}  // namespace
+}  // namespace append_test
 }  // namespace fatctx

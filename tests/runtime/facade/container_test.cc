@@ -10,7 +10,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace container_test {
 
 Device device(const std::string& arch) {
   Device d;
@@ -303,5 +303,5 @@ TEST(ContainerWeights, ABinaryListsItsOwnWeightsAndNobodyElses) {
   }
 }
 
-}  // namespace
+}  // namespace container_test
 }  // namespace fatctx

@@ -13,7 +13,7 @@
 #include "runtime/sliced_model.h"
 
 namespace fatctx {
-namespace {
+namespace on_damage_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -363,5 +363,5 @@ TEST_F(OnDamageNextChips, MissingPermissionIsNotDamage) {
   EXPECT_TRUE(fails_with(model, ErrorCode::kCopyNotAllowed)) << "another target does not take its place";
 }
 
-}  // namespace
+}  // namespace on_damage_test
 }  // namespace fatctx

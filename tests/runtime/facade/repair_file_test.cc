@@ -14,7 +14,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace repair_file_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -109,5 +109,5 @@ TEST_F(RepairFile, AReadOnlyFileIsRefusedWithTheRemedyUnlessItIsWhole) {
   EXPECT_FALSE(whole.value().dry_run);
 }
 
-}  // namespace
+}  // namespace repair_file_test
 }  // namespace fatctx

@@ -9,7 +9,7 @@
 #include "runtime/large_model.h"
 
 namespace fatctx {
-namespace {
+namespace session_memory_test {
 
 using testing::kMiB;
 
@@ -75,5 +75,5 @@ TEST(SessionMemory, FourSessionsOn512MiBTakeLessThanTenMegabytes) {
   EXPECT_EQ(testing::mappings_of(path), 1);
 }
 
-}  // namespace
+}  // namespace session_memory_test
 }  // namespace fatctx

@@ -25,7 +25,7 @@
 #include "support/signed_file.h"
 
 namespace fatctx {
-namespace {
+namespace signature_test {
 
 using container::SegmentKind;
 using container::SigningKey;
@@ -697,5 +697,5 @@ TEST_F(Signed, KeysAreReadAsTheyAreWrittenAndNothingElseIs) {
       fails_with(sign_container(path_, release_.public_path, path_, {.overwrite = true}), ErrorCode::kInvalidArgument));
 }
 
-}  // namespace
+}  // namespace signature_test
 }  // namespace fatctx

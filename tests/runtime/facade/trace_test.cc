@@ -12,7 +12,7 @@
 #include "runtime/large_model.h"
 
 namespace fatctx {
-namespace {
+namespace trace_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -165,5 +165,5 @@ TEST_F(TraceOfALoad, WhatIsNoTraceIsRefusedByLine) {
   }
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace fatctx

@@ -8,7 +8,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace ways_in_test {
 
 using mapping::UniqueFd;
 using testing::Folder;
@@ -290,5 +290,5 @@ TEST_F(WaysIn, OpensLeaveNoDescriptorBehind) {
   EXPECT_EQ(testing::open_descriptors(), before);
 }
 
-}  // namespace
+}  // namespace ways_in_test
 }  // namespace fatctx

@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace diff_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -245,5 +245,5 @@ TEST(Diff, DamageIsAnErrorThatNamesRecordAndContainer) {
   EXPECT_THAT(report.error().message, HasSubstr("memory: record 7"));
 }
 
-}  // namespace
+}  // namespace diff_test
 }  // namespace fatctx

@@ -11,7 +11,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx {
-namespace {
+namespace sharing_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -24,7 +24,7 @@ PackOptions with_sharing(Sharing how) {
   return options;
 }
 
-class SharingOfChips : public testing::Test {
+class SharingOfChips : public ::testing::Test {
  protected:
   // Chips 0 to 3 of the corpus, the first a second time, and their weights for the first two.
   void SetUp() override {
@@ -251,5 +251,5 @@ TEST(MeasureSharing, JsonHoldsItOnlyWhenItIsAskedFor) {
   EXPECT_EQ(without.find("\"bytes_at_most\""), std::string::npos);
 }
 
-}  // namespace
+}  // namespace sharing_test
 }  // namespace fatctx

@@ -6,7 +6,7 @@
 #include "runtime/dlc_model.h"
 
 namespace fatctx {
-namespace {
+namespace stored_dlc_test {
 
 using support::Bytes;
 using support::DlcWriter;
@@ -223,5 +223,5 @@ TEST_F(ExportedDlc, AThinOneIsThatOfTheOriginal) {
   EXPECT_NE(none.error().message.find("57"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace stored_dlc_test
 }  // namespace fatctx

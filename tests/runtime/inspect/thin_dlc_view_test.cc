@@ -13,7 +13,7 @@
 #include "support/signed_file.h"
 
 namespace fatctx {
-namespace {
+namespace thin_dlc_view_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -219,5 +219,5 @@ TEST_F(ThinView, ForgedPayloadIsRefusedByWhoeverTrustsAKey) {
   }
 }
 
-}  // namespace
+}  // namespace thin_dlc_view_test
 }  // namespace fatctx

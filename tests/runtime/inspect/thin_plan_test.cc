@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace fatctx {
-namespace {
+namespace thin_plan_test {
 
 constexpr std::uint64_t kPage = 4096;
 
@@ -65,5 +65,5 @@ TEST(ThinPlan, ShortRunsAreBuiltWhereThereAreTooMany) {
   EXPECT_EQ(sum, at);
 }
 
-}  // namespace
+}  // namespace thin_plan_test
 }  // namespace fatctx

@@ -19,7 +19,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace load_test {
 
 using ::testing::HasSubstr;
 using testing::pattern;
@@ -357,5 +357,5 @@ TEST_F(LoadDlc, IsCopiedWhereMappedMemoryIsNotWanted) {
   EXPECT_THAT(error.error().message, HasSubstr("no rpcmem"));
 }
 
-}  // namespace
+}  // namespace load_test
 }  // namespace fatctx

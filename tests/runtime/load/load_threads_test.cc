@@ -25,7 +25,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace load_threads_test {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -354,5 +354,5 @@ TEST_F(LoadThreads, AnEmptyListIsFinished) {
   EXPECT_EQ(list.value().size(), 0U);
 }
 
-}  // namespace
+}  // namespace load_threads_test
 }  // namespace fatctx

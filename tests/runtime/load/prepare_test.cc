@@ -11,7 +11,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx {
-namespace {
+namespace prepare_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -125,5 +125,5 @@ TEST_F(Prepare, DamageOfTheSourceModelIsFoundBeforeAnybodyCompilesIt) {
   }
 }
 
-}  // namespace
+}  // namespace prepare_test
 }  // namespace fatctx

@@ -14,7 +14,7 @@
 #include "support/child_process.h"
 
 namespace fatctx {
-namespace {
+namespace profile_test {
 
 using Kind = ProfileEventKind;
 
@@ -201,5 +201,5 @@ TEST(ProfileNames, GoBothWays) {
   EXPECT_EQ(profile_event_name(Kind::kUnmap), "unmap");
 }
 
-}  // namespace
+}  // namespace profile_test
 }  // namespace fatctx

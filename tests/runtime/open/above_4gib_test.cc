@@ -15,7 +15,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace above_4gib_test {
 
 using support::Bytes;
 using support::is_ok;
@@ -115,5 +115,5 @@ TEST(Above4GiB, DamageIsToldAtItsPlace) {
   EXPECT_EQ(view.error().where.file_offset, weights.file_offset);
 }
 
-}  // namespace
+}  // namespace above_4gib_test
 }  // namespace fatctx

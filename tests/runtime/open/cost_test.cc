@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx {
-namespace {
+namespace cost_test {
 
 using support::is_ok;
 
@@ -118,5 +118,5 @@ TEST(CostOfARecord, IsWhatTheCallerAllows) {
   EXPECT_FALSE(verify_file(path, {}, {.max_made_bytes = 4 * kMebibyte}).ok());
 }
 
-}  // namespace
+}  // namespace cost_test
 }  // namespace fatctx

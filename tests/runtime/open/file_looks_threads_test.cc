@@ -25,7 +25,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx {
-namespace {
+namespace file_looks_threads_test {
 
 using mapping::FileIdentity;
 using support::is_ok;
@@ -220,5 +220,5 @@ TEST(FileLooksThreads, ReadersVerifyWhileTheFileIsTouchedAndSeeDamageAtOnce) {
   EXPECT_EQ(refused, 120);
 }
 
-}  // namespace
+}  // namespace file_looks_threads_test
 }  // namespace fatctx

@@ -14,7 +14,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace file_mapping_test {
 
 using testing::Folder;
 
@@ -432,5 +432,5 @@ TEST(VerifyPolicyNames, LeadBackToTheirValues) {
   }
 }
 
-}  // namespace
+}  // namespace file_mapping_test
 }  // namespace fatctx

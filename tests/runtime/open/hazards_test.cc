@@ -39,7 +39,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx {
-namespace {
+namespace hazards_test {
 
 using support::amount;
 using support::Bytes;
@@ -770,5 +770,5 @@ TEST(HazardOfAReplacement, EveryOpenSeesOneWholeFile) {
   EXPECT_TRUE(is_ok(first.check()));
 }
 
-}  // namespace
+}  // namespace hazards_test
 }  // namespace fatctx

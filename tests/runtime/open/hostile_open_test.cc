@@ -13,7 +13,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx {
-namespace {
+namespace hostile_open_test {
 
 using container::Lie;
 
@@ -90,5 +90,5 @@ TEST(HostileOpen, LostHeaderPagesAreInTheOpenReport) {
   }
 }
 
-}  // namespace
+}  // namespace hostile_open_test
 }  // namespace fatctx

@@ -10,7 +10,7 @@
 #include "runtime/large_model.h"
 
 namespace fatctx {
-namespace {
+namespace mapping_guard_test {
 
 using testing::Folder;
 
@@ -128,5 +128,5 @@ TEST_F(GuardedModel, CopiesDoNotCareWhatBecomesOfTheFile) {
   EXPECT_TRUE(session.end().ok());
 }
 
-}  // namespace
+}  // namespace mapping_guard_test
 }  // namespace fatctx

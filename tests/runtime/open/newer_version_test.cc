@@ -16,7 +16,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
-namespace {
+namespace newer_version_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -76,5 +76,5 @@ TEST_F(NewerVersion, IsChangedByNobodyElse) {
   expect_refused("sign to a new file", sign_container(path_, key, out_));
 }
 
-}  // namespace
+}  // namespace newer_version_test
 }  // namespace fatctx::container

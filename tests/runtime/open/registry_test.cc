@@ -8,7 +8,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace registry_test {
 
 using testing::Folder;
 
@@ -223,5 +223,5 @@ TEST(Registry, AForkedChildUsesViewsAndOpensAnew) {
   EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace registry_test
 }  // namespace fatctx

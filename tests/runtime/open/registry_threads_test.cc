@@ -19,7 +19,7 @@
 #include "support/amount.h"
 
 namespace fatctx {
-namespace {
+namespace registry_threads_test {
 
 constexpr int kThreads = 64;
 
@@ -259,5 +259,5 @@ TEST(RegistryThreads, AllOrdersOfDestructionOfContainerTwoSessionsAndThreeViews)
   EXPECT_EQ(orders, 720);
 }
 
-}  // namespace
+}  // namespace registry_threads_test
 }  // namespace fatctx

@@ -8,7 +8,7 @@
 #include "fatctx/select.h"
 
 namespace fatctx {
-namespace {
+namespace explain_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -300,5 +300,5 @@ TEST(ExplainJson, TellsTheSameReasonsAsTheText) {
   for (const Json& row : rows) EXPECT_THAT(text, HasSubstr(row["reason"].get<std::string>()));
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace fatctx

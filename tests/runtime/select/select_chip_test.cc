@@ -14,7 +14,7 @@
 #include "fatctx/soc_table.h"
 
 namespace fatctx {
-namespace {
+namespace select_chip_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -223,5 +223,5 @@ TEST(SelectChip, PermutingTheRecordsNeverChangesTheChoice) {
   EXPECT_LT(chosen, 1'900);
 }
 
-}  // namespace
+}  // namespace select_chip_test
 }  // namespace fatctx

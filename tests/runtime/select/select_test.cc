@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace fatctx {
-namespace {
+namespace select_test {
 
 constexpr RecordType kBinary = RecordType::kContextBinary;
 
@@ -315,5 +315,5 @@ TEST(SelectNames, EveryAxisAndLevelHasItsOwn) {
   EXPECT_EQ(level_name(Level::kUnsupported), "UNSUPPORTED");
 }
 
-}  // namespace
+}  // namespace select_test
 }  // namespace fatctx

@@ -14,7 +14,7 @@
 #include "source_dir.h"
 
 namespace fatctx {
-namespace {
+namespace select_vectors_test {
 
 using Json = nlohmann::json;
 
@@ -239,5 +239,5 @@ TEST(SelectionVectors, TheOrderOfTheRecordsChangesNothing) {
   }
 }
 
-}  // namespace
+}  // namespace select_vectors_test
 }  // namespace fatctx

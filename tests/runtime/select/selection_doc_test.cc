@@ -16,7 +16,7 @@
 #include "source_dir.h"
 
 namespace fatctx {
-namespace {
+namespace selection_doc_test {
 
 using ::testing::HasSubstr;
 
@@ -223,5 +223,5 @@ TEST(SelectionDocument, ItsDeviceDescriptionIsReadAndWrittenTheSame) {
   EXPECT_EQ(device_to_json(device_from_json(device_to_json(device.value())).value()), device_to_json(device.value()));
 }
 
-}  // namespace
+}  // namespace selection_doc_test
 }  // namespace fatctx

@@ -14,7 +14,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace cold_record_test {
 
 constexpr std::size_t kModelSize = 900'000;
 
@@ -126,5 +126,5 @@ TEST_F(OnColdModel, DamageIsNamedWithItsRangeByExtractAndVerifyAndNoFileAppears)
   EXPECT_EQ(report.value().findings[0].error.where.file_offset, record.file_offset + 65'536);
 }
 
-}  // namespace
+}  // namespace cold_record_test
 }  // namespace fatctx

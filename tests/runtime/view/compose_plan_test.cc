@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace fatctx {
-namespace {
+namespace compose_plan_test {
 
 using container::Recipe;
 using container::RecipeStep;
@@ -133,5 +133,5 @@ TEST(ComposePlan, FewerPiecesAreNeverFewerBytes) {
   }
 }
 
-}  // namespace
+}  // namespace compose_plan_test
 }  // namespace fatctx

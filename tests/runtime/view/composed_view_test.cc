@@ -25,7 +25,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx {
-namespace {
+namespace composed_view_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -553,5 +553,5 @@ TEST_F(ComposedView, ATraceTellsHowItWasComposedAndIsReplayed) {
   EXPECT_EQ(replay_trace(smaller).value().differences.size(), 1U) << "the budget is replayed";
 }
 
-}  // namespace
+}  // namespace composed_view_test
 }  // namespace fatctx

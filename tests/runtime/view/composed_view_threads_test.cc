@@ -3,7 +3,7 @@
 #include "runtime/view/view_threads.h"
 
 namespace fatctx {
-namespace {
+namespace composed_view_threads_test {
 
 class ComposedViewThreads : public testing::CachedModel {};
 
@@ -50,5 +50,5 @@ TEST_F(ComposedViewThreads, FilesOfTheFolderGoWhileViewsComeAndGo) {
   EXPECT_EQ(container_metrics(container).cached_bytes, 0U);
 }
 
-}  // namespace
+}  // namespace composed_view_threads_test
 }  // namespace fatctx

@@ -11,7 +11,7 @@
 #include "support/mapped_file.h"
 
 namespace fatctx {
-namespace {
+namespace prefetch_test {
 
 using testing::kLargeBinarySize;
 using testing::kLargeWeightsSize;
@@ -240,5 +240,5 @@ TEST_F(PrefetchOfALargeModel, InTheBackgroundIsLeftBehindByAFork) {
   EXPECT_EQ(handle->wait().value().done_bytes, kLargeWeightsSize);
 }
 
-}  // namespace
+}  // namespace prefetch_test
 }  // namespace fatctx

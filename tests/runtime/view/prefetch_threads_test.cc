@@ -11,7 +11,7 @@
 #include "runtime/large_model.h"
 
 namespace fatctx {
-namespace {
+namespace prefetch_threads_test {
 
 class PrefetchThreads : public ::testing::Test {
  protected:
@@ -90,5 +90,5 @@ TEST_F(PrefetchThreads, ProfileAndTraceAreSwitchedWhileCallsAreMade) {
   EXPECT_GT(lines, 50U) << "more than the titles";
 }
 
-}  // namespace
+}  // namespace prefetch_threads_test
 }  // namespace fatctx

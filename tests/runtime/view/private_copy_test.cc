@@ -9,7 +9,7 @@
 #include "support/process_files.h"
 
 namespace fatctx {
-namespace {
+namespace private_copy_test {
 
 using testing::Folder;
 
@@ -103,5 +103,5 @@ TEST_F(PrivateCopies, ContradictARequiredMappingAndMemoryOfTheCaller) {
   EXPECT_NE(allocated.error().message.find("cannot be sealed"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace private_copy_test
 }  // namespace fatctx

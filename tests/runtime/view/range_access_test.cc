@@ -8,7 +8,7 @@
 #include "runtime/small_model.h"
 
 namespace fatctx {
-namespace {
+namespace range_access_test {
 
 using testing::Folder;
 
@@ -126,5 +126,5 @@ TEST_F(RangeAccessTest, ThreadsProvideAndReleaseAtOnce) {
   EXPECT_EQ(access.outstanding(), 0U);
 }
 
-}  // namespace
+}  // namespace range_access_test
 }  // namespace fatctx

@@ -15,7 +15,7 @@
 #include "support/sliced_container.h"
 
 namespace fatctx {
-namespace {
+namespace record_hash_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -168,5 +168,5 @@ TEST_F(ComposedRecordHash, AComposedViewHasItOrIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace record_hash_test
 }  // namespace fatctx

@@ -14,7 +14,7 @@
 #include "support/mapped_file.h"
 
 namespace fatctx {
-namespace {
+namespace record_memory_test {
 
 using testing::kLargeBinarySize;
 using testing::kLargeWeightsSize;
@@ -259,5 +259,5 @@ TEST_F(RecordMemory, MetricsAreJsonWithNullForWhatIsNotKnown) {
   EXPECT_GE(process.at("runtime").at("containers").size(), 1U);
 }
 
-}  // namespace
+}  // namespace record_memory_test
 }  // namespace fatctx

@@ -17,7 +17,7 @@
 #include "support/tensor_corpus.h"
 
 namespace fatctx {
-namespace {
+namespace shared_tensors_test {
 
 using support::blob_record;
 using support::Bytes;
@@ -265,5 +265,5 @@ TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
   EXPECT_TRUE(fails_with(container.tensors(container.find(recipe).value().id), ErrorCode::kChecksumMismatch, "F26"));
 }
 
-}  // namespace
+}  // namespace shared_tensors_test
 }  // namespace fatctx

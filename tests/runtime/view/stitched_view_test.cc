@@ -19,7 +19,7 @@
 #include "support/mapped_file.h"
 
 namespace fatctx {
-namespace {
+namespace stitched_view_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -420,5 +420,5 @@ TEST_F(StitchedView, AReplacedFileLeavesOldViewsAsTheyAre) {
   EXPECT_TRUE(shows(view, "even"));
 }
 
-}  // namespace
+}  // namespace stitched_view_test
 }  // namespace fatctx

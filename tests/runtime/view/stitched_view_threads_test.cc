@@ -3,7 +3,7 @@
 #include "runtime/view/view_threads.h"
 
 namespace fatctx {
-namespace {
+namespace stitched_view_threads_test {
 
 class StitchedViewThreads : public testing::SlicedModel {};
 
@@ -21,5 +21,5 @@ TEST_F(StitchedViewThreads, ViewsComeAndGoWhileOthersAskForTheirPages) {
                              [&](const RecordView& view) { return static_cast<bool>(shows(view, "weights")); });
 }
 
-}  // namespace
+}  // namespace stitched_view_threads_test
 }  // namespace fatctx

@@ -27,7 +27,7 @@
 #include "support/sanitized.h"
 
 namespace fatctx {
-namespace {
+namespace view_cache_test {
 
 using support::Bytes;
 using support::fails_with;
@@ -595,5 +595,5 @@ TEST_F(ViewCacheFiles, AForkedChildHasItsOwnUseOfTheFolder) {
   EXPECT_EQ(files().size(), 2U);
 }
 
-}  // namespace
+}  // namespace view_cache_test
 }  // namespace fatctx

@@ -7,7 +7,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::tools {
-namespace {
+namespace load_bench_test {
 
 using support::is_ok;
 
@@ -54,5 +54,5 @@ TEST(LoadBench, ReadsTheBinariesOfAllUnitsAndTheirWeightsOnce) {
       << "a copy of everything, although the heap has held as much before";
 }
 
-}  // namespace
+}  // namespace load_bench_test
 }  // namespace fatctx::tools

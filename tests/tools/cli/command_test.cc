@@ -15,7 +15,7 @@
 #include <stdexcept>
 
 namespace fatctx::tools {
-namespace {
+namespace command_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -220,5 +220,5 @@ TEST(Commands, TakeNoNumberThatTheyCannotHold) {
   EXPECT_GE(numbers, 20U);
 }
 
-}  // namespace
+}  // namespace command_test
 }  // namespace fatctx::tools

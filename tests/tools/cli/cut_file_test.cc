@@ -31,7 +31,7 @@ extern "C" int __wrap_fstat(int descriptor, struct stat* found) {
 }
 
 namespace fatctx::tools {
-namespace {
+namespace cut_file_test {
 
 using support::Bytes;
 
@@ -94,5 +94,5 @@ TEST_F(CutFile, IsNotReportedOfAWholeFile) {
   EXPECT_EQ(ended.said, "");
 }
 
-}  // namespace
+}  // namespace cut_file_test
 }  // namespace fatctx::tools

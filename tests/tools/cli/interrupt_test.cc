@@ -17,7 +17,7 @@
 #include "tools/cli/command.h"
 
 namespace fatctx::tools {
-namespace {
+namespace interrupt_test {
 
 using support::Bytes;
 
@@ -109,5 +109,5 @@ TEST_P(InterruptOf, AContainerThatIsBeingWrittenAnewIsAsItWas) {
 INSTANTIATE_TEST_SUITE_P(Commands, InterruptOf, ::testing::Values("compact", "sign"),
                          [](const auto& one) { return std::string(one.param); });
 
-}  // namespace
+}  // namespace interrupt_test
 }  // namespace fatctx::tools

@@ -8,7 +8,7 @@
 #include "tools/cli/progress.h"
 
 namespace fatctx::tools {
-namespace {
+namespace print_test {
 
 TEST(Escaped, SpellsOutWhatMovesTheCursorOrHides) {
   EXPECT_EQ(escaped("a\x1b[2Jb"), "a\\x1b[2Jb");
@@ -116,5 +116,5 @@ TEST(ProgressLine, DrawsALongJobAndWipesTheLineAtTheEnd) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "\r\x1b[Kverify   25 %  512 bytes of 2.0 KiB\r\x1b[K");
 }
 
-}  // namespace
+}  // namespace print_test
 }  // namespace fatctx::tools

@@ -9,7 +9,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace subprocess_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -108,5 +108,5 @@ TEST(FindProgram, LooksWhereItIsTold) {
   EXPECT_EQ(find_program("fatctx-no-such-tool", ""), std::nullopt);
 }
 
-}  // namespace
+}  // namespace subprocess_test
 }  // namespace fatctx::tools

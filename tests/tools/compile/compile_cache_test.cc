@@ -12,7 +12,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace compile_cache_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -212,5 +212,5 @@ TEST(CacheKey, DependsOnEveryWordAndOnTheBordersBetweenThem) {
   EXPECT_NE(key, CompileCache::key_of(Words{"c", "ab"}));
 }
 
-}  // namespace
+}  // namespace compile_cache_test
 }  // namespace fatctx::tools

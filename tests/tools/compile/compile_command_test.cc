@@ -14,7 +14,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace compile_command_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -358,5 +358,5 @@ TEST(CommandTemplates, KeepWhatIsQuotedTogetherAndKnowNoShell) {
   EXPECT_THAT(filled.value(), ElementsAre("cc", "-o", "out", "--in=a b.onnx x", "{y}", "$HOME"));
 }
 
-}  // namespace
+}  // namespace compile_command_test
 }  // namespace fatctx::tools

@@ -15,7 +15,7 @@
 #include "tools/pack/ep_context_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace compile_qnn_test {
 
 using support::context_model;
 using support::is_ok;
@@ -370,5 +370,5 @@ TEST_F(CompileQnn, WithoutTheVendorsPackageItSaysWhatToInstall) {
                           HasSubstr("licence"), HasSubstr("--qnn-python")));
 }
 
-}  // namespace
+}  // namespace compile_qnn_test
 }  // namespace fatctx::tools

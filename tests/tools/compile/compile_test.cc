@@ -14,7 +14,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace compile_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -265,5 +265,5 @@ TEST_F(Compile, NoPathOfThisMachineGetsIntoTheCommandLinesOfTheCompiler) {
   EXPECT_THAT(text, Not(HasSubstr(folder_.path())));
 }
 
-}  // namespace
+}  // namespace compile_test
 }  // namespace fatctx::tools

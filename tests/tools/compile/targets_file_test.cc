@@ -6,7 +6,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::tools {
-namespace {
+namespace targets_file_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -128,5 +128,5 @@ TEST(TargetWord, MeansTheSameAsTheFile) {
   EXPECT_TRUE(fails_with(parse_target_word(""), ErrorCode::kInvalidArgument));
 }
 
-}  // namespace
+}  // namespace targets_file_test
 }  // namespace fatctx::tools

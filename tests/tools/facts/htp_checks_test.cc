@@ -9,7 +9,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::tools {
-namespace {
+namespace htp_checks_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -101,5 +101,5 @@ TEST(QuantNotes, ACommonArchOfTheWholeFileCountsForEveryBinary) {
               ElementsAre(HasSubstr("\"a\", \"b\"; \"b\" of the same group is for v75")));
 }
 
-}  // namespace
+}  // namespace htp_checks_test
 }  // namespace fatctx::tools

@@ -10,7 +10,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::tools {
-namespace {
+namespace htp_config_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -192,5 +192,5 @@ TEST(HtpConfigOverride, IsRefusedWhereLoraWeightsAreShared) {
   EXPECT_TRUE(override_sharing(config, false).ok());
 }
 
-}  // namespace
+}  // namespace htp_config_test
 }  // namespace fatctx::tools

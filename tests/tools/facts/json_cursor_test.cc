@@ -6,7 +6,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::tools {
-namespace {
+namespace json_cursor_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -85,5 +85,5 @@ TEST(ReadTextFile, OnlyRegularFilesAreRead) {
   EXPECT_TRUE(fails_with(read_text_file(folder.path()), ErrorCode::kNotRegularFile));
 }
 
-}  // namespace
+}  // namespace json_cursor_test
 }  // namespace fatctx::tools

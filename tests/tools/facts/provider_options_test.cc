@@ -11,7 +11,7 @@
 #include "tools/facts/json_cursor.h"
 
 namespace fatctx::tools {
-namespace {
+namespace provider_options_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -123,5 +123,5 @@ TEST(ProviderOptions, ThePageHasEachOfThem) {
   for (const std::string& key : provider_option_keys()) EXPECT_THAT(section, HasSubstr("`" + key + "`"));
 }
 
-}  // namespace
+}  // namespace provider_options_test
 }  // namespace fatctx::tools

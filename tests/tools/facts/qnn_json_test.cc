@@ -11,7 +11,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace qnn_json_test {
 
 using nlohmann::json;
 using support::fails_with;
@@ -163,5 +163,5 @@ TEST(QnnJson, AnyValueInAnyPlaceIsAnAnswerOrAnError) {
   }
 }
 
-}  // namespace
+}  // namespace qnn_json_test
 }  // namespace fatctx::tools

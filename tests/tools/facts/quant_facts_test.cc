@@ -11,7 +11,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace quant_facts_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -136,5 +136,5 @@ TEST(QuantFacts, AModelFillsInWhatIsNotSaid) {
   EXPECT_EQ(*quant_fact(options, "weight_type"), "int8");
 }
 
-}  // namespace
+}  // namespace quant_facts_test
 }  // namespace fatctx::tools

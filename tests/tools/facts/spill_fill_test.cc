@@ -19,7 +19,7 @@
 #include "tools/pack/ep_context_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace spill_fill_test {
 
 using nlohmann::json;
 using support::set_number;
@@ -261,5 +261,5 @@ TEST_F(SpillFill, CtxGenWritesTheLargestIntoEveryModelAndKeepsWhatEachGraphNeeds
   EXPECT_THAT(asked_by("w_ctx.onnx"), ElementsAre(Pair("first", 5000)));
 }
 
-}  // namespace
+}  // namespace spill_fill_test
 }  // namespace fatctx::tools

@@ -8,7 +8,7 @@
 #include "support/sample_container.h"
 
 namespace fatctx::tools {
-namespace {
+namespace sharing_text_test {
 
 std::size_t columns(std::string_view line) {
   std::size_t count = 0;
@@ -69,5 +69,5 @@ TEST_F(SharingText, ARecordWithManySharersListsTheLargestAndCountsTheRest) {
   EXPECT_NE(text.find(" and 1 more\n"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace sharing_text_test
 }  // namespace fatctx::tools

@@ -10,7 +10,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace onnx_import_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -231,5 +231,5 @@ TEST_F(OnnxImport, AnotherSizeIsAnErrorThatNamesTheTensorAndBothSizes) {
   }
 }
 
-}  // namespace
+}  // namespace onnx_import_test
 }  // namespace fatctx::tools

@@ -9,7 +9,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace onnx_max_size_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -59,5 +59,5 @@ TEST(OnnxMaxSize, EveryMainNodeGetsTheLargest) {
   EXPECT_EQ(asked, 2);
 }
 
-}  // namespace
+}  // namespace onnx_max_size_test
 }  // namespace fatctx::tools

@@ -11,7 +11,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace onnx_weights_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -125,5 +125,5 @@ TEST_F(OnnxExternalData, AFileThatTheModelDoesNotNameIsNoneOfIt) {
   EXPECT_TRUE(fails_with(location_of(model.value(), model_, model_), ErrorCode::kInvalidArgument));
 }
 
-}  // namespace
+}  // namespace onnx_weights_test
 }  // namespace fatctx::tools

@@ -11,7 +11,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace onnx_wrapper_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -212,5 +212,5 @@ TEST(OnnxWrapper, NothingAboveTheLimitOfAMessageIsEmbedded) {
                         "write it as a file beside the model, without --embed"));
 }
 
-}  // namespace
+}  // namespace onnx_wrapper_test
 }  // namespace fatctx::tools

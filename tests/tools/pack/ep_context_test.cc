@@ -11,7 +11,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace ep_context_test {
 
 using support::add_node;
 using support::context_model;
@@ -210,5 +210,5 @@ TEST(FormatOf, FilesAreKnownByTheirFirstBytes) {
   EXPECT_EQ(format_of(folder.file("m.dlc")), "dlc");
 }
 
-}  // namespace
+}  // namespace ep_context_test
 }  // namespace fatctx::tools

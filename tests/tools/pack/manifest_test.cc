@@ -7,7 +7,7 @@
 #include "support/result_matchers.h"
 
 namespace fatctx::tools {
-namespace {
+namespace manifest_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -372,5 +372,5 @@ TEST(WeightsFlag, BlobsAreNamedAfterTheModel) {
   EXPECT_FALSE(parse_weights_flag("w.irpa,shared", "net", 0).ok());
 }
 
-}  // namespace
+}  // namespace manifest_test
 }  // namespace fatctx::tools

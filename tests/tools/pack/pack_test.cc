@@ -22,7 +22,7 @@
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace pack_test {
 
 using support::is_ok;
 using support::TempDir;
@@ -418,5 +418,5 @@ TEST_F(Pack, PatternsAndUnknownTensorsAreRemarked) {
   EXPECT_THAT(err_, HasSubstr("net.weights: 1 of 2 tensors are not among the initializers"));
 }
 
-}  // namespace
+}  // namespace pack_test
 }  // namespace fatctx::tools

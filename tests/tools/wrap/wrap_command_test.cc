@@ -16,7 +16,7 @@
 #include "tools/pack/ep_context_files.h"
 
 namespace fatctx::tools {
-namespace {
+namespace wrap_command_test {
 
 namespace fs = std::filesystem;
 
@@ -560,5 +560,5 @@ TEST_F(OwnNodes, AreInAContainerAlready) {
   EXPECT_THAT(err_, HasSubstr("which has written a container already; give that to `fatctx append` or `fatctx merge`"));
 }
 
-}  // namespace
+}  // namespace wrap_command_test
 }  // namespace fatctx::tools

@@ -9,7 +9,7 @@
 namespace fatctx::ort {
 namespace {
 
-constexpr std::string_view kPrefix = "fatctx/";
+constexpr std::string_view kLinePrefix = "fatctx/";
 constexpr std::string_view kVersion = "1";
 
 using Words = std::map<std::string_view, std::string_view>;
@@ -43,12 +43,12 @@ std::string compatibility_key() { return fmt::format("ep_compatibility_info.{}",
 
 std::string compatibility_text() {
   const RuntimeVersion version = runtime_version();
-  return fmt::format("{}{} backend={} runtime={}.{}", kPrefix, kVersion, kBackend, version.major, version.minor);
+  return fmt::format("{}{} backend={} runtime={}.{}", kLinePrefix, kVersion, kBackend, version.major, version.minor);
 }
 
 Compatibility judge_compatibility(std::string_view text) {
-  if (!text.starts_with(kPrefix)) return {};
-  const std::string_view version = text.substr(0, text.find(' ')).substr(kPrefix.size());
+  if (!text.starts_with(kLinePrefix)) return {};
+  const std::string_view version = text.substr(0, text.find(' ')).substr(kLinePrefix.size());
   if (version != kVersion) {
     return unsupported(
         fmt::format("the model says \"{}\", which a newer fatctx has written: update fatctx, or compile "

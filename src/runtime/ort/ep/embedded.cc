@@ -16,15 +16,15 @@ namespace fatctx::ort {
 namespace {
 
 // Views are as aligned as the buffer is; weights want more than malloc gives.
-constexpr std::align_val_t kAlignment{4096};
+constexpr std::align_val_t kPageAlignment{4096};
 
 class AlignedCopy {
  public:
   explicit AlignedCopy(std::string_view text)
-      : size_(text.size()), data_(static_cast<std::byte*>(::operator new(text.size(), kAlignment))) {
+      : size_(text.size()), data_(static_cast<std::byte*>(::operator new(text.size(), kPageAlignment))) {
     std::memcpy(data_, text.data(), text.size());
   }
-  ~AlignedCopy() { ::operator delete(data_, kAlignment); }
+  ~AlignedCopy() { ::operator delete(data_, kPageAlignment); }
   AlignedCopy(const AlignedCopy&) = delete;
   AlignedCopy& operator=(const AlignedCopy&) = delete;
   [[nodiscard]] ByteView bytes() const noexcept { return {data_, size_}; }

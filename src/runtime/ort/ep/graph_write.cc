@@ -16,7 +16,7 @@
 namespace fatctx::ort {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kDataAlignment = 64;
 
 // The file beside the model that large initializers go to.
 class WeightFileWriter {
@@ -25,8 +25,8 @@ class WeightFileWriter {
       : name_(std::move(name)), path_(folder + "/" + name_), file_(path_, std::ios::binary | std::ios::trunc) {}
 
   void place(onnx::TensorProto& tensor, const void* data, std::size_t size) {
-    const std::uint64_t gap = (kAlignment - at_ % kAlignment) % kAlignment;
-    static constexpr char kZeros[kAlignment] = {};
+    const std::uint64_t gap = (kDataAlignment - at_ % kDataAlignment) % kDataAlignment;
+    static constexpr char kZeros[kDataAlignment] = {};
     file_.write(kZeros, static_cast<std::streamsize>(gap));
     at_ += gap;
     file_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));

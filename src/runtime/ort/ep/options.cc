@@ -16,7 +16,7 @@ namespace fatctx::ort {
 namespace {
 
 // ONNX Runtime hands the options of a provider on as entries of the session, under its name in lower case.
-constexpr std::string_view kPrefix = "ep.fatctxexecutionprovider.";
+constexpr std::string_view kOptionPrefix = "ep.fatctxexecutionprovider.";
 constexpr const char* kCompileOnly = "session.compile_only";  // has no name in the headers of 1.23
 
 using Entries = std::map<std::string, std::string, std::less<>>;
@@ -164,8 +164,8 @@ Status unknown_option(std::string_view key) {
 
 Status read_provider_options(const Entries& entries, ProviderOptions& options) {
   for (const auto& [key, value] : entries) {
-    if (!key.starts_with(kPrefix)) continue;
-    const std::string_view name = std::string_view(key).substr(kPrefix.size());
+    if (!key.starts_with(kOptionPrefix)) continue;
+    const std::string_view name = std::string_view(key).substr(kOptionPrefix.size());
     const Option* found = nullptr;
     for (const Option& option : kOptions) {
       if (option.key == name) found = &option;
@@ -174,7 +174,7 @@ Status read_provider_options(const Entries& entries, ProviderOptions& options) {
     FATCTX_TRY(found->read(name, value, options));
   }
   const auto given = [&](std::string_view name) {
-    const auto entry = entries.find(std::string(kPrefix).append(name));
+    const auto entry = entries.find(std::string(kOptionPrefix).append(name));
     return entry == entries.end() ? std::string_view() : std::string_view(entry->second);
   };
   if (given("disable_file_mapped_weights") == "1" && !given("file_mapping").empty() &&

@@ -12,7 +12,7 @@
 namespace fatctx::ort {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;  // of tensors in a blob; kernels read whole vectors
+constexpr std::uint64_t kTensorAlignment = 64;  // of tensors in a blob; kernels read whole vectors
 constexpr std::uint64_t kStep = 1 << 20;
 
 PackTensor describe(const ExternalTensor& tensor, std::uint64_t offset) {
@@ -145,7 +145,7 @@ Result<PlaceInBlob> WeightPool::place(const ExternalTensor& tensor, const std::s
     if (known->place.blob == blob_) tensors_.push_back(describe(tensor, known->place.offset));
     return known->place;
   }
-  piece.place = {.blob = blob_, .offset = (size_ + kAlignment - 1) / kAlignment * kAlignment};
+  piece.place = {.blob = blob_, .offset = (size_ + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment};
   size_ = piece.place.offset + piece.size_bytes;
   tensors_.push_back(describe(tensor, piece.place.offset));
   fresh_.push_back(piece);
