@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Builds the library, the command and the tests (preset release), then the Python package into .venv. No network.
 #
-#   scripts/build.sh [--preset NAME] [--targets 'NAME NAME'] [--no-python]
+#   scripts/build.sh [--preset NAME] [--targets 'NAME NAME'] [--product] [--no-python]
+#
+# --product  leaves out tests, samples and benchmarks
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
 
 readonly STAMP=.venv/fatctx-package.sha256
 
-PRESET=release PYTHON_PACKAGE=yes TARGETS=()
+PRESET=release PYTHON_PACKAGE=yes TARGETS=() OPTIONS=()
 while (($#)); do
   case $1 in
     --preset)
@@ -21,8 +23,9 @@ while (($#)); do
       read -ra TARGETS <<<"$2"
       shift
       ;;
+    --product) TARGETS=(fatctx_product) ;;
     --no-python) PYTHON_PACKAGE=no ;;
-    -h | --help) sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "$EXIT_USAGE" "build: unknown argument $1; see scripts/build.sh --help" ;;
   esac
   shift
@@ -34,7 +37,15 @@ if command -v ccache >/dev/null 2>&1; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache # the Python package configures a build of its own
 fi
 
-configure() { cmake --preset "$PRESET" "${launcher[@]}" >"build/$PRESET.configure.log" 2>&1; }
+# clang-tidy reads each file by itself. A configuration without tests needs none of their packages.
+[[ $PRESET == tidy ]] || OPTIONS+=(-DFATCTX_UNITY=ON)
+if [[ ${TARGETS[*]} == fatctx_product && ! -f build/$PRESET/CMakeCache.txt ]]; then
+  OPTIONS+=(-DFATCTX_BUILD_TESTS=OFF -DFATCTX_BUILD_BENCH=OFF)
+elif [[ ${TARGETS[*]} != fatctx_product ]]; then
+  OPTIONS+=(-DFATCTX_BUILD_TESTS=ON)
+  [[ $PRESET != release ]] || OPTIONS+=(-DFATCTX_BUILD_BENCH=ON)
+fi
+configure() { cmake --preset "$PRESET" "${launcher[@]}" "${OPTIONS[@]}" >"build/$PRESET.configure.log" 2>&1; }
 
 mkdir -p build
 # Generated files name the folder they were made in; a checkout that was moved starts over.
@@ -64,7 +75,8 @@ if [[ $PYTHON_PACKAGE == yes && -f pyproject.toml ]]; then
     rm -f "$STAMP"
     # Everything it needs is in .venv already, so pip has nothing to look for outside.
     .venv/bin/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps --no-index \
-      --force-reinstall --config-settings=build-dir=build/python . >build/python.install.log 2>&1 || {
+      --force-reinstall --config-settings=build-dir=build/python \
+      "--config-settings=cmake.define.FATCTX_LIBRARIES=$PWD/build/$PRESET" . >build/python.install.log 2>&1 || {
       tail -n 30 build/python.install.log >&2
       fail 1 "the Python package could not be built; all of it: build/python.install.log"
     }

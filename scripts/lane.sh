@@ -83,9 +83,11 @@ lane_tsan() {
 }
 
 lane_tidy() {
-  # The compile commands of the clang build, and the headers that building generates.
-  scripts/build.sh --preset asan-ubsan --no-python --targets fatctx_metadata_pb
-  passes .venv/bin/python scripts/tidy.py --build build/asan-ubsan --jobs "$JOBS" src tools
+  local which=(--changed)
+  [[ ${FATCTX_CHECK_ALL:-no} != yes ]] || which=()
+  # The compile commands of clang, one a file, and the headers that building generates.
+  scripts/build.sh --preset tidy --no-python --targets fatctx_metadata_pb
+  passes .venv/bin/python scripts/tidy.py --build build/tidy --jobs "$JOBS" "${which[@]}" src tools
 }
 
 lane_demo() { passes ./quickstart --small --no-install; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks at the ground before anything is done, and says in a line what is wrong with it and what helps.
 #
-#   scripts/preflight.sh [ground|tools] [--check] [--small] [--no-install]
+#   scripts/preflight.sh [ground|tools] [--test] [--check] [--small] [--no-install]
 #
 # `ground` (before set-up): processor, free space, and either rights to install what is missing or nothing missing.
 # `tools` (after it): a C++20 compiler that works, and Python. Exit 0, or 5 with the reason.
@@ -19,7 +19,8 @@ PART=ground SMALL=no INSTALL=yes KINDS=(build)
 for argument in "$@"; do
   case $argument in
     ground | tools) PART=$argument ;;
-    --check) KINDS=(build check) ;;
+    --test) KINDS+=(test) ;;
+    --check) KINDS+=(check) ;;
     --small) SMALL=yes ;;
     --no-install) INSTALL=no ;;
     *) fail "$EXIT_USAGE" "preflight: unknown argument $argument; see the head of scripts/preflight.sh" ;;
@@ -64,7 +65,7 @@ check_processor() {
     "in a virtual machine choose the CPU model 'host' or 'x86-64-v2'; the library alone still builds: cmake --preset release"
 }
 
-# Measured sizes in MB, rounded up: .venv 850, release build 250, demo 60; both sanitizer builds 1,200; the
+# Measured sizes in MB, rounded up: .venv 850, release build 250, demo 60; tests 300; both sanitizer builds 1,200; the
 # transformer is stored four times on its way (ONNX, imported, in the cache, packed).
 check_space() {
   local need=1200 what="virtual environment, build, demo" free

@@ -2,9 +2,10 @@
 # Installs what is missing: system packages (apt), the Python packages of scripts/requirements.txt into .venv, the headers
 # of ONNX Runtime into build/onnxruntime.
 #
-#   scripts/setup.sh [--check] [--small] [--no-install]
+#   scripts/setup.sh [--test] [--check] [--small] [--no-install]
 #
-# --check       also what only ./check needs (clang 14 and its tools, shellcheck)
+# --test        also what ./check needs: test libraries, the Python packages of scripts/requirements-test.txt
+# --check       also what the other lanes of ./check need: clang 14 and its tools, shellcheck
 # --no-install  calls neither apt nor pip; says what is missing and ends with 5
 # When nothing is missing no network is touched; that takes about a second.
 set -euo pipefail
@@ -13,17 +14,17 @@ source scripts/talk.sh
 source scripts/find_python.sh
 source scripts/packages.sh
 
-readonly STAMP=.venv/fatctx-requirements.sha256
 # Packages of which only files are used, a model for instance: what their code needs is not installed.
 readonly DATA_ONLY=rapidocr
 
-INSTALL=yes KINDS=(build) PASS_ON=()
+INSTALL=yes KINDS=(build) LISTS=(requirements) PASS_ON=()
 for argument in "$@"; do
   case $argument in
-    --check) KINDS=(build check) PASS_ON+=(--check) ;;
+    --test) KINDS+=(test) LISTS+=(requirements-test) PASS_ON+=(--test) ;;
+    --check) KINDS+=(check) PASS_ON+=(--check) ;;
     --small) PASS_ON+=(--small) ;;
     --no-install) INSTALL=no PASS_ON+=(--no-install) ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "$EXIT_USAGE" "setup: unknown argument $argument; see scripts/setup.sh --help" ;;
   esac
 done
@@ -51,18 +52,22 @@ install_packages() {
     "once the network is there, run the same command again: what is done is not done twice"
 }
 
-# The environment is as the list says when it was finished for this list and this Python.
-wanted_stamp() { { cat scripts/requirements.txt; printf '%s\n' "$PWD"; } | sha256sum | cut -d' ' -f1; }
+# A list is installed when its stamp was written for this content and this folder.
+stamp_of() { printf '.venv/fatctx-%s.sha256' "$1"; }
+wanted_stamp() { { cat "scripts/$1.txt"; printf '%s\n' "$PWD"; } | sha256sum | cut -d' ' -f1; }
+is_installed() { [[ -f $(stamp_of "$1") && $(<"$(stamp_of "$1")") == "$(wanted_stamp "$1")" ]]; }
 
 make_environment() {
-  local wanted log=build/setup/pip.log
-  wanted=$(wanted_stamp)
-  if [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]] && .venv/bin/python -c '' 2>/dev/null; then
+  local list missing=() files=() log=build/setup/pip.log
+  for list in "${LISTS[@]}"; do
+    is_installed "$list" || { missing+=("$list") && files+=(-r "scripts/$list.txt"); }
+  done
+  if ((${#missing[@]} == 0)) && .venv/bin/python -c '' 2>/dev/null; then
     say "Python packages: all there ($(.venv/bin/python --version))"
     return 0
   fi
-  [[ $INSTALL == yes ]] || fail "$EXIT_ENVIRONMENT" "--no-install, but .venv does not hold what scripts/requirements.txt asks for" \
-    "make it: scripts/setup.sh"
+  [[ $INSTALL == yes ]] || fail "$EXIT_ENVIRONMENT" "--no-install, but .venv does not hold what scripts/${missing[0]:-requirements}.txt asks for" \
+    "make it: scripts/setup.sh $([[ ${missing[0]:-} != requirements-test ]] || printf -- --test)"
   # Clearing it would empty the folder of whoever it belongs to.
   [[ ! -L .venv ]] || fail "$EXIT_ENVIRONMENT" ".venv is a link, to $(readlink .venv)" "remove the link: rm .venv"
   require_python
@@ -72,19 +77,21 @@ make_environment() {
   # one that was interrupted is continued.
   if [[ $(judge_python .venv/bin/python) != ok* ]] || ! grep -qF -- "$PWD/.venv" .venv/bin/activate 2>/dev/null; then
     "$PYTHON" -m venv --clear .venv
+    missing=("${LISTS[@]}") files=()
+    for list in "${LISTS[@]}"; do files+=(-r "scripts/$list.txt"); done
   fi
-  rm -f "$STAMP"
+  for list in "${missing[@]}"; do rm -f "$(stamp_of "$list")"; done
   if ! .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --only-binary=:all: --no-deps \
-    -r scripts/requirements.txt 2>&1 | tee "$log" | { grep --line-buffered -E '(Downloading|Using cached) |^(Installing|ERROR)' || true; } | cut -c1-110; then
+    "${files[@]}" 2>&1 | tee "$log" | { grep --line-buffered -E '(Downloading|Using cached) |^(Installing|ERROR)' || true; } | cut -c1-110; then
     fail "$EXIT_ENVIRONMENT" "pip could not install the Python packages (is there a network?)" \
-      "tried: .venv/bin/python -m pip install -r scripts/requirements.txt; its words are in $log" \
+      "tried: .venv/bin/python -m pip install ${files[*]}; its words are in $log" \
       "remains to do: the Python packages, then the build" \
       "once the package index answers, run the same command again"
   fi
   { .venv/bin/python -m pip check 2>&1 || true; } | tee -a "$log" | grep -vE "^(No broken|($DATA_ONLY) )" >"$log.misfits" || true
   [[ ! -s $log.misfits ]] || fail "$EXIT_ENVIRONMENT" \
     "the Python packages do not fit together; see $log" "remove .venv and run scripts/setup.sh again"
-  printf '%s\n' "$wanted" >"$STAMP"
+  for list in "${missing[@]}"; do wanted_stamp "$list" >"$(stamp_of "$list")"; done
 }
 
 scripts/preflight.sh ground "${PASS_ON[@]}"

@@ -45,3 +45,9 @@ as_typed() {
   done
   printf '%s' "${line% }"
 }
+
+# cpu_minutes: what the finished children of this script have used so far, user and system time together: "12.3"
+cpu_minutes() {
+  # Fields 16 and 17 are those of waited-for children, in ticks of 10 ms; $$ is the script also where a subshell asks.
+  awk '{ printf "%.1f", ($16 + $17) / 100 / 60 }' "/proc/$$/stat"
+}

@@ -39,13 +39,28 @@ def content_hash(path):
         return hashlib.sha256(file.read()).digest()
 
 
-def key_of(path, command, settings):
+def reached_from(path):
+    """The file and every header of the project that it includes."""
     reached, waiting = set(), [path]
     while waiting:
         current = waiting.pop()
         if current not in reached:
             reached.add(current)
             waiting.extend(headers_of(current))
+    return reached
+
+
+def changed_files():
+    """What differs from where this branch left main; on main itself, what is not committed."""
+    def git(*words):
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout
+    base = subprocess.run(["git", "merge-base", "HEAD", "main"], capture_output=True, text=True, check=False).stdout.strip()
+    names = git("diff", "--name-only", base or "HEAD").splitlines()
+    return set(names) | set(git("ls-files", "--others", "--exclude-standard").splitlines())
+
+
+def key_of(path, command, settings):
+    reached = reached_from(path)
     key = hashlib.sha256(settings + command.encode())
     for name in sorted(reached):
         key.update(name.encode() + content_hash(name))
@@ -62,6 +77,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--build", required=True, help="build folder with compile_commands.json")
+    parser.add_argument("--changed", action="store_true",
+                        help="only files that differ from main, or include a header that does")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--program", default="clang-tidy-14")
     arguments = parser.parse_args()
@@ -74,8 +91,9 @@ def main():
     stamps = os.path.join("build", "check", "tidy")
     os.makedirs(stamps, exist_ok=True)
     waiting = {}
+    changed = changed_files() if arguments.changed else None
     for path in sorted(commands):
-        if path.startswith(prefixes):
+        if path.startswith(prefixes) and (changed is None or reached_from(path) & changed):
             stamp = os.path.join(stamps, key_of(path, commands[path], settings))
             if not os.path.exists(stamp):
                 waiting[path] = stamp

@@ -1,5 +1,7 @@
 """./check adds up honestly: what fails is seen in the closing line and in the exit code."""
 
+import re
+
 import pytest
 
 
@@ -25,7 +27,7 @@ def test_the_closing_line_adds_up_all_lanes(lanes):
     machine = lanes('release) printf "passed 40\\nskipped 2\\n" > "$2" ;;\n'
                     'python) printf "passed 7\\npassed 5\\n" > "$2" ;;')
 
-    result = machine.run("check")
+    result = machine.run("check", "--all")
 
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.splitlines()[-1] == "59 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and seven lanes with one each
@@ -34,7 +36,7 @@ def test_the_closing_line_adds_up_all_lanes(lanes):
 def test_a_failed_test_fails_the_whole(lanes):
     machine = lanes('asan) echo it broke here; printf "passed 3\\nfailed 2\\n" > "$2"; exit 1 ;;')
 
-    result = machine.run("check")
+    result = machine.run("check", "--all")
 
     assert result.returncode == 1
     assert result.stdout.splitlines()[-1] == "11 passed, 2 failed, 0 skipped"
@@ -44,7 +46,7 @@ def test_a_failed_test_fails_the_whole(lanes):
 def test_a_lane_that_breaks_before_it_counts_has_failed_once(lanes):
     machine = lanes("release) echo does not compile; exit 2 ;;")
 
-    result = machine.run("check")
+    result = machine.run("check", "--all")
 
     assert result.returncode == 1
     assert result.stdout.splitlines()[-1] == "8 passed, 1 failed, 0 skipped"
@@ -53,33 +55,48 @@ def test_a_lane_that_breaks_before_it_counts_has_failed_once(lanes):
 def test_a_lane_that_counted_and_then_broke_has_failed(lanes):
     machine = lanes('release) echo passed 9 > "$2"; exit 3 ;;')
 
-    assert machine.run("check").returncode == 1
+    assert machine.run("check", "--all").returncode == 1
 
 
 def test_lanes_after_a_failed_one_still_run(lanes):
-    result = lanes("format) exit 1 ;;").run("check")
+    result = lanes("format) exit 1 ;;").run("check", "--all")
 
     assert "tidy: 1 passed" in result.stdout
 
 
-def test_quick_means_two_lanes_and_needs_no_clang(lanes):
-    result = lanes("").run("check", "--quick")
+def test_alone_it_runs_three_lanes_and_needs_no_clang(lanes):
+    result = lanes("").run("check")
 
-    assert result.stdout.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
-    assert "set-up was called with: --small\n" in result.stdout
+    assert result.stdout.splitlines()[-1] == "3 passed, 0 failed, 0 skipped"
+    assert "set-up was called with: --small --test\n" in result.stdout
+    for lane in ("release", "python", "demo"):
+        assert f"{lane}: 1 passed" in result.stdout
+
+
+def test_all_runs_every_lane_that_continuous_integration_runs(lanes):
+    result = lanes("").run("check", "--all")
+
+    assert result.stdout.splitlines()[-1] == "9 passed, 0 failed, 0 skipped"
+    assert "set-up was called with: --small --test --check\n" in result.stdout
+
+
+def test_the_time_of_the_processors_is_said(lanes):
+    result = lanes("release) for ((i = 0; i < 300000; i++)); do :; done; echo passed 1 > \"$2\" ;;").run("check")
+
+    assert re.search(r"^all of it: [0-9.]+ s, [0-9]+\.[0-9] CPU-minutes$", result.stdout, re.MULTILINE)
 
 
 def test_a_lane_with_clang_asks_for_the_packages_of_the_checks(lanes):
     result = lanes("").run("check", "--lane", "tidy")
 
     assert result.stdout.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
-    assert "set-up was called with: --small --check\n" in result.stdout
+    assert "set-up was called with: --small --test --check\n" in result.stdout
 
 
 def test_no_install_is_passed_on(lanes):
-    result = lanes("").run("check", "--quick", "--no-install")
+    result = lanes("").run("check", "--no-install")
 
-    assert "set-up was called with: --small --no-install\n" in result.stdout
+    assert "set-up was called with: --small --no-install --test\n" in result.stdout
 
 
 def with_qnn(lanes, set_up, arms=""):
@@ -91,18 +108,18 @@ def with_qnn(lanes, set_up, arms=""):
 def test_the_proprietary_lane_that_cannot_be_had_is_skipped_and_says_why(lanes):
     machine = with_qnn(lanes, "echo skipped: no such package; exit 5", "qnn) echo ran; exit 1 ;;")
 
-    result = machine.run("check", "--quick", "--with-qnn")
+    result = machine.run("check", "--with-qnn")
 
     assert result.returncode == 0
     assert "skipped: no such package" in result.stdout
-    assert result.stdout.splitlines()[-1] == "2 passed, 0 failed, 1 skipped"
+    assert result.stdout.splitlines()[-1] == "3 passed, 0 failed, 1 skipped"
 
 
 def test_a_set_up_of_the_proprietary_lane_that_breaks_is_a_failure(lanes):
-    result = with_qnn(lanes, "exit 1").run("check", "--quick", "--with-qnn")
+    result = with_qnn(lanes, "exit 1").run("check", "--with-qnn")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "2 passed, 1 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "3 passed, 1 failed, 0 skipped"
 
 
 def test_the_proprietary_lane_counts_as_the_others_and_shows_its_sizes(lanes):
@@ -116,7 +133,7 @@ def test_the_proprietary_lane_counts_as_the_others_and_shows_its_sizes(lanes):
     assert result.stdout.splitlines()[-1] == "9 passed, 1 failed, 0 skipped"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--quick"], ["--lane", "release"]])
+@pytest.mark.parametrize("arguments", [[], ["--all"], ["--lane", "release"]])
 def test_nothing_proprietary_is_touched_unasked(lanes, arguments):
     machine = with_qnn(lanes, "echo set up; exit 1")
 
@@ -136,4 +153,4 @@ def test_a_set_up_that_fails_ends_the_check_with_its_code(lanes):
     machine = lanes("")
     script(machine, "scripts/setup.sh", "exit 5")
 
-    assert machine.run("check").returncode == 5
+    assert machine.run("check", "--all").returncode == 5

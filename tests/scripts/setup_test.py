@@ -14,8 +14,9 @@ def make_finished_environment(machine):
     python.write_text('#!/bin/bash\necho "$*" >> ' + str(machine.checkout / "python-calls") + "\necho Python 3.11.2\n")
     python.chmod(0o755)
     (scripts / "activate").write_text(f"VIRTUAL_ENV={machine.checkout}/.venv\n")
-    content = (machine.checkout / "scripts" / "requirements.txt").read_bytes() + f"{machine.checkout}\n".encode()
-    (machine.checkout / ".venv" / "fatctx-requirements.sha256").write_text(hashlib.sha256(content).hexdigest() + "\n")
+    for name in ("requirements", "requirements-test"):
+        content = (machine.checkout / "scripts" / f"{name}.txt").read_bytes() + f"{machine.checkout}\n".encode()
+        (machine.checkout / ".venv" / f"fatctx-{name}.sha256").write_text(hashlib.sha256(content).hexdigest() + "\n")
     machine.onnx_runtime()
     return machine.checkout / "python-calls"
 
@@ -23,7 +24,7 @@ def make_finished_environment(machine):
 def test_a_finished_set_up_touches_neither_apt_nor_pip(machine):
     calls = make_finished_environment(machine)
 
-    result = machine.run("scripts/setup.sh", "--check")
+    result = machine.run("scripts/setup.sh", "--test", "--check")
 
     assert result.returncode == 0, result.stderr
     assert not machine.apt_calls.exists()
@@ -39,6 +40,18 @@ def test_changed_requirements_make_the_environment_unfinished(machine):
 
     assert result.returncode == 5
     assert ".venv does not hold what scripts/requirements.txt asks for" in result.stderr
+
+
+def test_the_packages_of_the_tests_are_asked_for_with_the_tests_only(machine):
+    make_finished_environment(machine)
+    (machine.checkout / ".venv" / "fatctx-requirements-test.sha256").unlink()
+
+    assert machine.run("scripts/setup.sh", "--no-install").returncode == 0
+    result = machine.run("scripts/setup.sh", "--test", "--no-install")
+
+    assert result.returncode == 5
+    assert ".venv does not hold what scripts/requirements-test.txt asks for" in result.stderr
+    assert "make it: scripts/setup.sh --test" in result.stderr
 
 
 def test_a_moved_checkout_makes_the_environment_unfinished(machine):
@@ -135,7 +148,7 @@ def test_help_is_given_on_a_machine_where_nothing_else_works(machine, script):
     result = machine.run(script, "--help")
 
     assert result.returncode == 0, result.stderr
-    assert 1 < len(result.stdout.splitlines()) <= 24
+    assert 1 < len(result.stdout.splitlines()) <= 30
 
 
 def test_a_lane_that_does_not_exist_is_a_usage_error(machine):

@@ -60,6 +60,11 @@ Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& fi
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, opened.header));
   FATCTX_ASSIGN(std::vector<Restoration> found, restorations_of(file, opened.header, degraded));
   std::vector<Restoration> older = restorations_of_older_pair(opened);
+  // A slot of that pair is written once, with what belongs there now, and not first with what its mirror still says.
+  std::erase_if(found, [&](const Restoration& restoration) {
+    return std::any_of(older.begin(), older.end(),
+                       [&](const Restoration& newer) { return newer.range.offset == restoration.range.offset; });
+  });
   found.insert(found.end(), std::make_move_iterator(older.begin()), std::make_move_iterator(older.end()));
   FATCTX_ASSIGN(std::vector<Restoration> behind, restorations_behind_header(file, opened.toc));
   found.insert(found.end(), std::make_move_iterator(behind.begin()), std::make_move_iterator(behind.end()));

@@ -358,12 +358,12 @@ Result<ImportedIndex> read_safetensors_index(const mapping::OsFile& file, std::u
 namespace fatctx {
 
 Result<ImportedTensors> tensors_from_safetensors(const std::string& path) {
-  return container::import_tensors(path, &container::read_safetensors_index, container::kFormat);
+  return container::import_tensors(path, &container::read_safetensors_index, container::kFormatName);
 }
 
 Result<PackRecord> weights_from_safetensors(const std::string& path, const std::string& name) {
   FATCTX_ASSIGN(ImportedTensors imported, tensors_from_safetensors(path));
-  return container::weight_record(path, name, container::kFormat, std::move(imported));
+  return container::weight_record(path, name, container::kFormatName, std::move(imported));
 }
 
 }  // namespace fatctx

@@ -411,14 +411,19 @@ TEST(Repair, LeavesASealedFileThatIsWholeAlone) {
   EXPECT_EQ(file.calls(FileCall::kWrite), 0U);
 }
 
-TEST(Repair, SettlesAPairThatFailedSyncsLeftBehind) {
-  const Bytes whole = appended_sample();  // generation 3 in pair A, 2 in pair B
-  Bytes left_behind = whole;
-  for (const std::size_t index :
-       {1U, 3U}) {  // as the first generation was in pair A, but VOID: as a packed file has it
-    const HeaderPage page = void_slot_page(static_cast<std::uint8_t>(index), Opened(whole).toc.header.uuid, 0);
-    std::copy(page.begin(), page.end(), left_behind.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[index]));
+// Generation 3 is in pair A. Pair B, where 2 belongs, is VOID, as in a file that was just packed.
+Bytes with_pair_left_behind() {
+  Bytes file = appended_sample();
+  for (const std::size_t index : {1U, 3U}) {
+    const HeaderPage page =
+        void_slot_page(static_cast<std::uint8_t>(index), Opened(appended_sample()).toc.header.uuid, 0);
+    std::copy(page.begin(), page.end(), file.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[index]));
   }
+  return file;
+}
+
+TEST(Repair, SettlesAPairThatFailedSyncsLeftBehind) {
+  const Bytes left_behind = with_pair_left_behind();
   ASSERT_EQ(degraded_texts(Opened(left_behind).toc.header.degraded), std::vector<std::string>{"older slot pair"});
 
   const Repaired done = repaired(left_behind);
@@ -426,7 +431,22 @@ TEST(Repair, SettlesAPairThatFailedSyncsLeftBehind) {
   ASSERT_TRUE(is_ok(done.report));
   EXPECT_THAT(names_of(done.report.value()), ElementsAre("slot B0", "slot B1"));
   EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
-  EXPECT_TRUE(done.bytes == whole);
+  EXPECT_TRUE(done.bytes == appended_sample());
+}
+
+// Its mirror is whole but old: it says nothing of what belongs there.
+TEST(Repair, SettlesAPairThatWasLeftBehindAndLostAMirror) {
+  for (const std::size_t index : {1U, 3U}) {
+    Bytes left_behind = with_pair_left_behind();
+    damage(left_behind, kSlotOffsets[index]);
+
+    const Repaired done = repaired(left_behind);
+
+    ASSERT_TRUE(is_ok(done.report));
+    EXPECT_THAT(names_of(done.report.value()), ElementsAre("slot B0", "slot B1"));
+    EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
+    EXPECT_TRUE(done.bytes == appended_sample());
+  }
 }
 
 TEST(Repair, AnAppendRestoresTheCopiesItStandsOnAndRepairTheRest) {
