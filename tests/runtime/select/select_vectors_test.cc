@@ -19,7 +19,7 @@ namespace select_vectors_test {
 using Json = nlohmann::json;
 
 Json read_vectors(const char* file) {
-  std::ifstream stream(std::string(FATCTX_SOURCE_DIR "/tests/runtime/") + file);
+  std::ifstream stream(std::string(FATCTX_SOURCE_DIR "/tests/runtime/select/") + file);
   return Json::parse(stream);
 }
 
