@@ -65,6 +65,33 @@ def test_links_between_documents_lead_somewhere():
     assert [bad for name in names for bad in broken_links(name, text_of(name))] == []
 
 
+def pages_reached_from(name: str) -> set[Path]:
+    """The files that a reader finds by following links between pages."""
+    reached, waiting = set(), [ROOT / name]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page in reached or not page.is_file():
+            continue
+        reached.add(page)
+        if page.suffix == ".md":
+            targets = [target.partition("#")[0] for target in LINK.findall(without_code(page.read_text(encoding="utf-8")))]
+            waiting += [page.parent / target for target in targets if target and "://" not in target]
+    return reached
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached = pages_reached_from("README.md")
+    pages = [name for name in matching(".md") if not name.startswith("tests/fuzz/")]
+    assert [name for name in pages if (ROOT / name).resolve() not in reached] == []
+
+
+def test_a_page_without_a_link_to_it_is_found(tmp_path):
+    (tmp_path / "README.md").write_text("[a](a.md)\n```\n[c](c.md)\n```\n")
+    (tmp_path / "a.md").write_text("[back](README.md#x)")
+    (tmp_path / "c.md").write_text("alone")
+    assert {page.name for page in pages_reached_from(str(tmp_path / "README.md"))} == {"README.md", "a.md"}
+
+
 def test_sources_point_to_pages_and_sections_that_exist():
     names = matching(".h", ".cc", ".h.in", ".proto", ".sh", under=("include/", "src/", "tools/", "samples/", "scripts/"))
     assert [bad for name in names for bad in dead_pointers(name, text_of(name))] == []
