@@ -82,10 +82,14 @@ def test_the_example_of_the_c_interface_is_the_sample():
     assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
 
 
-def test_examples_of_the_page_about_loading_are_the_samples():
-    text = text_of("docs/loading.md")
-    samples = {f"samples/cpp_{name}.cc" for name in ("ways_in", "load", "memory", "profile", "bad_days")}
-    assert {file for file, _ in EXAMPLE.findall(text)} == samples | {"samples/python_load.py", "samples/c/load_context.c"}
+@pytest.mark.parametrize("page, samples", [
+    ("loading", ["cpp_ways_in.cc", "cpp_load.cc", "python_load.py", "cpp_memory.cc", "cpp_profile.cc"]),
+    ("loading_policies", ["c/load_context.c"]),
+    ("loading_failures", ["cpp_bad_days.cc"]),
+])
+def test_examples_of_the_pages_about_loading_are_the_samples(page, samples):
+    text = text_of(f"docs/{page}.md")
+    assert [file for file, _ in EXAMPLE.findall(text)] == [f"samples/{name}" for name in samples]
     assert differing_examples(text, lambda file: (ROOT / file).read_text(encoding="utf-8")) == []
 
 
