@@ -7,7 +7,7 @@
 
 namespace {
 
-// In place of an inference: reads every byte of the weights.
+// Stands for an inference: reads every byte of the weights.
 unsigned sum(const fatctx::Session& session) {
   unsigned total = 0;
   for (const fatctx::RecordView& weights : session.weights()) {
@@ -30,7 +30,7 @@ fatctx::Status run(const std::filesystem::path& model) {
 
   FATCTX_ASSIGN(const fatctx::Model mapped, fatctx::Model::open(copy.string()));
   FATCTX_ASSIGN(fatctx::Session session, mapped.begin_session());
-  std::filesystem::resize_file(copy, 64 * 1024);  // what nobody should do
+  std::filesystem::resize_file(copy, 64 * 1024);  // never do this
 
   std::printf("private copy: %s\n", sum(safe) == right && safe.end().ok() ? "right" : "wrong");
   std::printf("mapping: %s\n", sum(session) == right ? "right" : "wrong");  // no signal: the guard put zeros there

@@ -10,13 +10,13 @@
 
 namespace {
 
-// In place of a backend's call: a pointer and a size, valid as long as the view.
+// Stands for a backend's call: a pointer and a size, valid as long as the view.
 void create_context(const fatctx::RecordView& binary) {
   std::printf("%llu bytes at %p\n", static_cast<unsigned long long>(binary.size_bytes()),
               static_cast<const void*>(binary.data()));
 }
 
-// Waits until it is there.
+// Waits until the load has finished.
 fatctx::Status plain(const std::string& path) {
   FATCTX_ASSIGN(const fatctx::LoadedContext loaded, fatctx::load_context(path));
   FATCTX_ASSIGN(const fatctx::RecordView binary, loaded.binary());
@@ -29,7 +29,7 @@ fatctx::Status plain(const std::string& path) {
 // Gives up after ten seconds, or when another thread says so.
 fatctx::Status cancellable(const std::string& path) {
   fatctx::LoadSignal signal(std::chrono::seconds(10));
-  std::thread user([signal]() mutable { signal.cancel(); });  // in place of somebody who presses a button
+  std::thread user([signal]() mutable { signal.cancel(); });  // stands for a user who presses a button
   user.join();
   const auto stopped = fatctx::load_context(path, {.signal = signal});
   std::printf("cancellable: %s\n", stopped.ok() ? "loaded" : fatctx::to_text(stopped.error()).c_str());
@@ -41,7 +41,7 @@ fatctx::Status cancellable(const std::string& path) {
   return fatctx::Done{};
 }
 
-// Hears of each graph and of the context, and of the bytes that are read.
+// Is called for each graph, for the context, and for the bytes that are read.
 fatctx::Status with_callback(const std::string& path) {
   fatctx::LoadOptions options;
   options.notify = [](const fatctx::LoadEvent& event) {

@@ -12,7 +12,7 @@ namespace {
 
 using fatctx::Container;
 
-// In place of an application package: a larger file with the container at a multiple of 4096 bytes.
+// Stands for an application package: a larger file with the container at a multiple of 4096 bytes.
 std::string make_package(const std::string& model, std::uint64_t offset) {
   const std::string path = model + ".package";
   std::ofstream package(path, std::ios::binary);
@@ -21,7 +21,7 @@ std::string make_package(const std::string& model, std::uint64_t offset) {
 }
 
 fatctx::Status open_all(const std::string& model) {
-  // A path. The second open of the same file joins the mapping of the first, whatever leads there.
+  // A path. The second open of the same file joins the mapping of the first, by any path.
   FATCTX_ASSIGN(const Container by_path, Container::open(model));
   FATCTX_ASSIGN(const Container again, Container::open(std::filesystem::canonical(model).string()));
   std::printf("path: mapped once: %s\n", again.report().already_live ? "yes" : "no");
@@ -35,14 +35,14 @@ fatctx::Status open_all(const std::string& model) {
   FATCTX_ASSIGN(const Container inside, std::move(part));
   std::printf("part of a file: %zu records\n", inside.records().size());
 
-  // Bytes in memory. Whoever holds a view holds `bytes`, too.
+  // Bytes in memory. A view keeps `bytes` alive, too.
   std::ifstream stream(model, std::ios::binary);
   const auto bytes =
       std::make_shared<std::string>(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   FATCTX_ASSIGN(const Container in_memory, Container::open_memory(std::as_bytes(std::span(*bytes)), {}, bytes));
   std::printf("memory: %zu records\n", in_memory.records().size());
 
-  // Again: what lies at the path now. `by_path` and its views stay as they are.
+  // Again: the file that is at the path now. `by_path` and its views stay as they are.
   FATCTX_ASSIGN(const Container newest, by_path.reopen());
   std::printf("reopened: generation %llu\n", static_cast<unsigned long long>(newest.report().generation));
   return fatctx::Done{};

@@ -8,18 +8,18 @@ path = sys.argv[1]
 
 
 def create_context(binary):
-    """In place of a backend's call: a pointer and a size, valid as long as the object."""
+    """Stands for a backend's call: a pointer and a size, valid as long as the object."""
     print(f"{binary.nbytes} bytes at {binary.address:#x}")
 
 
-# Waits until it is there.
+# Waits until the load has finished.
 loaded = fatctx.load_context(path)
 create_context(loaded.binary())
 print(loaded.explain())
 
 # Gives up after ten seconds, or when another thread says so.
 signal = fatctx.LoadSignal(timeout=10)
-user = threading.Thread(target=signal.cancel)  # in place of somebody who presses a button
+user = threading.Thread(target=signal.cancel)  # stands for a user who presses a button
 user.start()
 user.join()
 try:
@@ -29,7 +29,7 @@ except fatctx.Cancelled as error:
 signal.reset()
 create_context(fatctx.load_context(path, signal=signal).binary())
 
-# Hears of each graph and of the context, and of the bytes that are read.
+# Is called for each graph, for the context, and for the bytes that are read.
 fatctx.load_context(path, notify=lambda event: print(event.kind, event.graph or event.record),
                     progress=lambda done, total: print(f"read: {done} of {total} bytes"))
 

@@ -12,7 +12,7 @@ static int failed(const fatctx_error* error) {
   return EXIT_FAILURE;
 }
 
-/* In place of a backend's call: a pointer and a size, valid until the view is closed. */
+/* Stands for a backend's call: a pointer and a size, valid until the view is closed. */
 static int32_t create_context(fatctx_loaded loaded, fatctx_error* error) {
   fatctx_view binary;
   int32_t code = fatctx_loaded_binary(loaded, NULL, &binary, error);

@@ -1,17 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the cases of the command line: each folder of tests/cli/cases is one.
+"""Runs the cases of the command line: tests/cli/cases/*.txt, whose form cases.py describes.
 
-A case holds
-  cmd      one shell line; `fatctx` is the built program
-  setup    (optional) shell lines that make the input; they stop at the first failure. `. "$SETUP/model.sh"` runs a
-           file of tests/cli/setup, for input that several cases use
-  stdout   what the command prints; or stdout.json, which is compared as JSON and not as text
-  stderr   what it says
-  exit     its exit code
-
-Both run in one fresh folder, with an environment of their own. In an expected text `{{*}}` stands for any text within
-a line and `{{**}}` for any text; in expected JSON, a string "{{*}}" stands for any value. --update writes what was
-printed, except where the expectation already matches, so that placeholders stay.
+The set-up and the line of a case run in one fresh folder, with an environment of their own. --update writes what was
+printed as the new expectation, except where the expectation already matches, so that placeholders stay.
 """
 
 import argparse
@@ -27,8 +18,10 @@ import subprocess
 import sys
 import tempfile
 
+import cases as case_files
+from cases import Case
+
 HERE = pathlib.Path(__file__).resolve().parent
-CASES = HERE / "cases"
 PLACEHOLDERS = {"{{*}}": "[^\n]*", "{{**}}": "(?s:.*)"}
 TIMEOUT_S = 60
 
@@ -37,7 +30,7 @@ TIMEOUT_S = 60
 class Run:
     stdout: str
     stderr: str
-    exit: str
+    exit: int
 
 
 def shell(script: str, folder: str, program: pathlib.Path) -> subprocess.CompletedProcess:
@@ -50,20 +43,19 @@ def shell(script: str, folder: str, program: pathlib.Path) -> subprocess.Complet
                           capture_output=True, timeout=TIMEOUT_S, check=False)
 
 
-def run_case(case: pathlib.Path, program: pathlib.Path) -> Run:
+def run_case(case: Case, program: pathlib.Path) -> Run:
     folder = tempfile.mkdtemp(prefix="fatctx-case-")
     try:
-        setup = case / "setup"
-        if setup.is_file():
-            made = shell("set -euo pipefail\n" + setup.read_text(), folder, program)
+        if case.setup:
+            made = shell("set -euo pipefail\n" + case.setup, folder, program)
             if made.returncode != 0:
                 raise RuntimeError(f"setup failed with {made.returncode}:\n{made.stderr.decode(errors='replace')}")
-        done = shell((case / "cmd").read_text(), folder, program)
+        done = shell(case.run, folder, program)
     finally:
         subprocess.run(["chmod", "-R", "u+w", folder], check=False)  # sealed files and folders without permissions
         shutil.rmtree(folder, ignore_errors=True)
     return Run(done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="backslashreplace"),
-               f"{done.returncode}\n")
+               done.returncode)
 
 
 def text_matches(expected: str, found: str) -> bool:
@@ -85,8 +77,8 @@ def json_matches(expected, found) -> bool:
     return type(expected) is type(found) and expected == found
 
 
-def matches(file: pathlib.Path, expected: str, found: str) -> bool:
-    if file.suffix != ".json":
+def matches(is_json: bool, expected: str, found: str) -> bool:
+    if not is_json:
         return text_matches(expected, found)
     try:
         return json_matches(json.loads(expected), json.loads(found))
@@ -94,63 +86,70 @@ def matches(file: pathlib.Path, expected: str, found: str) -> bool:
         return False
 
 
-def expectations(case: pathlib.Path, run: Run) -> list[tuple[pathlib.Path, str]]:
-    stdout = case / ("stdout.json" if (case / "stdout.json").exists() else "stdout")
-    return [(stdout, run.stdout), (case / "stderr", run.stderr), (case / "exit", run.exit)]
-
-
-def check(case: pathlib.Path, program: pathlib.Path, update: bool) -> str:
-    """The complaint about a case; empty if it is as expected."""
+def check(case: Case, program: pathlib.Path, update: bool) -> tuple[str, bool]:
+    """The complaint about a case, empty if it is as expected; and whether the case was updated."""
     try:
         run = run_case(case, program)
     except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    if int(run.exit) < 0:
-        return f"ended by signal {-int(run.exit)}\n{run.stderr}"
-    complaints = []
-    for file, found in expectations(case, run):
-        expected = file.read_text() if file.exists() else ""
-        if file.exists() and matches(file, expected, found):
+        return str(error), False
+    if run.exit < 0:
+        return f"ended by signal {-run.exit}\n{run.stderr}", False
+    complaints, updated = [], False
+    for part, is_json in (("stdout", case.stdout_is_json), ("stderr", False)):
+        expected, found = getattr(case, part), getattr(run, part)
+        if matches(is_json, expected, found):
             continue
         if update:
-            file.write_text(found)
-            print(f"{case.name}/{file.name} written")
-            continue
-        if not file.exists():
-            complaints.append(f"{file.name} is missing\n")
-        complaints.append("".join(difflib.unified_diff(
-            expected.splitlines(True), found.splitlines(True), f"{file.name} expected", f"{file.name} found")))
-    return "\n".join(complaints)
+            setattr(case, part, found)
+            updated = True
+        else:
+            complaints.append("".join(difflib.unified_diff(
+                expected.splitlines(True), found.splitlines(True), f"{part} expected", f"{part} found")))
+    if run.exit != case.exit:
+        if update:
+            case.exit, updated = run.exit, True
+        else:
+            complaints.append(f"exit code {case.exit} expected, {run.exit} found\n")
+    return "\n".join(complaints), updated
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Runs the cases of the command line.")
     parser.add_argument("program", type=pathlib.Path, help="the built fatctx")
-    parser.add_argument("cases", nargs="*", help="names of cases; default: all")
+    parser.add_argument("cases", nargs="*", help="names of cases or of files of cases; default: all")
     parser.add_argument("--update", action="store_true", help="write what was printed as the new expectation")
     arguments = parser.parse_intermixed_args()
     program = arguments.program.resolve()
     if program.name != "fatctx" or not os.access(program, os.X_OK):
         print(f"{program} is not the built program fatctx", file=sys.stderr)
         return 2
-    cases = sorted(case for case in CASES.iterdir() if case.is_dir())
-    unknown = set(arguments.cases) - {case.name for case in cases}
+    try:
+        known = case_files.load_all()
+    except case_files.Malformed as error:
+        print(error, file=sys.stderr)
+        return 2
+    # A name is that of a case, or of a file: all of its cases.
+    unknown = set(arguments.cases) - {case.name for case in known} - {case.file for case in known}
     if unknown:
         print(f"no such case: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
-    if arguments.cases:
-        cases = [case for case in cases if case.name in arguments.cases]
+    cases = [case for case in known if not arguments.cases or {case.name, case.file} & set(arguments.cases)]
     if not cases:
         print("there are no cases", file=sys.stderr)
         return 1
 
-    failed = 0
+    failed, to_write = 0, set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        complaints = pool.map(lambda case: check(case, program, arguments.update), cases)
-        for case, complaint in zip(cases, complaints):
+        results = pool.map(lambda case: check(case, program, arguments.update), cases)
+        for case, (complaint, updated) in zip(cases, results):
+            if updated:
+                to_write.add(case.file)
+                print(f"{case.file}.txt: {case.name} updated")
             if complaint:
                 failed += 1
-                print(f"FAILED {case.name}: {(case / 'cmd').read_text().strip()}\n{complaint}")
+                print(f"FAILED {case.name} ({case.file}.txt): {case.run.strip()}\n{complaint}")
+    for file in sorted(to_write):
+        case_files.save_file(file, [case for case in known if case.file == file])
     print(f"{len(cases) - failed} of {len(cases)} cases passed")
     return 1 if failed else 0
 

@@ -119,7 +119,7 @@ TEST_P(AllocationFails, IsAnErrorOrAnExceptionAndLeavesNothing) {
   for (const bool all_further : {true, false}) {
     constexpr int kMost = 50'000;
     int failures = 0;
-    for (bool met = true; met; ++failures) {
+    for (bool met = true; met; failures += support::kStride) {
       ASSERT_LT(failures, kMost) << "it never got through";
       Result<std::string> result = Error{ErrorCode::kOutOfMemory, "an exception"};
       for_ever = all_further;
@@ -192,7 +192,7 @@ TEST(AppendAllocationFails, AndTheFileOpensAsBeforeOrHasWhatWasReported) {
   const int descriptors = testing::open_descriptors();
   for (const bool all_further : {true, false}) {
     int failures = 0;
-    for (failed = true; failed; ++failures) {
+    for (failed = true; failed; failures += support::kStride) {
       ASSERT_LT(failures, 10'000) << "it never got through";
       SCOPED_TRACE("allocation " + std::to_string(failures) + (all_further ? " and all after it" : ""));
       support::write_file(path, start);

@@ -23,8 +23,8 @@ def existing_tests() -> set[str]:
     for name in matching("_test.py", under=("tests/",)):
         found |= {f"{name}::{test}" for test in PYTEST.findall(text_of(name))}
     for name in files():
-        if name.startswith("tests/cli/cases/") and name.endswith("/cmd"):
-            found.add("cli:" + name.split("/")[3])
+        if name.startswith("tests/cli/cases/"):
+            found |= {f"cli:{case}" for case in re.findall(r"^=== ([a-z0-9-]+)$", text_of(name), re.MULTILINE)}
     return found
 
 

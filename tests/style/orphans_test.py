@@ -6,8 +6,6 @@ import pytest
 
 from checkout import files, text_of
 
-CASE_FILES = {"cmd", "stdout", "stderr", "exit"}  # or stdout.json, which is compared as JSON
-
 
 def program_folders(cmake: str) -> set[str]:
     return set(re.findall(r"^\s*fatctx_test_program\(\s*([\w/]+)\s*\)", cmake, re.MULTILINE))
@@ -28,16 +26,6 @@ def orphaned_tests(names: list[str], folders: set[str]) -> list[str]:
     return found
 
 
-def incomplete_cases(names: list[str]) -> list[str]:
-    cases: dict[str, set[str]] = {}
-    for name in names:
-        if name.startswith("tests/cli/cases/"):
-            case, _, rest = name.removeprefix("tests/cli/cases/").partition("/")
-            cases.setdefault(case, set()).add("stdout" if rest == "stdout.json" else rest)
-    return [f"tests/cli/cases/{case}: lacks {', '.join(sorted(CASE_FILES - have))}"
-            for case, have in sorted(cases.items()) if not CASE_FILES <= have]
-
-
 def test_every_test_file_is_run():
     names = files()
     folders = program_folders(text_of("tests/CMakeLists.txt"))
@@ -52,20 +40,11 @@ def test_every_file_with_tests_in_it_is_named_as_one():
     assert strays == []
 
 
-def test_every_cli_case_is_complete():
-    assert incomplete_cases(files()) == []
-
-
 @pytest.mark.parametrize("name", ["tests/lost/toc_test.cc", "src/container/toc_test.cc", "tests/toc_test.cc",
                                   "tests/container/read/deep/toc_test.cc", "scripts/thing_test.py",
                                   "tests/python/test_thing.py"])
 def test_a_planted_orphan_is_found(name):
     assert orphaned_tests([name], {"container"})
-
-
-def test_a_planted_incomplete_case_is_found():
-    assert incomplete_cases(["tests/cli/cases/info-help/cmd", "tests/cli/cases/info-help/exit"])
-    assert incomplete_cases([f"tests/cli/cases/info-help/{part}" for part in CASE_FILES]) == []
 
 
 def test_the_programs_are_read_from_the_build_file():

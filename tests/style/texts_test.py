@@ -73,7 +73,7 @@ def test_a_text_that_no_test_quotes_is_found():
 def test_every_text_is_quoted_by_a_test():
     own = "tests/style/"
     tests = [text_of(name) for name in matching(".py", ".cc", ".h", under=("tests/",)) if not name.startswith(own)]
-    tests += [text_of(name) for name in matching("", under=("tests/cli/cases/",))]
+    tests += [text_of(name) for name in matching(".txt", under=("tests/cli/cases/",))]
     quotations = quotations_of(tests)
     assert [f"{name}: {text}" for name in cxx_files(*SOURCES) for text in unquoted(text_of(name), quotations)] == []
 

@@ -19,6 +19,7 @@
 #include "support/rehash.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
+#include "support/sanitized.h"
 
 namespace fatctx::container {
 namespace sweep_test {
@@ -134,7 +135,7 @@ TEST_P(Sweep, TheSampleItselfIsWhole) {
 
 TEST_P(Sweep, NoPrefixOpens) {
   const std::uint64_t whole = file_.bytes().size();
-  for (std::uint64_t size = 0; size < whole; ++size) {
+  for (std::uint64_t size = 0; size < whole; size += support::kStride) {
     const ByteView head = ByteView(file_.bytes()).first(static_cast<std::size_t>(std::min(size, kHeaderSize)));
     const auto header = parse_header(head, size);
     ASSERT_FALSE(header.ok()) << size;
@@ -159,7 +160,7 @@ TEST_P(Sweep, NoPrefixOpensThroughAFileEither) {
 }
 
 TEST_P(Sweep, EveryBitOfTheHeaderIsSurvivedAndReported) {
-  for (std::uint64_t offset = 0; offset < kHeaderSize; ++offset) {
+  for (std::uint64_t offset = 0; offset < kHeaderSize; offset += support::kStride) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       flip(offset, bit);
       const auto header = parse_header(header_bytes(), file_.size());
@@ -175,7 +176,7 @@ TEST_P(Sweep, EveryByteOfTheHeaderIsSurvivedWithAnyValue) {
   // All values of the bytes that mean something, one page of each kind; of the rest a bit is as good as a byte.
   for (const std::uint64_t page : {kPrologueOffsets[0], kSlotOffsets[0], kSlotOffsets[3]}) {
     for (std::uint64_t offset = page; offset < page + 260; ++offset) {
-      for (unsigned change = 1; change < 256; ++change) {
+      for (unsigned change = 1; change < 256; change += support::kStride) {
         file_.bytes()[static_cast<std::size_t>(offset)] ^= static_cast<std::byte>(change);
         const auto header = parse_header(header_bytes(), file_.size());
         file_.bytes()[static_cast<std::size_t>(offset)] ^= static_cast<std::byte>(change);
@@ -224,7 +225,7 @@ TEST_P(Sweep, EveryLostBlockOf16KiBOfTheHeaderIsSurvived) {
 
 TEST_P(Sweep, EveryBitOfTocCopy0IsSurvivedByCopy1AndReported) {
   const std::uint64_t at = opened_.header.toc_offset[0];
-  for (std::uint64_t offset = at; offset < at + opened_.header.toc_size; ++offset) {
+  for (std::uint64_t offset = at; offset < at + opened_.header.toc_size; offset += support::kStride) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       flip(offset, bit);
       const auto opened = read_toc(file_, file_.size());
@@ -238,7 +239,7 @@ TEST_P(Sweep, EveryBitOfTocCopy0IsSurvivedByCopy1AndReported) {
 
 TEST_P(Sweep, EveryBitOfTocCopy1IsUnseenByOpenAndFoundByVerify) {
   const std::uint64_t at = opened_.header.toc_offset[1];
-  for (std::uint64_t offset = at; offset < at + opened_.header.toc_size; ++offset) {
+  for (std::uint64_t offset = at; offset < at + opened_.header.toc_size; offset += support::kStride) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       flip(offset, bit);
       const auto opened = read_toc(file_, file_.size());
@@ -257,7 +258,7 @@ TEST_P(Sweep, EveryBitOfTheLeavesIsFoundByVerifyAndByAcquire) {
   const auto leaves = std::find_if(opened_.toc.segments.begin(), opened_.toc.segments.end(),
                                    [](const Segment& segment) { return segment.kind == SegmentKind::kLeaves; });
   ASSERT_NE(leaves, opened_.toc.segments.end());
-  for (std::uint64_t offset = leaves->offset; offset < leaves->offset + leaves->size; ++offset) {
+  for (std::uint64_t offset = leaves->offset; offset < leaves->offset + leaves->size; offset += support::kStride) {
     const std::uint64_t leaf = (offset - leaves->offset) / sizeof(DiskHash);
     for (unsigned bit = 0; bit < 8; ++bit) {
       flip(offset, bit);
@@ -293,7 +294,7 @@ TEST_P(Sweep, EveryByteOfPaddingIsFoundByVerify) {
       std::max_element(gaps.begin(), gaps.end(), [](ByteRange a, ByteRange b) { return a.size < b.size; })->size;
   // verify names the first bad byte of each gap, so that one run tries a byte of every gap.
   const std::uint64_t step = opened_.header.generation > 1 ? 11 : 1;  // its gaps are the same, and it is larger
-  for (std::uint64_t at = 0; at < longest; at += step) {
+  for (std::uint64_t at = 0; at < longest; at += step * support::kStride) {
     std::vector<std::uint64_t> damaged;
     const auto bit = static_cast<unsigned>(at * 5 % 8);
     for (const ByteRange gap : gaps) {

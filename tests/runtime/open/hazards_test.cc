@@ -1,9 +1,9 @@
 // What may happen to a file while it is mapped, for every way to its bytes, under eight readers.
 //
 // Each path holds what it shows and asks for it again and again; the event comes in between. What readers may see
-// before, while and after it is one table, row by row the promises of docs/loading.md ("Bad days"). The guard is
-// installed; what happens without it stands at the end. Amounts: FATCTX_HAZARD_ROUNDS (replacements), FATCTX_RACE_OPENS
-// (opens and verifies that race truncation). Shows S3.64.
+// before, while and after it is one table, row by row the promises of docs/loading_failures.md ("Bad days"). The guard
+// is installed; what happens without it stands at the end. Amounts: FATCTX_HAZARD_ROUNDS (replacements),
+// FATCTX_RACE_OPENS (opens and verifies that race truncation). Shows S3.64.
 #include "fatctx/mapping_guard.h"
 
 #include <fcntl.h>
