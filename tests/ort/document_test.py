@@ -29,13 +29,13 @@ def first_column(text: str) -> set[str]:
 
 
 def test_the_table_of_options_is_that_of_the_library():
-    code = (ROOT / "src" / "runtime" / "ort" / "options.cc").read_text()
+    code = (ROOT / "src" / "runtime" / "ort" / "ep" / "options.cc").read_text()
     table = code[code.index("kOptions[] = {"):code.index("Status unknown_option")]
     assert first_column(section("Provider options")) == set(re.findall(r'^\s*\{"([a-z_]+)",', table, re.M))
 
 
 def test_the_attributes_of_the_node_are_those_that_are_read_and_written():
-    code = "".join((ROOT / "src" / "runtime" / "ort" / name).read_text() for name in ("context_node.h", "context_node.cc"))
+    code = "".join((ROOT / "src" / "runtime" / "ort" / "ep" / name).read_text() for name in ("context_node.h", "context_node.cc"))
     written = set(re.findall(r'_attribute\("([a-z_]+)"', code)) | set(re.findall(r'Attribute = "([a-z_]+)"', code))
     assert first_column(section("The node")) == written
 
