@@ -1,0 +1,80 @@
+"""A cell of a table in a document holds one short fact: at most 160 characters. Longer text belongs below the table."""
+
+import re
+
+import pytest
+
+from checkout import matching, text_of
+
+LIMIT = 160
+
+# Page: (largest number of long cells that it may still have, reason). Numbers only fall; a page without long cells must leave the table.
+EXCEPTIONS = {
+    "docs/build.md": (1, "the cell lists the packages that a build needs"),
+    "docs/c_api.md": (1, "the cell lists the Python names that match a group of C functions"),
+    "docs/cli.md": (30, "cells describe an option with its exceptions; sections for the commands will take them over"),
+    "docs/features.md": (62, "a row quotes a request or names all tests that show it: the cell is the list"),
+    "docs/install.md": (1, "the cell describes an optional package with its conditions"),
+    "docs/loading.md": (4, "cells describe a policy or a system with its exceptions; guides will take them over"),
+    "docs/manifest.md": (3, "cells describe a key with all its values"),
+    "docs/onnxruntime.md": (3, "cells describe an option with all its values"),
+    "docs/onnxruntime_weights.md": (1, "the cell describes the lifetime of the mapping in all cases"),
+    "docs/selection.md": (1, "the cell describes a column with its special cases"),
+    "docs/sharing.md": (2, "cells describe a result with its reasons"),
+    "docs/snapdragon.md": (1, "the cell lists the option names of one group"),
+    "docs/testing.md": (23, "a row names all tests of a promise: the cell is the list"),
+}
+
+
+def pages() -> list[str]:
+    return ["README.md", *matching(".md", under=("docs/",))]
+
+
+def cells_of(text: str) -> list[tuple[int, str]]:
+    """Line number and text of each cell of each table. Lines between code fences are not tables."""
+    found = []
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        row = line.strip()
+        if row.startswith("```"):
+            fenced = not fenced
+        elif row.startswith("|") and not fenced:
+            found += [(number, cell.strip()) for cell in re.split(r"(?<!\\)\|", row.strip("|"))]
+    return found
+
+
+def long_cells(name: str, text: str) -> list[str]:
+    return [f"{name}:{number}: {len(cell)} characters: {cell[:50]} ..." for number, cell in cells_of(text) if len(cell) > LIMIT]
+
+
+def problems(found: dict[str, list[str]], exceptions: dict[str, tuple[int, str]]) -> list[str]:
+    said = []
+    for name, cells in found.items():
+        allowed = exceptions.get(name, (0, ""))[0]
+        if len(cells) > allowed:
+            said += [f"{name}: {len(cells)} cells above {LIMIT} characters, {allowed} allowed", *cells]
+    return said + [f"{name}: has no long cell any more; take its row out of the exceptions"
+                   for name in exceptions if not found.get(name)]
+
+
+def test_cells_of_tables_are_short():
+    found = {name: long_cells(name, text_of(name)) for name in pages()}
+    assert len(found) >= 20
+    assert problems(found, EXCEPTIONS) == []
+
+
+def test_every_exception_has_a_reason():
+    assert [name for name, (_, reason) in EXCEPTIONS.items() if len(reason) < 20] == []
+
+
+def test_planted_cells_are_found():
+    long = "x" * (LIMIT + 1)
+    assert len(long_cells("x.md", f"| a | b |\n|---|---|\n| {long} | {long} |\n")) == 2
+    assert long_cells("x.md", f"  | a | {long} |\n")
+    assert problems({"x.md": ["x.md:1: 161"]}, {}) and problems({"x.md": ["1", "2"]}, {"x.md": (1, "why")})
+    assert problems({"x.md": []}, {"x.md": (1, "why")}) and problems({}, {"gone.md": (1, "why")})
+
+
+@pytest.mark.parametrize("text", [f"| {'x' * LIMIT} | b |", "x" * 200, f"```\n| {'x' * 200} |\n```", f"| {'x' * 90} \\| {'x' * 50} |"])
+def test_what_is_allowed_passes(text):
+    assert long_cells("x.md", text + "\n") == []
