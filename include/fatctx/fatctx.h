@@ -714,7 +714,7 @@ typedef struct fatctx_verify_options {
   fatctx_finding finding;
   fatctx_progress progress;
   void* user;             // for both
-  uint32_t strict;        // of a whole file: as if it were for delivery (docs/cli.md, fatctx verify); 0
+  uint32_t strict;        // of a whole file: as if it were for delivery (docs/cli/inspect.md, fatctx verify); 0
   uint32_t threads;       // that read and hash; 0: as many as there are processors, at most 8
   uint64_t range_offset;  // only the leaves that cover these bytes: of the file, or of the record that is checked
   uint64_t range_size;    // 0: everything

@@ -45,7 +45,7 @@ def differing_examples(text: str, read) -> list[str]:
 def dead_pointers(name: str, text: str) -> list[str]:
     """Pages and sections that a source file sends its reader to."""
     found = []
-    for page, section in re.findall(r"\b((?:docs/)?[a-z_]+\.md)(?:,? (?:section )?(\d+(?:\.\d+)?)\b)?", text):
+    for page, section in re.findall(r"\b(docs/(?:[a-z_]+/)*[A-Za-z_]+\.md|(?<!/)[a-z_]+\.md)(?:,? (?:section )?(\d+(?:\.\d+)?)\b)?", text):
         file = ROOT / page if page.startswith("docs/") else ROOT / "docs" / page
         if not file.exists():
             found.append(f"{name}: {page} is not there")
@@ -289,6 +289,8 @@ def test_what_is_allowed_passes():
 def test_a_planted_dead_pointer_is_found():
     assert dead_pointers("x.h", "// docs/gone.md has it") and dead_pointers("x.h", "// docs/format.md, section 99")
     assert dead_pointers("x.h", "// format.md 5.99")
+    assert dead_pointers("x.h", "// docs/cli/gone.md") and dead_pointers("x.h", "// docs/gone/README.md")
+    assert dead_pointers("x.h", "// docs/cli/pack.md, docs/cli/README.md") == []
     assert dead_pointers("x.h", "// docs/format.md, section 8 and format.md 5.2; docs/errors.md.") == []
 
 

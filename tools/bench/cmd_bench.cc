@@ -168,7 +168,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
       {.purpose = "Measure what loading costs on this machine, in time and memory",
        .synopsis = "fatctx bench load FILE [options]",
        .examples = {"fatctx bench load model.fatctx", "fatctx bench load model.fatctx --sessions 1,8 --cold --json"},
-       .more = "docs/cli.md, docs/benchmarks.md"});
+       .more = "docs/cli/bench.md, docs/benchmarks.md"});
   command->add_option("WHAT", options->what, "load: open, choose and take the views")
       ->required()
       ->check(CLI::IsMember({"load"}));

@@ -92,7 +92,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx cache ls|gc DIR [options]",
                                 .examples = {"fatctx cache ls views", "fatctx cache gc views --limit 1GiB",
                                              "fatctx cache gc views --all --json"},
-                                .more = "docs/cli.md, docs/sharing.md"});
+                                .more = "docs/cli/change.md, docs/sharing.md"});
   command->add_option("ACTION", options->action, "ls, or gc: remove what was used longest ago")
       ->required()
       ->check(CLI::IsMember({"ls", "gc"}));

@@ -32,8 +32,8 @@ void add_compact(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx compact FILE [-o OUT] [options]",
                                 .examples = {"fatctx compact model.fatctx",
                                              "fatctx compact model.fatctx -o small.fatctx --sharing bytes --seal"},
-                                .more = "docs/cli.md; a copy of a sealed file (-o) is not sealed, so that it can be "
-                                        "appended to"});
+                                .more = "docs/cli/change.md; a copy of a sealed file (-o) is not sealed, so that it "
+                                        "can be appended to"});
   add_rewrite_flags(*command, flags->rewrite, true);
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_option("--generation", flags->generation, "Write this earlier generation instead of the newest")
@@ -51,7 +51,7 @@ void add_seal(CLI::App& app, Outcome& outcome) {
                {.purpose = "Compact a container and seal it, for delivery",
                 .synopsis = "fatctx seal FILE [-o OUT] [options]",
                 .examples = {"fatctx seal model.fatctx", "fatctx seal model.fatctx -o release.fatctx --json"},
-                .more = "docs/cli.md; a sealed file is read-only and never changes"});
+                .more = "docs/cli/change.md; a sealed file is read-only and never changes"});
   add_rewrite_flags(*command, *flags, true);
   command->callback([flags, &outcome] { outcome.finish(run_rewrite("seal", *flags, {.seal = true})); });
 }

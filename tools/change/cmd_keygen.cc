@@ -36,7 +36,7 @@ void add_keygen(CLI::App& app, Outcome& outcome) {
                                {.purpose = "Make a key pair to sign containers with",
                                 .synopsis = "fatctx keygen -o NAME",
                                 .examples = {"fatctx keygen -o release"},
-                                .more = "docs/cli.md, docs/threat_model.md"});
+                                .more = "docs/cli/change.md, docs/threat_model.md"});
   command->add_option("-o,--output", *name, "Writes NAME.key, which is secret, and NAME.pub")
       ->required()
       ->type_name("NAME");

@@ -161,7 +161,7 @@ void add_materialize(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx materialize FILE --cache DIR [options]",
                                 .examples = {"mkdir -m 700 views && fatctx materialize model.fatctx --cache views",
                                              "fatctx materialize model.fatctx --cache views --device v79 --json"},
-                                .more = "docs/cli.md, docs/sharing.md"});
+                                .more = "docs/cli/change.md, docs/sharing.md"});
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("--cache", options->folder, "Where to: a folder of mode 0700 that is yours")
       ->required()

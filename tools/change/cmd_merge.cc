@@ -53,7 +53,7 @@ void add_merge(CLI::App& app, Outcome& outcome) {
                 .synopsis = "fatctx merge FILE... -o OUT [options]",
                 .examples = {"fatctx merge model.fatctx more.fatctx -o all.fatctx",
                              "fatctx merge more.fatctx model.fatctx -o all.fatctx --name both --seal --json"},
-                .more = "docs/cli.md; a record that several have is taken once, and must be the same in all"});
+                .more = "docs/cli/change.md; a record that several have is taken once, and must be the same in all"});
   command->add_option("FILE", flags->files, "The containers, at least two")->required()->expected(2, 4096);
   command->add_option("-o,--output", flags->rewrite.output, "The container to write")->required()->type_name("OUT");
   command->add_option("--name", flags->name, "Name of the model; default: as in the first container")

@@ -68,7 +68,7 @@ void add_note(CLI::App& app, Outcome& outcome) {
       {.purpose = "Note what was measured or seen with a record, in the container itself",
        .synopsis = "fatctx note FILE RECORD --device TEXT --metric NAME=VALUE... --date DAY [options]",
        .examples = {"fatctx note model.fatctx tiny-x86-64-v3 --device desk --metric latency_ms=3.1 --date 2026-11-22"},
-       .more = "docs/cli.md; `fatctx info FILE --records` shows the notes"});
+       .more = "docs/cli/change.md; `fatctx info FILE --records` shows the notes"});
   command->add_option("FILE", flags->container, "The container, not sealed")->required();
   command->add_option("RECORD", flags->record, "Name or number of the record")->required();
   command->add_option("--device", flags->note.device, "What it ran on")->type_name("TEXT")->required();

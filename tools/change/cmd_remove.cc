@@ -42,7 +42,7 @@ void add_remove(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx remove FILE RECORD... [-o OUT] [options]",
                                 .examples = {"fatctx remove model.fatctx tiny-x86-64-v2 license",
                                              "fatctx remove model.fatctx '#3' -o less.fatctx --json"},
-                                .more = "docs/cli.md; `fatctx strip` removes by target"});
+                                .more = "docs/cli/change.md; `fatctx strip` removes by target"});
   add_rewrite_flags(*command, flags->rewrite, false);
   command->add_option("RECORD", flags->records, "Records that go; names, or # and ids")->required();
   command->callback([flags, &outcome] { outcome.finish(run_remove(*flags)); });

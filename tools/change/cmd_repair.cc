@@ -83,7 +83,7 @@ void add_repair(CLI::App& app, Outcome& outcome) {
                                {.purpose = "Restore damaged copies of metadata from the good ones, in place",
                                 .synopsis = "fatctx repair FILE [options]",
                                 .examples = {"fatctx repair model.fatctx --dry-run", "fatctx repair model.fatctx"},
-                                .more = "docs/cli.md"});
+                                .more = "docs/cli/change.md"});
   command->add_option("FILE", flags->path, "The container, sealed or not")->required();
   command->add_flag("--dry-run", flags->dry_run, "Only say what would be restored");
   add_threads(*command, flags->threads, "read and hash");

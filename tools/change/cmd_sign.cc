@@ -69,7 +69,8 @@ void add_sign(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx sign FILE --key NAME.key [options]",
                                 .examples = {"fatctx sign model.fatctx --key release.key",
                                              "fatctx sign model.fatctx --key release.key --seal -o signed.fatctx"},
-                                .more = "docs/cli.md, docs/threat_model.md; check with fatctx verify --key NAME.pub"});
+                                .more = "docs/cli/change.md, docs/threat_model.md; check with fatctx verify "
+                                        "--key NAME.pub"});
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--key", flags->key, "The secret key, made by fatctx keygen")->required()->type_name("NAME.key");
   command->add_option("-o,--output", flags->output, "Where to (in place of FILE)")->type_name("NEW");

@@ -105,7 +105,7 @@ void add_strip(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx strip FILE --keep TARGET... [-o OUT] [options]",
                                 .examples = {"fatctx strip model.fatctx --keep cpu:x86-64-v3 -o v3.fatctx",
                                              "fatctx strip model.fatctx --device aarch64+dotprod -o phone.fatctx"},
-                                .more = "docs/cli.md; weights that no binary refers to any more go too"});
+                                .more = "docs/cli/change.md; weights that no binary refers to any more go too"});
   add_rewrite_flags(*command, flags->rewrite, false);
   command->add_option("--keep", flags->keep, "A target that stays: htp, cpu:aarch64+i8mm, htp:v75,soc=57; repeatable")
       ->type_name("TARGET");

@@ -106,7 +106,7 @@ void add_all(CLI::App& app, Outcome& outcome) {
       HelpText{.purpose = "fatctx: one file for a model's context binaries and the weights they share",
                .synopsis = "fatctx COMMAND [options]",
                .examples = {"fatctx info model.fatctx", "fatctx select model.fatctx --device x86-64-v3"},
-               .more = "fatctx COMMAND --help, docs/cli.md"}));
+               .more = "fatctx COMMAND --help, docs/cli/README.md"}));
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", std::string("fatctx ") + FATCTX_VERSION, "Print the version");
   app.require_subcommand(0, 1);

@@ -22,7 +22,7 @@ class Validator;
 
 namespace fatctx::tools {
 
-// Exit codes are interface: docs/cli.md lists them.
+// Exit codes are interface: docs/cli/README.md lists them.
 enum class ExitCode : int {
   kOk = 0,
   kCheckFailed = 1,  // the asked check says no
@@ -52,7 +52,7 @@ struct HelpText {
   std::string purpose;   // one line, no final stop
   std::string synopsis;  // "fatctx info FILE [options]"
   std::vector<std::string> examples;
-  std::string more;  // where to read on: "docs/cli.md"
+  std::string more;  // where to read on: "docs/cli/README.md"
 };
 
 // Adds the subcommand `name` with its help. Options are added to the App that comes back.

@@ -340,7 +340,7 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
   command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing");
 }
 
-// docs/cli.md has a table of what each comes to.
+// docs/cli/compile.md has a table of what each comes to.
 void add_vendor_flags(CLI::App& command, VendorLine& line) {
   command.add_option("--backend", line.backend, "The vendor's generator: libQnnHtp.so")->type_name("LIB");
   command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so, or the ONNX model")
@@ -361,7 +361,7 @@ void add_compile(CLI::App& app, Outcome& outcome) {
                 .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
                 .examples = {"fatctx compile model.onnx --target x86-64-v3 --target aarch64+dotprod -o parts/",
                              "fatctx compile model.qdq.onnx --htp_socs SM8650,SM8750 -o model.fatctx"},
-                .more = "docs/cli.md, docs/manifest.md"});
+                .more = "docs/cli/compile.md, docs/manifest.md"});
   command->add_option("MODEL", flags->model, "The ONNX model");
   command->add_option("-o,--output", flags->output, "OUT.fatctx, OUT.dlc, or a folder with / at the end for the parts")
       ->type_name("OUT");

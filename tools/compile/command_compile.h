@@ -1,5 +1,5 @@
-// Any other compiler: a command line with places for the model, the target and the output (docs/cli.md, fatctx
-// compile).
+// Any other compiler: a command line with places for the model, the target and the output (docs/cli/compile.md,
+// fatctx compile).
 #pragma once
 
 #include <cstdint>

@@ -104,7 +104,7 @@ void add_ctx_gen(CLI::App& app, Outcome& outcome) {
                 .synopsis = "fatctx ctx-gen [options] MODEL1,MODEL2",
                 .examples = {R"(fatctx ctx-gen -e reference model1.onnx,model2.onnx)",
                              R"(fatctx ctx-gen -e qnn -i "vtcm_mb|8 htp_arch|73" ./model1.onnx,./model2.onnx)"},
-                .more = "docs/cli.md; the program ep_weight_sharing_ctx_gen is the same"});
+                .more = "docs/cli/compile.md; the program ep_weight_sharing_ctx_gen is the same"});
   command->add_option("MODEL", flags->models, "ONNX models, with commas between them or one by one")->required();
   command->add_option("-e,--ep", flags->provider, "qnn (the default), tensorrt, openvino, vitisai or reference")
       ->type_name("NAME");

@@ -105,7 +105,7 @@ constexpr Entry kEntries[] = {
     {"session.x64quantprecision", Rule::kSwitch},
 };
 
-// docs/cli.md, "fatctx ctx-gen"; tests/ort/ctx_gen_test.py compares them with what the provider itself takes.
+// docs/cli/compile.md, "fatctx ctx-gen"; tests/ort/ctx_gen_test.py compares them with what the provider itself takes.
 constexpr std::string_view kReferenceOptions[] = {"group",
                                                   "memory",
                                                   "intra_op_num_threads",

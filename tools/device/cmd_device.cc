@@ -112,7 +112,7 @@ void add_device(CLI::App& app, Outcome& outcome) {
                {.purpose = "Print what this machine is, and how that is known",
                 .synopsis = "fatctx device [options]",
                 .examples = {"fatctx device", "fatctx device --json > phone.json", "fatctx device --root phone"},
-                .more = "docs/cli.md; fatctx select --device-file reads the JSON"});
+                .more = "docs/cli/device.md; fatctx select --device-file reads the JSON"});
   command->add_option("--soc", options->detect.soc, "A SoC in this machine's place: SM8750, 69, kernel:639, v79")
       ->type_name("TEXT");
   command->add_option("--vtcm-mb,--vtcm", options->vtcm_mb, "VTCM in place of the detected one, in MB")

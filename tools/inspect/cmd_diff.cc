@@ -156,7 +156,7 @@ void add_diff(CLI::App& app, Outcome& outcome) {
                {.purpose = "Compare two containers: records, targets, tensors, descriptions",
                 .synopsis = "fatctx diff BEFORE AFTER [options]",
                 .examples = {"fatctx diff old.fatctx new.fatctx", "fatctx diff old.fatctx new.fatctx --json"},
-                .more = "docs/cli.md"});
+                .more = "docs/cli/inspect.md"});
   command->add_option("BEFORE", flags->before, "A container")->required();
   command->add_option("AFTER", flags->after, "Another one")->required();
   add_made_limit(*command, flags->max_made_bytes);

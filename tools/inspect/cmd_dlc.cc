@@ -138,7 +138,7 @@ void add_dlc(CLI::App& app, Outcome& outcome) {
                                 .examples = {"fatctx dlc list model.dlc", "fatctx dlc check model.dlc",
                                              "fatctx dlc thin model.dlc --soc 57 -o model_57.dlc",
                                              "fatctx dlc thin model.fatctx --soc 57 -o model_57.dlc"},
-                                .more = "docs/cli.md"});
+                                .more = "docs/cli/inspect.md"});
   command->add_option("ACTION", options->action, "list, check, or thin: leave out other SoCs")
       ->required()
       ->check(CLI::IsMember({"list", "check", "thin"}));

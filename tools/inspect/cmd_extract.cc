@@ -73,7 +73,7 @@ void add_extract(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx extract FILE RECORD -o OUT [options]",
                                 .examples = {"fatctx extract model.fatctx weights -o weights.irpa",
                                              "fatctx extract model.fatctx '#2' -o - | sha256sum"},
-                                .more = "docs/cli.md"});
+                                .more = "docs/cli/inspect.md"});
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("RECORD", options->record, "A record's name, or # and its id")->required();
   command->add_option("-o,--output", options->output, "Where to; - is stdout")->required()->type_name("OUT");

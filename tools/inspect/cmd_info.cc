@@ -148,7 +148,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
                                {.purpose = "Print what a container holds",
                                 .synopsis = "fatctx info FILE [options]",
                                 .examples = {"fatctx info model.fatctx", "fatctx info model.fatctx --tensors weights"},
-                                .more = "docs/cli.md, docs/format.md"});
+                                .more = "docs/cli/inspect.md, docs/format.md"});
   command->add_option("FILE", options->path, "The container");
   command->add_flag("--parts", options->parts, "Print source models, binaries by target, and shared weights");
   command->add_flag("--records", options->records, "Print every fact of every record");

@@ -179,7 +179,7 @@ void add_verify(CLI::App& app, Outcome& outcome) {
                 .examples = {"fatctx verify model.fatctx", "fatctx verify model.fatctx --record weights --json",
                              "fatctx verify model.fatctx --range 0x30000:65536",
                              "fatctx verify model.fatctx --onnx model_ctx.onnx"},
-                .more = "docs/cli.md; the rules a finding names are in docs/format.md"});
+                .more = "docs/cli/inspect.md; the rules a finding names are in docs/format.md"});
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--record", flags->record, "Check this record only; a name, or # and an id")->type_name("NAME");
   command->add_flag("--strict", flags->strict, "As for delivery: no unfinished append, no unused bytes");

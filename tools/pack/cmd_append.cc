@@ -212,7 +212,7 @@ void add_append(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx append FILE [MANIFEST] [options]",
                                 .examples = {"fatctx append model.fatctx --binary new.vmfb@cpu:aarch64+sve",
                                              "fatctx append model.fatctx more.json --replace"},
-                                .more = "docs/cli.md, docs/manifest.md"});
+                                .more = "docs/cli/pack.md, docs/manifest.md"});
   command->add_option("FILE", flags->container, "The container, not sealed")->required();
   add_manifest_argument(*command, flags->records);
   add_record_flags(*command, flags->records);

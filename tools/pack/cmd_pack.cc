@@ -102,7 +102,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
                 .synopsis = "fatctx pack MANIFEST -o OUT [options]",
                 .examples = {"fatctx pack manifest.json -o model.fatctx",
                              "fatctx pack -o m.fatctx --name m --binary m_v3.vmfb@cpu:x86-64-v3 --weights m.irpa"},
-                .more = "docs/manifest.md, docs/cli.md"});
+                .more = "docs/manifest.md, docs/cli/pack.md"});
   add_manifest_argument(*command, flags->records);
   command->add_option("-o,--output", flags->output, "The container to write")->required()->type_name("OUT");
   add_record_flags(*command, flags->records);

@@ -230,7 +230,7 @@ void add_export(CLI::App& app, Outcome& outcome) {
                 .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
                 .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
                              "fatctx export model.fatctx --dlc -o model.dlc"},
-                .more = "docs/cli.md"});
+                .more = "docs/cli/wrap.md"});
   command->add_option("FILE", options->path, "The container, which holds the model's weights or the DLC")->required();
   command->add_option("--onnx", options->model, "The model that was packed")->type_name("MODEL");
   command->add_flag("--dlc", options->dlc, "The DLC that was packed with --dlc, byte for byte");

@@ -324,7 +324,7 @@ void add_wrap(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx wrap FILE [RECORD] -o OUT [options]",
                                 .examples = {"fatctx wrap model.fatctx --device SM8650 -o model_ctx.onnx",
                                              "fatctx wrap model.fatctx raw --qnn-json net.json -o net_ctx.onnx"},
-                                .more = "docs/cli.md, docs/snapdragon.md"});
+                                .more = "docs/cli/wrap.md, docs/snapdragon.md"});
   command->add_option("FILE", options->path, "The container")->required();
   command->add_option("RECORD", options->record, "A context binary, by name or # and its id; else a device's");
   command->add_option("-o,--output", options->output, "The model to write; its binary goes beside it")

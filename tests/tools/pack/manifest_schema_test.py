@@ -207,7 +207,7 @@ def manifests_of_the_project() -> list[tuple[str, str]]:
     """Every manifest that stands whole in a page, a sample or the input of a case."""
     found = []
     block = re.compile(r"^```jsonc?\n(.*?)^```$|<<'JSON'\n(.*?)^JSON$", re.MULTILINE | re.DOTALL)
-    for name in sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("README.md"), *ROOT.glob("tests/cli/setup/*.sh"),
+    for name in sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("README.md"), *ROOT.glob("tests/cli/setup/*.sh"),
                         *ROOT.glob("tests/cli/cases/*.txt"), *ROOT.glob("samples/**/*.md")]):
         for match in block.finditer(name.read_text()):
             text = match.group(1) or match.group(2)
