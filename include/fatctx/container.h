@@ -175,11 +175,11 @@ class RecordView {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return bytes_.size(); }
   [[nodiscard]] std::uint32_t record_id() const noexcept { return record_id_; }
   [[nodiscard]] AccessPath access_path() const noexcept { return path_; }
-  // Returns the bytes of process memory that the view shows instead of pages of the file; other views of the record
+  // Returns the size of the process memory that the view shows instead of pages of the file; other views of the record
   // share them. All of a copied view, the built part of a composed one (in whole pages), otherwise 0.
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
-  // Returns the bytes, in whole pages, that the view shows from a file in OpenOptions::cache_folder instead of the
-  // container.
+  // Returns the number of bytes, in whole pages, that the view shows from a file in OpenOptions::cache_folder instead
+  // of the container.
   [[nodiscard]] std::uint64_t cached_bytes() const noexcept { return cached_bytes_; }
 
  private:
@@ -302,7 +302,7 @@ class Container {
   // Errors: those of open.
   [[nodiscard]] Result<Container> reopen() const;
 
-  // Checks that the file is still the one that was opened, and that all mapped bytes existed. A user of a view calls it
+  // Checks that the file is still the one that was opened, and that no mapped byte was lost. A user of a view calls it
   // before trusting a result. acquire, prefetch, lock and the begin and end of a session call it themselves.
   // Errors: changed, mapping_lost (only with the guard of mapping_guard.h), io.
   [[nodiscard]] Status check() const;

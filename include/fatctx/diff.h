@@ -94,7 +94,7 @@ struct DiffReport {
 //         names the container.
 [[nodiscard]] Result<DiffReport> diff(const Container& before, const Container& after, const Progress& progress = {});
 
-// Returns the schema "fatctx.diff/1": indented, pure ASCII, without a final line feed.
+// Returns JSON of schema "fatctx.diff/1": indented, pure ASCII, without a final line feed.
 [[nodiscard]] std::string to_json(const DiffReport& report);
 
 }  // namespace fatctx

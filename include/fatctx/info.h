@@ -21,8 +21,8 @@ struct InfoParts {
   std::optional<std::uint32_t> tensors_of = {};  // id of a weight blob
 };
 
-// Returns the schema "fatctx.info/1": indented, pure ASCII (so that no name can harm a terminal), without a final line
-// feed. `description` is the result of Container::describe(), or an empty one if that is damaged.
+// Returns JSON of schema "fatctx.info/1": indented, pure ASCII (so that no name can harm a terminal), without a final
+// line feed. `description` is the result of Container::describe(), or an empty one if that is damaged.
 // Errors: those of Container::tensors and of measure_sharing.
 [[nodiscard]] Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                                             const InfoParts& parts = {});

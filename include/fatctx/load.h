@@ -161,7 +161,7 @@ class LoadedContext {
   [[nodiscard]] const Model* model() const& noexcept;
   // Returns the kind of file, and the reason for choosing this record; several lines.
   [[nodiscard]] std::string explain() const;
-  // Returns the schema "fatctx.load/1": format, records with their sizes and access paths, and the members of
+  // Returns JSON of schema "fatctx.load/1": format, records with their sizes and access paths, and the members of
   // select()'s explanation ("fatctx.selection/1"), null for a raw binary.
   [[nodiscard]] std::string explain_json() const;
 

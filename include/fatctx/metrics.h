@@ -75,8 +75,8 @@ struct RuntimeMetrics {
 // Returns the numbers of all mappings of the process-wide registry. Buffers in memory do not belong to it.
 [[nodiscard]] RuntimeMetrics runtime_metrics();
 
-// Return the schema "fatctx.metrics/1", with "container" or "runtime" beside it. Unknown values are null. No final line
-// feed.
+// Return JSON of schema "fatctx.metrics/1", with "container" or "runtime" beside it. Unknown values are null. No final
+// line feed.
 [[nodiscard]] std::string to_json(const ContainerMetrics& metrics);
 [[nodiscard]] std::string to_json(const RuntimeMetrics& metrics);
 

@@ -67,11 +67,11 @@ class ThinDlcView {
   [[nodiscard]] RecordView as_view() const;
 
   [[nodiscard]] std::span<const std::string> entries() const& noexcept;  // entries that it has
-  // Returns the parts that are mapped side by side: of the container, and of memory.
+  // Returns the number of parts that are mapped side by side: of the container, and of memory.
   [[nodiscard]] std::uint32_t mapped_pieces() const noexcept;
   [[nodiscard]] std::uint32_t built_pieces() const noexcept;
   [[nodiscard]] std::uint64_t mapped_bytes() const noexcept;
-  // Returns the bytes of memory that were built: pages with headers, directory, metadata and entries of up to 64 KiB,
+  // Returns the size of the memory that was built: pages with headers, directory, metadata and entries of up to 64 KiB,
   // and pages of payload that could not be mapped.
   [[nodiscard]] std::uint64_t new_bytes() const noexcept;
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept;

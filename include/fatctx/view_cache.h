@@ -33,7 +33,7 @@ struct ViewCacheFile {
 // Lists the views in the folder, in the order in which collect_view_cache() keeps them: the last used first.
 // Errors: those of a bad cache folder, not_found and operation_not_permitted; io, no_resource.
 [[nodiscard]] Result<std::vector<ViewCacheFile>> list_view_cache(const std::string& folder);
-// Returns the schema "fatctx.cache/1". No final line feed.
+// Returns JSON of schema "fatctx.cache/1". No final line feed.
 [[nodiscard]] std::string to_json(const std::string& folder, const std::vector<ViewCacheFile>& files);
 
 struct ViewCacheCollection {
