@@ -13,6 +13,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -234,6 +235,7 @@ def room_of(name: str) -> str:
     return str(Path(name).parent)
 
 
+@lru_cache
 def all_findings() -> list[Finding]:
     return [found for name in read_files() for found in findings_of(name, text_of(name))]
 
