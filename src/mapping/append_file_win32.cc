@@ -1,5 +1,5 @@
-// The lock is how the file is opened: whoever else wants to write finds it not shared. The system gives it up with the
-// handle, also when the process is killed, and knows no inheriting of it by a fork.
+// The lock is the mode of the open: another process that wants to write finds the file not shared. The system gives the
+// lock up with the handle, even if the process is killed. A fork cannot inherit it.
 #include "mapping/append_file.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-// The opt-in guard against SIGBUS: a map whose file was cut under it reads as zeros and says so, in place of ending the
+// The opt-in guard against SIGBUS: a map whose file was truncated reads as zeros and reports it, instead of ending the
 // process.
 //
-// A map is watched whether or not the guard is installed, so that it may be installed at any time.
+// Every map is watched, even before the guard is installed, so that it may be installed at any time.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Raw calls: everything is looked up in the folder whose owner and mode were checked, whatever its path means by then,
-// and Boost.Filesystem knows neither descriptors nor owners.
+// Raw calls: every lookup is in the folder whose owner and mode were checked, whatever its path means by then.
+// Boost.Filesystem knows neither descriptors nor owners.
 #include "mapping/cache_folder.h"
 
 #include <dirent.h>

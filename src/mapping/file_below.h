@@ -1,4 +1,4 @@
-// A file that another file names: it must lie in a given folder or below it, whatever links there are on the way.
+// A file that another file names: it must be stored in a given folder or below it, whatever links the path contains.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The section object that stands between a file and its maps on Windows. For the _win32.cc files of this folder only.
+// The section object between a file and its maps on Windows. For the _win32.cc files of this folder only.
 #pragma once
 
 #include "fatctx/base/result.h"

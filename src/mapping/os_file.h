@@ -1,7 +1,7 @@
 // A file as the rest of the project sees it, and the seam where faults are injected.
 //
 // Implementations: the real one (os_file_posix.cc), a part of a file (windowed_file.h), a buffer (buffer_file.h), and
-// in the tests one in memory that fails or is cut on demand.
+// in the tests one in memory that fails or is truncated on demand.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What the system is told about mapped pages: bring them in, give them back.
+// Advice to the system about mapped pages: bring them in, give them back.
 //
-// Our own code never touches a page to do so: a file that was cut or a disk that fails then gives an error number, and
-// not a signal.
+// Our own code never touches a page for this: a truncated file or a failing disk then gives an error number, and not a
+// signal.
 #pragma once
 
 #include <cstdint>

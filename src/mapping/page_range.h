@@ -1,4 +1,4 @@
-// Pages of this process, as addresses: what system calls about memory count in.
+// Ranges of pages of this process, as addresses: the units of system calls about memory.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-// Until it is published the new file is marked for removal, so that it goes with its last handle, also when the process
-// is killed. Nothing here retries a failed sync.
+// Until it is published the new file is marked for removal, so that it disappears with its last handle, even if the
+// process is killed. Nothing here retries a failed sync.
 //
-// Replacing: a rename with POSIX semantics does it in one step, whoever has the old file open or mapped (Windows 10
-// 1809, NTFS). Elsewhere Windows refuses to replace a file that is mapped or read-only, but renames it: the old file
-// steps aside first, and for the moment between two renames the name is not there.
+// Replacing: a rename with POSIX semantics does it in one step, even if other processes have the old file open or
+// mapped (Windows 10 1809, NTFS). Elsewhere Windows refuses to replace a file that is mapped or read-only, but renames
+// it. The old file then steps aside first, and between the two renames the name does not exist for a moment.
 #include <algorithm>
 #include <cstring>
 #include <random>

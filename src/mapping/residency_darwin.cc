@@ -1,4 +1,4 @@
-// mincore() of macOS tells what of a map is in memory, and not what this process has in its page table: an upper bound.
+// mincore() of macOS reports the part of a map in memory, and not the page table of this process: an upper bound.
 #include <sys/mman.h>
 
 #include <algorithm>

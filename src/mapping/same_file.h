@@ -1,4 +1,4 @@
-// Whether two answers of a stat are of one file.
+// Compares two answers of stat: true if they are of one file.
 #pragma once
 
 #include "mapping/file_identity.h"

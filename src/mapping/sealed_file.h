@@ -1,8 +1,8 @@
-// A file without a name that lies in memory: written from its first byte to its last, then sealed, so that nobody can
+// A file without a name that is stored in memory: written from its first byte to its last, then sealed. Nobody can
 // change it any more, this process included.
 //
 // Unlike a SealableBlock it is not mapped while it is filled: writing takes less than half the time of faulting its
-// pages in one by one. Who wants to read it maps its descriptor.
+// pages in one by one. A reader maps its descriptor.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A section of the page file. Sealing takes away the map and the handle that could write, and leaves ones that can only
-// read: Windows gives a map no more rights than its handle has, and the section refuses handles with more rights, this
-// process included, because nobody is on its list of who may have any.
+// A section of the page file. Sealing removes the map and the handle that could write, and leaves ones that can only
+// read. Windows gives a map no more rights than its handle has. The section refuses handles with more rights, to this
+// process too, because its access list is empty.
 #include "mapping/sealed_memory.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Raw calls: a mapped_region of Boost.Interprocess would leave a hole where it is destroyed, into which somebody else
-// could map while the rest is still in use.
+// Raw calls: destroying a mapped_region of Boost.Interprocess would leave a hole, into which other code could map while
+// the rest is still in use.
 #include <sys/mman.h>
 
 #include <algorithm>

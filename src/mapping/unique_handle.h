@@ -1,4 +1,4 @@
-// Owner of a Win32 handle, and the number that stands for one where POSIX has a descriptor. For the _win32.cc files.
+// An owner of a Win32 handle, and the number that replaces a POSIX descriptor. For the _win32.cc files.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// UTF-8, which all of the project speaks, and UTF-16, which Windows does. For the _win32.cc files of this folder only.
+// UTF-8, the encoding of the whole project, and UTF-16, that of Windows. For the _win32.cc files of this folder only.
 #pragma once
 
 #include <string>
