@@ -35,7 +35,7 @@ Error cannot_open(int number, const std::string& path, const std::wstring& wide)
 
 Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
-  // A link is opened as itself, and refused. Whoever listens at a pipe must not act in our name.
+  // A link is opened as itself, and refused. A listener at a pipe must not act in our name.
   constexpr DWORD kHow =
       FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION;
   UniqueHandle handle(::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, kShareButWriting, nullptr,

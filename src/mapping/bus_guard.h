@@ -14,10 +14,10 @@ namespace fatctx::mapping {
 
 struct WatchedRange;
 
-// One map of a file, known to the guard.
+// A map of a file that the guard knows.
 //
-// Ownership: the bytes are the caller's; the watch must end before they are unmapped, or a map of somebody else that
-// comes to lie there would be taken for this one.
+// Ownership: the bytes are the caller's. The watch must end before they are unmapped: a later map of other code at the
+//            same address would be taken for this one.
 class BusWatch {
  public:
   // Throws std::bad_alloc. `also_lost` (may be null) is set when lost() becomes true, and must outlive the watch.

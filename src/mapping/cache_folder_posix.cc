@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kUnlockedAge = std::int64_t{24} * 60 * 60;  // seconds
 
-// Reading a file to list or check it is no use of it; mark_used() alone sets the access time.
+// Reading a file to list or check it does not count as a use; mark_used() alone sets the access time.
 #ifdef O_NOATIME
 constexpr int kNoAccessTime = O_NOATIME;
 #else

@@ -16,7 +16,7 @@ namespace {
 
 namespace bip = boost::interprocess;
 
-// What Boost calls a memory-mappable object.
+// A memory-mappable object in the sense of Boost.
 class DescriptorAdapter {
  public:
   explicit DescriptorAdapter(int descriptor) noexcept : descriptor_(descriptor) {}

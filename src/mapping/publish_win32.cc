@@ -39,7 +39,7 @@ std::wstring random_name(std::wstring_view base) {
   return fmt::format(L".{}.{:016x}.tmp", base.substr(0, kept), number);
 }
 
-// What a rename with POSIX semantics asks for (FILE_RENAME_INFO of newer headers).
+// A request for a rename with POSIX semantics (FILE_RENAME_INFO of newer headers).
 struct RenameRequest {
   DWORD flags = 0;
   HANDLE root = nullptr;
@@ -160,7 +160,7 @@ class Win32PendingFile final : public PendingFile {
   }
   Error cannot_rename(int error) const { return os_error(error, fmt::format("cannot rename to {}", target_)); }
 
-  // Of the file that has the name now. A handle that is there already keeps everybody else from writing to its file.
+  // Locks the file that has the name now. An existing handle keeps everybody else from writing to its file.
   Status lock_target() {
     if (!takes_lock_) return Done{};
     if (locked_ && check_named(*locked_, target_).ok()) return Done{};
@@ -211,7 +211,7 @@ class Win32PendingFile final : public PendingFile {
   std::wstring temporary_;
   bool published_ = false;
   std::unique_ptr<Win32File> file_;
-  std::unique_ptr<OsFile> locked_;  // what is replaced; null: nothing, or nobody can append to it
+  std::unique_ptr<OsFile> locked_;  // the file to replace; null: none, or nobody can append to it
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct MapUse {
 // Cost: the system walks every map of the process.
 [[nodiscard]] Result<MapUse> use_of_map(ByteView mapped);
 
-// How many of these bytes lie in pages that this process has in its page table, from /proc/self/pagemap.
+// Returns how many of these bytes are in pages that this process has in its page table, from /proc/self/pagemap.
 // Errors: unsupported, io. Cost: 8 bytes read for each page.
 [[nodiscard]] Result<std::uint64_t> resident_bytes(ByteView bytes);
 

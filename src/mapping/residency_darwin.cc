@@ -18,7 +18,7 @@ constexpr std::size_t kPagesPerCall = 4096;
 
 Result<MapUse> use_of_map(ByteView mapped) {
   FATCTX_ASSIGN(const std::uint64_t resident, resident_bytes(mapped));
-  // Who else maps a page, and what is locked, is not told.
+  // The system does not report other processes' maps of a page, nor locks.
   return MapUse{.resident = resident, .proportional = resident, .locked = 0};
 }
 

@@ -21,7 +21,7 @@ struct UnmapRange {
   std::size_t size = 0;
   void operator()(void* address) const noexcept { (void)::munmap(address, size); }
 };
-using Addresses = std::unique_ptr<void, UnmapRange>;  // undone as one, however many maps lie in it
+using Addresses = std::unique_ptr<void, UnmapRange>;  // undone as one, however many maps it contains
 
 class StitchedRegion final : public MappedRegion {
  public:

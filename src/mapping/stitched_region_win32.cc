@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kAttempts = 16;
 
-// The maps that stand side by side, undone as one.
+// A set of maps side by side, undone as one.
 class Views {
  public:
   Views() noexcept = default;
