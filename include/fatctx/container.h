@@ -222,7 +222,7 @@ class TensorTable {
   struct Impl;
   explicit TensorTable(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
   [[nodiscard]] std::size_t size() const noexcept;
-  // Lifetime: borrows from this table. Requires: index < size(). Order: by name, bytewise.
+  // Returns a tensor by index. Lifetime: borrows from this table. Requires: index < size(). Order: by name, bytewise.
   [[nodiscard]] TensorInfo at(std::size_t index) const&;
   // Returns the tensor of this name. Errors: not_found, naming the nearest name.
   [[nodiscard]] Result<WeightView> view(std::string_view name) const;

@@ -367,9 +367,9 @@ typedef struct fatctx_device_source {  // a place that detection looked at
   fatctx_text state;  // "used", "agrees", "disagrees", "absent", "unreadable", "unparsable"
   fatctx_text note;   // the reason, if there is one
 } fatctx_device_source;
-// A device that was not detected has no sources.
+// Counts the sources. A device that was not detected has none.
 FATCTX_API int32_t fatctx_device_source_count(fatctx_device device, uint64_t* count, fatctx_error* error);
-// Lifetime: texts borrow from `device`. Errors: not_found (index out of range).
+// Gets a source by index. Lifetime: texts borrow from `device`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_device_source_at(fatctx_device device, uint64_t index, fatctx_device_source* source,
                                            fatctx_error* error);
 
@@ -394,8 +394,8 @@ typedef struct fatctx_file_mapping_info {
 } fatctx_file_mapping_info;
 FATCTX_API int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error);
 
-// The guard against SIGBUS. Bytes of a file that was truncated while mapped then read as zeros and do not end the
-// process. Every later call for that container, and fatctx_session_end(), answers mapping_lost. Process-wide and
+// Installs the guard against SIGBUS. Bytes of a file that was truncated while mapped then read as zeros and do not end
+// the process. Every later call for that container, and fatctx_session_end(), answers mapping_lost. Process-wide and
 // permanent; faults at other addresses go to the previous handler. Errors: unsupported, io.
 FATCTX_API int32_t fatctx_mapping_guard_install(fatctx_error* error);
 FATCTX_API uint32_t fatctx_mapping_guard_installed(void);  // 0 or 1
@@ -420,7 +420,7 @@ typedef struct fatctx_mapping_callbacks {
   fatctx_release release;
   void* user;  // for all of them
 } fatctx_mapping_callbacks;
-// Errors: invalid_argument.
+// Makes a handle of the callbacks. Errors: invalid_argument.
 FATCTX_API int32_t fatctx_mapping_provider_create(const fatctx_mapping_callbacks* callbacks,
                                                   fatctx_mapping_provider* provider, fatctx_error* error);
 FATCTX_API int32_t fatctx_mapping_provider_close(fatctx_mapping_provider provider, fatctx_error* error);
@@ -449,7 +449,7 @@ typedef struct fatctx_allocator_callbacks {
   fatctx_release release;
   void* user;  // for all of them
 } fatctx_allocator_callbacks;
-// Errors: invalid_argument.
+// Makes a handle of the callbacks. Errors: invalid_argument.
 FATCTX_API int32_t fatctx_view_allocator_create(const fatctx_allocator_callbacks* callbacks,
                                                 fatctx_view_allocator* allocator, fatctx_error* error);
 FATCTX_API int32_t fatctx_view_allocator_close(fatctx_view_allocator allocator, fatctx_error* error);
@@ -541,7 +541,7 @@ typedef struct fatctx_open_report {  // a report of an open
   fatctx_text key_id;                 // SHA-256 of the public key that the signature names, hexadecimal; empty: none
   fatctx_text format_version;         // "1.0": of the file
 } fatctx_open_report;
-// Lifetime: texts borrow from `container`.
+// Gets the report of the open. Lifetime: texts borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
 typedef struct fatctx_generation_info {
   uint32_t struct_size;
@@ -948,7 +948,7 @@ typedef struct fatctx_selection {
   fatctx_text group;       // the group that was judged
   uint64_t damaged_count;  // records that would have been chosen and are damaged; only with FATCTX_ON_DAMAGE_NEXT
 } fatctx_selection;
-// Lifetime: `chosen` and texts borrow from `model`.
+// Gets the selection. Lifetime: `chosen` and texts borrow from `model`.
 FATCTX_API int32_t fatctx_model_selection(fatctx_model model, fatctx_selection* selection, fatctx_error* error);
 typedef struct fatctx_verdict {
   uint32_t struct_size;
@@ -1036,7 +1036,8 @@ typedef struct fatctx_tensor_info {
   uint32_t alias;  // shares bytes with another tensor on purpose
   uint32_t reserved;
 } fatctx_tensor_info;
-// Lifetime: name, shape and strides borrow from `view`. Errors: invalid_argument if it is a view of a whole record.
+// Gets the facts of the tensor of a view. Lifetime: name, shape and strides borrow from `view`.
+// Errors: invalid_argument if it is a view of a whole record.
 FATCTX_API int32_t fatctx_view_tensor(fatctx_view view, fatctx_tensor_info* tensor, fatctx_error* error);
 
 FATCTX_API int32_t fatctx_tensor_table_size(fatctx_tensor_table table, uint64_t* size, fatctx_error* error);
@@ -1331,7 +1332,7 @@ FATCTX_API int32_t fatctx_profile_close(fatctx_profile profile, fatctx_error* er
 // Takes one line, without line feed and not ended by NUL, valid during the call only; on the thread of the call, from
 // several threads at once. Calls of this library from inside it are not recorded.
 typedef void (*fatctx_trace_sink)(void* user, const char* line, uint64_t size);
-// The first line names the schema. The sink is held until the trace is stopped or another is started.
+// Starts a trace. The first line names the schema. The sink is held until the trace is stopped or another is started.
 FATCTX_API int32_t fatctx_trace_start(fatctx_trace_sink sink, fatctx_release release, void* user, fatctx_error* error);
 FATCTX_API int32_t fatctx_trace_stop(fatctx_error* error);
 
@@ -1511,7 +1512,7 @@ typedef struct fatctx_imported_tensors_info {
   uint64_t data_size;    // from the first tensor to the last; of an .irpa archive the whole file
   uint64_t splat_count;  // entries of an .irpa archive without bytes in the file, which are not among the tensors
 } fatctx_imported_tensors_info;
-// Lifetime: the arrays, and all that they point to, borrow from `tensors`.
+// Gets the tensors. Lifetime: the arrays, and all that they point to, borrow from `tensors`.
 FATCTX_API int32_t fatctx_imported_tensors_describe(fatctx_imported_tensors tensors, fatctx_imported_tensors_info* info,
                                                     fatctx_error* error);
 FATCTX_API int32_t fatctx_imported_tensors_close(fatctx_imported_tensors tensors, fatctx_error* error);
@@ -1879,9 +1880,9 @@ typedef struct fatctx_stored_dlc {  // an archive that was imported into a conta
   uint64_t size_bytes;
   uint64_t record_count;  // with its entries
 } fatctx_stored_dlc;
-// Errors: checksum_mismatch, malformed (of a layout record), changed.
+// Counts the archives. Errors: checksum_mismatch, malformed (of a layout record), changed.
 FATCTX_API int32_t fatctx_container_dlc_count(fatctx_container container, uint64_t* count, fatctx_error* error);
-// Lifetime: texts borrow from `container`. Errors: also not_found (index out of range).
+// Gets an archive by index. Lifetime: texts borrow from `container`. Errors: also not_found (index out of range).
 FATCTX_API int32_t fatctx_container_dlc_at(fatctx_container container, uint64_t index, fatctx_stored_dlc* dlc,
                                            fatctx_error* error);
 // Writes the original archive, byte for byte, checked against the hash of the original. `layout` as in
@@ -1982,7 +1983,7 @@ typedef struct fatctx_loaded_info {
   uint32_t selected;  // 0: a raw binary, for which nothing was selected
   uint32_t level;     // FATCTX_LEVEL_...; 0 if nothing was selected
 } fatctx_loaded_info;
-// Lifetime of all texts: they borrow from `loaded`.
+// Gets the facts of a load. Lifetime of all texts: they borrow from `loaded`.
 FATCTX_API int32_t fatctx_loaded_describe(fatctx_loaded loaded, fatctx_loaded_info* info, fatctx_error* error);
 typedef struct fatctx_loaded_record {
   uint32_t struct_size;
@@ -1994,7 +1995,7 @@ typedef struct fatctx_loaded_record {
   uint64_t graph_count;  // of a context binary, as its metadata lists them
   uint64_t size;         // bytes
 } fatctx_loaded_record;
-// Errors: not_found (index out of range).
+// Get a context binary, a weight blob, or a graph of a context binary by index. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_loaded_binary_at(fatctx_loaded loaded, uint64_t index, fatctx_loaded_record* record,
                                            fatctx_error* error);
 FATCTX_API int32_t fatctx_loaded_weights_at(fatctx_loaded loaded, uint64_t index, fatctx_loaded_record* record,
@@ -2003,7 +2004,7 @@ FATCTX_API int32_t fatctx_loaded_graph(fatctx_loaded loaded, uint64_t binary, ui
                                        fatctx_error* error);
 // Gets the context binary of `unit`; null or empty: the only one. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_loaded_binary(fatctx_loaded loaded, const char* unit, fatctx_view* view, fatctx_error* error);
-// Errors: not_found (index out of range).
+// Gets a view of a weight blob by index. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_loaded_weights(fatctx_loaded loaded, uint64_t index, fatctx_view* view, fatctx_error* error);
 // Gets the choice, for beginning further sessions. Errors: not_found (the file was not a container).
 FATCTX_API int32_t fatctx_loaded_model(fatctx_loaded loaded, fatctx_model* model, fatctx_error* error);

@@ -40,7 +40,7 @@ struct MappingCapability {
   bool stitched = false;            // pieces of granules can be mapped side by side in one view
   bool sealed_memory = false;       // copies can be made that nobody can change, and composed views with them
 };
-// The abilities of this build on this system; `fatctx device` shows them.
+// Returns the abilities of this build on this system; `fatctx device` shows them.
 [[nodiscard]] MappingCapability file_mapping_capability();
 
 // Returns how often this process copied because a consumer could not take mapped memory (kAuto only). Any thread.
@@ -79,7 +79,7 @@ class ViewAllocator {
 
   virtual ~ViewAllocator() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  // Errors: backend_library_missing (the library behind it does not exist), no_resource, out_of_memory.
+  // Makes a block. Errors: backend_library_missing (the library behind it does not exist), no_resource, out_of_memory.
   [[nodiscard]] virtual Result<Block> allocate(std::uint64_t size_bytes, std::uint64_t alignment) = 0;
   // Called when the block holds the record's bytes, before any view of it is handed out, so that the block can be
   // registered with a device. An error releases the block and is returned to the caller.

@@ -1,4 +1,5 @@
-// Tensors of an IREE parameter archive (`.irpa`), so that a weight blob made of one is a set of tensors by name.
+// Reads the tensors of an IREE parameter archive (`.irpa`), so that a weight blob made of one is a set of tensors by
+// name.
 #pragma once
 
 #include <cstdint>

@@ -46,11 +46,11 @@ class LoadSource {
  public:
   LoadSource(std::string path) : kind_(Kind::kPath), path_(std::move(path)) {}  // implicit: load_context("m.fatctx")
   LoadSource(const char* path) : LoadSource(std::string(path)) {}
-  // Ownership: the descriptor stays the caller's, and may be closed after load_context() or load_contexts() has
-  //            returned.
+  // Loads from a descriptor. Ownership: it stays the caller's, and may be closed after load_context() or
+  // load_contexts() has returned.
   [[nodiscard]] static LoadSource descriptor(int descriptor, const FileWindow& window = {});
-  // Ownership: as Container::open_memory. If there is no owner, a stopped load returns only when nothing reads the
-  //            bytes any more: at the next step of at most 1 MiB.
+  // Loads from memory. Ownership: as Container::open_memory. If there is no owner, a stopped load returns only when
+  // nothing reads the bytes any more: at the next step of at most 1 MiB.
   [[nodiscard]] static LoadSource memory(ByteView bytes, std::shared_ptr<const void> owner = nullptr);
 
  private:

@@ -77,7 +77,8 @@ struct Profile {
   std::vector<ProfileEvent> events;  // kDetailed only, in the order in which they ended
   std::uint64_t dropped_events = 0;  // beyond max_events
 
-  // Comma-separated values with a title line, quoted where needed: an event a line if detailed, else a total a line.
+  // Returns comma-separated values with a title line, quoted where needed: an event a line if detailed, else a total a
+  // line.
   [[nodiscard]] std::string csv() const;
 };
 

@@ -100,7 +100,7 @@ class SocTable {
   [[nodiscard]] const std::vector<std::uint32_t>& boundaries() const noexcept;
   [[nodiscard]] const std::vector<SocQuirk>& quirks() const noexcept;
 
-  // Lifetime: the returned rows live as long as a copy of the table.
+  // Looks a part up by name. Lifetime: the returned rows live as long as a copy of the table.
   [[nodiscard]] NamedPart name_part(std::string_view name) const;
   // Returns true if the table takes the two names, normalised or not, for one part.
   [[nodiscard]] bool same_part(std::string_view a, std::string_view b) const;

@@ -23,7 +23,7 @@ struct ByteRange {  // half open; straight from a file, so it may be nonsense
   return range.size <= limit && range.offset <= limit - range.size;
 }
 
-// Lifetime: the result borrows from `whole`.
+// Returns the bytes of a range of `whole`. Lifetime: the result borrows from `whole`.
 [[nodiscard]] inline Result<ByteView> slice(ByteView whole, ByteRange range) {
   if (!within(range, whole.size())) {
     return Error{ErrorCode::kMalformed, "range leaves its parent", {.file_offset = range.offset}};
