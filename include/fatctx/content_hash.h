@@ -1,5 +1,5 @@
-// The hash that containers use for bytes outside of them: for caches and for comparing files. XXH3-128, which tells
-// accidents, not forgeries.
+// Hashes bytes outside of containers as containers hash their own: for caches and for comparing files. XXH3-128, which
+// detects accidents, not forgeries.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct RecordInfo;
 
 [[nodiscard]] Hash128 content_hash(ByteView bytes) noexcept;
 
-// Reads the file once, in pieces of a fixed size. Errors: not_found, io, not_regular_file, changed.
+// Hashes a file. Reads it once, in pieces of a fixed size. Errors: not_found, io, not_regular_file, changed.
 [[nodiscard]] Result<Hash128> content_hash_of_file(const std::string& path);
 
-// Over the hashes that the container states for a record and for the weight blobs it needs: two compilations of one
+// Hashes the hashes that the container states for a record and for the weight blobs it needs: two compilations of one
 // name differ in it. Reads no payload. Errors: not_found.
 [[nodiscard]] Result<Hash128> content_hash_with_weights(const Container& container, const RecordInfo& record);
 

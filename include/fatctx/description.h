@@ -1,5 +1,5 @@
-// The evolvable part of a container: what people and runtimes want to know about a record, never needed to find,
-// bind or select bytes. Stored as protobuf; these are the host's plain structs.
+// The evolvable part of a container: facts about a record for people and runtimes, never needed to find, bind or select
+// bytes. Stored as protobuf; these are the host's plain structs.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,16 @@ struct DescribedGraph {
   std::string name;
   std::vector<DescribedTensor> inputs;
   std::vector<DescribedTensor> outputs;
-  // Memory that a session of an NPU takes for what does not fit into its fast memory; 0: nothing says so. Sessions that
+  // Memory that a session of an NPU takes for data that does not fit into its fast memory; 0: not stated. Sessions that
   // share one such buffer need one as large as the largest of their graphs.
   std::uint64_t spill_fill_bytes = 0;
 };
 
-// What somebody has measured or seen with a record. All texts are the caller's own; nothing is looked up or made up.
+// A measurement or an observation of a record. All texts are the caller's own; the library neither looks up nor invents
+// any.
 struct EvidenceNote {
   std::string device;  // "Galaxy S24"
-  std::string tool;    // that measured, with its version: "qnn-net-run 2.51"; may be empty
+  std::string tool;    // the tool of the measurement, with its version: "qnn-net-run 2.51"; may be empty
   std::string metric;  // "latency_ms"
   std::string value;   // "3.1"
   std::string date;    // "2026-11-22"
@@ -43,13 +44,13 @@ struct EvidenceNote {
 struct RecordDescription {
   std::uint32_t record_id = 0;
   std::string producer;  // tool and version that made the payload; no command line, no path
-  std::string format;    // "iree-vmfb", "irpa", "qnn-context-binary", ...; empty if not known
+  std::string format;    // "iree-vmfb", "irpa", "qnn-context-binary", ...; empty if unknown
   std::vector<DescribedGraph> graphs;
   std::vector<DescribedOption> options;
-  std::vector<EvidenceNote> notes;  // in the order in which they were made
+  std::vector<EvidenceNote> notes;  // in the order in which they were added
 };
 
-// What a session of the record may need: 0 if nothing is said of any of its graphs.
+// Returns the need of a session of the record; 0 if nothing is stated for any of its graphs.
 [[nodiscard]] inline std::uint64_t largest_spill_fill(const RecordDescription& record) {
   std::uint64_t largest = 0;
   for (const DescribedGraph& graph : record.graphs) largest = std::max(largest, graph.spill_fill_bytes);
@@ -62,7 +63,7 @@ struct ContainerDescription {
   std::vector<DescribedOption> options;
   std::vector<RecordDescription> records;  // by ascending record id; records without anything to say are left out
 
-  // That of a record, or null.
+  // Returns the description of that record, or null.
   [[nodiscard]] const RecordDescription* find(std::uint32_t record_id) const noexcept {
     const auto found = std::lower_bound(records.begin(), records.end(), record_id,
                                         [](const RecordDescription& r, std::uint32_t id) { return r.record_id < id; });

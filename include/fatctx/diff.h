@@ -1,4 +1,4 @@
-// Two containers compared: which records were added, removed, changed, built for another target, or renamed.
+// Compares two containers: which records were added, removed, changed, built for another target, or renamed.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ enum class Change : std::uint8_t {
 };
 [[nodiscard]] std::string_view change_name(Change change) noexcept;  // "added", "removed", ... "unknown"
 
-// A record as one of the containers has it. A record that is not selected by target has its own name as the variant of
-// its key; where keys are compared, that counts as no variant.
+// A record as one of the containers has it. If a record is not selected by target, the variant of its key is its own
+// name; a comparison of keys counts that as no variant.
 struct DiffedRecord {
   std::uint32_t id = 0;  // 0: it is not in this container
   std::string name;
@@ -32,11 +32,11 @@ struct DiffedRecord {
   std::vector<std::string> weights;  // names of the weight blobs it refers to, sorted
 };
 
-// A tensor of a weight blob that is in both containers. Aliases are tensors like others.
+// A tensor of a weight blob that both containers have. Aliases are compared like other tensors.
 struct DiffedTensor {
   Change change = Change::kChanged;  // kAdded, kRemoved or kChanged: other type, shape or bytes
   std::string name;
-  std::string type_before;  // "float32[100,50]"; empty if it is not there
+  std::string type_before;  // "float32[100,50]"; empty if it does not exist
   std::string type_after;
   std::uint64_t size_before = 0;
   std::uint64_t size_after = 0;
@@ -48,28 +48,29 @@ struct RecordDifference {
   DiffedRecord before = {};
   DiffedRecord after = {};
   std::vector<DiffedTensor> tensors = {};  // of a changed weight blob with a tensor table in both; by name
-  std::uint64_t same_tensors = 0;          // of these that are equal
+  std::uint64_t same_tensors = 0;          // the number of equal ones among these
 };
 
-// A fact of the description: what stands in it before and after. Empty: it is not there.
+// A fact of the description, before and after. Empty: the description does not have it.
 struct DescriptionDifference {
   std::string what;  // "name", "option cpu/threads", "record \"main\": producer"
   std::string before;
   std::string after;
 };
 
-// Facts of one of the containers. Sums of bytes are over its records (but descriptions), or over its payload as stored.
+// Facts about one of the containers. Sums of bytes are over its records (without descriptions), or over its stored
+// payload.
 struct DiffedContainer {
   std::string path;
   std::string uuid;
-  std::string writer;  // what its description says; not a difference
+  std::string writer;  // from its description; not a difference
   std::uint64_t generation = 0;
   bool sealed = false;
   std::uint64_t file_size = 0;
   std::uint64_t record_count = 0;
   std::uint64_t record_bytes = 0;          // logical
   std::uint64_t record_bytes_in_both = 0;  // of records whose content the other container has too
-  std::uint64_t stored_bytes = 0;          // payload, with what is shared counted once
+  std::uint64_t stored_bytes = 0;          // payload, with shared bytes counted once
   std::uint64_t stored_bytes_in_both = 0;  // of these in leaves of 64 KiB that the other container stores too
 };
 
@@ -81,7 +82,7 @@ struct DiffReport {
   std::vector<DescriptionDifference> description;
   std::uint64_t read_bytes = 0;  // from both files for the comparison: tables, leaf hashes, and tensors where needed
 
-  // Records and descriptions are the same. Files of which this is true may still differ in how they store it.
+  // Returns true if records and descriptions are the same. Such files may still store them differently.
   [[nodiscard]] bool same() const noexcept { return records.empty() && description.empty(); }
 };
 
@@ -93,7 +94,7 @@ struct DiffReport {
 //         names the container.
 [[nodiscard]] Result<DiffReport> diff(const Container& before, const Container& after, const Progress& progress = {});
 
-// Schema "fatctx.diff/1": indented, pure ASCII, without a final line feed.
+// Returns JSON of schema "fatctx.diff/1": indented, pure ASCII, without a final line feed.
 [[nodiscard]] std::string to_json(const DiffReport& report);
 
 }  // namespace fatctx

@@ -1,4 +1,5 @@
-// Tensors of an IREE parameter archive (`.irpa`), so that a weight blob made of one is a set of tensors by name.
+// Reads the tensors of an IREE parameter archive (`.irpa`), so that a weight blob made of one is a set of tensors by
+// name.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct IrpaTensors {
 
 // Reads the index of the archive at `path`, never its parameters. The archive may be a chain of several headers.
 //
-// Errors: not_found, io, not_regular_file, truncated, bad_magic, unsupported (a newer version, entries that lie in
-//         other files), malformed (naming entry and byte), limit_exceeded.
+// Errors: not_found, io, not_regular_file, truncated, bad_magic, unsupported (a newer version, entries that are stored
+//         in other files), malformed (naming entry and byte), limit_exceeded.
 // Cost: the index is read once, at most 256 MiB of it.
 [[nodiscard]] Result<IrpaTensors> tensors_from_irpa(const std::string& path);
 

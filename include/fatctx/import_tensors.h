@@ -1,4 +1,4 @@
-// What the importers of files with weights have in common: tensors by name inside the file as it is.
+// The common result of the importers of files with weights: tensors by name inside the unchanged file.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct ImportedTensors {
   std::uint64_t file_size = 0;
 };
 
-// Sets the alias flag of every tensor that shares bytes with another one, as tied weights do: a tensor table refuses
-// tensors that overlap and do not say so. For importers of other formats; those here have done it.
+// Sets the alias flag of every tensor that shares bytes with another one, as tied weights do. A tensor table refuses
+// overlapping tensors without the flag. For importers of other formats; the importers here have set it.
 void mark_aliases(std::vector<PackTensor>& tensors);
 
 }  // namespace fatctx

@@ -1,4 +1,4 @@
-// What is in a container, as JSON: what `fatctx info --json` prints and the C interface hands out.
+// The contents of a container as JSON, for `fatctx info --json` and the C interface.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fatctx {
 
-// Parts besides the file and its records.
+// A choice of parts to add to the file and its records.
 struct InfoParts {
   bool graphs = false;
   bool options = false;
@@ -21,16 +21,16 @@ struct InfoParts {
   std::optional<std::uint32_t> tensors_of = {};  // id of a weight blob
 };
 
-// Schema "fatctx.info/1": indented, pure ASCII (so that no name can harm a terminal), without a final line feed.
-// `description` is what Container::describe() says, or an empty one if that is damaged.
+// Returns JSON of schema "fatctx.info/1": indented, pure ASCII (so that no name can harm a terminal), without a final
+// line feed. `description` is the result of Container::describe(), or an empty one if that is damaged.
 // Errors: those of Container::tensors and of measure_sharing.
 [[nodiscard]] Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                                             const InfoParts& parts = {});
 
-// The field tables of the format, schema "fatctx.layout/1"; form as above.
+// Returns the field tables of the format, schema "fatctx.layout/1", in the same form.
 [[nodiscard]] std::string layout_json();
 
-// Ids of the records that lie on the same bytes as `record`, without itself.
+// Returns the ids of the other records that are stored in the same bytes as `record`.
 [[nodiscard]] std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records);
 
 }  // namespace fatctx

@@ -11,7 +11,7 @@
 
 namespace fatctx {
 
-// SHA-256 of a public key. What a file says of who has signed it: a name, never a reason to trust.
+// A SHA-256 of a public key. A file names its signer by it, which is never a reason to trust.
 using KeyId = std::array<std::byte, 32>;
 
 struct PublicKey {
@@ -21,10 +21,10 @@ struct PublicKey {
   friend bool operator==(const PublicKey&, const PublicKey&) noexcept = default;
 };
 
-// The line of a .pub file: "fatctx-public-key-v1 " and 64 hexadecimal digits. Errors: invalid_argument.
+// Reads the line of a .pub file: "fatctx-public-key-v1 " and 64 hexadecimal digits. Errors: invalid_argument.
 [[nodiscard]] Result<PublicKey> parse_public_key(std::string_view text);
 [[nodiscard]] std::string to_text(const PublicKey& key);
-// Errors: those of parse_public_key, not_found, io.
+// Reads a .pub file. Errors: those of parse_public_key, not_found, io.
 [[nodiscard]] Result<PublicKey> read_public_key(const std::string& path);
 
 struct KeyFiles {
@@ -33,10 +33,10 @@ struct KeyFiles {
   PublicKey public_key;
 };
 
-// Makes a key pair of random bytes and writes `name`.key and `name`.pub. The secret key is not encrypted: whoever can
-// read the file can sign.
-// Errors: invalid_argument (no name), exists (one of the files is there; nothing is written), not_found (no such
-// folder), no_space, io, internal.
+// Makes a key pair of random bytes and writes `name`.key and `name`.pub. The secret key is not encrypted: every reader
+// of the file can sign.
+// Errors: invalid_argument (no name), exists (one of the files exists; nothing is written), not_found (no such folder),
+//         no_space, io, internal.
 [[nodiscard]] Result<KeyFiles> make_keys(const std::string& name);
 
 }  // namespace fatctx

@@ -20,10 +20,10 @@ struct LayoutTable {
   std::span<const LayoutField> fields;  // in file order, without gaps
 };
 
-// Lifetime: static storage.
+// Returns the field tables. Lifetime: static storage.
 [[nodiscard]] std::span<const LayoutTable> layout_tables() noexcept;
 
-// "1.0": the format this library writes. It reads every 1.x, and 0.1.
+// Returns "1.0": the format this library writes. It reads every 1.x, and 0.1.
 [[nodiscard]] std::string_view format_version() noexcept;
 
 }  // namespace fatctx

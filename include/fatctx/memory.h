@@ -1,4 +1,4 @@
-// Which pages of a record are in memory: bring them in before they are needed, give them back, keep them.
+// Controls which pages of a record are in memory: brings them in early, gives them back, or keeps them.
 //
 // The member functions are those of Container and Session. docs/loading.md says when each of them pays.
 #pragma once
@@ -15,10 +15,10 @@
 namespace fatctx {
 
 struct PrefetchOptions {
-  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  // budget; what is beyond it stays on the disk
+  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  // budget; bytes beyond it stay on the disk
   // Called after each step of at most 4 MiB, on the thread that does the work. Must not throw.
   std::function<void(std::uint64_t done_bytes, std::uint64_t asked_bytes)> progress = {};
-  // Looked at before each step; set it from any thread. Lifetime: borrowed until the prefetch has ended.
+  // Read before each step; set it from any thread. Lifetime: borrowed until the prefetch has ended.
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -30,7 +30,7 @@ enum class PrefetchMethod : std::uint8_t {
 [[nodiscard]] std::string_view prefetch_method_name(PrefetchMethod method) noexcept;  // "none", "populate", ...
 
 struct PrefetchReport {
-  // Size of the records; of a recipe that nobody has a view of, of what it is made from.
+  // Size of the records; for a recipe without a view, the size of its source bytes.
   std::uint64_t asked_bytes = 0;
   std::uint64_t done_bytes = 0;  // less than asked: the budget was used up, or it was cancelled
   PrefetchMethod method = PrefetchMethod::kNone;
@@ -69,7 +69,7 @@ struct ReleaseReport {
   std::uint64_t released_bytes = 0;  // whole pages that hold nothing else; 0 if the bytes are not pages of a file
 };
 
-// Keeps a record in memory: never paged out while this or a copy of it lives.
+// A lock that keeps a record in memory: never paged out while this or a copy of it exists.
 //
 // Ownership: copyable; keeps the view and so the mapping. Locks of one record, or of records that share a page, count.
 // Threads:   any. fork: a child has no locks, as the system has it.

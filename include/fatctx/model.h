@@ -1,4 +1,4 @@
-// Open once, choose, hand out: what an application uses.
+// Opens a file, chooses a target and hands out views: the interface for applications.
 #pragma once
 
 #include <cstddef>
@@ -15,44 +15,44 @@
 
 namespace fatctx {
 
-// What becomes of a model whose best target turns out to be damaged.
+// The policy for a best matching target that turns out to be damaged.
 enum class OnDamage : std::uint8_t {
-  kFail,  // begin_session() fails with what is wrong
-  // open() and choose() acquire what a session would hold. A record that cannot be (checksum_mismatch, malformed,
-  // codec, io) puts its target out, a weight blob those of all records that refer to it, and the best of the other
-  // targets is tried, until one is whole. Selection::damaged lists every record that was found damaged, the explanation
-  // too, and Selection::warnings has "damaged_choice": nothing is replaced in silence. The choice holds for the life of
-  // the model; damage that comes later fails begin_session() as with kFail.
+  kFail,  // begin_session() fails with the damage as its error
+  // open() and choose() acquire the records of a session. A record that fails (checksum_mismatch, malformed, codec, io)
+  // excludes its target; a weight blob excludes the targets of all records that refer to it. The best of the other
+  // targets is tried next, until one is whole. Selection::damaged and the explanation list every damaged record, and
+  // Selection::warnings has "damaged_choice": no replacement is silent. The choice holds for the life of the model;
+  // later damage fails begin_session() as with kFail.
   kNext,
 };
 [[nodiscard]] std::string_view on_damage_name(OnDamage on_damage) noexcept;  // "fail", "next"
 [[nodiscard]] std::optional<OnDamage> on_damage_from_name(std::string_view name) noexcept;
 
-// A stored source model, and what it is to be compiled for. Lifetime: all of it is valid during the call only.
+// A stored source model and its target device. Lifetime: all of it is valid during the call only.
 struct PrepareRequest {
   const Container& container;  // its description and options may tell how
   const RecordInfo& record;    // the source model: name, unit, format
   ByteView source;             // its bytes, decompressed and verified
   const Device& device;
 };
-// Compiles it, and gives the context binary. What it returns as an error, or throws, ends the choosing.
+// Compiles a source model and returns the context binary. An error or an exception ends the choosing.
 using PrepareHook = std::function<Result<std::vector<std::byte>>(const PrepareRequest&)>;
 
 struct ModelOptions {
   OpenOptions open = {};
   SelectPolicy policy = {};
-  std::optional<Device> device = {};  // empty: what device_for() says of this machine
-  // Asked once, by open() and choose(), before any view is handed out. A consumer that cannot take mapped memory gets
-  // copies that all its sessions share, and the open report of container() says so; with FileMapping::kRequire it gets
-  // the error copy_not_allowed instead. Not set: it takes mapped memory.
+  std::optional<Device> device = {};  // empty: the result of device_for() for this machine
+  // Called once, by open() and choose(), before any view is handed out. If the consumer cannot take mapped memory, all
+  // its sessions share copies, and the open report of container() says so. With FileMapping::kRequire it gets the error
+  // copy_not_allowed instead. Not set: the consumer takes mapped memory.
   MappingProbe consumer = {};
-  // Asked by open() and choose(), on the calling thread, when no context binary of the group fits the device and the
-  // group has a source model (tier T7): once for each source model that was chosen. What it gives is held in memory by
-  // the model and is the binary of all its sessions; nothing is stored. Not set: source models are not used. Where it
-  // is set, policy.prepare_hook needs not be.
+  // Called by open() and choose(), on the calling thread, if no context binary of the group fits the device and the
+  // group has a source model (tier T7). Called once for each chosen source model. The model holds the result in memory
+  // as the binary of all its sessions; nothing is stored. Not set: source models are not used. If it is set,
+  // policy.prepare_hook is not required.
   PrepareHook prepare = {};
-  // With kNext the time that the first session takes for reading and checking is open()'s; what was made for it
-  // (copies, composed views) stays with the model until its first session has it.
+  // With kNext, open() already reads and checks for the first session. Its copies and composed views stay with the
+  // model until the first session takes them.
   OnDamage on_damage = OnDamage::kFail;
 };
 
@@ -63,12 +63,12 @@ class Session;
 // Ownership: copyable; copies share everything. Threads: every member function from any number of threads.
 class Model {
  public:
+  // Opens `path` and chooses a target.
   // Errors: those of Container::open, no_match with the reason for every record in the message, copy_not_allowed; those
-  //         of ModelOptions::prepare, and of stream_record() for what it is given; invalid_argument with
-  //         policy.prepare_hook and no hook, if a source model is all that is left.
-  //         With OnDamage::kNext also those of Container::acquire: of the first damaged record, with all others that
-  //         were tried in the message, if no target is whole; invalid_argument with VerifyPolicy::kNone, which finds no
-  //         damage.
+  //         of ModelOptions::prepare, and of stream_record() for its input; invalid_argument with policy.prepare_hook
+  //         and no hook, if only a source model is left.
+  // With OnDamage::kNext also those of Container::acquire: of the first damaged record, with all others that were tried
+  // in the message, if no target is whole; invalid_argument with VerifyPolicy::kNone, which finds no damage.
   [[nodiscard]] static Result<Model> open(const std::string& path, const ModelOptions& options = {});
   // Chooses from a container that is already open.
   [[nodiscard]] static Result<Model> choose(const Container& container, const ModelOptions& options = {});
@@ -95,33 +95,34 @@ class Model {
   std::shared_ptr<const Impl> impl_;
 };
 
-// What one inference session holds: views of the chosen context binaries and of the weights they share.
+// A session of inference: views of the chosen context binaries and of the weights they share.
 //
 // Ownership: copyable, may outlive Model and Container. Threads: const members from any number of threads.
 class Session {
  public:
-  // The context binary of `unit`; empty: of the only unit. One that a prepare hook compiled has the record id of its
-  // source model, lies in memory of this process (AccessPath::kCopied), and serves every unit if the source model has
-  // none. Errors: not_found, listing the units.
+  // Returns the context binary of `unit`; empty: of the only unit. A binary that a prepare hook compiled has the record
+  // id of its source model and is stored in memory of this process (AccessPath::kCopied). It serves every unit if the
+  // source model has none. Errors: not_found, listing the units.
   [[nodiscard]] Result<RecordView> binary(std::string_view unit = {}) const;
-  // The weight blobs that the chosen binaries refer to, in record order.
+  // Returns the weight blobs that the chosen binaries refer to, in record order.
   [[nodiscard]] const std::vector<RecordView>& weights() const& noexcept { return weights_; }
-  // A tensor of any of these blobs, by name. The first call looks the tables up and asks what Container::acquire asks;
-  // later ones, of copies of this session too, find them there. Errors: not_found; those of Container::tensors.
+  // Returns a tensor of any of these blobs, by name. The first call reads the tables and makes the checks of
+  // Container::acquire; later calls, on copies of this session too, reuse them. Errors: not_found; those of
+  // Container::tensors.
   [[nodiscard]] Result<WeightView> weight(std::string_view name) const;
 
-  // What Container does to one record, done to all that this session holds: binaries first, then weights, each once.
-  // A budget and a report are for all of them together; the first error ends it.
+  // Call the function of Container for each record of this session: binaries first, then weights, each once. A budget
+  // and a report are for all of them together; the first error ends the call.
   [[nodiscard]] Result<PrefetchReport> prefetch(const PrefetchOptions& options = {}) const;
   [[nodiscard]] Result<PrefetchHandle> prefetch_in_background(PrefetchOptions options = {}) const;
-  // Other sessions may hold the same records: theirs come back from the file as well.
+  // Other sessions may hold the same records: their bytes, too, are read from the file again.
   [[nodiscard]] Result<ReleaseReport> release(const ReleaseOptions& options = {}) const;
 
-  // Gives all views of this session back and says whether what was computed from them can be trusted. Without it, the
-  // destructor gives them back and nobody is told. Copies of views that the caller made stay valid.
-  // If the file has come to look different since the session began, its records are verified again, as by acquire.
-  // Errors: those of Container::check; then also those of acquire. After it the session is empty; ending it again
-  //         checks the file only.
+  // Gives all views of this session back and says whether results computed from them can be trusted. The destructor
+  // gives them back too, but reports nothing. Copies of views that the caller made stay valid.
+  // If the file looks different than when the session began, its records are verified again, as by acquire.
+  // Errors: those of Container::check; then also those of acquire. After the call the session is empty; ending it again
+  //         only checks the file.
   [[nodiscard]] Status end();
 
  private:
@@ -135,7 +136,7 @@ class Session {
   std::vector<std::string_view> units_;  // one per binary; borrow from the container
   std::vector<RecordView> weights_;
   std::shared_ptr<Tables> tables_;         // of the weights
-  std::vector<std::uint32_t> record_ids_;  // of all views, each once
+  std::vector<std::uint32_t> record_ids_;  // of all views, without repetition
   std::uint64_t file_look_ = 0;            // the number of the look of the file when it began
   std::shared_ptr<const void> attached_;   // counts this session and its copies as one
 };

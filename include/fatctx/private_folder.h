@@ -1,6 +1,7 @@
 // Folders that belong to one user alone, mode 0700: nobody else can put files into them, or look at those inside.
 //
-// Caches need that, because they hand out what they find. The folders above must be the caller's or the system's too.
+// Caches need this, because they hand out the files they find. The folders above must be the caller's or the system's
+// too.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// How long loading takes, and where: a recorder that is off until somebody switches it on.
+// Measures how long loading takes, and where: a recorder that is off until it is switched on.
 //
-// Off, each call that could be recorded costs one relaxed atomic load. There is one recorder per process, because there
-// is one mapping per file and process.
+// While it is off, each call that could be recorded costs one relaxed atomic load. There is one recorder per process,
+// because there is one mapping per file and process.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,12 @@ enum class ProfileLevel : std::uint8_t {
 [[nodiscard]] std::string_view profile_level_name(ProfileLevel level) noexcept;  // "off", "basic", "detailed"
 [[nodiscard]] std::optional<ProfileLevel> profile_level_from_name(std::string_view name) noexcept;
 
-// An event lies inside another where one call makes the other: acquire holds verify, open holds map.
+// Kinds of events. An event is nested in another if one call makes the other: acquire contains verify, open contains
+// map.
 enum class ProfileEventKind : std::uint8_t {
   kOpen,      // bytes: size of the container
   kMap,       // bytes: mapped
-  kVerify,    // bytes: checked, by a view (only where something was left to check), a stream or a verify call
+  kVerify,    // bytes: checked, by a view (if anything was left to check), a stream or a verify call
   kSelect,    // no bytes
   kAcquire,   // bytes: of the view
   kPrefetch,  // bytes: brought in
@@ -76,15 +77,16 @@ struct Profile {
   std::vector<ProfileEvent> events;  // kDetailed only, in the order in which they ended
   std::uint64_t dropped_events = 0;  // beyond max_events
 
-  // Comma-separated values with a title line, quoted where needed: an event a line if detailed, else a total a line.
+  // Returns comma-separated values with a title line, quoted where needed: an event a line if detailed, else a total a
+  // line.
   [[nodiscard]] std::string csv() const;
 };
 
-// Forgets what was recorded and starts anew, at any time and from any thread. kOff stops.
+// Discards the recorded events and starts anew, at any time and from any thread. kOff stops.
 void start_profile(const ProfileOptions& options = {});
-// What was recorded so far.
+// Returns the events recorded so far.
 [[nodiscard]] Profile current_profile();
-// The same, and stops.
+// Returns the same, and stops.
 Profile stop_profile();
 
 }  // namespace fatctx

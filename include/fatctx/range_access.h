@@ -1,4 +1,5 @@
-// Parts of a record on request, for backends that call back for them: (offset, size) in, pointer out, and given back.
+// Gives out parts of a record on request, for backends that call back for them: (offset, size) in, pointer out, and
+// release.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 
 namespace fatctx {
 
-// What a backend gets. Devices import whole pages: `aligned` begins at or before the asked byte, on a page of 4 KiB of
-// the record.
+// A range as a backend gets it. Devices import whole pages: `aligned` begins at or before the requested byte, on a page
+// of 4 KiB of the record.
 struct ProvidedRange {
   std::uint64_t id = 0;             // for release(); never 0, never used again
-  const std::byte* data = nullptr;  // the asked bytes
+  const std::byte* data = nullptr;  // the requested bytes
   std::uint64_t size_bytes = 0;
   ByteView aligned;              // whole pages around them, as far as the record goes
   std::uint64_t data_start = 0;  // of `data` in `aligned`
@@ -22,7 +23,8 @@ struct ProvidedRange {
 struct RangeHooks {
   // Registers the pages with a device. An error refuses the range; released() is then not called for it.
   std::function<Status(ByteView aligned)> provided;
-  // Undoes it: once for each range that was provided, at release(), or when the last owner goes. Must not throw.
+  // Undoes the registration: once for each provided range, at release(), or when the last owner is destroyed. Must not
+  // throw.
   std::function<void(ByteView aligned)> released;
 };
 
@@ -34,12 +36,12 @@ class RangeAccess {
   explicit RangeAccess(RecordView view, RangeHooks hooks = {});
 
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
-  // `offset` and `size_bytes` count from the first byte of the record.
+  // Provides a range. `offset` and `size_bytes` count from the first byte of the record.
   // Errors: invalid_argument (an empty range, or one that leaves the record), those of the hook.
   [[nodiscard]] Result<ProvidedRange> provide(std::uint64_t offset, std::uint64_t size_bytes) const;
-  // Errors: stale_handle (never provided, or released already).
+  // Gives a range back. Errors: stale_handle (never provided, or released already).
   [[nodiscard]] Status release(std::uint64_t id) const;
-  // Ranges that were provided and not released.
+  // Returns the number of ranges that were provided and not released.
   [[nodiscard]] std::size_t outstanding() const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace fatctx {
 
-// Numbers stand in the file (docs/format.md, section 5.2).
+// The numbers are stored in the file (docs/format.md, section 5.2).
 enum class RecordType : std::uint16_t {
   kContextBinary = 1,
   kWeightBlob = 2,
@@ -26,17 +26,17 @@ enum class RecordType : std::uint16_t {
   kOpaque = 7,
 };
 
-// "context_binary", "weight_blob", ...; "type 9" is printed as "unknown". Static storage.
+// Returns "context_binary", "weight_blob", ...; "type 9" is printed as "unknown". Static storage.
 [[nodiscard]] std::string_view record_type_name(RecordType type) noexcept;
 [[nodiscard]] std::optional<RecordType> record_type_from_name(std::string_view name) noexcept;
 
-// How the bytes of a record are stored. Numbers stand in the file (docs/format.md, section 5.2).
+// The way in which the bytes of a record are stored. The numbers are stored in the file (docs/format.md, section 5.2).
 enum class Codec : std::uint8_t {
   kNone = 0,  // as they are
   kLz4 = 1,   // as one lz4 frame: smaller, to be streamed, never to be mapped
 };
 
-// "none", "lz4"; "unknown" for a number not listed. Static storage.
+// Returns "none", "lz4"; "unknown" for a number not listed. Static storage.
 [[nodiscard]] std::string_view codec_name(Codec codec) noexcept;
 [[nodiscard]] std::optional<Codec> codec_from_name(std::string_view name) noexcept;
 
@@ -64,10 +64,10 @@ struct Hash128 {
 };
 [[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
 
-// What a record was built for. Unique per container as a whole, except `api`, `blob` and `generic`, which are facts
-// for selection. Empty strings and zeros mean "not stated".
+// A key with the facts that a record was built for. Unique per container as a whole, except `api`, `blob` and
+// `generic`, which are facts for selection. Empty strings and zeros mean "not stated".
 //
-// Lifetime: the strings borrow from whoever made the key (a Container; the caller of pack or select).
+// Lifetime: the strings borrow from the maker of the key (a Container; the caller of pack or select).
 struct SelectionKey {
   RecordType type = RecordType::kOpaque;
   std::string_view group = {};     // graphs that belong together and share weights
@@ -85,14 +85,14 @@ struct SelectionKey {
   bool generic = false;  // fits every device of its backend, as a fallback
 };
 
-// Canonical order of keys: type, group, unit, backend, qnn_soc, part, arch, features, vtcm_mb, sdk, variant.
-// Strings compare as bytes. Record ids of a packed file follow this order.
+// Compares keys in their canonical order: type, group, unit, backend, qnn_soc, part, arch, features, vtcm_mb, sdk,
+// variant. Strings compare as bytes. Record ids of a packed file follow this order.
 [[nodiscard]] std::strong_ordering compare_keys(const SelectionKey& a, const SelectionKey& b) noexcept;
 
-// "cpu x86-64-v3", "htp SM8650 soc 57 v75 vtcm 8": the target part of the key, for people.
+// Returns the target part of the key, for people: "cpu x86-64-v3", "htp SM8650 soc 57 v75 vtcm 8".
 [[nodiscard]] std::string target_text(const SelectionKey& key);
 
-// Element types of tensors. Numbers stand in the file (docs/format.md, section 6).
+// Element types of tensors. The numbers are stored in the file (docs/format.md, section 6).
 enum class DType : std::uint16_t {
   kF32 = 1,
   kF64 = 2,
@@ -114,13 +114,13 @@ enum class DType : std::uint16_t {
 [[nodiscard]] std::optional<DType> dtype_from_name(std::string_view name) noexcept;
 [[nodiscard]] std::uint32_t dtype_bits(DType dtype) noexcept;  // bits an element takes; 0 for a number not listed
 
-// Bytes that a tensor of this type and shape takes: row-major, without gaps, types below a byte rounded up to whole
-// bytes. Nothing if the type is unknown or the size in bits does not fit 64 bits; a dimension of zero counts as one in
-// that check, so that the strides of an accepted tensor can be computed without another.
+// Returns the bytes that a tensor of this type and shape takes: row-major, without gaps, types below a byte rounded up
+// to whole bytes. Nothing if the type is unknown or the size in bits does not fit 64 bits. A dimension of zero counts
+// as one in that check, so that the strides of an accepted tensor can be computed without another.
 [[nodiscard]] std::optional<std::uint64_t> tensor_size_bytes(DType dtype,
                                                              std::span<const std::uint64_t> shape) noexcept;
 
-// Where a tensor lies inside its weight blob.
+// A tensor and its position inside its weight blob.
 //
 // Lifetime: `name` and `shape` borrow from the table or from the caller.
 struct TensorInfo {

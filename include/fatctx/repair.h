@@ -1,9 +1,9 @@
-// Repairing a container in place: copies of metadata that are damaged get back what their good copies say.
+// Repairs a container in place: damaged copies of metadata are rewritten from their good copies.
 //
-// A container holds twice what it cannot do without: its identity, the slots that name a generation, the table of
-// contents. Repair writes over the bad one of two copies, sets padding of the header back to zero, and restores leaf
-// hashes where the payload gives exactly those that the table of contents confirms. It writes nothing that it cannot
-// prove: payload is never changed, and where both copies are bad it says so.
+// A container stores its indispensable parts twice: its identity, the slots that name a generation, the table of
+// contents. Repair overwrites the bad one of two copies and sets padding of the header back to zero. It restores leaf
+// hashes if the payload gives exactly those that the table of contents confirms. It writes nothing that it cannot
+// prove. Payload is never changed, and if both copies are bad the report says so.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +39,18 @@ struct RepairReport {
   std::uint64_t checked_bytes = 0;       // of payload and leaf hashes, after the repair
 };
 
-// Repairs the file at `path`, sealed or not. One range at a time is written and synced before the next, so that a crash
-// or an error in between leaves a file that opens as before or better. Then every slot is written and synced once more,
-// as it reads: after a sync that failed, reads may show what the disk has not got. A sealed file without damage is not
-// written to, not even its times change. Afterwards the whole file is checked.
+// Repairs the file at `path`, sealed or not. Each range is written and synced before the next. A crash or an error in
+// between therefore leaves a file that opens as before or better. Then every slot is written and synced once more, as
+// it reads: after a failed sync, reads may show bytes that the disk does not have. A sealed file without damage is not
+// written to, and even its times stay. Afterwards the whole file is checked.
 //
-// Takes the file's write lock for as long as it runs; `path` must not be a link. Where the file may not be written to,
-// that is an error only if there is something to restore. Readers that have the file mapped go on: bytes that they use
-// do not change.
+// Takes the file's write lock while it runs; `path` must not be a link. A file that may not be written to is an error
+// only if something needs restoring. Readers that have the file mapped go on: bytes that they use do not change.
 //
-// Errors: not_found, not_regular_file, locked (somebody is writing to it), operation_not_permitted (it may not be
-//         written, and there is something to restore), remote_filesystem, unsupported (no locks here, or made by a
-//         newer version in a way that only it can change), io, no_space; those of Container::open for a file that does
-//         not open: nothing of it is changed.
+// Errors: not_found, not_regular_file, locked (another process is writing to it), operation_not_permitted (it may not
+//         be written, and something needs restoring), remote_filesystem, unsupported (no locks here, or made by a newer
+//         version in a way that only it can change), io, no_space; those of Container::open for a file that does not
+//         open: nothing of it is changed.
 [[nodiscard]] Result<RepairReport> repair(const std::string& path, const RepairOptions& options = {});
 
 }  // namespace fatctx

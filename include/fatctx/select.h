@@ -1,7 +1,7 @@
-// Choosing the record for a device: a pure function over keys, with a reason for every record it did not choose.
+// Chooses the record for a device: a pure function over keys, with a reason for every record that it did not choose.
 //
 // The facts (axes, tiers, ties) are those of docs/selection.md. Nothing here reads a file or asks the machine;
-// `detect_device()` in fatctx/device.h does the asking.
+// `detect_device()` in fatctx/device.h asks it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace fatctx {
 
-// What the caller's machine is. An empty optional means "unknown", which is never the same as zero.
+// A description of the caller's machine. An empty optional means "unknown", which is never the same as zero.
 struct Device {
   std::string backend = "cpu";
   std::optional<std::string> part = {};       // normalised part name
@@ -30,15 +30,15 @@ struct Device {
   std::optional<Version> blob = {};
 };
 
-enum class RecordState : std::uint8_t { kUnknown, kOk, kBad };  // what is known about the record's checksum
+enum class RecordState : std::uint8_t { kUnknown, kOk, kBad };  // known result of the record's checksum
 
-// One row that selection looks at.
+// A row that selection judges.
 struct Candidate {
   std::uint32_t record_id = 0;
   std::string_view name = {};
   SelectionKey key = {};
   RecordState state = RecordState::kUnknown;
-  bool weights_ok = true;  // every weight blob it refers to is there and bound by the right hash
+  bool weights_ok = true;  // every weight blob it refers to exists and is bound by the right hash
 };
 
 struct SelectPolicy {
@@ -47,7 +47,7 @@ struct SelectPolicy {
   bool allow_lower_arch = false;  // lower Hexagon arch of the same generation; CPU levels need no opt-in
   bool allow_generic = true;      // a generic record as FALLBACK, with a warning
   bool mix_targets = false;       // take units from different targets when no target has them all
-  bool prepare_hook = false;      // somebody can compile a stored source model here: it is taken if nothing else fits
+  bool prepare_hook = false;      // a stored source model can be compiled here: it is taken if nothing else fits
   std::optional<std::vector<std::uint32_t>> boundaries = {};  // Hexagon generation boundaries; nothing: the table's
   std::optional<SocTable> soc_table = {};  // tells spellings of one part and quirks; nothing: the built-in one
   std::optional<Version> max_sdk = {};  // refuse records of a newer SDK, whatever the device reads: goes back to older
@@ -89,11 +89,11 @@ struct Verdict {
   bool chosen = false;
 };
 
-// A record that was found damaged when its bytes were wanted.
+// A record that was found damaged when its bytes were acquired.
 struct DamagedRecord {
-  std::uint32_t record_id = 0;  // of a context binary, or of a weight blob that context binaries refer to
+  std::uint32_t record_id = 0;  // a context binary, or a weight blob that context binaries refer to
   std::string name;
-  Error error;  // what its acquire gave: the message names file and record, `where` the byte of the file
+  Error error;  // the error of its acquire: the message names file and record, `where` the byte of the file
 };
 
 struct Selection {
@@ -104,9 +104,9 @@ struct Selection {
   int tier = -1;
   int vendor_code = 0;                // documented vendor code when nothing matches (1008, 5004, 5005, 5008, 5011)
   std::vector<std::string> warnings;  // "vtcm_unverified", ...
-  std::string group;                  // the group that was looked at
-  // What would have been chosen and is damaged, in the order in which it was found. Only a Model that was opened with
-  // OnDamage::kNext fills it; then `warnings` has "damaged_choice".
+  std::string group;                  // the group that was judged
+  // Records that would have been chosen but are damaged, in the order in which they were found. Only a Model that was
+  // opened with OnDamage::kNext fills it; `warnings` then has "damaged_choice".
   std::vector<DamagedRecord> damaged;
 };
 
@@ -114,29 +114,31 @@ struct Selection {
 // group; if there is none and policy.prepare_hook is set, the source models of the group.
 // Deterministic: permuting the candidates permutes the verdicts and changes nothing else.
 //
-// Errors: invalid_argument (the group is not there, or several groups and none named; override names no record).
-// A selection without a match is not an error here: `chosen` is empty and every verdict tells why.
+// Errors: invalid_argument (the group does not exist, or several groups and none named; override names no record).
+// A selection without a match is not an error here: `chosen` is empty and every verdict has the reason.
 [[nodiscard]] Result<Selection> select(std::span<const Candidate> candidates, const Device& device,
                                        const SelectPolicy& policy = {});
 
-// One sentence for one verdict, with both values: "needs x86-64-v4, device has x86-64-v3 [C2]".
+// Returns one sentence for one verdict, with both values: "needs x86-64-v4, device has x86-64-v3 [C2]".
 [[nodiscard]] std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device,
                                           const SelectPolicy& policy = {});
 
-// The whole story as text (several lines) or JSON (schema "fatctx.selection/1"); the same structure feeds both.
+// Explain the whole selection as text (several lines) or JSON (schema "fatctx.selection/1"); the same structure feeds
+// both.
 [[nodiscard]] std::string explain_text(const Selection& selection, std::span<const Candidate> candidates,
                                        const Device& device, const SelectPolicy& policy = {});
 [[nodiscard]] std::string explain_json(const Selection& selection, std::span<const Candidate> candidates,
                                        const Device& device, const SelectPolicy& policy = {});
 
-// Device descriptions as JSON (schema "fatctx.device/1"), for dry runs and bug reports.
-// Errors of parsing: invalid_argument, naming the JSON pointer, what was found and what is allowed.
+// Write and read device descriptions as JSON (schema "fatctx.device/1"), for dry runs and bug reports.
+// Errors of parsing: invalid_argument, naming the JSON pointer, the value found and the values allowed.
 [[nodiscard]] std::string device_to_json(const Device& device);
 [[nodiscard]] Result<Device> device_from_json(std::string_view json);
-// Reads a device given by hand: a path to a JSON file is not read here; accepted are "x86-64-v3",
-// "aarch64+dotprod+i8mm", "cpu:aarch64", "v75", and a SoC: its part ("SM8750"), QNN number ("69") or kernel number
-// ("kernel:639"), of which `table` tells the rest; without one, the built-in table. Of a QNN number that several parts
-// share the part stays unknown. Errors: invalid_argument, listing what is understood and what is near.
+// Reads a device given by hand. Accepts "x86-64-v3", "aarch64+dotprod+i8mm", "cpu:aarch64", "v75", and a SoC: its part
+// ("SM8750"), QNN number ("69") or kernel number ("kernel:639"). Does not read a path to a JSON file. `table` supplies
+// the other facts of a SoC; by default it is the built-in one. If several parts share a QNN number, the part stays
+// unknown.
+// Errors: invalid_argument, listing the accepted forms and the nearest names.
 [[nodiscard]] Result<Device> device_from_text(std::string_view text);
 [[nodiscard]] Result<Device> device_from_text(std::string_view text, const SocTable& table);
 

@@ -1,4 +1,4 @@
-// What the records of a container have in common: what is stored once, and what could be.
+// Measures sharing in a container: the bytes that are stored once, and those that could be.
 #pragma once
 
 #include <array>
@@ -26,15 +26,15 @@ struct RecordSharing {
   std::uint64_t size_bytes = 0;               // logical
   std::uint64_t own_bytes = 0;                // of the file, under this record only
   std::uint64_t shared_bytes = 0;             // of the file, under other records too
-  std::uint64_t repeated_bytes = 0;           // taken again from where the record has taken them before
+  std::uint64_t repeated_bytes = 0;           // taken again from a place where the record already takes them
   std::vector<SharedBytes> shared_with;       // most bytes first, then by id; at most kMaxListedSharers
   std::uint32_t sharer_count = 0;             // all that share bytes with it
   std::uint32_t pieces = 0;                   // slices of the file
-  std::uint64_t composed_bytes = 0;           // that a view of a recipe builds here, in whole pages; else 0
+  std::uint64_t composed_bytes = 0;           // built here for a view of a recipe, in whole pages; else 0
   std::optional<std::uint32_t> layout_group;  // index in SharingReport::layout_groups; none: nothing looked at it
 };
 
-// Records that are made of the same bytes, at whatever place in them.
+// A group of records that consist of the same bytes, at any offset.
 struct SharingLayoutGroup {
   std::vector<std::uint32_t> records;  // the base first, then in the order in which pages are looked for; equal ones
                                        // behind each other
@@ -55,12 +55,12 @@ struct SharingTotals {
   std::uint64_t stored_bytes = 0;  // in this file
   std::array<PageTotal, 3> pages = {{{4096, 0}, {16384, 0}, {65536, 0}}};
   // With each different content-defined chunk stored once: an estimate from above of sharing at any byte offset,
-  // without the programs that put records together.
+  // without the programs of the recipes.
   std::uint64_t bytes_at_most = 0;
 };
 
-// One chip by itself: binaries of one target in every group and unit, the weight blobs they refer to, and their tensor
-// tables, each content once and whole.
+// The bytes for one chip: binaries of one target in every group and unit, the weight blobs they refer to, and their
+// tensor tables, each content once and whole.
 struct TargetSharing {
   std::string target;                  // as target_text()
   std::vector<std::uint32_t> records;  // ascending
@@ -74,10 +74,11 @@ struct SharingReport {
   std::vector<TargetSharing> targets;  // in the order of their first records
 };
 
-// Reads and verifies every record that pages could be shared of: uncompressed, in a segment of its own. The others
-// count as they are stored. Layout groups, pages and chunks are found by hash alone, because nothing is stored by them.
-// Memory: about 30 bytes for each 4 KiB. Errors: checksum_mismatch, malformed (F35), changed, truncated, io,
-// limit_exceeded (records that together are more than 64 times as large as their file).
+// Measures the sharing of a container. Reads and verifies every record whose pages could be shared: uncompressed, in a
+// segment of its own. The others count as they are stored. Layout groups, pages and chunks are found by hash alone,
+// because nothing is stored by them. Takes about 30 bytes of memory for each 4 KiB.
+// Errors: checksum_mismatch, malformed (F35), changed, truncated, io, limit_exceeded (records that together are more
+//         than 64 times as large as their file).
 [[nodiscard]] Result<SharingReport> measure_sharing(const Container& container, const Progress& progress = {});
 
 }  // namespace fatctx

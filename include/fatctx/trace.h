@@ -1,7 +1,7 @@
-// What was asked of the library and what it gave: calls as JSON lines, to be read in a bug report and to be replayed.
+// Records calls of the library and their results as JSON lines, for reading in a bug report and for replaying.
 //
-// Recorded are opens, selections and acquired views, with their options and with enough of the answer to tell another
-// one apart: identity of the container, chosen records, size and hash of a view, or the code of the error.
+// It records opens, selections and acquired views, with their options and with enough of the result to recognise a
+// different one: identity of the container, chosen records, size and hash of a view, or the code of the error.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace fatctx {
 using TraceSink = std::function<void(std::string_view line)>;
 
 // Starts writing to `sink`, which first gets a line that names the schema; an empty sink stops. Any time, any thread.
-// Off, a call that could be recorded costs one relaxed atomic load.
+// While it is off, each such call costs one relaxed atomic load.
 void set_trace(TraceSink sink);
 
 struct ReplayDifference {
@@ -36,9 +36,9 @@ struct ReplayReport {
   std::vector<ReplayDifference> differences;
 };
 
-// Repeats the calls of a trace (the text of the file) one after the other and compares what they give. What it opens
-// is closed at the end.
-// Errors: invalid_argument (naming the line, what was found and what is allowed).
+// Repeats the calls of a trace (the text of the file) one after the other and compares their results. Closes at the end
+// everything that it opened.
+// Errors: invalid_argument (naming the line, the value found and the values allowed).
 [[nodiscard]] Result<ReplayReport> replay_trace(std::string_view trace);
 
 }  // namespace fatctx

@@ -1,6 +1,6 @@
-"""What an ONNX model says of its external data, read from its bytes alone, so that no other package is needed.
+"""Reads the references of an ONNX model to its external data from its bytes alone; no other package is required.
 
-A model is a protobuf message. Tensors stand in the few places that `_CHILDREN` lists; all else is skipped by its size.
+A model is a protobuf message. Tensors appear only in the fields that `_CHILDREN` lists; all others are skipped by size.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Union[int, memoryview, None]]]:
-    """Number and value of each field: a number, the bytes of a message or text, None for what is skipped."""
+    """Yields number and value of each field: a number, the bytes of a message or text, None for a skipped field."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)

@@ -53,7 +53,7 @@ class ErrorCode(enum.IntEnum):
 
 
 class Error(Exception):
-    """What every failing call of fatctx raises.
+    """An error that a failing call of fatctx raises.
 
     Attributes:
         code: an `ErrorCode`; branch on this or on the class, never on the text.
@@ -93,7 +93,7 @@ class Io(Error, OSError):
 
 
 class NotFound(Error, KeyError):
-    """A record, tensor, unit or file of that name does not exist; the message lists what does."""
+    """A record, tensor, unit or file of that name does not exist; the message lists the existing names."""
 
     code = ErrorCode.NOT_FOUND
 
@@ -103,7 +103,7 @@ class FileNotFound(NotFound, FileNotFoundError):
 
 
 class InvalidArgument(Error, ValueError):
-    """The caller asked for something that cannot be meant; the message says what is allowed."""
+    """The caller passed an argument that makes no sense; the message names the allowed values."""
 
     code = ErrorCode.INVALID_ARGUMENT
 
@@ -115,7 +115,7 @@ class Truncated(Error):
 
 
 class TrailingData(Error):
-    """There are bytes behind the contents that nothing accounts for."""
+    """Bytes follow the contents that nothing accounts for."""
 
     code = ErrorCode.TRAILING_DATA
 
@@ -151,7 +151,7 @@ class LimitExceeded(Error):
 
 
 class BadReference(Error):
-    """A record refers to one that is not there or has other bytes."""
+    """A record refers to one that does not exist or has other bytes."""
 
     code = ErrorCode.BAD_REFERENCE
 
@@ -169,7 +169,7 @@ class Codec(Error):
 
 
 class SignatureMissing(Error):
-    """The policy asks for a signature and the file has none."""
+    """The policy requires a signature and the file has none."""
 
     code = ErrorCode.SIGNATURE_MISSING
 
@@ -199,25 +199,25 @@ class Changed(Error):
 
 
 class MappingLost(Error):
-    """Mapped pages can no longer be read; the file was cut or its storage is gone."""
+    """Mapped pages can no longer be read; the file was truncated or its storage is gone."""
 
     code = ErrorCode.MAPPING_LOST
 
 
 class RemoteFilesystem(Error, OSError):
-    """`require_local` was asked for and the file lies on a network or FUSE filesystem."""
+    """`require_local` is set and the file is stored on a network or FUSE filesystem."""
 
     code = ErrorCode.REMOTE_FILESYSTEM
 
 
 class Locked(Error, BlockingIOError):
-    """Somebody else is writing the file."""
+    """Another process is writing the file."""
 
     code = ErrorCode.LOCKED
 
 
 class Exists(Error, FileExistsError):
-    """A file, record or key of that name is there already."""
+    """A file, record or key of that name already exists."""
 
     code = ErrorCode.EXISTS
 
@@ -277,7 +277,7 @@ class SerialiseFailed(Error):
 
 
 class BackendLibraryMissing(Error):
-    """A vendor library is not there."""
+    """A vendor library does not exist."""
 
     code = ErrorCode.BACKEND_LIBRARY_MISSING
 
@@ -315,7 +315,7 @@ def _rebuild(cls, message, text, rule, file_offset, record_id, os_error):
 
 def _from_library(code: int, message: str, text: str, rule: Optional[str], file_offset: Optional[int],
                   record_id: Optional[int], os_error: int) -> Error:
-    """The exception for an error of the C++ library. Called by the extension module."""
+    """Returns the exception for an error of the C++ library. Called by the extension module."""
     cls = _CLASSES[ErrorCode(code)]
     if cls is NotFound and os_error == _errno.ENOENT:
         cls = FileNotFound

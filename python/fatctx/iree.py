@@ -1,12 +1,12 @@
-"""Runs IREE modules whose code and parameters lie in a container, without copying the parameters.
+"""Runs IREE modules whose code and parameters are stored in a container, without copying the parameters.
 
     model = fatctx.open_model("model.fatctx")
     with fatctx.iree.Runtime(model) as runtime:
         output = runtime.invoke("main_graph", ids, mask, types)
 
-What stays shared: the parameters are used where they are mapped, by every runtime of every session of the process.
-What each runtime owns: IREE's view of the module (the ELF loader copies the code, some hundred kilobytes), its
-context, and what an invocation allocates.
+Shared: every runtime of every session of the process uses the parameters where they are mapped.
+Owned by each runtime: IREE's view of the module (the ELF loader copies the code, some hundred kilobytes), its
+context, and the allocations of an invocation.
 
 The module can be imported without IREE; using it then raises ImportError with the line that installs IREE.
 """
@@ -53,7 +53,7 @@ _instance: Any = None
 
 
 def _vm_instance(rt: Any) -> Any:
-    """The one VM instance of the process.
+    """Returns the one VM instance of the process.
 
     Making an instance registers IREE's reference types in variables that the whole process reads, unguarded, while
     it invokes. Were each runtime to make one, an invocation of another thread could find a type unregistered ("ref
@@ -67,7 +67,7 @@ def _vm_instance(rt: Any) -> Any:
 
 
 def parameter_scope(container: _core.Container, weights: Union[int, str]) -> str:
-    """The scope under which a weight blob's parameters are registered: its option `iree.parameter_scope`, or "model".
+    """Returns the scope of a weight blob's parameters: its option `iree.parameter_scope`, or "model".
 
     Raises NotFound, and what Container.describe raises.
     """
@@ -121,7 +121,7 @@ class Runtime:
     @classmethod
     def from_views(cls, binary: _core.RecordView, weights: Sequence[_core.RecordView] = (), *,
                    scopes: Optional[Sequence[str]] = None, device: Any = "local-task") -> "Runtime":
-        """A runtime over records of the caller's choice, whatever selection thinks of them.
+        """Makes a runtime over records of the caller's choice, whatever selection thinks of them.
 
         Args:
             binary: view of the module.
@@ -173,7 +173,7 @@ class Runtime:
 
     @property
     def functions(self) -> list[str]:
-        """Names of the functions that invoke() takes."""
+        """Returns the names of the functions that invoke() takes."""
         return [name for name in self._open_module().function_names
                 if not name.startswith("__") and not name.endswith("$async")]
 
@@ -237,7 +237,7 @@ class Runtime:
 
 
 def _owned(numpy: Any, result: Any) -> Any:
-    """A copy on the host, so that dropping the result returns its memory to the device's pool."""
+    """Copies to the host, so that dropping the result returns its memory to the device's pool."""
     if hasattr(result, "to_host"):
         return numpy.array(result.to_host(), copy=True)
     return result

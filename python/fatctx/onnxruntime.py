@@ -65,25 +65,25 @@ class AttachedBlob:
     record: str
     """Name of the record."""
     location: str
-    """The external data file that it stands for; empty if no name is known (route initializers)."""
+    """The external data file that it replaces; empty if no name is known (route initializers)."""
     access_path: str
-    """As RecordView.access_path, of the whole blob; "direct" also if there is no such view and its tensors lie in the file."""
+    """RecordView.access_path of the whole blob; "direct" also without such a view, if the file has its tensors."""
     size_bytes: int
     tensor_count: int
     """Tensors in its table."""
     copied_tensors: int = 0
-    """Tensors that every session copies, because they do not lie on a multiple of the size of their elements."""
+    """Tensors that every session copies, because their offset is not a multiple of the size of their elements."""
     copied_bytes: int = 0
     process_bytes: int = 0
-    """Memory of this process in place of pages of the file, once for all sessions."""
+    """Memory of this process instead of pages of the file, once for all sessions."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttachedWeights:
-    """What was attached, and what keeps it mapped.
+    """The attached weights and the owners that keep them mapped.
 
     Ownership: sessions borrow the bytes. The session options hold this object, and an InferenceSession holds the
-    options it was made with, so that nothing has to be kept by hand; keep this object only where sessions are made
+    options it was made with, so that the caller need not keep anything; keep this object only if sessions are made
     from a copy of the options, or by other means than Python.
     """
 
@@ -129,7 +129,7 @@ def _runtime() -> tuple[Any, tuple[int, int]]:
 
 
 def provider_library() -> str:
-    """The path of the execution provider's library, for onnxruntime.register_execution_provider_library().
+    """Returns the path of the execution provider's library, for onnxruntime.register_execution_provider_library().
 
     Errors: NotFound if this package was built without it.
     """
@@ -141,9 +141,9 @@ def provider_library() -> str:
 
 
 def add_provider(session_options: Any, provider_options: Optional[Mapping[str, str]] = None) -> None:
-    """Adds the execution provider to session options, after registering its library where nobody has.
+    """Adds the execution provider to session options, after registering its library if nobody has.
 
-    `provider_options`: docs/onnxruntime.md, "Provider options". What is wrong with them is said by the session.
+    `provider_options`: docs/onnxruntime.md, "Provider options". The session reports mistakes in them.
     Threads: from any thread, but not two at once before the library is registered.
     Errors: ImportError without ONNX Runtime; NotFound, Unsupported (ONNX Runtime is too old).
     """
@@ -243,7 +243,7 @@ def _compare_tensor(path: str, tensor: ExternalTensor, blob: _Blob) -> None:
 
 
 def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> bool:
-    """Whether there was anything to compare."""
+    """Compares the model with the blobs; returns false if there was nothing to compare."""
     if isinstance(model, (str, os.PathLike)):
         with open(model, "rb") as file:
             model = file.read()
@@ -354,26 +354,26 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
         session_options: an `onnxruntime.SessionOptions`, not attached to before. Everything is checked before it is
             changed; after an error in ONNX Runtime's own words, throw it away.
         source: a path, a Container or a Model.
-        model: the ONNX model, a path or its bytes. What it says of its external data is compared with the container:
-            a file that no blob stands for, or a tensor that lies elsewhere, is an error instead of a session that
-            computes nonsense; with "file_buffers" so is a model without external data, which would take nothing.
-            None: nothing is compared.
-        route: "file_buffers": each blob stands for an external data file, which needs not exist; ONNX Runtime 1.31 or
+        model: the ONNX model, a path or its bytes. Its references to external data are compared with the
+            container. A file without a blob, or a tensor at another position, is then an error, so that no session
+            computes wrong results. With "file_buffers" a model without external data is an error too, because it
+            would take nothing. None: nothing is compared.
+        route: "file_buffers": each blob replaces an external data file, which need not exist; ONNX Runtime 1.31 or
             newer; initializers of the main graph only. "initializers": each tensor of the blob's table replaces the
             initializer with its name, inner graphs included; the external data file must exist, of whatever size,
             and the optimiser is switched off, because it would read values from that file. "auto": the first if this
             ONNX Runtime can borrow, else the second.
-        files: record name to external data file, for the blobs to attach; None as a file is what the blob's option
-            `onnx.location` says. Not given: every weight blob with that option.
-        allow_copies: lets every session copy the tensors that do not lie on a multiple of the size of their elements
+        files: record name to external data file, for the blobs to attach; None as a file means the blob's option
+            `onnx.location`. Not given: every weight blob with that option.
+        allow_copies: lets every session copy the tensors whose offset is not a multiple of the size of their elements
             (file_buffers); otherwise such a tensor is an error.
-        disable_prepacking: sets `session.disable_prepacking`. Without it every session has a second, rearranged copy
-            of what matrix products and convolutions read.
+        disable_prepacking: sets `session.disable_prepacking`. If it is not set, every session has a second,
+            rearranged copy of the operands of matrix products and convolutions.
         keep_optimisation_level: leaves the level as it is with route "initializers". Only where the external data
             files have the bytes that the container has: from any other file, sessions compute wrong results.
 
     Returns:
-        AttachedWeights: what was attached. The session options hold it.
+        AttachedWeights: the attached weights. The session options hold it.
 
     Payload is verified by the container's open policy before a session exists.
     Threads: different session options at the same time.
@@ -407,4 +407,4 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
 
 
 def _let_go(attached: AttachedWeights) -> None:
-    """Does nothing: that it is still to be called is what keeps `attached`."""
+    """Does nothing: as a pending callback it keeps `attached` alive."""

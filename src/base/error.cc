@@ -18,7 +18,7 @@ bool names_record(std::string_view message, std::string_view record) {
   return false;
 }
 
-// Words of a caller may stand in a message (a device, a name, a path); none of them may break the line.
+// A message may contain words of a caller (a device, a name, a path); none of them may break the line.
 std::string in_one_line(std::string_view message) {
   std::string line;
   line.reserve(message.size());

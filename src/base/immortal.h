@@ -1,6 +1,6 @@
-// One object of the process: made by whoever needs it first, never destroyed.
+// An object of the process that its first user makes and that is never destroyed.
 //
-// In place of a local static, for two reasons. The lock behind the initialisation of a local static may be held by
+// It replaces a local static, for two reasons. The lock behind the initialisation of a local static may be held by
 // another thread when the process forks; the child would wait for it for ever. And views may be used, and containers be
 // opened, in atexit handlers and late destructors, when local statics are gone.
 #pragma once

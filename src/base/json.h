@@ -1,8 +1,8 @@
 // A JSON document in memory that can be given up when memory runs out.
 //
-// In place of a library, because those at hand end the process when there is none left (docs/decisions/0008). Members
-// keep their order, and a key stands once in an object. Numbers are integers of 64 bits; others are kept as they were
-// written, to be shown.
+// It replaces a library, because the available ones end the process when memory runs out (docs/decisions/0008). Members
+// keep their order, and a key appears once in an object. Numbers are integers of 64 bits; others are kept as they were
+// written, for printing.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ namespace fatctx {
 
 struct JsonStyle {
   int indent = 2;     // blanks for each level; below 0: all in one line
-  bool ascii = true;  // what is not ASCII as \u escapes
+  bool ascii = true;  // characters that are not ASCII as \u escapes
 };
 
 template <typename T>
@@ -64,7 +64,7 @@ class Json {
   [[nodiscard]] const Array* items() const noexcept { return std::get_if<Array>(&value_); }
   [[nodiscard]] const Object* members() const noexcept { return std::get_if<Object>(&value_); }
 
-  // The member of an object; null if there is none or if this is no object. Looks at one member after the other.
+  // Returns the member of an object; null if it does not exist or if this is not an object. Searches linearly.
   [[nodiscard]] const Json* find(std::string_view key) const noexcept;
 
   // Adds an item to an array.
@@ -95,7 +95,7 @@ struct Json::Member {
   [[nodiscard]] bool operator==(const Member& other) const = default;
 };
 
-// What is not UTF-8 becomes U+FFFD: names of a container are foreign text.
+// Writes the document. Bytes that are not UTF-8 become U+FFFD: names of a container are foreign text.
 [[nodiscard]] std::string write_json(const Json& json, const JsonStyle& style = {});
 // One line, pure ASCII.
 [[nodiscard]] std::string json_line(const Json& json);

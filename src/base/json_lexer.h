@@ -34,7 +34,7 @@ class JsonLexer {
     while (next_is(' ') || next_is('\n') || next_is('\t') || next_is('\r')) ++at_;
   }
 
-  // False: what stands there is not that.
+  // Reads a word. False: the text continues with something else.
   [[nodiscard]] bool word(std::string_view letters) noexcept;
   [[nodiscard]] bool number(JsonNumber& into) noexcept;
   [[nodiscard]] bool text(std::string& into);

@@ -46,7 +46,7 @@ class JsonReader {
     lexer_.skip_blanks();
     return lexer_.at_end() ? JsonOutcome::kWhole : JsonOutcome::kNotJson;
   }
-  // Of the byte from which on it is no JSON, counted from 1.
+  // Returns the position, counted from 1, of the first byte that is not JSON.
   [[nodiscard]] std::size_t position() const noexcept { return lexer_.at() + 1; }
 
  private:

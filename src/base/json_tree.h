@@ -10,7 +10,7 @@
 
 namespace fatctx {
 
-// For JsonReader. What it holds when an event ended the reading is of no use.
+// A builder of a Json for JsonReader. Its contents are meaningless if an event ended the reading.
 class JsonTree {
  public:
   bool null() { return put(Json()); }
@@ -24,7 +24,7 @@ class JsonTree {
     return true;
   }
   bool begin_object() { return enter(Json::object()); }
-  bool end_object();  // false: a key stands twice in it
+  bool end_object();  // false: a key appears twice in it
   bool begin_array() { return enter(Json::array()); }
   bool end_array() {
     open_.pop_back();
@@ -36,7 +36,7 @@ class JsonTree {
   [[nodiscard]] Json take() && { return std::move(root_); }
 
  private:
-  // Where the next value stands: in the innermost open array or object.
+  // Returns the place of the next value: in the innermost open array or object.
   Json& place(Json value);
   bool put(Json value) {
     (void)place(std::move(value));

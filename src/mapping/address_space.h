@@ -1,4 +1,4 @@
-// What can lie in the addresses of this process at all.
+// Limits of the addresses that this process can use at all.
 #pragma once
 
 #include <cstdint>

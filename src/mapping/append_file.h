@@ -24,7 +24,7 @@ namespace fatctx::mapping {
 // Errors: locked (somebody appends to it), changed, no_resource, io.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> lock_for_replacing(const std::string& path);
 
-// Whether `path` still names `file`, which was opened by it. Errors: changed (it does not), io.
+// Checks that `path` still names `file`, which was opened by it. Errors: changed (it does not), io.
 [[nodiscard]] Status check_named(const OsFile& file, const std::string& path);
 
 // Errors: remote_filesystem, as above.

@@ -1,5 +1,5 @@
-// The lock is how the file is opened: whoever else wants to write finds it not shared. The system gives it up with the
-// handle, also when the process is killed, and knows no inheriting of it by a fork.
+// The lock is the mode of the open: another process that wants to write finds the file not shared. The system gives the
+// lock up with the handle, even if the process is killed. A fork cannot inherit it.
 #include "mapping/append_file.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ Error cannot_open(int number, const std::string& path, const std::wstring& wide)
 
 Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
-  // A link is opened as itself, and refused. Whoever listens at a pipe must not act in our name.
+  // A link is opened as itself, and refused. A listener at a pipe must not act in our name.
   constexpr DWORD kHow =
       FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION;
   UniqueHandle handle(::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, kShareButWriting, nullptr,

@@ -1,7 +1,7 @@
-// The opt-in guard against SIGBUS: a map whose file was cut under it reads as zeros and says so, in place of ending the
+// The opt-in guard against SIGBUS: a map whose file was truncated reads as zeros and reports it, instead of ending the
 // process.
 //
-// A map is watched whether or not the guard is installed, so that it may be installed at any time.
+// Every map is watched, even before the guard is installed, so that it may be installed at any time.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@ namespace fatctx::mapping {
 
 struct WatchedRange;
 
-// One map of a file, known to the guard.
+// A map of a file that the guard knows.
 //
-// Ownership: the bytes are the caller's; the watch must end before they are unmapped, or a map of somebody else that
-// comes to lie there would be taken for this one.
+// Ownership: the bytes are the caller's. The watch must end before they are unmapped: a later map of other code at the
+//            same address would be taken for this one.
 class BusWatch {
  public:
   // Throws std::bad_alloc. `also_lost` (may be null) is set when lost() becomes true, and must outlive the watch.

@@ -14,7 +14,8 @@
 
 namespace fatctx::mapping {
 
-// Written by whoever watches, read by the handler on any thread: atomics only. An odd `version` is a range in change.
+// Written by the thread that watches, read by the handler on any thread: atomics only. An odd `version` is a range in
+// change.
 struct WatchedRange {
   std::atomic<std::uint32_t> version{0};
   std::atomic<bool> taken{false};
@@ -69,7 +70,7 @@ bool holds(const WatchedRange& range, std::uintptr_t address, PageRange& limits)
   return stable && limits.begin <= address && address < limits.end;
 }
 
-// Zeros in place of what is lost. The first fault takes everything behind it, the second the whole map: page by page a
+// Replaces lost bytes by zeros. The first fault replaces everything behind it, the second the whole map: page by page a
 // large file would need a signal for each, and use up the map count.
 bool replace_by_zeros(WatchedRange& range, PageRange limits, std::uintptr_t address) noexcept {
   const bool first = range.faults.fetch_add(1, std::memory_order_acq_rel) == 0;

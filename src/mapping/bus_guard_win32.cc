@@ -1,6 +1,6 @@
-// No guard: Windows refuses to cut a file that is mapped, so the case it exists for does not come up. A disk or server
-// that fails under a map raises EXCEPTION_IN_PAGE_ERROR, and a handler could not put zeros there: a view is unmapped as
-// a whole, and between that and new memory other threads would fault for good.
+// No guard: Windows refuses to truncate a file that is mapped, so the case does not occur. A disk or server that fails
+// under a map raises EXCEPTION_IN_PAGE_ERROR, and a handler could not put zeros there. A view is unmapped as a whole,
+// and until new memory replaces it other threads would fault for good.
 #include "mapping/bus_guard.h"
 
 namespace fatctx::mapping {

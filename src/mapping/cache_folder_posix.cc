@@ -1,5 +1,5 @@
-// Raw calls: everything is looked up in the folder whose owner and mode were checked, whatever its path means by then,
-// and Boost.Filesystem knows neither descriptors nor owners.
+// Raw calls: every lookup is in the folder whose owner and mode were checked, whatever its path means by then.
+// Boost.Filesystem knows neither descriptors nor owners.
 #include "mapping/cache_folder.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kUnlockedAge = std::int64_t{24} * 60 * 60;  // seconds
 
-// Reading a file to list or check it is no use of it; mark_used() alone sets the access time.
+// Reading a file to list or check it does not count as a use; mark_used() alone sets the access time.
 #ifdef O_NOATIME
 constexpr int kNoAccessTime = O_NOATIME;
 #else

@@ -1,4 +1,4 @@
-// A file that another file names: it must lie in a given folder or below it, whatever links there are on the way.
+// A file that another file names: it must be stored in a given folder or below it, whatever links the path contains.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct OpenedBelow {
 [[nodiscard]] Result<std::unique_ptr<OsFile>> open_without_links(const std::string& folder,
                                                                  const std::string& relative);
 
-// The folder of the file at `path`, as it is written ("" without one), and that of the file that it is a link to.
+// The folder of the file at `path`, as it is written (otherwise ""), and that of the file that it is a link to.
 struct FoldersOfFile {
   std::string written;
   std::string real;  // the same as `written` unless a link leads elsewhere, or the file is not there
@@ -38,7 +38,7 @@ struct FoldersOfFile {
 // `path` from the current folder on, without dots in it. Links stay, unless a ".." follows, which goes where the system
 // goes: to the parent of what the link leads to.
 [[nodiscard]] std::string absolute_path(const std::string& path);
-// `path` as seen from `folder`; both absolute. Empty if it does not lie in the folder or below it.
+// Returns `path` as seen from `folder`; both absolute. Empty if it is neither in the folder nor below it.
 [[nodiscard]] std::string path_below(const std::string& path, const std::string& folder);
 
 }  // namespace fatctx::mapping

@@ -1,4 +1,4 @@
-// Raw calls where Boost.Filesystem has none: it opens no folders, and knows paths only.
+// Raw calls, because Boost.Filesystem opens no folders and knows paths only.
 #include "mapping/file_below.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Which file this is, and whether it still looks as it did: the answer of one stat.
+// The identity of a file, and a check that it still looks the same: the answer of one stat.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,4 @@
-// The section object that stands between a file and its maps on Windows. For the _win32.cc files of this folder only.
+// The section object between a file and its maps on Windows. For the _win32.cc files of this folder only.
 #pragma once
 
 #include "fatctx/base/result.h"
@@ -7,7 +7,8 @@
 
 namespace fatctx::mapping {
 
-// Of the whole file as it is now, for reading. Maps keep it alive; its handle may be closed once they are made.
+// Makes a section of the whole file as it is now, for reading. Maps keep it alive; its handle may be closed once they
+// are made.
 // Errors: no_resource, io, invalid_argument (there is no descriptor behind `file`).
 [[nodiscard]] Result<UniqueHandle> section_of(const OsFile& file);
 

@@ -1,4 +1,4 @@
-// What kind of filesystem a file lies on: networks and FUSE may change or lose bytes at any time.
+// The kind of filesystem that stores a file: networks and FUSE may change or lose bytes at any time.
 #pragma once
 
 #include <cstdint>

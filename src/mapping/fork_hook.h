@@ -1,4 +1,4 @@
-// What has to happen around fork, told to the system once.
+// Actions around fork, registered with the system once.
 #pragma once
 
 namespace fatctx::mapping {

@@ -7,7 +7,7 @@
 namespace fatctx::mapping {
 namespace {
 
-// What lies in memory already; whoever has the file keeps it there.
+// A region of bytes that are in memory already; the owner of the file keeps them there.
 class BorrowedRegion final : public MappedRegion {
  public:
   explicit BorrowedRegion(ByteView bytes) noexcept : bytes_(bytes) {}

@@ -15,22 +15,22 @@
 namespace fatctx::mapping {
 
 // Ownership: unmaps when destroyed. Threads: immutable.
-// The file:  may be replaced by rename; if it is truncated, touching the lost pages raises SIGBUS in whoever touches,
-//            unless the guard of bus_guard.h is installed.
+// The file:  may be replaced by rename; if it is truncated, touching the lost pages raises SIGBUS in the thread that
+//            touches them, unless the guard of bus_guard.h is installed.
 class MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   [[nodiscard]] virtual ByteView bytes() const noexcept = 0;
   // True if pages that are given back come again from the file. Memory of any other kind would lose its content.
   [[nodiscard]] virtual bool backed_by_file() const noexcept { return false; }
-  // True once the guard has put zeros in place of bytes that went away. Sticky.
+  // Returns true once the guard has replaced lost bytes by zeros. Sticky.
   [[nodiscard]] virtual bool lost() const noexcept { return false; }
 };
 
 // Maps [0, size) shared and read-only, left out of core dumps. The size of the file is compared before and after
-// mapping, because mapping past the end succeeds without a word. `size` must not be zero. A part of a file is mapped
-// from the page below its first byte; what lies in memory already is handed out as it is. Errors: truncated (the file
-// is shorter), no_resource (the system refuses; the message says what to do), io.
+// mapping, because mapping past the end silently succeeds. `size` must not be zero. A part of a file is mapped from the
+// page below its first byte; bytes that are in memory already are handed out as they are.
+// Errors: truncated (the file is shorter), no_resource (the system refuses; the message names the remedy), io.
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t size);
 
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size);

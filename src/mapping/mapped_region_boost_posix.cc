@@ -1,8 +1,8 @@
 // Mapping through Boost.Interprocess, over an adapter around our own checked descriptor.
 //
-// Boost would open files by name itself, maps past the end of a file without a word, and reports by exception:
-// the adapter gives it a descriptor that is open already, check_mappable() asks for the size before and after, and
-// no exception leaves this file.
+// Boost would open files by name itself, silently maps past the end of a file, and reports by exception. The adapter
+// therefore gives it a descriptor that is open already, check_mappable() asks for the size before and after, and no
+// exception leaves this file.
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace bip = boost::interprocess;
 
-// What Boost calls a memory-mappable object.
+// A memory-mappable object in the sense of Boost.
 class DescriptorAdapter {
  public:
   explicit DescriptorAdapter(int descriptor) noexcept : descriptor_(descriptor) {}

@@ -1,7 +1,8 @@
-// Plain system calls and no Boost.Interprocess: its Windows side works through the undocumented part of the system and
-// hides which error it met.
+// Plain system calls instead of Boost.Interprocess: its Windows side works through the undocumented part of the system
+// and hides which error it met.
 //
-// While a file is mapped, Windows refuses to cut it (ERROR_USER_MAPPED_FILE), so that mapped bytes do not go away.
+// While a file is mapped, Windows refuses to truncate it (ERROR_USER_MAPPED_FILE), so that mapped bytes do not
+// disappear.
 #include "mapping/mapped_region.h"
 
 #include "mapping/file_section.h"

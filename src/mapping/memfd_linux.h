@@ -1,4 +1,4 @@
-// What sealed files and sealed memory share on Linux. For the files of this folder only.
+// The common code of sealed files and sealed memory on Linux. For the files of this folder only.
 #pragma once
 
 #include "fatctx/base/result.h"

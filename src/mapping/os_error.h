@@ -7,7 +7,7 @@
 
 namespace fatctx::mapping {
 
-// `what` says what was attempted on which object: "cannot open m.fatctx".
+// Makes an Error of a system error number. `what` names the attempt and its object: "cannot open m.fatctx".
 [[nodiscard]] Error os_error(int error_number, std::string_view what);
 
 }  // namespace fatctx::mapping

@@ -1,7 +1,7 @@
 // A file as the rest of the project sees it, and the seam where faults are injected.
 //
 // Implementations: the real one (os_file_posix.cc), a part of a file (windowed_file.h), a buffer (buffer_file.h), and
-// in the tests one in memory that fails or is cut on demand.
+// in the tests one in memory that fails or is truncated on demand.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ class OsFile {
   [[nodiscard]] virtual Result<FileIdentity> identity() const = 0;
   // The descriptor behind it, or -1 if there is none.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
-  // Where byte 0 lies in the file behind the descriptor.
+  // Returns the offset of byte 0 in the file behind the descriptor.
   [[nodiscard]] virtual std::uint64_t base() const noexcept { return 0; }
-  // The bytes themselves, if they lie in memory already and need no mapping; else empty.
+  // Returns the bytes themselves, if they are in memory already and need no mapping; else empty.
   [[nodiscard]] virtual ByteView memory() const noexcept { return {}; }
 };
 

@@ -81,8 +81,8 @@ Result<FileIdentity> identity_of(HANDLE handle) {
 
 Result<UniqueHandle> open_handle(const std::string& path, DWORD access, OpenFlags flags) {
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
-  // So that a folder opens too, as elsewhere, and is refused by its kind. Whoever listens at a pipe that the path turns
-  // out to be must not act in our name.
+  // So that a folder opens too, as elsewhere, and is refused by its kind. If the path names a pipe, its listener must
+  // not act in our name.
   DWORD how = FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION;
   if (!flags.follow_symlinks) how |= FILE_FLAG_OPEN_REPARSE_POINT;
   UniqueHandle handle(::CreateFileW(wide.c_str(), access, kShareAll, nullptr, OPEN_EXISTING, how, nullptr));

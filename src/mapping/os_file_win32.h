@@ -8,7 +8,7 @@
 
 namespace fatctx::mapping {
 
-// Whether a handle that was opened without following stands for a symbolic link or a junction.
+// Returns true if a handle that was opened without following is one of a symbolic link or a junction.
 [[nodiscard]] bool is_link(void* handle) noexcept;
 
 class Win32File final : public OsFile {

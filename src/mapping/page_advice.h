@@ -1,7 +1,7 @@
-// What the system is told about mapped pages: bring them in, give them back.
+// Advice to the system about mapped pages: bring them in, give them back.
 //
-// Our own code never touches a page to do so: a file that was cut or a disk that fails then gives an error number, and
-// not a signal.
+// Our own code never touches a page for this: a truncated file or a failing disk then gives an error number, and not a
+// signal.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class PopulateMethod : std::uint8_t {
 // Brings the pages that hold `range` of `mapped` into memory and waits for them. `mapped` is a map of `file` from its
 // byte 0 on; offsets in errors count from there.
 //
-// Requires: `range` lies in `mapped`.
+// Requires: `range` is inside `mapped`.
 // Errors:   changed (the file ends before the range does), io (the system could not read; the first bad page is named),
 //           no_resource.
 // Cost:     one system call where the kernel can populate (Linux 5.14), else a read of the range.

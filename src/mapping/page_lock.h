@@ -1,4 +1,4 @@
-// Pages that are kept in memory.
+// A lock that keeps pages in memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Pages of this process, as addresses: what system calls about memory count in.
+// Ranges of pages of this process, as addresses: the units of system calls about memory.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct PageRange {  // half open, both on page borders
 
 [[nodiscard]] std::size_t page_size() noexcept;
 
-// Every page that holds a byte of `range` of `mapped`. Requires: `range` lies in `mapped`.
+// Returns every page that holds a byte of `range` of `mapped`. Requires: `range` is inside `mapped`.
 [[nodiscard]] PageRange pages_around(ByteView mapped, ByteRange range) noexcept;
 // The pages that hold nothing else. Empty if there are none. Requires: as above.
 [[nodiscard]] PageRange pages_inside(ByteView mapped, ByteRange range) noexcept;

@@ -1,4 +1,4 @@
-// Files that hold a secret: nobody but their owner can read them.
+// Files that hold a secret: only their owner can read them.
 #pragma once
 
 #include "fatctx/base/result.h"

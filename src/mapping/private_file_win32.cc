@@ -1,4 +1,4 @@
-// Who may read a file here is told by an access list that it has from its folder, and not by a mode.
+// An access list that a file inherits from its folder, and not a mode, decides who may read it here.
 #include "mapping/private_file.h"
 
 namespace fatctx::mapping {

@@ -1,4 +1,4 @@
-// Which process this is: what belongs to one must not be used in a child that was forked from it.
+// The identity of this process: resources of one must not be used in a child that was forked from it.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,8 @@ class PendingFile {
   virtual ~PendingFile() = default;
 
   [[nodiscard]] virtual OsFile& file() noexcept = 0;
-  // Whoever may read and write the file at `path` may do so with this one. Errors: not_found, io. (On Windows the
-  // folder says who may.)
+  // Gives this file the access rights of the file at `path`. Errors: not_found, io. (On Windows the folder decides
+  // them.)
   [[nodiscard]] virtual Status take_mode(const std::string& path) = 0;
   // Sets the mode (0644 or 0600 less the umask unless it was taken; nobody may write if it is to be read-only), syncs,
   // gives the file its name and syncs the folder. Errors: exists, locked, no_space, io: the target is as it was.

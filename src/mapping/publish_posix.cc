@@ -144,7 +144,7 @@ class PosixPendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
   }
 
-  // Whether a file has the name, of which the lock is held then.
+  // Returns true if a file has the name; its lock is held then.
   Result<bool> lock_target() {
     struct stat st = {};
     if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -172,7 +172,7 @@ class PosixPendingFile final : public PendingFile {
         // No rename without replacing here: a link never replaces, and the temporary name goes afterwards.
         result = ::linkat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), 0);
         if (result == 0) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
-        // Nor a link: what was asked for is to overwrite.
+        // Nor a link: the request is to overwrite.
         if (result != 0 && overwrite_ && errno != EEXIST) {
           result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), true);
         }
@@ -198,7 +198,7 @@ class PosixPendingFile final : public PendingFile {
   UniqueFd folder_fd_;
   std::string temporary_;  // its present name in the folder; empty while unnamed and after publishing
   std::unique_ptr<PosixFile> file_;
-  std::unique_ptr<OsFile> locked_;  // what is replaced; null: nothing, or nobody can append to it
+  std::unique_ptr<OsFile> locked_;  // the file to replace; null: none, or nobody can append to it
 };
 
 }  // namespace

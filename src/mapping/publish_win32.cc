@@ -1,9 +1,9 @@
-// Until it is published the new file is marked for removal, so that it goes with its last handle, also when the process
-// is killed. Nothing here retries a failed sync.
+// Until it is published the new file is marked for removal, so that it disappears with its last handle, even if the
+// process is killed. Nothing here retries a failed sync.
 //
-// Replacing: a rename with POSIX semantics does it in one step, whoever has the old file open or mapped (Windows 10
-// 1809, NTFS). Elsewhere Windows refuses to replace a file that is mapped or read-only, but renames it: the old file
-// steps aside first, and for the moment between two renames the name is not there.
+// Replacing: a rename with POSIX semantics does it in one step, even if other processes have the old file open or
+// mapped (Windows 10 1809, NTFS). Elsewhere Windows refuses to replace a file that is mapped or read-only, but renames
+// it. The old file then steps aside first, and between the two renames the name does not exist for a moment.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -39,7 +39,7 @@ std::wstring random_name(std::wstring_view base) {
   return fmt::format(L".{}.{:016x}.tmp", base.substr(0, kept), number);
 }
 
-// What a rename with POSIX semantics asks for (FILE_RENAME_INFO of newer headers).
+// A request for a rename with POSIX semantics (FILE_RENAME_INFO of newer headers).
 struct RenameRequest {
   DWORD flags = 0;
   HANDLE root = nullptr;
@@ -160,7 +160,7 @@ class Win32PendingFile final : public PendingFile {
   }
   Error cannot_rename(int error) const { return os_error(error, fmt::format("cannot rename to {}", target_)); }
 
-  // Of the file that has the name now. A handle that is there already keeps everybody else from writing to its file.
+  // Locks the file that has the name now. An existing handle keeps everybody else from writing to its file.
   Status lock_target() {
     if (!takes_lock_) return Done{};
     if (locked_ && check_named(*locked_, target_).ok()) return Done{};
@@ -211,7 +211,7 @@ class Win32PendingFile final : public PendingFile {
   std::wstring temporary_;
   bool published_ = false;
   std::unique_ptr<Win32File> file_;
-  std::unique_ptr<OsFile> locked_;  // what is replaced; null: nothing, or nobody can append to it
+  std::unique_ptr<OsFile> locked_;  // the file to replace; null: none, or nobody can append to it
 };
 
 }  // namespace

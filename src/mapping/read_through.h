@@ -1,5 +1,5 @@
-// Reading for the sake of the cache and of errors: what page_advice.h does where the system cannot bring pages in and
-// say how that went. For the files of this folder only.
+// Reads for the sake of the cache and of errors: the substitute for page_advice.h on systems that cannot bring pages in
+// and report the result. For the files of this folder only.
 #pragma once
 
 #include <cstdint>

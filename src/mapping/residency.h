@@ -1,8 +1,8 @@
-// How much of a map is in memory, as the system counts it for this process.
+// The part of a map that is in memory, as the system counts it for this process.
 //
-// Not by mincore: it tells what is in the page cache, says "all of it" for files that the caller may not write, and so
+// Does not use mincore: that reports the page cache, says "all of it" for files that the caller may not write, and so
 // shows nothing about this process. smaps and pagemap count the pages that this process has in its page table. smaps
-// counts whole maps only, and all records lie in one; pagemap has one word a page, which gives a record's share.
+// counts whole maps only, and all records are in one; pagemap has one word per page, which gives a record's share.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct MapUse {
 // Cost: the system walks every map of the process.
 [[nodiscard]] Result<MapUse> use_of_map(ByteView mapped);
 
-// How many of these bytes lie in pages that this process has in its page table, from /proc/self/pagemap.
+// Returns how many of these bytes are in pages that this process has in its page table, from /proc/self/pagemap.
 // Errors: unsupported, io. Cost: 8 bytes read for each page.
 [[nodiscard]] Result<std::uint64_t> resident_bytes(ByteView bytes);
 

@@ -1,4 +1,4 @@
-// mincore() of macOS tells what of a map is in memory, and not what this process has in its page table: an upper bound.
+// mincore() of macOS reports the part of a map in memory, and not the page table of this process: an upper bound.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::size_t kPagesPerCall = 4096;
 
 Result<MapUse> use_of_map(ByteView mapped) {
   FATCTX_ASSIGN(const std::uint64_t resident, resident_bytes(mapped));
-  // Who else maps a page, and what is locked, is not told.
+  // The system does not report other processes' maps of a page, nor locks.
   return MapUse{.resident = resident, .proportional = resident, .locked = 0};
 }
 

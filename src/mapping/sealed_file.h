@@ -1,8 +1,8 @@
-// A file without a name that lies in memory: written from its first byte to its last, then sealed, so that nobody can
+// A file without a name that is stored in memory: written from its first byte to its last, then sealed. Nobody can
 // change it any more, this process included.
 //
 // Unlike a SealableBlock it is not mapped while it is filled: writing takes less than half the time of faulting its
-// pages in one by one. Who wants to read it maps its descriptor.
+// pages in one by one. A reader maps its descriptor.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fatctx::mapping {
 
-// Ownership: closes when destroyed; what is mapped of it stays. Threads: one at a time.
+// Ownership: closes when destroyed; maps of it stay. Threads: one at a time.
 class SealedFile {
  public:
   // `most_bytes` is all that will be written. Errors: unsupported (no sealed memory on this system), no_resource,
@@ -22,7 +22,7 @@ class SealedFile {
   SealedFile(SealedFile&&) noexcept;
   SealedFile& operator=(SealedFile&&) = delete;
   ~SealedFile();
-  // Behind what was written before. Errors: out_of_memory, io.
+  // Appends to the bytes written before. Errors: out_of_memory, io.
   [[nodiscard]] Status write(ByteView bytes);
   // For good; write() fails from now on.
   [[nodiscard]] Status seal();

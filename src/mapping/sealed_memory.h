@@ -1,4 +1,4 @@
-// Anonymous memory that is filled once and can then not be changed by anybody, this process included.
+// Anonymous memory that is filled once and that nobody can change afterwards, this process included.
 #pragma once
 
 #include <cstddef>

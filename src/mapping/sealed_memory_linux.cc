@@ -40,7 +40,7 @@ Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
 
 Status seal(const SealableBlock& block) {
   const auto size = static_cast<std::size_t>(block.size_bytes);
-  // A map that can be written to forbids the seal, so nothing lies at the address for a moment.
+  // A map that can be written to forbids the seal, so for a moment nothing is mapped at the address.
   if (::mmap(block.data, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) ==
       MAP_FAILED) {
     return os_error(errno, "cannot seal memory");

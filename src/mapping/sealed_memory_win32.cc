@@ -1,6 +1,6 @@
-// A section of the page file. Sealing takes away the map and the handle that could write, and leaves ones that can only
-// read: Windows gives a map no more rights than its handle has, and the section refuses handles with more rights, this
-// process included, because nobody is on its list of who may have any.
+// A section of the page file. Sealing removes the map and the handle that could write, and leaves ones that can only
+// read. Windows gives a map no more rights than its handle has. The section refuses handles with more rights, to this
+// process too, because its access list is empty.
 #include "mapping/sealed_memory.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ constexpr int kAttempts = 64;
 
 Error system_error(std::string_view what) { return os_error(static_cast<int>(::GetLastError()), what); }
 
-// A list of access rights that grants none. What a handle may do is settled when it is made, and the first one is made
+// A list of access rights that grants none. The rights of a handle are fixed when it is made, and the first one is made
 // with all rights; only later ones are checked against the list.
 class NobodyMay {
  public:
@@ -64,7 +64,7 @@ Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
 Status seal(const SealableBlock& block) {
   if (::UnmapViewOfFile(block.data) == 0) return system_error("cannot seal memory");
   const auto size = static_cast<std::size_t>(block.size_bytes);
-  // Nothing lies at the address for a moment, and another thread may be given it. What it puts there may go again.
+  // For a moment nothing is mapped at the address, and another thread may be given it. Its map may disappear again.
   for (int attempt = 0;; ++attempt) {
     if (::MapViewOfFileEx(handle_of(block.descriptor), FILE_MAP_READ, 0, 0, size, block.data) != nullptr) return Done{};
     if (::GetLastError() != ERROR_INVALID_ADDRESS || attempt == kAttempts)
@@ -74,7 +74,7 @@ Status seal(const SealableBlock& block) {
 }
 
 void free_block(const SealableBlock& block) noexcept {
-  // Only what is ours: after a failed seal() somebody else may live at the address.
+  // Unmaps only our own map: after a failed seal() the address may belong to other code.
   MEMORY_BASIC_INFORMATION there = {};
   const bool mapped = ::VirtualQuery(block.data, &there, sizeof(there)) != 0 && there.Type == MEM_MAPPED;
   if (mapped && there.AllocationBase == block.data) (void)::UnmapViewOfFile(block.data);

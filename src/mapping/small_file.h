@@ -1,4 +1,4 @@
-// Files of the system that are a line of text: their size says nothing, and a read gives what there is.
+// Files of the system that are a line of text: their size means nothing, and a read returns the whole line.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Raw calls: a mapped_region of Boost.Interprocess would leave a hole where it is destroyed, into which somebody else
-// could map while the rest is still in use.
+// Raw calls: destroying a mapped_region of Boost.Interprocess would leave a hole, into which other code could map while
+// the rest is still in use.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct UnmapRange {
   std::size_t size = 0;
   void operator()(void* address) const noexcept { (void)::munmap(address, size); }
 };
-using Addresses = std::unique_ptr<void, UnmapRange>;  // undone as one, however many maps lie in it
+using Addresses = std::unique_ptr<void, UnmapRange>;  // undone as one, however many maps it contains
 
 class StitchedRegion final : public MappedRegion {
  public:

@@ -1,6 +1,6 @@
 // Pieces are mapped at addresses that were free a moment ago: the range is reserved to find it, given back, and each
-// piece asked for at its address. Somebody else may take a part of it in between; the system then refuses our piece
-// and puts nothing over what is there, and all of it is tried again elsewhere. Placeholders (MapViewOfFile3) leave no
+// piece requested at its address. Other code may take a part of it in between. The system then refuses our piece
+// without overwriting anything, and the whole range is tried again elsewhere. Placeholders (MapViewOfFile3) leave no
 // such gap, but are missing before Windows 10 1803 and in Wine 8, where these lines are tested.
 //
 // A map begins at a multiple of 64 KiB, in the file and in memory: see map_granule_bytes().
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kAttempts = 16;
 
-// The maps that stand side by side, undone as one.
+// A set of maps side by side, undone as one.
 class Views {
  public:
   Views() noexcept = default;

@@ -1,4 +1,5 @@
-// What the POSIX systems call differently, or only one of them has. For the _posix.cc files of this folder only.
+// Calls that differ between the POSIX systems, or that only one of them has. For the _posix.cc files of this folder
+// only.
 #pragma once
 
 #include <sys/stat.h>

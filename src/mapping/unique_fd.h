@@ -1,4 +1,4 @@
-// Owner of a POSIX descriptor.
+// An owner of a POSIX descriptor.
 #pragma once
 
 #include <utility>

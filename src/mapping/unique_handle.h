@@ -1,4 +1,4 @@
-// Owner of a Win32 handle, and the number that stands for one where POSIX has a descriptor. For the _win32.cc files.
+// An owner of a Win32 handle, and the number that replaces a POSIX descriptor. For the _win32.cc files.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace fatctx::mapping {
   return handle != nullptr && reinterpret_cast<std::intptr_t>(handle) != -1;
 }
 
-// Handles have 32 significant bits, also in 64-bit processes, so that processes of both kinds can exchange them; an int
-// holds every one of them. -1 for what is no handle.
+// Returns a handle as a number. Handles have 32 significant bits, also in 64-bit processes, so that processes of both
+// kinds can exchange them; an int holds every one of them. -1 for a value that is not a handle.
 [[nodiscard]] inline int descriptor_of(void* handle) noexcept {
   return is_handle(handle) ? static_cast<int>(reinterpret_cast<std::intptr_t>(handle)) : -1;
 }

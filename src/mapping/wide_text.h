@@ -1,4 +1,4 @@
-// UTF-8, which all of the project speaks, and UTF-16, which Windows does. For the _win32.cc files of this folder only.
+// UTF-8, the encoding of the whole project, and UTF-16, that of Windows. For the _win32.cc files of this folder only.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace fatctx::mapping {
 
 // Errors: invalid_argument (not well-formed UTF-8).
 [[nodiscard]] Result<std::wstring> wide_text(std::string_view utf8);
-// What has no UTF-8 (half a surrogate pair) becomes U+FFFD.
+// Converts to UTF-8. Text that has no UTF-8 (half a surrogate pair) becomes U+FFFD.
 [[nodiscard]] std::string utf8_text(std::wstring_view wide);
 
 // `path` as the system takes it: absolute, and with the prefix that lifts the limit of 260 characters and leaves no

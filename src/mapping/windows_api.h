@@ -1,4 +1,4 @@
-// windows.h without what it would do to the rest of a file. For the _win32.cc files of this folder only.
+// Includes windows.h without its side effects on the rest of a file. For the _win32.cc files of this folder only.
 #pragma once
 
 #ifndef WIN32_LEAN_AND_MEAN

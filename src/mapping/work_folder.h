@@ -26,7 +26,7 @@ class WorkFolder {
   [[nodiscard]] Status keep(const std::string& path, const std::string& name) const;
   // The same with the bytes of the file, for one that others write to. Errors: not_found, io, no_space.
   [[nodiscard]] Status copy(const std::string& path, const std::string& name) const;
-  // The file `name` of the folder takes the place of what is at `path`. Errors: not_found, io.
+  // Replaces the file at `path` by the file `name` of the folder. Errors: not_found, io.
   [[nodiscard]] Status put_back(const std::string& name, const std::string& path) const;
 
  private:

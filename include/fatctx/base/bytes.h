@@ -18,12 +18,12 @@ struct ByteRange {  // half open; straight from a file, so it may be nonsense
   friend constexpr bool operator==(ByteRange, ByteRange) noexcept = default;
 };
 
-// True if `range` lies inside [0, limit). Written so that no sum can wrap.
+// Returns true if `range` is inside [0, limit). Written so that no sum can wrap.
 [[nodiscard]] constexpr bool within(ByteRange range, std::uint64_t limit) noexcept {
   return range.size <= limit && range.offset <= limit - range.size;
 }
 
-// Lifetime: the result borrows from `whole`.
+// Returns the bytes of a range of `whole`. Lifetime: the result borrows from `whole`.
 [[nodiscard]] inline Result<ByteView> slice(ByteView whole, ByteRange range) {
   if (!within(range, whole.size())) {
     return Error{ErrorCode::kMalformed, "range leaves its parent", {.file_offset = range.offset}};

@@ -1,4 +1,4 @@
-// What can go wrong, as a value.
+// Error codes and errors as values.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fatctx {
 
-// Stable numbers: they cross the C ABI and stand in scripts. Add at the end; never renumber, never reuse.
+// Stable numbers: they cross the C ABI and appear in scripts. Add at the end; never renumber, never reuse.
 // docs/errors.md gives cause and remedy for each; a test compares that page with this list.
 enum class ErrorCode : std::int32_t {
   kIo = 1,
@@ -50,7 +50,7 @@ enum class ErrorCode : std::int32_t {
   kCopyNotAllowed = 36,
 };
 
-// The word that texts, JSON and docs/errors.md use: "checksum_mismatch". Static storage.
+// Returns the word that texts, JSON and docs/errors.md use: "checksum_mismatch". Static storage.
 [[nodiscard]] std::string_view error_code_name(ErrorCode code) noexcept;
 
 struct ErrorContext {
@@ -66,12 +66,13 @@ struct Error {
   ErrorContext where = {};
 };
 
-// An error of code kInvalidArgument without a place.
+// Returns an error of code kInvalidArgument without a place.
 [[nodiscard]] inline Error invalid_argument(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
 
-// The line a user sees, control characters escaped: "m.fatctx: record 3: overlaps record 2 (malformed, F16)".
+// Returns the line that a user sees, control characters escaped: "m.fatctx: record 3: overlaps record 2 (malformed,
+// F16)".
 [[nodiscard]] std::string to_text(const Error& error);
 
 // Puts `what` and a colon in front of the message, so that an outer caller can name the file or record it works on.

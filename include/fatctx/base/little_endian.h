@@ -1,4 +1,4 @@
-// Integers as they lie in a file: little-endian, alignment 1, the same bytes on every host.
+// Integers as a file stores them: little-endian, alignment 1, the same bytes on every host.
 #pragma once
 
 #include <array>

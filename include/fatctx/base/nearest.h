@@ -8,7 +8,7 @@
 
 namespace fatctx {
 
-// The word with the fewest single-character edits from `typed`; nothing if even that one is too far to be meant.
+// Returns the word with the fewest single-character edits from `typed`; nothing if even that one is too far away.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
 
 }  // namespace fatctx

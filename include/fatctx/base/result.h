@@ -41,7 +41,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// What a function returns that has nothing to return but may fail: `return Done{};`.
+// The result of a function that may fail but has no value to return: `return Done{};`.
 struct Done {};
 using Status = Result<Done>;
 
