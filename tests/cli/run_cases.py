@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the cases of the command line: tests/cli/cases/*.txt, whose form cases.py describes.
 
-The set-up and the line of a case run in one fresh folder, with an environment of their own. --update writes what was
-printed as the new expectation, except where the expectation already matches, so that placeholders stay.
+The set-up and the line of a case run in one fresh folder, with an environment of their own. --update writes the
+printed text as the new expectation, except where the expectation already matches, so that placeholders stay.
 """
 
 import argparse

@@ -70,7 +70,7 @@ def checkout_in(folder: Path) -> Path:
 
 
 def run(steps: list[Step], folder: Path) -> subprocess.CompletedProcess:
-    """Runs all steps in one shell. What step N printed comes into N.out, and its exit code ends the shell if it is not 0."""
+    """Runs all steps in one shell. The output of step N goes into N.out, and its exit code ends the shell if it is not 0."""
     script = "".join(f"{{\n{step.command}}} >'{folder}/{number}.out' 2>&1 || exit\n" for number, step in enumerate(steps))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "FATCTX_", "PYTHON"))}
     return subprocess.run(["bash", "-c", script], cwd=checkout_in(folder), timeout=TIMEOUT_S, check=False,
