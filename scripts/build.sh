@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Builds the library, the command and the tests (preset release), then the Python package into .venv. No network.
 #
-#   scripts/build.sh [--preset NAME] [--targets 'NAME NAME'] [--product] [--no-python]
+#   scripts/build.sh [--preset NAME] [--targets 'NAME NAME'] [--product] [--one-by-one] [--no-python]
 #
-# --product  leaves out tests, samples and benchmarks
+# --product     leaves out tests, samples and benchmarks
+# --one-by-one  compiles each file by itself
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
 
 readonly STAMP=.venv/fatctx-package.sha256
 
-PRESET=release PYTHON_PACKAGE=yes TARGETS=() OPTIONS=()
+PRESET=release PYTHON_PACKAGE=yes TARGETS=() OPTIONS=() UNITY=ON
 while (($#)); do
   case $1 in
     --preset)
@@ -24,8 +25,9 @@ while (($#)); do
       shift
       ;;
     --product) TARGETS=(fatctx_product) ;;
+    --one-by-one) UNITY=OFF ;;
     --no-python) PYTHON_PACKAGE=no ;;
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "$EXIT_USAGE" "build: unknown argument $1; see scripts/build.sh --help" ;;
   esac
   shift
@@ -37,8 +39,8 @@ if command -v ccache >/dev/null 2>&1; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache # the Python package configures a build of its own
 fi
 
-# clang-tidy reads each file by itself. A configuration without tests needs none of their packages.
-[[ $PRESET == tidy ]] || OPTIONS+=(-DFATCTX_UNITY=ON)
+# A configuration without tests needs none of their packages.
+OPTIONS+=("-DFATCTX_UNITY=$UNITY")
 if [[ ${TARGETS[*]} == fatctx_product && ! -f build/$PRESET/CMakeCache.txt ]]; then
   OPTIONS+=(-DFATCTX_BUILD_TESTS=OFF -DFATCTX_BUILD_BENCH=OFF)
 elif [[ ${TARGETS[*]} != fatctx_product ]]; then
