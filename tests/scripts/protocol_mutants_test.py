@@ -32,7 +32,7 @@ def test_the_patch_applies_to_the_sources_as_they_are(mutant):
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_tests_that_catch_it_are_there(mutant):
     folder = ROOT / "tests" / mutant.program.removesuffix("_tests")
-    text = "".join(file.read_text() for file in folder.glob("*_test.cc"))
+    text = "".join(file.read_text() for file in folder.rglob("*_test.cc"))
     for part in mutant.tests.split(":"):
         suite = part.split(".")[0].replace("*", r"\w*")
         assert re.search(rf"^TEST(_F|_P)?\({suite},", text, re.MULTILINE), part

@@ -144,7 +144,7 @@ def test_every_part_names_what_is_there():
             assert not word.startswith(("scripts/", "tests/")) or (ROOT / word).is_file(), word
         for option, target in zip(part.command, part.command[1:]):
             assert option != "--target" or (ROOT / f"tests/fuzz/{target}_fuzz.cc").is_file(), target
-        sources = "".join(file.read_text() for pattern in ("*/*.cc", "*/*.py") for file in (ROOT / "tests").glob(pattern))
+        sources = "".join(file.read_text() for pattern in ("**/*.cc", "**/*.py") for file in (ROOT / "tests").glob(pattern))
         for scale in (part.quick, part.release):
             for variable in filter(str.isupper, scale):
                 assert f'"{variable}"' in sources, f"nobody reads {variable}"
