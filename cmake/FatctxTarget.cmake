@@ -35,8 +35,8 @@ function(fatctx_target_options target)
   endif()
   if(FATCTX_UNITY)
     fatctx_unity(${target})
-    # A name of one file may hide a name of another here, and a file is no longer the one that the compiler was given, so
-    # that types without a name look as if they came out of a header. Files compiled one by one are looked at for both.
+    # In a unit, names of other files look like outer names, and types in unnamed namespaces look as if a header had them.
+    # Builds of single files keep both warnings.
     target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   if(FATCTX_WERROR)

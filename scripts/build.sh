@@ -39,13 +39,13 @@ if command -v ccache >/dev/null 2>&1; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache # the Python package configures a build of its own
 fi
 
-# A configuration without tests needs none of their packages.
 OPTIONS+=("-DFATCTX_UNITY=$UNITY")
-if [[ ${TARGETS[*]} == fatctx_product && ! -f build/$PRESET/CMakeCache.txt ]]; then
-  OPTIONS+=(-DFATCTX_BUILD_TESTS=OFF -DFATCTX_BUILD_BENCH=OFF)
-elif [[ ${TARGETS[*]} != fatctx_product ]]; then
+# A new configuration for the product alone needs none of the tests' packages. An existing one keeps its tests.
+if [[ ${TARGETS[*]} != fatctx_product ]]; then
   OPTIONS+=(-DFATCTX_BUILD_TESTS=ON)
   [[ $PRESET != release ]] || OPTIONS+=(-DFATCTX_BUILD_BENCH=ON)
+elif [[ ! -f build/$PRESET/CMakeCache.txt ]]; then
+  OPTIONS+=(-DFATCTX_BUILD_TESTS=OFF -DFATCTX_BUILD_BENCH=OFF)
 fi
 configure() { cmake --preset "$PRESET" "${launcher[@]}" "${OPTIONS[@]}" >"build/$PRESET.configure.log" 2>&1; }
 

@@ -67,7 +67,7 @@ make_environment() {
     return 0
   fi
   [[ $INSTALL == yes ]] || fail "$EXIT_ENVIRONMENT" "--no-install, but .venv does not hold what scripts/${missing[0]:-requirements}.txt asks for" \
-    "make it: scripts/setup.sh $([[ ${missing[0]:-} != requirements-test ]] || printf -- --test)"
+    "make it: scripts/setup.sh$([[ " ${LISTS[*]} " != *" requirements-test "* ]] || printf ' --test')"
   # Clearing it would empty the folder of whoever it belongs to.
   [[ ! -L .venv ]] || fail "$EXIT_ENVIRONMENT" ".venv is a link, to $(readlink .venv)" "remove the link: rm .venv"
   require_python

@@ -55,7 +55,7 @@ def reached_from(path):
 
 
 def changed_files():
-    """What differs from where this branch left main; on main itself, what is not committed."""
+    """Files that differ from the commit where this branch left main; on main, the files with uncommitted changes."""
     def git(*words):
         return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout
     base = subprocess.run(["git", "merge-base", "HEAD", "main"], capture_output=True, text=True, check=False).stdout.strip()
@@ -71,12 +71,9 @@ def key_of(path, command, settings):
     return key.hexdigest()
 
 
-def units_of(path):
-    """The files that a generated unit includes; of any other file, the file itself."""
-    if not path.endswith(".cxx"):
-        return [path]
-    with open(path, encoding="utf-8") as file:
-        return re.findall(r'^#include "([^"]+\.cc)"$', file.read(), re.MULTILINE)
+def files_in(path):
+    """The files that a generated unit includes; for any other file, the file itself."""
+    return headers_of(path) if path.endswith(".cxx") else (path,)
 
 
 def is_chosen(names, prefixes):
@@ -86,8 +83,8 @@ def is_chosen(names, prefixes):
 def run(program, build, path):
     # A unit includes its files on purpose.
     checks = ["--checks=-bugprone-suspicious-include"] if path.endswith(".cxx") else []
-    done = subprocess.run([program, "--quiet", "--warnings-as-errors=*", *checks, "-p", build, path], capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run([program, "--quiet", "--warnings-as-errors=*", *checks, "-p", build, path],
+                          capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + ("" if done.returncode == 0 else done.stderr)
 
 
@@ -105,7 +102,7 @@ def main():
         commands = {os.path.relpath(entry["file"]): entry["command"] for entry in json.load(file)}
     with open(".clang-tidy", "rb") as file:
         settings = file.read()
-    inside = {path: [os.path.relpath(name) for name in units_of(path)] for path in commands}
+    inside = {path: files_in(path) for path in commands}
     prefixes = tuple(os.path.join(folder, "") for folder in arguments.folders)
     stamps = os.path.join("build", "check", "tidy")
     os.makedirs(stamps, exist_ok=True)

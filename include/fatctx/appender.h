@@ -1,7 +1,7 @@
 // Adds records to a container in place: context binaries for more SoCs or of a newer SDK, without rewriting the rest.
 //
 // An append leaves either the old generation or the new one, even after a crash, a power loss or a full disk. Readers
-// of the old generation go on; Container::reopen() gives them the new one.
+// keep the old generation until they call Container::reopen().
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ struct AppendReport {
   std::uint64_t input_bytes = 0;            // sum of the logical sizes of the added records
   std::uint64_t stored_bytes = 0;           // payload bytes that were written
   std::uint64_t shared_bytes = 0;           // found in the file, or in another added record
-  std::uint64_t dead_bytes = 0;             // of the whole file: used by no record any more; compacting gives them back
+  std::uint64_t dead_bytes = 0;             // bytes of the file that no record uses; compacting removes them
   std::vector<PackedRecordReport> records;  // the added ones, by id
   std::vector<std::string> superseded;      // names
   std::vector<std::string> restored;        // damaged copies of metadata that are whole again

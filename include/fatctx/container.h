@@ -108,7 +108,7 @@ struct GenerationInfo {
 struct OpenReport {
   std::string path;  // as given to open; otherwise "fd 7", "fd 7 from byte 0x1000" or "memory"
   std::uint64_t generation = 0;
-  std::uint64_t newest_generation = 0;  // of the file; differs from `generation` only if an earlier one was requested
+  std::uint64_t newest_generation = 0;  // newest in the file; larger than `generation` if an earlier one was requested
   // Generations before `generation` whose bytes are still in the file, ascending.
   std::vector<GenerationInfo> earlier_generations = {};
   char slot = 'A';                    // pair that names the newest generation
@@ -140,8 +140,8 @@ struct OpenReport {
 enum class AccessPath : std::uint8_t {
   kDirect,  // a pointer into the mapping
   kCopied,  // the whole record, read once and verified, shared by all sessions of the process
-  // The pieces of a record that is stored in several parts of the file, mapped side by side without a copy. One range
-  // of addresses per record and process, shared by all sessions.
+  // The pieces of a record that is stored in several parts of the file, mapped side by side without a copy. A
+  // record has one such address range per process; all sessions share it.
   kStitched,
   // Whole pages of the record that coincide with whole pages of the file are mapped. The rest is built in sealed
   // memory, once per mapping and process, within OpenOptions::max_copied_bytes. With OpenOptions::cache_folder it is
@@ -178,8 +178,7 @@ class RecordView {
   // Returns the size of the process memory that the view shows instead of pages of the file; other views of the record
   // share them. All of a copied view, the built part of a composed one (in whole pages), otherwise 0.
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
-  // Returns the number of bytes, in whole pages, that the view shows from a file in OpenOptions::cache_folder instead
-  // of the container.
+  // Returns how many bytes, in whole pages, come from a file in OpenOptions::cache_folder and not from the container.
   [[nodiscard]] std::uint64_t cached_bytes() const noexcept { return cached_bytes_; }
 
  private:

@@ -105,8 +105,8 @@ struct Detection {
 [[nodiscard]] std::vector<std::string> unknown_target_words(std::string_view backend, std::string_view arch,
                                                             std::span<const std::string> features);
 
-// Returns JSON of schema "fatctx.detection/1": both devices, the NPUs by their ids, sources, origins, warnings, version
-// of the table.
+// Returns JSON of schema "fatctx.detection/1": both devices, the NPUs by their ids, sources, origins, warnings and the
+// version of the SoC table.
 [[nodiscard]] std::string detection_to_json(const Detection& detection);
 
 }  // namespace fatctx

@@ -534,7 +534,7 @@ typedef struct fatctx_open_report {  // a report of an open
   fatctx_text copy_reason;
   uint8_t toc_hash[16];
   fatctx_text copied_records_reason;  // for the first of them
-  uint64_t newest_generation;         // of the file; differs from `generation` only if an earlier one was requested
+  uint64_t newest_generation;         // newest in the file; larger than `generation` if an earlier one was requested
   uint64_t dead_bytes;                // used by no record; compacting gives them back
   uint32_t earlier_generations;       // generations before `generation` whose bytes are still in the file
   uint32_t signature_verified;        // with one of trusted_keys
@@ -794,7 +794,7 @@ typedef struct fatctx_repair_options {
   uint32_t threads;          // as fatctx_verify_options.threads
   fatctx_restored restored;  // called for each range when everything is done
   fatctx_finding finding;    // called for each damage that nothing in the file can undo
-  fatctx_progress progress;  // of the check at the end; stops only that; restored ranges stay
+  fatctx_progress progress;  // called by the final check; stopping it keeps the restored ranges
   void* user;                // for all of them
 } fatctx_repair_options;
 FATCTX_API void fatctx_repair_options_init(fatctx_repair_options* options, size_t struct_size);
@@ -1205,7 +1205,7 @@ typedef struct fatctx_container_metrics {
   uint64_t record_count;
   uint64_t stitched_bytes;  // address space of the live stitched views
   uint64_t composed_bytes;  // memory of the live composed views; max_copied_bytes limits it
-  uint64_t cached_bytes;    // of files in cache folders that composed views show instead of memory
+  uint64_t cached_bytes;    // bytes that composed views map from cache files instead of building them in memory
 } fatctx_container_metrics;
 // Gets a container by index. Lifetime: texts borrow from `metrics`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_metrics_container(fatctx_metrics metrics, uint64_t index, fatctx_container_metrics* container,
@@ -1543,7 +1543,7 @@ typedef struct fatctx_packed_record {
   // they cannot be mapped from there. Only with FATCTX_SHARING_PAGES.
   uint64_t shifted_bytes;
   uint64_t recipe_bytes;    // of the stored bytes, its program
-  uint64_t mappable_bytes;  // of a recipe: whole granules stored in the file as in the record
+  uint64_t mappable_bytes;  // for a recipe: bytes in whole granules that a view can map from the file
   uint32_t pieces;          // slices of the file that it is made of; 0 if it is a recipe
   uint32_t recipe_steps;    // 0: it is not a recipe
   uint32_t sharing_order;   // its position in the search for equal bytes, from 1; 0: it was not searched
@@ -1584,7 +1584,7 @@ typedef struct fatctx_append_report {
   uint64_t input_bytes;   // sum of the logical sizes of the added records
   uint64_t stored_bytes;  // payload bytes that were written
   uint64_t shared_bytes;  // found in the file, or in another added record
-  uint64_t dead_bytes;    // of the whole file: used by no record any more
+  uint64_t dead_bytes;    // bytes of the file that no record uses
   uint32_t superseded_count;
   uint32_t restored_count;
   uint32_t warning_count;

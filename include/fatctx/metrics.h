@@ -37,7 +37,7 @@ struct ContainerMetrics {
   std::uint64_t mapped_bytes = 0;    // address space of the file's map; 0 if nothing is mapped
   std::uint64_t stitched_bytes = 0;  // address space of the live stitched views; no memory of its own
   std::uint64_t composed_bytes = 0;  // memory of the live composed views; max_copied_bytes limits it
-  std::uint64_t cached_bytes = 0;    // of files in cache folders that composed views show instead of memory
+  std::uint64_t cached_bytes = 0;    // bytes that composed views map from cache files instead of building them
   // For the map, the stitched and the composed views, by /proc/self/smaps; empty if the system does not report it. A
   // page that both show counts twice as resident, and once as proportional.
   std::optional<std::uint64_t> resident_bytes = {};

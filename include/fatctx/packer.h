@@ -157,7 +157,7 @@ struct PackedRecordReport {
   std::uint32_t pieces = 0;          // slices of the file that it is made of; 0 if it is a recipe
   std::uint32_t recipe_steps = 0;    // 0: it is not a recipe
   std::uint64_t recipe_bytes = 0;    // of the stored bytes, its program
-  std::uint64_t mappable_bytes = 0;  // of a recipe: whole granules stored in the file as in the record
+  std::uint64_t mappable_bytes = 0;  // for a recipe: bytes in whole granules that a view can map from the file
   // Its position in the search for equal bytes, from 1; 0: it was not searched.
   std::uint32_t sharing_order = 0;
 };

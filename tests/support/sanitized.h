@@ -11,8 +11,8 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-// Sweeps over every place of a file, or every call, take one of so many under a sanitizer; the release build takes all.
-// A prime, so that every byte of a field is met in some entry.
+// Step of sweeps over every byte of a file or every call. The release build takes all of them, a sanitizer one in 31.
+// The step is a prime, so that each byte of a field is reached in some entry.
 inline constexpr int kStride = kSanitized ? 7 : 1;
 
 }  // namespace fatctx::support
