@@ -10,8 +10,8 @@ namespace {
 // Stands for an inference: reads every byte of the weights.
 unsigned sum(const fatctx::Session& session) {
   unsigned total = 0;
-  for (const fatctx::RecordView& weights : session.weights()) {
-    for (const std::byte byte : weights.bytes()) total += static_cast<unsigned>(byte);
+  for (const fatctx::SessionRecord& weights : session.weights()) {
+    for (const std::byte byte : weights.view.bytes()) total += static_cast<unsigned>(byte);
   }
   return total;
 }

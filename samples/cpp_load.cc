@@ -18,11 +18,11 @@ void create_context(const fatctx::RecordView& binary) {
 
 // Waits until the load has finished.
 fatctx::Status plain(const std::string& path) {
-  FATCTX_ASSIGN(const fatctx::LoadedContext loaded, fatctx::load_context(path));
+  FATCTX_ASSIGN(const fatctx::Session loaded, fatctx::load(path));
   FATCTX_ASSIGN(const fatctx::RecordView binary, loaded.binary());
   std::printf("plain: ");
   create_context(binary);
-  std::printf("%s", loaded.explain().c_str());
+  std::printf("%s", loaded.model().explain().c_str());
   return fatctx::Done{};
 }
 
@@ -31,11 +31,11 @@ fatctx::Status cancellable(const std::string& path) {
   fatctx::LoadSignal signal(std::chrono::seconds(10));
   std::thread user([signal]() mutable { signal.cancel(); });  // stands for a user who presses a button
   user.join();
-  const auto stopped = fatctx::load_context(path, {.signal = signal});
+  const auto stopped = fatctx::load(path, {.model = {.model = {.signal = signal}}});
   std::printf("cancellable: %s\n", stopped.ok() ? "loaded" : fatctx::to_text(stopped.error()).c_str());
 
   FATCTX_TRY(signal.reset());
-  FATCTX_ASSIGN(const fatctx::LoadedContext loaded, fatctx::load_context(path, {.signal = signal}));
+  FATCTX_ASSIGN(const fatctx::Session loaded, fatctx::load(path, {.model = {.model = {.signal = signal}}}));
   std::printf("again: ");
   create_context(loaded.binaries().front().view);
   return fatctx::Done{};
@@ -52,7 +52,7 @@ fatctx::Status with_callback(const std::string& path) {
     std::printf("read: %llu of %llu bytes\n", static_cast<unsigned long long>(done),
                 static_cast<unsigned long long>(total));
   };
-  FATCTX_ASSIGN(const fatctx::LoadedContext loaded, fatctx::load_context(path, options));
+  FATCTX_ASSIGN(const fatctx::Session loaded, fatctx::load(path, options));
   create_context(loaded.binaries().front().view);
   return fatctx::Done{};
 }
@@ -61,14 +61,13 @@ fatctx::Status with_callback(const std::string& path) {
 fatctx::Status batch(const std::string& path) {
   std::vector<fatctx::LoadItem> items;
   for (const std::string& file : {path, path + ".missing", path}) {
-    items.push_back(
-        {.source = file, .finished = [](std::size_t index, const fatctx::Result<fatctx::LoadedContext>& result) {
-           std::printf("item %zu: %s\n", index, result.ok() ? "loaded" : "failed");
-         }});
+    items.push_back({.source = file, .finished = [](std::size_t index, const fatctx::Result<fatctx::Session>& result) {
+                       std::printf("item %zu: %s\n", index, result.ok() ? "loaded" : "failed");
+                     }});
   }
-  FATCTX_ASSIGN(fatctx::LoadList list, fatctx::load_contexts(std::move(items), {.threads = 1}));
+  FATCTX_ASSIGN(fatctx::LoadList list, fatctx::load_all(std::move(items), {.threads = 1}));
   FATCTX_TRY(list.wait());
-  FATCTX_ASSIGN(const fatctx::LoadedContext last, list.result(2));
+  FATCTX_ASSIGN(const fatctx::Session last, list.result(2));
   create_context(last.binaries().front().view);
   return fatctx::Done{};
 }

@@ -18,13 +18,13 @@ fatctx::Status run(const char* path) {
 
   // A second session costs nothing; the metrics say what it would have.
   FATCTX_ASSIGN(const fatctx::Session second, model.begin_session());
-  const fatctx::ContainerMetrics metrics = fatctx::container_metrics(model.container());
+  const fatctx::ContainerMetrics metrics = fatctx::container_metrics(*model.container());
   std::printf("%u sessions, %llu bytes saved\n", metrics.sessions,
               static_cast<unsigned long long>(metrics.saved_bytes));
 
   // Weights that must never be paged out, as far as the system allows.
-  for (const fatctx::RecordView& weights : session.weights()) {
-    const auto locked = model.container().lock(weights.record_id());
+  for (const fatctx::SessionRecord& weights : session.weights()) {
+    const auto locked = model.container()->lock(weights.view.record_id());
     std::printf("locked: %s\n", locked.ok() ? "yes" : fatctx::to_text(locked.error()).c_str());
   }
 

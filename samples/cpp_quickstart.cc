@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   std::puts(model.value().explain().c_str());  // why this record and no other
   const auto session = model.value().begin_session();
   if (!session.ok()) return std::fprintf(stderr, "%s\n", fatctx::to_text(session.error()).c_str()), 1;
-  for (const fatctx::RecordView& weights : session.value().weights()) {  // views of the file, not copies
-    std::printf("weights: %zu bytes at %p\n", weights.bytes().size(), static_cast<const void*>(weights.data()));
+  for (const fatctx::SessionRecord& weights : session.value().weights()) {  // views of the file, not copies
+    std::printf("weights: %zu bytes at %p\n", weights.view.bytes().size(),
+                static_cast<const void*>(weights.view.data()));
   }
 }

@@ -30,7 +30,7 @@ fatctx::Status open_all(const std::string& model) {
   const std::uint64_t offset = 65536;
   std::FILE* package = std::fopen(make_package(model, offset).c_str(), "rb");
   const fatctx::FileWindow window{.offset = offset, .size = std::filesystem::file_size(model)};
-  auto part = Container::open_descriptor(fileno(package), {}, window);
+  auto part = Container::open(Source::of_descriptor(fileno(package), window));
   std::fclose(package);
   FATCTX_ASSIGN(const Container inside, std::move(part));
   std::printf("part of a file: %zu records\n", inside.records().size());
@@ -39,7 +39,7 @@ fatctx::Status open_all(const std::string& model) {
   std::ifstream stream(model, std::ios::binary);
   const auto bytes =
       std::make_shared<std::string>(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  FATCTX_ASSIGN(const Container in_memory, Container::open_memory(std::as_bytes(std::span(*bytes)), {}, bytes));
+  FATCTX_ASSIGN(const Container in_memory, Container::open(Source::of_memory(std::as_bytes(std::span(*bytes)), bytes)));
   std::printf("memory: %zu records\n", in_memory.records().size());
 
   // Again: the file that is at the path now. `by_path` and its views stay as they are.

@@ -109,7 +109,7 @@ Held hold_session(const std::string& path, VerifyPolicy verify) {
   options.open.verify = verify;
   options.device = bench_device();
   const auto session = std::make_shared<const Session>(or_stop(or_stop(Model::open(path, options)).begin_session()));
-  touch_every_page(session->weights().front().bytes());
+  touch_every_page(session->weights().front().view.bytes());
   return session;
 }
 

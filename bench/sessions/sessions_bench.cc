@@ -35,7 +35,7 @@ Held hold(Model model) {
   };
   Session session = or_stop(model.begin_session());
   const auto owner = std::make_shared<const Component>(Component{std::move(model), std::move(session)});
-  return {owner, owner->session.weights().front().bytes()};
+  return {owner, owner->session.weights().front().view.bytes()};
 }
 
 Model open_model(const std::string& path, VerifyPolicy verify) {

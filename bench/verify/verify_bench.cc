@@ -70,7 +70,7 @@ void add_rows(Report& report, const std::string& label, const std::string& path,
        [&] {
          // A registry of its own would be another mapping; the buffer way always verifies afresh.
          const RawMap map(path);
-         const Container fresh = or_stop(Container::open_memory(map.bytes()));
+         const Container fresh = or_stop(Container::open(Source::of_memory(map.bytes())));
          benchmark::DoNotOptimize(or_stop(fresh.acquire(largest.id)).size_bytes());
        }},
   };

@@ -894,6 +894,20 @@ typedef struct fatctx_prepare_request {
 typedef uint32_t (*fatctx_prepare_hook)(void* user, const fatctx_prepare_request* request, const void** binary,
                                         uint64_t* binary_size, char* reason, size_t capacity);
 
+// The format of an opened file.
+enum { FATCTX_MODEL_CONTAINER = 0, FATCTX_MODEL_DLC = 1, FATCTX_MODEL_RAW_BINARY = 2 };
+FATCTX_API const char* fatctx_model_format_name(uint32_t format);  // "container", "dlc", "raw_binary"
+// The bytes that are accepted as a plain context binary: those of a known format, any that are neither container nor
+// DLC (the caller vouches that they are for this device), or none.
+enum { FATCTX_RAW_BINARIES_KNOWN = 0, FATCTX_RAW_BINARIES_ANY = 1, FATCTX_RAW_BINARIES_REFUSE = 2 };
+FATCTX_API const char* fatctx_raw_binaries_name(uint32_t raw_binaries);
+FATCTX_API uint32_t fatctx_raw_binaries_from_name(const char* name);  // or FATCTX_UNKNOWN
+
+// A signal that stops a call from another thread, or after a time; made by fatctx_load_signal_create().
+typedef struct fatctx_load_signal {
+  uint64_t id;
+} fatctx_load_signal;
+
 typedef struct fatctx_model_options {
   uint32_t struct_size;
   uint32_t strict;                  // only records that fully use the device; 0
@@ -919,21 +933,30 @@ typedef struct fatctx_model_options {
   // models are not used.
   fatctx_prepare_hook prepare;
   void* prepare_user;
-  const char* max_sdk;  // refuse records of a newer SDK, "2.50"; null: the newest that the device reads
+  const char* max_sdk;    // refuse records of a newer SDK, "2.50"; null: the newest that the device reads
+  uint32_t raw_binaries;  // FATCTX_RAW_BINARIES_...; FATCTX_RAW_BINARIES_KNOWN
+  uint32_t reserved;
+  // Stops fatctx_model_open(), fatctx_view_open() and fatctx_load() from another thread or after a time. They then
+  // answer within 100 ms, even if the system does not; the thread that they leave gives everything back later. {0}:
+  // none
+  fatctx_load_signal signal;
 } fatctx_model_options;
 FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size);
 
-// Opens a file and chooses a target.
+// Opens a container, a DLC or a raw binary and chooses a target. fatctx_load() does it for a descriptor or memory too.
 // Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed; with
 //         FATCTX_ON_DAMAGE_NEXT those of acquire, of the first damaged record if no target is whole, and
-//         invalid_argument with FATCTX_VERIFY_NONE, which finds no damage.
+//         invalid_argument with FATCTX_VERIFY_NONE, which finds no damage; for a DLC those of fatctx_dlc_open(); for a
+//         raw binary bad_magic and invalid_argument; for both signature_missing and unsupported; with a signal
+//         cancelled, timed_out, operation_not_permitted (it serves another call already), no_resource.
 FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
                                      fatctx_error* error);
 // Chooses from a container that is open; `options->open` is not used.
 FATCTX_API int32_t fatctx_model_choose(fatctx_container container, const fatctx_model_options* options,
                                        fatctx_model* model, fatctx_error* error);
 FATCTX_API int32_t fatctx_model_close(fatctx_model model, fatctx_error* error);
-// Make new handles for the container and the device of the model; the caller closes them.
+// Make new handles for the container and the device of the model; the caller closes them. Errors: not_found (a DLC and
+// a raw binary have no container).
 FATCTX_API int32_t fatctx_model_container(fatctx_model model, fatctx_container* container, fatctx_error* error);
 FATCTX_API int32_t fatctx_model_device(fatctx_model model, fatctx_device* device, fatctx_error* error);
 
@@ -967,7 +990,7 @@ FATCTX_API int32_t fatctx_model_warning(fatctx_model model, uint64_t index, fatc
 // `record_id`. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_model_damaged(fatctx_model model, uint64_t index, fatctx_error* damage, fatctx_error* error);
 // Explains why this record was chosen and no other. `format`: FATCTX_FORMAT_TEXT (several lines) or FATCTX_FORMAT_JSON
-// (schema "fatctx.selection/1").
+// (schema "fatctx.selection/1"; null for a raw binary).
 FATCTX_API int32_t fatctx_model_explain(fatctx_model model, uint32_t format, char* buffer, size_t capacity,
                                         size_t* size, fatctx_error* error);
 // Explains the choice from a container, also if no record fits. Errors: invalid_argument (group or override does not
@@ -977,6 +1000,26 @@ FATCTX_API int32_t fatctx_container_explain(fatctx_container container, const fa
                                             fatctx_error* error);
 
 // Sessions: views of the chosen binaries and of the weights they share.
+
+typedef struct fatctx_session_info {
+  uint32_t struct_size;
+  uint32_t format;         // FATCTX_MODEL_...
+  uint64_t binary_count;   // one for each unit
+  uint64_t weights_count;  // those that the binaries refer to; of a DLC also the metadata of shared weights
+  fatctx_text path;
+  uint32_t selected;  // 0: a raw binary, for which nothing was selected
+  uint32_t level;     // FATCTX_LEVEL_...; 0 if nothing was selected
+} fatctx_session_info;
+typedef struct fatctx_session_record {
+  uint32_t struct_size;
+  uint32_t type;       // FATCTX_RECORD_...
+  uint32_t record_id;  // of the record; of a DLC 1 for the first entry, ...; of a raw binary 0
+  uint32_t access_path;
+  fatctx_text name;
+  fatctx_text unit;  // of a context binary in a container
+  uint64_t size;     // bytes
+} fatctx_session_record;
+enum { FATCTX_SESSION_BINARIES = 0, FATCTX_SESSION_WEIGHTS = 1 };
 
 // Begins a session. Any number of sessions; the second and later cost no IO. Errors: those of acquire.
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
@@ -988,8 +1031,19 @@ FATCTX_API int32_t fatctx_session_end(fatctx_session session, fatctx_error* erro
 // Gets the context binary of `unit`; null: of the only unit. Errors: not_found, listing the units.
 FATCTX_API int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_view* view,
                                          fatctx_error* error);
-// Gets a weight blob that the chosen binaries refer to, in record order. Errors: not_found (index out of range).
-FATCTX_API int32_t fatctx_session_weights_count(fatctx_session session, uint64_t* count, fatctx_error* error);
+// Gets the facts of a session. Lifetime of all texts: they borrow from `session`.
+FATCTX_API int32_t fatctx_session_describe(fatctx_session session, fatctx_session_info* info, fatctx_error* error);
+// Gets a record by index: `part` is FATCTX_SESSION_BINARIES (in unit order) or FATCTX_SESSION_WEIGHTS (in record
+// order). Lifetime of all texts: they borrow from `session`. Errors: invalid_argument (`part`), not_found (index out of
+// range).
+FATCTX_API int32_t fatctx_session_record_at(fatctx_session session, uint32_t part, uint64_t index,
+                                            fatctx_session_record* record, fatctx_error* error);
+// Makes a new handle for the model of the session, for further sessions and for the reason of the choice.
+FATCTX_API int32_t fatctx_session_model(fatctx_session session, fatctx_model* model, fatctx_error* error);
+// Gets the session as JSON, schema "fatctx.session/1": its records with their graphs, and the reason of the choice.
+FATCTX_API int32_t fatctx_session_json(fatctx_session session, char* buffer, size_t capacity, size_t* size,
+                                       fatctx_error* error);
+// Gets a view of a weight blob by index. Errors: not_found (index out of range).
 FATCTX_API int32_t fatctx_session_weights(fatctx_session session, uint64_t index, fatctx_view* view,
                                           fatctx_error* error);
 // Gets a tensor of any of these blobs. Errors: not_found; those of fatctx_container_tensors().
@@ -1908,27 +1962,12 @@ FATCTX_API int32_t fatctx_thin_dlc_prefetch(fatctx_view view, const fatctx_prefe
 
 // Loading: one call from a file of any kind to the context binary for a device. docs/loading.md describes it.
 
-typedef struct fatctx_loaded {
-  uint64_t id;
-} fatctx_loaded;
-typedef struct fatctx_load_signal {
-  uint64_t id;
-} fatctx_load_signal;
 typedef struct fatctx_load_list {
   uint64_t id;
 } fatctx_load_list;
 
-// The format of a loaded file.
-enum { FATCTX_LOADED_CONTAINER = 0, FATCTX_LOADED_DLC = 1, FATCTX_LOADED_RAW_BINARY = 2 };
-FATCTX_API const char* fatctx_loaded_format_name(uint32_t format);  // "container", "dlc", "raw_binary"
-// The bytes that are accepted as a plain context binary: those of a known format, any that are neither container nor
-// DLC (the caller vouches that they are for this device), or none.
-enum { FATCTX_RAW_BINARIES_KNOWN = 0, FATCTX_RAW_BINARIES_ANY = 1, FATCTX_RAW_BINARIES_REFUSE = 2 };
-FATCTX_API const char* fatctx_raw_binaries_name(uint32_t raw_binaries);
-FATCTX_API uint32_t fatctx_raw_binaries_from_name(const char* name);  // or FATCTX_UNKNOWN
-
 // A source of bytes: a path, a descriptor, or memory.
-typedef struct fatctx_load_source {
+typedef struct fatctx_source {
   uint32_t struct_size;
   int32_t descriptor;  // stays the caller's, and may be closed when the call has returned; -1: none
   const char* path;    // null: none
@@ -1936,8 +1975,8 @@ typedef struct fatctx_load_source {
   uint64_t size;       // of that part; 0: to the end
   const void* bytes;   // stay the caller's, unchanged, until everything made from them is closed; null: none
   uint64_t bytes_size;
-} fatctx_load_source;
-FATCTX_API void fatctx_load_source_init(fatctx_load_source* source, size_t struct_size);
+} fatctx_source;
+FATCTX_API void fatctx_source_init(fatctx_source* source, size_t struct_size);
 
 enum { FATCTX_LOAD_GRAPH_INITIALISED = 0, FATCTX_LOAD_CONTEXT_INITIALISED = 1 };
 // A report of progress: for each context binary its graphs and then the context binary. A load that fails reports
@@ -1955,63 +1994,19 @@ typedef void (*fatctx_load_notify)(void* user, const fatctx_load_event* event);
 
 typedef struct fatctx_load_options {
   uint32_t struct_size;
-  uint32_t raw_binaries;              // FATCTX_RAW_BINARIES_...; FATCTX_RAW_BINARIES_KNOWN
-  const fatctx_model_options* model;  // options for opening and for the choice; null: defaults
-  fatctx_load_signal signal;          // {0}: none
+  uint32_t prefetch;                  // also brings the chosen bytes into memory; 0
+  const fatctx_model_options* model;  // options for opening and for the choice, with the signal; null: defaults
   fatctx_load_notify notify;          // null: none
   fatctx_progress progress;           // about every 25 ms, on the thread of `notify`; null: none
   void* user;                         // of both
-  uint32_t prefetch;                  // also brings the chosen bytes into memory; 0
-  uint32_t reserved;
 } fatctx_load_options;
 FATCTX_API void fatctx_load_options_init(fatctx_load_options* options, size_t struct_size);
 
-// Opens the source, recognises its format, chooses, checks and returns the bytes. With a signal or with progress it
-// answers within 100 ms when it is stopped, even if the system does not answer.
-// Errors: those of fatctx_model_open() and fatctx_model_begin_session(); for a DLC those of fatctx_dlc_open();
-//         bad_magic, invalid_argument, signature_missing, unsupported, changed; cancelled, timed_out,
-//         operation_not_permitted (the signal serves another load already), no_resource.
-FATCTX_API int32_t fatctx_load(const fatctx_load_source* source, const fatctx_load_options* options,
-                               fatctx_loaded* loaded, fatctx_error* error);
-
-typedef struct fatctx_loaded_info {
-  uint32_t struct_size;
-  uint32_t format;         // FATCTX_LOADED_...
-  uint64_t binary_count;   // one for each unit
-  uint64_t weights_count;  // those that the binaries refer to; for a DLC also the metadata of shared weights
-  fatctx_text path;
-  uint32_t selected;  // 0: a raw binary, for which nothing was selected
-  uint32_t level;     // FATCTX_LEVEL_...; 0 if nothing was selected
-} fatctx_loaded_info;
-// Gets the facts of a load. Lifetime of all texts: they borrow from `loaded`.
-FATCTX_API int32_t fatctx_loaded_describe(fatctx_loaded loaded, fatctx_loaded_info* info, fatctx_error* error);
-typedef struct fatctx_loaded_record {
-  uint32_t struct_size;
-  uint32_t type;       // FATCTX_RECORD_...
-  uint32_t record_id;  // of the record; for a DLC 1 for the first entry, ...; for a raw binary 0
-  uint32_t access_path;
-  fatctx_text name;
-  fatctx_text unit;      // of a context binary in a container
-  uint64_t graph_count;  // of a context binary, as its metadata lists them
-  uint64_t size;         // bytes
-} fatctx_loaded_record;
-// Get a context binary, a weight blob, or a graph of a context binary by index. Errors: not_found (index out of range).
-FATCTX_API int32_t fatctx_loaded_binary_at(fatctx_loaded loaded, uint64_t index, fatctx_loaded_record* record,
-                                           fatctx_error* error);
-FATCTX_API int32_t fatctx_loaded_weights_at(fatctx_loaded loaded, uint64_t index, fatctx_loaded_record* record,
-                                            fatctx_error* error);
-FATCTX_API int32_t fatctx_loaded_graph(fatctx_loaded loaded, uint64_t binary, uint64_t index, fatctx_text* name,
-                                       fatctx_error* error);
-// Gets the context binary of `unit`; null or empty: the only one. Errors: not_found, listing the units.
-FATCTX_API int32_t fatctx_loaded_binary(fatctx_loaded loaded, const char* unit, fatctx_view* view, fatctx_error* error);
-// Gets a view of a weight blob by index. Errors: not_found (index out of range).
-FATCTX_API int32_t fatctx_loaded_weights(fatctx_loaded loaded, uint64_t index, fatctx_view* view, fatctx_error* error);
-// Gets the choice, for beginning further sessions. Errors: not_found (the file was not a container).
-FATCTX_API int32_t fatctx_loaded_model(fatctx_loaded loaded, fatctx_model* model, fatctx_error* error);
-// Explains the load: FATCTX_FORMAT_TEXT or FATCTX_FORMAT_JSON, schema "fatctx.load/1".
-FATCTX_API int32_t fatctx_loaded_explain(fatctx_loaded loaded, uint32_t format, char* buffer, size_t capacity,
-                                         size_t* size, fatctx_error* error);
-FATCTX_API int32_t fatctx_loaded_close(fatctx_loaded loaded, fatctx_error* error);
+// Opens the source, recognises its format, chooses, checks the bytes and returns a session with views of them. With
+// a signal or with progress it answers within 100 ms when it is stopped, even if the system does not answer.
+// Errors: those of fatctx_model_open() and fatctx_model_begin_session(); changed.
+FATCTX_API int32_t fatctx_load(const fatctx_source* source, const fatctx_load_options* options, fatctx_session* session,
+                               fatctx_error* error);
 
 // Makes a signal that stops a load from another thread, or after `timeout_ms`; 0: no limit. Serves one load at a time,
 // and the next one when that has ended. Closing it stops nothing.
@@ -2025,11 +2020,11 @@ FATCTX_API int32_t fatctx_load_signal_state(fatctx_load_signal signal, uint32_t*
                                             fatctx_error* error);
 FATCTX_API int32_t fatctx_load_signal_close(fatctx_load_signal signal, fatctx_error* error);
 
-// Called once for each item, on a thread of the list, for one item at a time. `loaded` is a new handle, which the
+// Called once for each item, on a thread of the list, for one item at a time. `session` is a new handle, which the
 // callback closes or keeps. If the load failed it is {0}, and `error` says why; otherwise `error` is null.
-typedef void (*fatctx_load_finished)(void* user, uint64_t index, fatctx_loaded loaded, const fatctx_error* error);
+typedef void (*fatctx_load_finished)(void* user, uint64_t index, fatctx_session session, const fatctx_error* error);
 typedef struct fatctx_load_item {
-  const fatctx_load_source* source;
+  const fatctx_source* source;
   const fatctx_load_options* options;  // null: defaults; its `user` is used until the item has finished
   fatctx_load_finished finished;       // null: none
   void* user;                          // of `finished`
@@ -2047,7 +2042,7 @@ FATCTX_API int32_t fatctx_load_list_state(fatctx_load_list list, uint64_t* size,
                                           fatctx_error* error);
 // Gets the result of an item. Errors: not_found (index out of range), operation_not_permitted (it has not finished),
 // those of the load.
-FATCTX_API int32_t fatctx_load_list_result(fatctx_load_list list, uint64_t index, fatctx_loaded* loaded,
+FATCTX_API int32_t fatctx_load_list_result(fatctx_load_list list, uint64_t index, fatctx_session* session,
                                            fatctx_error* error);
 // Cancels unfinished items and waits for their callbacks, but not from one of them.
 FATCTX_API int32_t fatctx_load_list_close(fatctx_load_list list, fatctx_error* error);

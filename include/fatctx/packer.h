@@ -13,9 +13,10 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
-#include "fatctx/container.h"
 #include "fatctx/description.h"
+#include "fatctx/progress.h"
 #include "fatctx/record.h"
+#include "fatctx/view.h"
 
 namespace fatctx {
 

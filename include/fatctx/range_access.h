@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "fatctx/container.h"
+#include "fatctx/view.h"
 
 namespace fatctx {
 

@@ -133,4 +133,25 @@ struct TensorInfo {
   bool alias = false;                // shares bytes with another tensor on purpose
 };
 
+// A record of a container, as its table of contents describes it. Lifetime: its name, the texts of its key and
+// `weights` borrow from the container.
+struct RecordInfo {
+  std::uint32_t id = 0;
+  RecordType type = RecordType::kOpaque;
+  bool ignorable = false;
+  bool must_map = false;
+  bool supported = true;       // false: this version lists the record but cannot hand it out (unknown type or codec)
+  bool recipe = false;         // stored as a program and the bytes it copies from; its bytes are made on request
+  Codec codec = Codec::kNone;  // with any other it has no view: stream_record() and extract_record() give its bytes
+  std::string_view name;
+  std::uint64_t size_bytes = 0;    // logical
+  std::uint64_t stored_bytes = 0;  // sum of its slices
+  std::uint32_t slice_count = 0;
+  std::uint64_t file_offset = 0;  // of the first slice; 0 for an empty record
+  Hash128 hash;                   // of the logical bytes
+  SelectionKey key;
+  // Ids of the weight blobs that it refers to.
+  std::span<const std::uint32_t> weights;
+};
+
 }  // namespace fatctx

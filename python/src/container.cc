@@ -468,7 +468,7 @@ FileWindow take_window(nb::dict& keywords) {
 Container open_container(nb::handle file, const OpenOptions& options) {
   if (PyLong_Check(file.ptr()) != 0 && PyBool_Check(file.ptr()) == 0) {
     const int descriptor = nb::cast<int>(file);
-    return take(without_gil([&] { return Container::open_descriptor(descriptor, options); }));
+    return take(without_gil([&] { return Container::open(Source::of_descriptor(descriptor), options); }));
   }
   const std::string path = path_from(file);
   return take(without_gil([&] { return Container::open(path, options); }));
@@ -490,7 +490,7 @@ void bind_container(nb::module_& module) {
           throw nb::type_error("offset and size go with a descriptor: open the file and hand in its number");
         }
         const int descriptor = nb::cast<int>(file);
-        return take(without_gil([&] { return Container::open_descriptor(descriptor, options, window); }));
+        return take(without_gil([&] { return Container::open(Source::of_descriptor(descriptor, window), options); }));
       },
       nb::arg("file"), nb::arg("open_keywords"),
       nb::sig("def open(file: str | bytes | os.PathLike | int, *, offset: int = 0, size: int = 0, " FATCTX_OPEN_KEYWORDS
@@ -535,7 +535,7 @@ void bind_container(nb::module_& module) {
         refuse_unknown_keywords(keywords, FATCTX_OPEN_KEYWORD_LIST);
         auto held = std::make_shared<const HeldBuffer>(buffer);
         const ByteView bytes = held->bytes();
-        return take(without_gil([&] { return Container::open_memory(bytes, options, std::move(held)); }));
+        return take(without_gil([&] { return Container::open(Source::of_memory(bytes, std::move(held)), options); }));
       },
       nb::arg("buffer"), nb::arg("open_keywords"),
       nb::sig("def open_memory(buffer: Buffer, *, " FATCTX_OPEN_KEYWORDS ") -> Container"),

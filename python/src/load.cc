@@ -38,16 +38,16 @@ std::chrono::milliseconds timeout_from(nb::handle seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(given * 1000)));
 }
 
-LoadSource source_from(nb::handle file, const FileWindow& window) {
+Source source_from(nb::handle file, const FileWindow& window) {
   const bool descriptor = PyLong_Check(file.ptr()) != 0 && PyBool_Check(file.ptr()) == 0;
   if (!descriptor && window != FileWindow{}) {
     throw nb::type_error("offset and size go with a descriptor: open the file and hand in its number");
   }
-  if (descriptor) return LoadSource::descriptor(nb::cast<int>(file), window);
+  if (descriptor) return Source::of_descriptor(nb::cast<int>(file), window);
   if (nb::isinstance<nb::str>(file) || nb::hasattr(file, "__fspath__")) return {path_from(file)};
   auto held = std::make_shared<const HeldBuffer>(file);
   const ByteView bytes = held->bytes();
-  return LoadSource::memory(bytes, std::move(held));
+  return Source::of_memory(bytes, std::move(held));
 }
 
 nb::object function_from(nb::dict& keywords, const char* name) {

@@ -19,7 +19,7 @@ namespace fatctx::python {
 // A load that is asked for. The functions of Python stand beside the options, as who loads decides on which thread and
 // for how long they may be called.
 struct LoadRequest {
-  LoadSource source;
+  Source source;
   LoadOptions options;
   nb::object notify = nb::none();
   nb::object progress = nb::none();

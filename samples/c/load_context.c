@@ -13,9 +13,9 @@ static int failed(const fatctx_error* error) {
 }
 
 /* Stands for a backend's call: a pointer and a size, valid until the view is closed. */
-static int32_t create_context(fatctx_loaded loaded, fatctx_error* error) {
+static int32_t create_context(fatctx_session session, fatctx_error* error) {
   fatctx_view binary;
-  int32_t code = fatctx_loaded_binary(loaded, NULL, &binary, error);
+  int32_t code = fatctx_session_binary(session, NULL, &binary, error);
   if (code != FATCTX_OK) return code;
   printf("%llu bytes at %p\n", (unsigned long long)binary.size, binary.data);
   return fatctx_view_close(binary, error);
@@ -32,35 +32,38 @@ static void hear(void* user, const fatctx_load_event* event) {
 }
 
 /* On a thread of the list, for one item at a time. */
-static void finish(void* user, uint64_t index, fatctx_loaded loaded, const fatctx_error* error) {
+static void finish(void* user, uint64_t index, fatctx_session session, const fatctx_error* error) {
   (void)user;
   printf("item %llu: %s\n", (unsigned long long)index, error == NULL ? "loaded" : fatctx_error_code_name(error->code));
-  if (error == NULL) (void)fatctx_loaded_close(loaded, NULL);
+  if (error == NULL) (void)fatctx_session_close(session, NULL);
 }
 
 /* A container, a DLC or a module of IREE: the call is the same. */
-static int32_t load_one(const fatctx_load_source* source, fatctx_error* error) {
+static int32_t load_one(const fatctx_source* source, fatctx_error* error) {
+  fatctx_model_options model;
   fatctx_load_options options;
   fatctx_load_signal signal;
-  fatctx_loaded loaded;
-  fatctx_loaded_info info = {.struct_size = sizeof info};
+  fatctx_session session;
+  fatctx_session_info info = {.struct_size = sizeof info};
   int32_t code = fatctx_load_signal_create(10000, &signal, error); /* another thread may cancel it before */
   if (code != FATCTX_OK) return code;
   fatctx_load_options_init(&options, sizeof options);
-  options.signal = signal;
+  fatctx_model_options_init(&model, sizeof model);
+  model.signal = signal;
+  options.model = &model;
   options.notify = hear;
-  code = fatctx_load(source, &options, &loaded, error);
+  code = fatctx_load(source, &options, &session, error);
   (void)fatctx_load_signal_close(signal, NULL);
   if (code != FATCTX_OK) return code;
-  code = fatctx_loaded_describe(loaded, &info, error);
-  if (code == FATCTX_OK) printf("format: %s\n", fatctx_loaded_format_name(info.format));
-  if (code == FATCTX_OK) code = create_context(loaded, error);
-  (void)fatctx_loaded_close(loaded, NULL);
+  code = fatctx_session_describe(session, &info, error);
+  if (code == FATCTX_OK) printf("format: %s\n", fatctx_model_format_name(info.format));
+  if (code == FATCTX_OK) code = create_context(session, error);
+  (void)fatctx_session_close(session, NULL);
   return code;
 }
 
 /* One that is missing does not stop the other. */
-static int32_t load_both(const fatctx_load_source* first, const fatctx_load_source* second, fatctx_error* error) {
+static int32_t load_both(const fatctx_source* first, const fatctx_source* second, fatctx_error* error) {
   const fatctx_load_item items[] = {{.source = first, .finished = finish}, {.source = second, .finished = finish}};
   fatctx_load_list list;
   int32_t code = fatctx_load_list_start(items, 2, 1, &list, error);
@@ -72,12 +75,12 @@ static int32_t load_both(const fatctx_load_source* first, const fatctx_load_sour
 
 int main(int argc, char** argv) {
   fatctx_error error;
-  fatctx_load_source source;
-  fatctx_load_source missing;
+  fatctx_source source;
+  fatctx_source missing;
 
   if (argc != 2) return fprintf(stderr, "usage: load_context FILE\n"), EXIT_FAILURE;
   fatctx_error_init(&error, sizeof error);
-  fatctx_load_source_init(&source, sizeof source);
+  fatctx_source_init(&source, sizeof source);
   source.path = argv[1];
   missing = source;
   missing.path = "missing.fatctx";

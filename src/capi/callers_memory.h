@@ -31,30 +31,16 @@ class CallersMemory {
   bool armed_ = false;
 };
 
-// Opens the memory with these options.
-class OpenMemory {
- public:
-  OpenMemory(const CallersMemory::Given& given, std::shared_ptr<const void> owner)
-      : given_(given), owner_(std::move(owner)) {}
-  [[nodiscard]] Result<Container> operator()(const OpenOptions& options) const {
-    FATCTX_ASSIGN(const ByteView bytes, bytes_in(given_.bytes, given_.size, "bytes"));
-    return Container::open_memory(bytes, options, owner_);
-  }
-
- private:
-  CallersMemory::Given given_;
-  std::shared_ptr<const void> owner_;
-};
-
-// As make_handle(); `make` gets an OpenMemory. The memory is armed when nothing can fail any more, so that a caller who
-// frees it after an error frees it once; until then the share held here keeps it from going.
+// Does what make_handle() does; `make` gets the memory as a Source. The memory is armed when nothing can fail any more,
+// so that a caller that frees it after an error frees it once; until then the share held here keeps it from going.
 template <typename Handle, typename Make>
 std::int32_t make_handle_over_memory(const CallersMemory::Given& given, Handle* out, std::string_view name,
                                      fatctx_error* error, const Make& make) noexcept {
   std::shared_ptr<CallersMemory> memory;
-  const std::int32_t code = make_handle(out, name, error, [&] {
+  const std::int32_t code = make_handle(out, name, error, [&]() -> decltype(make(std::declval<Source>())) {
+    FATCTX_ASSIGN(const ByteView bytes, bytes_in(given.bytes, given.size, "bytes"));
     memory = std::make_shared<CallersMemory>(given);
-    return make(OpenMemory(given, memory));
+    return make(Source::of_memory(bytes, memory));
   });
   if (code == FATCTX_OK) memory->arm();
   return code;

@@ -103,7 +103,7 @@ int32_t fatctx_container_open_descriptor(int descriptor, uint64_t offset, uint64
                                          fatctx_error* error) {
   return make_handle(container, "container", error, [&]() -> fatctx::Result<fatctx::Container> {
     FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(options));
-    return fatctx::Container::open_descriptor(descriptor, open, {.offset = offset, .size = size});
+    return fatctx::Container::open(fatctx::Source::of_descriptor(descriptor, {.offset = offset, .size = size}), open);
   });
 }
 
@@ -111,9 +111,9 @@ int32_t fatctx_container_open_memory(const void* bytes, uint64_t size, const fat
                                      fatctx_release release, void* user, fatctx_container* container,
                                      fatctx_error* error) {
   return make_handle_over_memory({bytes, size, release, user}, container, "container", error,
-                                 [&](const OpenMemory& open_memory) -> fatctx::Result<fatctx::Container> {
+                                 [&](const fatctx::Source& source) -> fatctx::Result<fatctx::Container> {
                                    FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(options));
-                                   return open_memory(open);
+                                   return fatctx::Container::open(source, open);
                                  });
 }
 

@@ -76,8 +76,6 @@ std::string_view kind_name(Kind kind) noexcept {
       return "report of a rewrite";
     case Kind::kSocTable:
       return "table of SoCs";
-    case Kind::kLoaded:
-      return "loaded context";
     case Kind::kLoadSignal:
       return "load signal";
     case Kind::kLoadList:

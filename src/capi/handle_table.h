@@ -38,7 +38,6 @@ enum class Kind : std::uint8_t {
   kDiff,
   kRewrite,
   kSocTable,
-  kLoaded,
   kLoadSignal,
   kLoadList,
 };

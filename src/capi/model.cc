@@ -7,10 +7,28 @@
 namespace fatctx::capi {
 namespace {
 
-Result<RecordView> chosen_binary(const Container& container, const ModelOptions& options, const char* unit) {
-  FATCTX_ASSIGN(const Model model, Model::choose(container, options));
+Result<RecordView> chosen_binary(const Source& source, const ModelOptions& options, const char* unit) {
+  FATCTX_ASSIGN(const Model model, Model::open(source, options));
   FATCTX_ASSIGN(const Session session, model.begin_session());
   return session.binary(text_in(unit));
+}
+
+fatctx_session_record record_out(const SessionRecord& record) noexcept {
+  fatctx_session_record out = {};
+  out.type = static_cast<std::uint32_t>(record.type);
+  out.record_id = record.view.record_id();
+  out.access_path = static_cast<std::uint32_t>(record.view.access_path());
+  out.name = text_out(record.name);
+  out.unit = text_out(record.unit);
+  out.size = record.view.size_bytes();
+  return out;
+}
+
+Result<const std::vector<SessionRecord>*> records_in(const Session& session, std::uint32_t part) {
+  if (part == FATCTX_SESSION_BINARIES) return &session.binaries();
+  if (part == FATCTX_SESSION_WEIGHTS) return &session.weights();
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("part is {}; allowed are FATCTX_SESSION_BINARIES (0) and FATCTX_SESSION_WEIGHTS (1)", part)};
 }
 
 }  // namespace
@@ -50,7 +68,9 @@ int32_t fatctx_model_close(fatctx_model model, fatctx_error* error) { return clo
 int32_t fatctx_model_container(fatctx_model model, fatctx_container* container, fatctx_error* error) {
   return make_handle(container, "container", error, [&]() -> fatctx::Result<fatctx::Container> {
     FATCTX_ASSIGN(const auto object, find(model));
-    return object->container();
+    if (const fatctx::Container* container = object->container()) return *container;
+    return fatctx::Error{fatctx::ErrorCode::kNotFound, fmt::format("{}: a {} has no container", object->path(),
+                                                                   fatctx::model_format_name(object->format()))};
   });
 }
 
@@ -159,19 +179,49 @@ int32_t fatctx_session_binary(fatctx_session session, const char* unit, fatctx_v
   });
 }
 
-int32_t fatctx_session_weights_count(fatctx_session session, uint64_t* count, fatctx_error* error) {
+int32_t fatctx_session_describe(fatctx_session session, fatctx_session_info* info, fatctx_error* error) {
+  return with_object(session, error, [&](const fatctx::Session& object) {
+    const fatctx::Model& model = object.model();
+    fatctx_session_info filled = {};
+    filled.format = static_cast<std::uint32_t>(model.format());
+    filled.binary_count = object.binaries().size();
+    filled.weights_count = object.weights().size();
+    filled.path = text_out(model.path());
+    filled.selected = flag(model.format() != fatctx::ModelFormat::kRawBinary);
+    if (filled.selected != 0) filled.level = static_cast<std::uint32_t>(model.selection().level);
+    return write_sized(filled, info, "info");
+  });
+}
+
+int32_t fatctx_session_record_at(fatctx_session session, uint32_t part, uint64_t index, fatctx_session_record* record,
+                                 fatctx_error* error) {
   return with_object(session, error, [&](const fatctx::Session& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(count, "count"));
-    *count = object.weights().size();
-    return fatctx::Done{};
+    FATCTX_TRY(not_null(record, "record"));
+    FATCTX_ASSIGN(const std::vector<fatctx::SessionRecord>* const records, records_in(object, part));
+    FATCTX_ASSIGN(const fatctx::SessionRecord* const found, item_at(*records, index, "record"));
+    return write_sized(record_out(*found), record, "record");
+  });
+}
+
+int32_t fatctx_session_model(fatctx_session session, fatctx_model* model, fatctx_error* error) {
+  return make_handle(model, "model", error, [&]() -> fatctx::Result<fatctx::Model> {
+    FATCTX_ASSIGN(const auto object, find(session));
+    return object->model();
+  });
+}
+
+int32_t fatctx_session_json(fatctx_session session, char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
+  return with_object(session, error, [&](const fatctx::Session& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const std::string json, object.report_json());
+    return put_text(json, buffer, capacity, size);
   });
 }
 
 int32_t fatctx_session_weights(fatctx_session session, uint64_t index, fatctx_view* view, fatctx_error* error) {
   return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
     FATCTX_ASSIGN(const auto object, find(session));
-    FATCTX_ASSIGN(const fatctx::RecordView* const found, item_at(object->weights(), index, "weight blob"));
-    return *found;
+    FATCTX_ASSIGN(const fatctx::SessionRecord* const found, item_at(object->weights(), index, "weight blob"));
+    return found->view;
   });
 }
 
@@ -188,18 +238,16 @@ int32_t fatctx_view_open(const char* path, const fatctx_model_options* options, 
   return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::RecordView> {
     FATCTX_TRY(not_null(path, "path"));
     FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
-    FATCTX_ASSIGN(const fatctx::Container container, fatctx::Container::open(path, chosen.open));
-    return chosen_binary(container, chosen, unit);
+    return chosen_binary(path, chosen, unit);
   });
 }
 
 int32_t fatctx_view_open_memory(const void* bytes, uint64_t size, const fatctx_model_options* options, const char* unit,
                                 fatctx_release release, void* user, fatctx_view* view, fatctx_error* error) {
   return make_handle_over_memory({bytes, size, release, user}, view, "view", error,
-                                 [&](const OpenMemory& open_memory) -> fatctx::Result<fatctx::RecordView> {
+                                 [&](const fatctx::Source& source) -> fatctx::Result<fatctx::RecordView> {
                                    FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
-                                   FATCTX_ASSIGN(const fatctx::Container container, open_memory(chosen.open));
-                                   return chosen_binary(container, chosen, unit);
+                                   return chosen_binary(source, chosen, unit);
                                  });
 }
 

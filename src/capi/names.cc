@@ -99,7 +99,7 @@ uint32_t fatctx_file_mapping_from_name(const char* name) {
 uint32_t fatctx_profile_level_from_name(const char* name) {
   return number_of(&fatctx::profile_level_from_name, name, FATCTX_UNKNOWN);
 }
-const char* fatctx_loaded_format_name(uint32_t format) { return word_of(&fatctx::loaded_format_name, format); }
+const char* fatctx_model_format_name(uint32_t format) { return word_of(&fatctx::model_format_name, format); }
 const char* fatctx_raw_binaries_name(uint32_t raw_binaries) {
   return word_of(&fatctx::raw_binaries_name, raw_binaries);
 }

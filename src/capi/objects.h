@@ -148,8 +148,6 @@ struct Behind<fatctx_rewrite> : BehindOf<const RewriteObject, Kind::kRewrite> {}
 template <>
 struct Behind<fatctx_soc_table> : BehindOf<const SocTable, Kind::kSocTable> {};
 template <>
-struct Behind<fatctx_loaded> : BehindOf<const LoadedContext, Kind::kLoaded> {};
-template <>
 struct Behind<fatctx_load_signal> : BehindOf<LoadSignal, Kind::kLoadSignal> {};
 template <>
 struct Behind<fatctx_load_list> : BehindOf<LoadList, Kind::kLoadList> {};

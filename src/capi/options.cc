@@ -143,6 +143,16 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
                  fmt::format("on_damage is {}; allowed are FATCTX_ON_DAMAGE_FAIL (0) and _NEXT (1)", given.on_damage)};
   }
   result.on_damage = static_cast<OnDamage>(given.on_damage);
+  if (given.raw_binaries > FATCTX_RAW_BINARIES_REFUSE) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("raw_binaries is {}; allowed are FATCTX_RAW_BINARIES_KNOWN (0), _ANY (1) and _REFUSE (2)",
+                             given.raw_binaries)};
+  }
+  result.raw_binaries = static_cast<RawBinaries>(given.raw_binaries);
+  if (given.signal.id != 0) {
+    FATCTX_ASSIGN(const auto signal, find(given.signal));
+    result.signal = *signal;
+  }
   result.policy.prepare_hook = given.prepare_hook != 0 || given.prepare != nullptr;
   if (given.soc_table.id != 0) {
     FATCTX_ASSIGN(const auto table, find(given.soc_table));

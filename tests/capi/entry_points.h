@@ -46,7 +46,6 @@ struct Handles {
   fatctx_rewrite rewrite = {};
   fatctx_soc_table socs = {};
   fatctx_device detected = {};
-  fatctx_loaded loaded = {};
   fatctx_load_signal load_signal = {};
   fatctx_load_list load_list = {};  // that has finished
 };
@@ -108,7 +107,6 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_rewrite_close(handles.rewrite, nullptr);
   (void)fatctx_soc_table_close(handles.socs, nullptr);
   (void)fatctx_device_close(handles.detected, nullptr);
-  (void)fatctx_loaded_close(handles.loaded, nullptr);
   (void)fatctx_load_signal_close(handles.load_signal, nullptr);
   (void)fatctx_load_list_close(handles.load_list, nullptr);
 }
@@ -180,14 +178,14 @@ inline const RewrittenFiles& rewritten_files() {
 // What loads take. Lifetime: borrows from both.
 struct LoadOfFile {
   LoadOfFile(const std::string& path, const fatctx_model_options& model) {
-    fatctx_load_source_init(&source, sizeof source);
+    fatctx_source_init(&source, sizeof source);
     source.path = path.c_str();
     fatctx_load_options_init(&options, sizeof options);
     options.model = &model;
   }
   LoadOfFile(const LoadOfFile&) = delete;
   LoadOfFile& operator=(const LoadOfFile&) = delete;
-  fatctx_load_source source = {};
+  fatctx_source source = {};
   fatctx_load_options options = {};
   fatctx_load_item item = {&source, &options, nullptr, nullptr};
 };
@@ -249,7 +247,6 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_rewrite_container(rewritten.source.c_str(), rewritten.target.c_str(), &rewritten.without_code,
                               &handles.rewrite, &error));
   const LoadOfFile load(path, options);
-  ok(fatctx_load(&load.source, &load.options, &handles.loaded, &error));
   ok(fatctx_load_signal_create(0, &handles.load_signal, &error));
   ok(fatctx_load_list_start(&load.item, 1, 1, &handles.load_list, &error));
   ok(fatctx_load_list_wait(handles.load_list, &error));
@@ -330,7 +327,6 @@ class Call {
   [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
   [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
   [[nodiscard]] fatctx_rewrite* rewrite() { return out(made_.rewrite); }
-  [[nodiscard]] fatctx_loaded* loaded() { return out(made_.loaded); }
   [[nodiscard]] fatctx_load_signal* load_signal() { return out(made_.load_signal); }
   [[nodiscard]] fatctx_load_list* load_list() { return out(made_.load_list); }
   [[nodiscard]] const LoadOfFile& load() const { return load_; }
@@ -677,8 +673,18 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_session_end", [](Call& c) { return fatctx_session_end(c.h.session, &c.error); }, true, FATCTX_OK},
       {"fatctx_session_binary",
        [](Call& c) { return fatctx_session_binary(c.h.session, c.text("main"), c.view(), &c.error); }},
-      {"fatctx_session_weights_count",
-       [](Call& c) { return fatctx_session_weights_count(c.h.session, c.plain<std::uint64_t>(), &c.error); }},
+      {"fatctx_session_describe",
+       [](Call& c) { return fatctx_session_describe(c.h.session, c.structure<fatctx_session_info>(), &c.error); }},
+      {"fatctx_session_record_at",
+       [](Call& c) {
+         return fatctx_session_record_at(c.h.session, FATCTX_SESSION_WEIGHTS, 0, c.structure<fatctx_session_record>(),
+                                         &c.error);
+       }},
+      {"fatctx_session_model", [](Call& c) { return fatctx_session_model(c.h.session, c.model(), &c.error); }},
+      {"fatctx_session_json",
+       [](Call& c) {
+         return fatctx_session_json(c.h.session, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
       {"fatctx_session_weights", [](Call& c) { return fatctx_session_weights(c.h.session, 0, c.view(), &c.error); }},
       {"fatctx_session_tensor",
        [](Call& c) { return fatctx_session_tensor(c.h.session, c.text("layer/0/b"), c.view(), &c.error); }},
@@ -914,25 +920,7 @@ inline const std::vector<EntryPoint>& entry_points() {
        FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_rewrite_close", [](Call& c) { return fatctx_rewrite_close(c.h.rewrite, &c.error); }, true, FATCTX_OK},
       {"fatctx_load",
-       [](Call& c) { return fatctx_load(c.given ? &c.load().source : nullptr, nullptr, c.loaded(), &c.error); }, false},
-      {"fatctx_loaded_describe",
-       [](Call& c) { return fatctx_loaded_describe(c.h.loaded, c.structure<fatctx_loaded_info>(), &c.error); }},
-      {"fatctx_loaded_binary_at",
-       [](Call& c) { return fatctx_loaded_binary_at(c.h.loaded, 0, c.structure<fatctx_loaded_record>(), &c.error); }},
-      {"fatctx_loaded_weights_at",
-       [](Call& c) { return fatctx_loaded_weights_at(c.h.loaded, 0, c.structure<fatctx_loaded_record>(), &c.error); }},
-      {"fatctx_loaded_graph",
-       [](Call& c) { return fatctx_loaded_graph(c.h.loaded, 0, 9, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_loaded_binary",
-       [](Call& c) { return fatctx_loaded_binary(c.h.loaded, nullptr, c.view(), &c.error); }},
-      {"fatctx_loaded_weights", [](Call& c) { return fatctx_loaded_weights(c.h.loaded, 0, c.view(), &c.error); }},
-      {"fatctx_loaded_model", [](Call& c) { return fatctx_loaded_model(c.h.loaded, c.model(), &c.error); }},
-      {"fatctx_loaded_explain",
-       [](Call& c) {
-         return fatctx_loaded_explain(c.h.loaded, FATCTX_FORMAT_JSON, c.buffer(), Call::kCapacity, nullptr, &c.error);
-       }},
-      {"fatctx_loaded_close", [](Call& c) { return fatctx_loaded_close(c.h.loaded, &c.error); }, true, FATCTX_OK},
+       [](Call& c) { return fatctx_load(c.given ? &c.load().source : nullptr, nullptr, c.session(), &c.error); }, false},
       {"fatctx_load_signal_create",
        [](Call& c) { return fatctx_load_signal_create(5, c.load_signal(), &c.error); }, false},
       {"fatctx_load_signal_cancel", [](Call& c) { return fatctx_load_signal_cancel(c.h.load_signal, &c.error); }, true,
@@ -964,7 +952,7 @@ inline const std::vector<EntryPoint>& entry_points() {
          return fatctx_load_list_state(c.h.load_list, c.plain<std::uint64_t>(), c.out(finished), &c.error);
        }},
       {"fatctx_load_list_result",
-       [](Call& c) { return fatctx_load_list_result(c.h.load_list, 0, c.loaded(), &c.error); }},
+       [](Call& c) { return fatctx_load_list_result(c.h.load_list, 0, c.session(), &c.error); }},
       {"fatctx_load_list_close", [](Call& c) { return fatctx_load_list_close(c.h.load_list, &c.error); }, true,
        FATCTX_OK},
       {"fatctx_container_records_left",

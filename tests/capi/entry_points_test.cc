@@ -63,10 +63,10 @@ std::set<std::string> infallible() {
           "fatctx_mapping_guard_installed",
           "fatctx_rewrite_options_init",
           "fatctx_sign_options_init",
-          "fatctx_loaded_format_name",
+          "fatctx_model_format_name",
           "fatctx_raw_binaries_name",
           "fatctx_raw_binaries_from_name",
-          "fatctx_load_source_init",
+          "fatctx_source_init",
           "fatctx_load_options_init"};
 }
 

@@ -266,9 +266,9 @@ TEST_F(CModel, ASessionHandsOutBinaryWeightsAndTensors) {
   const fatctx_container container = open();
   const fatctx_model model = choose(container);
   const fatctx_session session = begin(model);
-  std::uint64_t count = 0;
-  ASSERT_EQ(fatctx_session_weights_count(session, &count, &error), FATCTX_OK);
-  ASSERT_EQ(count, 1U);
+  auto info = sized<fatctx_session_info>();
+  ASSERT_EQ(fatctx_session_describe(session, &info, &error), FATCTX_OK);
+  ASSERT_EQ(info.weights_count, 1U);
   fatctx_view binary;
   fatctx_view weights;
   fatctx_view tensor;

@@ -24,7 +24,7 @@ TEST(OnDamageNextFaults, ARecordThatCannotBeReadOnceIsPassedOverAndNamed) {
     if (!injected.met()) break;
     if (!model.ok()) continue;  // what every open needs; or the weights, which all targets share
     const Selection& selection = model.value().selection();
-    const bool best = model.value().container().record(selection.chosen.front()).value().name == "small.x86-64-v4";
+    const bool best = model.value().container()->record(selection.chosen.front()).value().name == "small.x86-64-v4";
     ASSERT_EQ(selection.damaged.empty(), best) << "call " << call << " of " << injected.call();
     if (best) continue;
     ++passed_over;

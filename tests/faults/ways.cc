@@ -58,6 +58,12 @@ ModelOptions for_aarch64(OpenOptions open = {}) {
   return options;
 }
 
+LoadOptions stoppable() {
+  LoadOptions options{.model = for_aarch64()};
+  options.model.signal = LoadSignal();
+  return options;
+}
+
 Result<std::string> whole_model(const std::string& path, const OpenOptions& open) {
   FATCTX_ASSIGN(const Model model, Model::open(path, for_aarch64(open)));
   FATCTX_ASSIGN(Session session, model.begin_session());
@@ -173,7 +179,7 @@ Result<std::string> by_descriptor(const std::string& path, const FileWindow& win
   // By the C library itself: the caller's own calls do not fail here.
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (!file) return Error{ErrorCode::kInternal, "the test could not open its file"};
-  FATCTX_ASSIGN(const Container container, Container::open_descriptor(::fileno(file.get()), {}, window));
+  FATCTX_ASSIGN(const Container container, Container::open(Source::of_descriptor(::fileno(file.get()), window)));
   return all_views(container);
 }
 
@@ -215,10 +221,10 @@ Result<std::string> traced(const std::string& path) {
 }  // namespace
 
 Result<std::string> loaded(const std::string& path, const LoadOptions& options) {
-  FATCTX_ASSIGN(const LoadedContext context, load_context(path, options));
+  FATCTX_ASSIGN(const Session context, load(path, options));
   std::string text;
-  for (const std::vector<LoadedRecord>* records : {&context.binaries(), &context.weights()}) {
-    for (const LoadedRecord& record : *records) text += record.name + digest(record.view.bytes());
+  for (const std::vector<SessionRecord>* records : {&context.binaries(), &context.weights()}) {
+    for (const SessionRecord& record : *records) text += std::string(record.name) + digest(record.view.bytes());
   }
   return text;
 }
@@ -237,8 +243,7 @@ std::vector<Way> ways() {
       {"a path and all views",
        [=](const std::string& path) { return opened(path, [](const Container& c) { return all_views(c); }); }, 10},
       {"a load", [](const std::string& path) { return loaded(path, {.model = for_aarch64(), .prefetch = true}); }, 10},
-      {"a load that can be stopped",
-       [](const std::string& path) { return loaded(path, {.model = for_aarch64(), .signal = LoadSignal()}); }, 10},
+      {"a load that can be stopped", [](const std::string& path) { return loaded(path, stoppable()); }, 10},
       {"a path, links not followed",
        [](const std::string& path) -> Result<std::string> {
          FATCTX_ASSIGN(const Container container, Container::open(path, {.follow_symlinks = false}));
@@ -251,7 +256,7 @@ std::vector<Way> ways() {
        [](const std::string& path) -> Result<std::string> {
          std::ifstream file(path, std::ios::binary);
          const std::string text((std::istreambuf_iterator<char>(file)), {});
-         FATCTX_ASSIGN(const Container container, Container::open_memory(std::as_bytes(std::span(text))));
+         FATCTX_ASSIGN(const Container container, Container::open(Source::of_memory(std::as_bytes(std::span(text)))));
          return all_views(container);
        },
        0},

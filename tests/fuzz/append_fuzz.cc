@@ -58,7 +58,7 @@ struct Kept {
 
 std::map<std::string, Kept> records_of(ByteView file) {
   std::map<std::string, Kept> all;
-  const auto opened = Container::open_memory(file);
+  const auto opened = Container::open(Source::of_memory(file));
   if (!fuzz::answered(opened)) return all;
   for (const RecordInfo& record : opened.value().records()) {
     if (record.type == RecordType::kDescription) continue;  // each generation has its own
@@ -106,7 +106,7 @@ void append(const Bytes& before, unsigned what) {
   support::MemoryFile& file = *owned;
   auto appender = AppenderAccess::over(std::move(owned), "file", {.replace = (what & 16) != 0, .threads = 1});
   if (!fuzz::answered(appender)) return;
-  require(Container::open_memory(before).ok(), "what can be appended to can be opened");
+  require(Container::open(Source::of_memory(before)).ok(), "what can be appended to can be opened");
   const container::Header header = container::read_header(support::MemoryFile(before), before.size()).value();
   PackRecord record = new_record(what);
   const Bytes wanted = record.source.bytes;
@@ -127,7 +127,7 @@ void append(const Bytes& before, unsigned what) {
     require_kept(old_records, new_records, {});
     return;
   }
-  const auto opened = Container::open_memory(after);
+  const auto opened = Container::open(Source::of_memory(after));
   require(opened.ok(), "what was appended to opens", opened.ok() ? "" : to_text(opened.error()));
   require(opened.value().report().generation == report.value().generation, "it opens with the new generation");
   require(new_records.contains("new") && new_records.at("new").bytes == wanted, "the new record has its bytes");

@@ -19,19 +19,19 @@ std::int32_t watched(void* user, std::uint64_t done, std::uint64_t total) {
   return user != nullptr && static_cast<const Callee*>(user)->answer % 4 == 3 ? 1 : 0;
 }
 
-void finished(void* user, std::uint64_t, fatctx_loaded loaded, const fatctx_error* error) {
+void finished(void* user, std::uint64_t, fatctx_session session, const fatctx_error* error) {
   if (user != nullptr) (void)static_cast<const Callee*>(user)->answer;
-  require((loaded.id == 0) == (error != nullptr), "an item is loaded, or has an error");
+  require((session.id == 0) == (error != nullptr), "an item is loaded, or has an error");
   if (error != nullptr) return require(error->code != FATCTX_OK && error->message[0] != '\0', "an error has a message");
-  require(fatctx_loaded_close(loaded, nullptr) == FATCTX_OK, "a callback may close what it gets");
+  require(fatctx_session_close(session, nullptr) == FATCTX_OK, "a callback may close what it gets");
 }
 
 }  // namespace
 
-fatctx_load_source Program::load_source() {
+fatctx_source Program::load_source() {
   const std::uint8_t choice = input_.byte();
-  fatctx_load_source source = {};
-  fatctx_load_source_init(&source, sizeof source);
+  fatctx_source source = {};
+  fatctx_source_init(&source, sizeof source);
   if (choice < 100) {
     source.path = path();
   } else if (choice < 200) {
@@ -51,30 +51,27 @@ fatctx_load_options Program::load_options(bool in_list) {
   const std::uint8_t choice = input_.byte();
   fatctx_load_options options = {};
   fatctx_load_options_init(&options, sizeof options);
-  options.raw_binaries = choice & 3U;
   options.prefetch = choice >> 2 & 1U;
   options.user = &callee(choice);
   if ((choice & 8) != 0) options.notify = &heard;
   if ((choice & 16) != 0) options.progress = &watched;
-  if ((choice & 32) != 0) options.signal = {handle(kLoadSignal)};
-  options.reserved = choice >> 7;
   if ((choice & 64) == 0) return options;
   options.model = model_options();
   // Who is stopped leaves a thread behind, which may not ask the caller any more.
-  if (in_list || options.signal.id != 0 || options.progress != nullptr) options_.model.prepare = nullptr;
+  if (in_list || options_.model.signal.id != 0 || options.progress != nullptr) options_.model.prepare = nullptr;
   return options;
 }
 
 void Program::load() {
   if (!affordable()) return;
-  fatctx_loaded loaded = {kNotWritten};
-  const fatctx_load_source from = load_source();
-  Sized<fatctx_load_source> source(input_.byte(), from);
+  fatctx_session session = {kNotWritten};
+  const fatctx_source from = load_source();
+  Sized<fatctx_source> source(input_.byte(), from);
   const fatctx_load_options how = load_options(false);
   Sized<fatctx_load_options> options(input_.byte(), how);
-  const fatctx_load_source* const given = out(*source.get());
+  const fatctx_source* const given = out(*source.get());
   const fatctx_load_options* const said = out(*options.get());
-  made(fatctx_load(given, said, out(loaded), &error_), kLoaded, loaded);
+  made(fatctx_load(given, said, out(session), &error_), kSession, session);
 }
 
 void Program::start_list() {
@@ -82,7 +79,7 @@ void Program::start_list() {
   constexpr std::size_t kMostItems = 3;
   fatctx_load_list list = {kNotWritten};
   const std::uint8_t choice = input_.byte();
-  std::array<fatctx_load_source, kMostItems> sources = {};
+  std::array<fatctx_source, kMostItems> sources = {};
   std::array<fatctx_load_options, kMostItems> options = {};
   std::array<fatctx_load_item, kMostItems> items = {};
   const std::size_t count = choice % (kMostItems + 1);
@@ -99,53 +96,8 @@ void Program::start_list() {
 }
 
 void Program::use_loads(std::uint8_t which) {
-  fatctx_view view = {kNotWritten, nullptr, 0};
-  fatctx_text text = {};
-  if (which % 16 == 0) return load();
-  if (which % 16 >= 9) return which % 16 < 12 ? use_load_signals(which % 16) : use_load_lists(which % 16);
-  const fatctx_loaded of = {handle(kLoaded)};
-  switch (which % 16) {
-    case 1: {
-      Sized<fatctx_loaded_info> info(input_.byte());
-      fatctx_loaded_info* const into = out(*info.get());
-      if (!ok(fatctx_loaded_describe(of, into, &error_)) || !info.whole()) return;
-      require(into->binary_count != 0, "what was loaded has a context binary");
-      require(std::strcmp(fatctx_loaded_format_name(into->format), "unknown") != 0, "a format has a name");
-      return borrowed(into->path);
-    }
-    case 2:
-    case 3: {
-      Sized<fatctx_loaded_record> record(input_.byte());
-      fatctx_loaded_record* const into = out(*record.get());
-      const std::uint64_t index = input_.byte() % 4;
-      const std::int32_t code = which % 16 == 2 ? fatctx_loaded_binary_at(of, index, into, &error_)
-                                                : fatctx_loaded_weights_at(of, index, into, &error_);
-      if (!ok(code) || !record.whole()) return;
-      borrowed(into->name);
-      return borrowed(into->unit);
-    }
-    case 4: {
-      const std::uint8_t choice = input_.byte();
-      if (ok(fatctx_loaded_graph(of, choice % 3, choice / 4 % 4, out(text), &error_))) borrowed(text);
-      return;
-    }
-    case 5: {
-      const char* const unit = word();
-      return made_view(fatctx_loaded_binary(of, unit, out(view), &error_), view);
-    }
-    case 6:
-      return made_view(fatctx_loaded_weights(of, input_.byte() % 4, out(view), &error_), view);
-    case 7: {
-      fatctx_model model = {kNotWritten};
-      return made(fatctx_loaded_model(of, out(model), &error_), kModel, model);
-    }
-    default: {
-      const std::uint8_t format = input_.byte() % 3;
-      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
-        return fatctx_loaded_explain(of, format, buffer, capacity, size, &error_);
-      });
-    }
-  }
+  if (which % 16 < 9) return load();
+  return which % 16 < 12 ? use_load_signals(which % 16) : use_load_lists(which % 16);
 }
 
 void Program::use_load_signals(std::uint8_t which) {
@@ -187,8 +139,8 @@ void Program::use_load_lists(std::uint8_t which) {
     require(finished_count <= size && (!waited || finished_count == size), "a list that was waited for has finished");
     return;
   }
-  fatctx_loaded loaded = {kNotWritten};
-  made(fatctx_load_list_result(of, input_.byte() % 4, out(loaded), &error_), kLoaded, loaded);
+  fatctx_session session = {kNotWritten};
+  made(fatctx_load_list_result(of, input_.byte() % 4, out(session), &error_), kSession, session);
 }
 
 }  // namespace fatctx::fuzz

@@ -52,17 +52,41 @@ void Program::use_models(std::uint8_t which) {
   }
 }
 
+void Program::use_session_records(fatctx_session of) {
+  const std::uint8_t choice = input_.byte();
+  if (choice % 4 == 0) {
+    Sized<fatctx_session_info> info(input_.byte());
+    fatctx_session_info* const into = out(*info.get());
+    if (!ok(fatctx_session_describe(of, into, &error_)) || !info.whole()) return;
+    require(into->binary_count != 0, "a session has a context binary");
+    require(std::strcmp(fatctx_model_format_name(into->format), "unknown") != 0, "a format has a name");
+    return borrowed(into->path);
+  }
+  if (choice % 4 == 1) {
+    Sized<fatctx_session_record> record(input_.byte());
+    fatctx_session_record* const into = out(*record.get());
+    if (!ok(fatctx_session_record_at(of, choice / 4 % 3, choice / 16, into, &error_)) || !record.whole()) return;
+    borrowed(into->name);
+    return borrowed(into->unit);
+  }
+  if (choice % 4 == 2) {
+    fatctx_model model = {kNotWritten};
+    return made(fatctx_session_model(of, out(model), &error_), kModel, model);
+  }
+  texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_session_json(of, buffer, capacity, size, &error_);
+  });
+}
+
 void Program::use_sessions(fatctx_session of, std::uint8_t which) {
   fatctx_view view = {kNotWritten, nullptr, 0};
-  std::uint64_t number = 0;
   switch (which) {
     case 9: {
       const char* const unit = word();
       return made_view(fatctx_session_binary(of, unit, out(view), &error_), view);
     }
     case 10:
-      (void)checked(fatctx_session_weights_count(of, out(number), &error_));
-      return;
+      return use_session_records(of);
     case 11:
       return made_view(fatctx_session_weights(of, input_.byte() % 4, out(view), &error_), view);
     case 12: {

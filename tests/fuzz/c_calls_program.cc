@@ -145,8 +145,6 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_imported_tensors_close({id}, error);
     case kAppender:
       return fatctx_appender_close({id}, error);
-    case kLoaded:
-      return fatctx_loaded_close({id}, error);
     case kLoadSignal:
       return fatctx_load_signal_close({id}, error);
     case kLoadList:
@@ -282,6 +280,8 @@ const fatctx_model_options* Program::model_options() {
   model.consumer_user = &callee(more >> 2);
   if ((more & 128) != 0) model.boundary_count = 2;  // also of none
   model.on_damage = more >> 5 & 3U;
+  model.raw_binaries = more >> 3 & 3U;
+  if ((more & 7) == 3) model.signal = {handle(kLoadSignal)};
   if ((more & 4) != 0) model.prepare = &prepare;
   model.prepare_user = model.consumer_user;
   model.prepare_hook = more >> 3 & 1U;

@@ -116,7 +116,6 @@ class Program {
     kImported,
     kAppender,
     kRewrite,
-    kLoaded,
     kLoadSignal,
     kLoadList,
     kKinds
@@ -232,6 +231,7 @@ class Program {
   void compare(std::uint8_t at);
   void use_models(std::uint8_t which);
   void use_sessions(fatctx_session of, std::uint8_t which);
+  void use_session_records(fatctx_session of);
   void use_views(std::uint8_t which);
   void use_packers(std::uint8_t which);
   fatctx_pack_record record_of_words();
@@ -267,7 +267,7 @@ class Program {
   void use_load_lists(std::uint8_t which);
   void load();
   void start_list();
-  fatctx_load_source load_source();
+  fatctx_source load_source();
   fatctx_load_options load_options(bool in_list);
 
   // What a record that is added points to.

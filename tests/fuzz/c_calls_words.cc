@@ -87,7 +87,7 @@ void Program::name_everything() {
   (void)fatctx_profile_event_name(input_.byte());
   (void)fatctx_dlc_entry_kind_name(input_.byte());
   (void)fatctx_dtype_bits(input_.byte());
-  (void)fatctx_loaded_format_name(input_.byte());
+  (void)fatctx_model_format_name(input_.byte());
   (void)fatctx_raw_binaries_name(input_.byte());
   (void)fatctx_raw_binaries_from_name(word());
   require(fatctx_abi_version() == FATCTX_ABI_VERSION, "header and library belong together");

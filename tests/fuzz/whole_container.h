@@ -99,7 +99,7 @@ inline void use_all_of(ByteView file) {
   if (!checked(report)) return;
   const bool whole = report.value().findings.empty();
 
-  const auto opened = Container::open_memory(file);
+  const auto opened = Container::open(Source::of_memory(file));
   if (!answered(opened)) {
     require(!whole, "verify finds what open refuses", opened.error().message);
     return;

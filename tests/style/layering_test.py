@@ -27,7 +27,7 @@ ROOMS = {
     "runtime/select": ("device",),
     "runtime/open": ("observe",),
     "runtime/view": ("observe", "open"),
-    "runtime/load": ("open", "select", "view"),
+    "runtime/load": ("facade", "open"),
     "runtime/inspect": ("observe", "open", "view"),
     "runtime/facade": ("device", "observe", "open", "select", "view"),
     "runtime/ort/attach": (),

@@ -60,7 +60,7 @@ struct Original {
   static Original of(const std::string& path) {
     Original file;
     file.bytes = support::read_file(path);
-    const auto opened = Container::open_memory(file.bytes);
+    const auto opened = Container::open(Source::of_memory(file.bytes));
     if (!opened.ok()) throw std::runtime_error(to_text(opened.error()));
     const auto whole = opened.value().verify();
     if (!whole.ok() || !whole.value().findings.empty()) throw std::runtime_error(path + " is not whole");
@@ -156,7 +156,7 @@ class Sweep {
 
   // Opens what is there now; it must say the same as ever, and `loss` beside it.
   void opens_with(std::string_view loss, const std::string& place) {
-    const auto opened = Container::open_memory(file_.bytes);
+    const auto opened = Container::open(Source::of_memory(file_.bytes));
     if (!opened.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(opened.error())));
     const std::vector<std::string> degraded = opened.value().report().degraded;
     check(facts_of(opened.value()) == expected_.facts, place, "opens as something else");
@@ -189,7 +189,7 @@ class Sweep {
     const ByteView hidden = bytes.subspan(static_cast<std::size_t>(size));
     __asan_poison_memory_region(hidden.data(), hidden.size());
 #endif
-    const auto opened = Container::open_memory(bytes.first(static_cast<std::size_t>(size)));
+    const auto opened = Container::open(Source::of_memory(bytes.first(static_cast<std::size_t>(size))));
 #ifdef FATCTX_POISON
     __asan_unpoison_memory_region(hidden.data(), hidden.size());
 #endif
@@ -274,7 +274,7 @@ class Sweep {
     }
     with(toc(0).offset + toc(0).size / 2, 0x10, [&](const std::string&) {
       const auto is_refused = [&](const std::string& place) {
-        const auto opened = Container::open_memory(file_.bytes);
+        const auto opened = Container::open(Source::of_memory(file_.bytes));
         if (opened.ok()) return complain(place + " of copy 1, with copy 0 damaged: opens");
         refused(opened.error(), place);
       };
@@ -296,7 +296,7 @@ class Sweep {
       }
       const std::uint64_t before = refused_;
       each_value({segment.offset, segment.size}, [&](const std::string& place) {
-        const auto opened = Container::open_memory(file_.bytes);
+        const auto opened = Container::open(Source::of_memory(file_.bytes));
         if (!opened.ok()) return complain(place + ": does not open, though an open reads no leaves");
         use_everything(opened.value(), place);
       });
@@ -351,7 +351,7 @@ class Sweep {
       ++found;
       const ByteRange range = {record.file_offset, record.stored_bytes};
       const auto opens_without_it = [&](const std::string& place) {
-        const auto opened = Container::open_memory(file_.bytes);
+        const auto opened = Container::open(Source::of_memory(file_.bytes));
         if (!opened.ok()) return complain(place + ": does not open, though an open reads no payload");
         check(facts_of(opened.value()) == expected_.facts, place, "opens as something else");
         part(description_of(opened.value()), expected_.description, place);

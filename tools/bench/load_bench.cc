@@ -28,43 +28,40 @@ Result<std::vector<RecordInfo>> records_of(const Model& model) {
   std::vector<RecordInfo> records;
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t id : model.selection().chosen) {
-    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    FATCTX_ASSIGN(const RecordInfo record, model.container()->record(id));
     weights.insert(weights.end(), record.weights.begin(), record.weights.end());
     records.push_back(record);
   }
   std::sort(weights.begin(), weights.end());
   weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
   for (const std::uint32_t id : weights) {
-    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
+    FATCTX_ASSIGN(const RecordInfo record, model.container()->record(id));
     records.push_back(record);
   }
   return records;
 }
 
-// The views that a session has of its own records.
-Result<std::vector<RecordView>> views_of(const Model& model, const Session& session) {
-  std::vector<RecordView> views = session.weights();
-  for (const std::uint32_t id : model.selection().chosen) {
-    FATCTX_ASSIGN(const RecordInfo record, model.container().record(id));
-    FATCTX_ASSIGN(RecordView view, session.binary(record.key.unit));
-    views.push_back(std::move(view));
-  }
+// Returns the views of a session: weights first, then binaries.
+std::vector<RecordView> views_of(const Session& session) {
+  std::vector<RecordView> views;
+  for (const SessionRecord& record : session.weights()) views.push_back(record.view);
+  for (const SessionRecord& record : session.binaries()) views.push_back(record.view);
   return views;
 }
 
-Result<Loaded> load(const std::string& path, const LoadBenchOptions& options, LoadWay way) {
+Result<Loaded> load_once(const std::string& path, const LoadBenchOptions& options, LoadWay way) {
   Loaded loaded;
   FATCTX_ASSIGN(const Model model, Model::open(path, options.model));
   if (way == LoadWay::kMapped) {
     FATCTX_ASSIGN(loaded.session, model.begin_session());
-    FATCTX_ASSIGN(loaded.views, views_of(model, *loaded.session));
+    loaded.views = views_of(*loaded.session);
     return loaded;
   }
   FATCTX_ASSIGN(const std::vector<RecordInfo> records, records_of(model));
   for (const RecordInfo& record : records) {
     std::vector<std::byte> copy;
     copy.reserve(static_cast<std::size_t>(record.size_bytes));
-    FATCTX_TRY(stream_record(model.container(), record.id, [&](ByteView bytes) -> Status {
+    FATCTX_TRY(stream_record(*model.container(), record.id, [&](ByteView bytes) -> Status {
       copy.insert(copy.end(), bytes.begin(), bytes.end());
       return Done{};
     }));
@@ -88,7 +85,7 @@ std::uint64_t read_all(const Loaded& loaded) {
 Status drop_from_page_cache(const std::string& path, const LoadBenchOptions& options) {
   FATCTX_ASSIGN(const Model model, Model::open(path, options.model));
   FATCTX_ASSIGN(const std::vector<RecordInfo> records, records_of(model));
-  for (const RecordInfo& record : records) FATCTX_TRY(model.container().release(record.id));
+  for (const RecordInfo& record : records) FATCTX_TRY(model.container()->release(record.id));
   return Done{};
 }
 
@@ -104,7 +101,7 @@ Result<LoadFigure> measure(const std::string& path, const LoadBenchOptions& opti
     const std::uint64_t start = now_ns();
     std::uint64_t last = start;
     for (std::uint32_t i = 0; i < sessions; ++i) {
-      FATCTX_ASSIGN(Loaded one, load(path, options, way));
+      FATCTX_ASSIGN(Loaded one, load_once(path, options, way));
       loaded.push_back(std::move(one));
       const std::uint64_t now = now_ns();
       if (i > 0) further = std::min(further, now - last);
@@ -122,7 +119,7 @@ Result<LoadFigure> measure(const std::string& path, const LoadBenchOptions& opti
   std::vector<Loaded> loaded;
   volatile std::uint64_t seen = 0;
   for (std::uint32_t i = 0; i < sessions; ++i) {
-    FATCTX_ASSIGN(Loaded one, load(path, options, way));
+    FATCTX_ASSIGN(Loaded one, load_once(path, options, way));
     seen = seen + read_all(one);
     loaded.push_back(std::move(one));
   }

@@ -274,7 +274,7 @@ class Fitting {
   // That the container that the node names, or carries, is this one.
   void check_container(const OnnxEpContext& node) {
     if (node.embedded) {
-      const auto inside = Container::open_memory(std::as_bytes(std::span(node.payload)));
+      const auto inside = Container::open(Source::of_memory(std::as_bytes(std::span(node.payload))));
       if (inside.ok() && is_this(inside.value())) return;
       find(ErrorCode::kBadReference, node.name,
            inside.ok() ? "carries another container" : fmt::format("carries no container: {}", inside.error().message));

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <thread>
 
-#include "fatctx/container.h"
+#include "fatctx/base/result.h"
+#include "fatctx/progress.h"
 
 namespace fatctx::container {
 

@@ -3,7 +3,8 @@
 
 #include "container/read/parse.h"
 #include "container/read/trust.h"
-#include "fatctx/container.h"
+#include "fatctx/record.h"
+#include "fatctx/verify.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {

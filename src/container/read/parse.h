@@ -13,7 +13,6 @@
 #include "container/format/disk_format.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
-#include "fatctx/container.h"
 #include "fatctx/record.h"
 
 namespace fatctx::container {

@@ -5,8 +5,8 @@
 #include "container/read/pieces.h"
 #include "fatctx/model.h"
 #include "mapping/residency.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/open/registry.h"
 #include "runtime/view/composed_view.h"
 #include "runtime/view/stitched_view.h"
@@ -134,7 +134,7 @@ Json fields_of(const ContainerMetrics& metrics) {
 
 }  // namespace
 
-ContainerMetrics container_metrics(const Container& container) { return metrics_of(*RecordReader::of(container)); }
+ContainerMetrics container_metrics(const Container& container) { return metrics_of(*mapped_of(container)); }
 
 RuntimeMetrics runtime_metrics() {
   RuntimeMetrics metrics;

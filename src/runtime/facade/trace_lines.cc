@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
+#include "runtime/device/device_text.h"
+#include "runtime/observe/observe.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/select/select_rules.h"
 
 namespace fatctx::trace {
@@ -14,10 +15,14 @@ namespace {
 Json names_of(const std::vector<std::uint32_t>& ids, const Container& container) {
   Json names = Json::array();
   for (const std::uint32_t id : ids) {
-    const RecordInfo* record = RecordReader::of(container)->toc().find(id);
+    const RecordInfo* record = mapped_of(container)->toc().find(id);
     names.push_back(record == nullptr ? std::string_view() : record->name);
   }
   return names;
+}
+
+Json about(const Container& container, std::string_view call) {
+  return {{"call", call}, {"path", container.path()}, {"toc_hash", toc_hash(container)}};
 }
 
 Error unexpected(std::string_view key, const Json& found, std::string_view allowed) {
@@ -107,7 +112,7 @@ Json gave(const Selection& selection, const Container& of) {
 }
 
 Json gave(const RecordView& view, const Container& of) {
-  const RecordInfo* record = RecordReader::of(of)->toc().find(view.record_id());
+  const RecordInfo* record = mapped_of(of)->toc().find(view.record_id());
   Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
   // How much of it could not be mapped tells a system with other pages.
   if (view.access_path() == AccessPath::kComposed) json.add("copied_bytes", view.copied_bytes());
@@ -119,9 +124,33 @@ Json gave(const RecordView& view, const Container& of) {
   return json;
 }
 
-std::string toc_hash(const Container& container) {
-  return to_hex(RecordReader::of(container)->header().toc_hash.bytes);
+void record_open(const Source& source, const OpenOptions& options, const Result<Container>& opened) {
+  Json line = {{"call", "open"}, {"path", source.name()}};
+  if (source.kind() == Source::Kind::kDescriptor) line.add("way", "descriptor");
+  if (source.kind() == Source::Kind::kMemory) line.add("way", "memory");
+  line.add("options", to_json(options));
+  line.add("gave", opened.ok() ? gave(opened.value()) : gave(opened.error()));
+  observe::trace_line(json_line(line));
 }
+
+void record_select(const Container& container, std::span<const Candidate> candidates, const Device& device,
+                   const SelectPolicy& policy, const Result<Selection>& selected) {
+  Json line = about(container, "select");
+  line.add("device", runtime::device_document(device));
+  line.add("policy", to_json(policy));
+  if (Json states = states_of(candidates); !states.members()->empty()) line.add("states", std::move(states));
+  line.add("gave", selected.ok() ? gave(selected.value(), container) : gave(selected.error()));
+  observe::trace_line(json_line(line));
+}
+
+void record_view(const Container& container, std::uint32_t record_id, const Result<RecordView>& acquired) {
+  Json line = about(container, "view");
+  line.add("record", record_id);
+  line.add("gave", acquired.ok() ? gave(acquired.value(), container) : gave(acquired.error()));
+  observe::trace_line(json_line(line));
+}
+
+std::string toc_hash(const Container& container) { return to_hex(mapped_of(container)->header().toc_hash.bytes); }
 
 Json to_json(const OpenOptions& options) {
   Json json = {{"verify", verify_policy_name(options.verify)},

@@ -15,6 +15,12 @@ namespace fatctx::trace {
 [[nodiscard]] Json gave(const Selection& selection, const Container& of);
 [[nodiscard]] Json gave(const RecordView& view, const Container& of);
 
+// Write the line of a call to the sink of the trace.
+void record_open(const Source& source, const OpenOptions& options, const Result<Container>& opened);
+void record_select(const Container& container, std::span<const Candidate> candidates, const Device& device,
+                   const SelectPolicy& policy, const Result<Selection>& selected);
+void record_view(const Container& container, std::uint32_t record_id, const Result<RecordView>& acquired);
+
 // What names the content of a container in lines about it.
 [[nodiscard]] std::string toc_hash(const Container& container);
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "fatctx/container.h"
 #include "fatctx/trace.h"
-#include "runtime/facade/observed_calls.h"
+#include "runtime/facade/select_from.h"
 #include "runtime/facade/trace_lines.h"
 
 namespace fatctx {
@@ -116,7 +116,7 @@ class Replay {
     std::vector<Candidate> candidates = container->candidates();
     auto states = trace::take_states(object_of(json, "states"), candidates);
     if (!states.ok()) return at_line(number, states.error().message);
-    const auto selected = observed_select(*container, candidates, device.value(), policy.value());
+    const auto selected = select_from(*container, candidates, device.value(), policy.value());
     compare(number, "select " + path, gave,
             selected.ok() ? trace::gave(selected.value(), *container) : trace::gave(selected.error()));
     return Done{};

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/facade/observed_calls.h"
+#include "runtime/facade/select_from.h"
 
 namespace fatctx {
 namespace {
@@ -70,7 +70,7 @@ Result<WholeTarget> choose_whole_target(const Container& container, std::vector<
   std::vector<DamagedRecord> damaged;
   for (;;) {
     WholeTarget target;
-    auto selection = observed_select(container, candidates, device, policy);
+    auto selection = select_from(container, candidates, device, policy);
     if (!selection.ok()) return in_context(std::move(selection).error(), container.report().path);
     target.selection = std::move(selection).value();
     const std::vector<std::uint32_t>& chosen = target.selection.chosen;

@@ -20,8 +20,8 @@
 #include "container/read/record_ranges.h"
 #include "container/read/tensor_table.h"
 #include "mapping/read_only_file.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 
 namespace fatctx {
 namespace {
@@ -69,10 +69,10 @@ bool same_key(const RecordInfo& a, const RecordInfo& b) {
 class Side {
  public:
   Side(const Container& container, std::uint64_t& read_bytes)
-      : mapped_(*RecordReader::of(container)),
-        path_(RecordReader::path(container)),
+      : mapped_(*mapped_of(container)),
+        path_(container.path()),
         file_(mapped_.file(), read_bytes),
-        budget_(mapped_.toc(), RecordReader::options(container).max_made_bytes),
+        budget_(mapped_.toc(), options_of(container).max_made_bytes),
         ranges_(file_, mapped_.toc(), budget_) {
     const OpenReport report = container.report();
     facts_.path = report.path;

@@ -4,8 +4,8 @@
 #include "container/read/record_stream.h"
 #include "mapping/publish.h"
 #include "runtime/observe/observe.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 
 namespace fatctx {
 
@@ -30,10 +30,10 @@ Status stream(const MappedContainer& mapped, const RecordInfo& record, std::uint
 Status stream_record(const Container& container, std::uint32_t record_id, const ByteSink& sink,
                      const Progress& progress) {
   FATCTX_ASSIGN(const RecordInfo record, container.record(record_id));
-  const MappedContainer& mapped = *RecordReader::of(container);
-  observe::Span span(ProfileEventKind::kVerify, RecordReader::path(container));
+  const MappedContainer& mapped = *mapped_of(container);
+  observe::Span span(ProfileEventKind::kVerify, container.path());
   span.about(record);
-  const std::uint64_t max_made_bytes = RecordReader::options(container).max_made_bytes;
+  const std::uint64_t max_made_bytes = options_of(container).max_made_bytes;
   auto status = stream(mapped, *mapped.toc().find(record.id), max_made_bytes, sink, progress);
   if (status.ok()) span.succeeded(record.size_bytes);
   if (status.ok()) return status;

@@ -18,8 +18,8 @@
 #include "container/sharing/record_bytes.h"
 #include "container/sharing/stored_overlap.h"
 #include "mapping/page_range.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/compose_plan.h"
 
 namespace fatctx {
@@ -259,7 +259,7 @@ class Measurement {
 }  // namespace
 
 Result<SharingReport> measure_sharing(const Container& container, const Progress& progress) {
-  return Measurement(*RecordReader::of(container), RecordReader::options(container).max_made_bytes).run(progress);
+  return Measurement(*mapped_of(container), options_of(container).max_made_bytes).run(progress);
 }
 
 }  // namespace fatctx

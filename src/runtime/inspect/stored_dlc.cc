@@ -12,7 +12,7 @@
 #include "container/read/open.h"
 #include "container/read/record_stream.h"
 #include "mapping/publish.h"
-#include "runtime/open/record_reader.h"
+#include "runtime/open/container_impl.h"
 
 namespace fatctx {
 namespace {
@@ -43,7 +43,7 @@ Result<dlc::ArchiveLayout> read_layout_of(const MappedContainer& mapped, const R
 }
 
 Result<const RecordInfo*> find_layout(const Container& container, std::string_view layout) {
-  const std::string& name = RecordReader::path(container);
+  const std::string& name = container.path();
   std::vector<const RecordInfo*> found;
   std::vector<std::string_view> names;
   for (const RecordInfo& record : container.records()) {
@@ -73,12 +73,11 @@ Result<const RecordInfo*> find_layout(const Container& container, std::string_vi
 
 OpenedDlc::OpenedDlc(Container container, const RecordInfo& record, dlc::ArchiveLayout layout)
     : container_(std::move(container)),
-      name_(RecordReader::path(container_)),
+      name_(container_.path()),
       record_(&record),
       layout_(std::move(layout)),
-      ranges_(
-          RecordReader::of(container_)->file(), RecordReader::of(container_)->toc(),
-          container::WorkBudget(RecordReader::of(container_)->toc(), RecordReader::options(container_).max_made_bytes)),
+      ranges_(mapped_of(container_)->file(), mapped_of(container_)->toc(),
+              container::WorkBudget(mapped_of(container_)->toc(), options_of(container_).max_made_bytes)),
       archive_(layout_, [this](std::size_t entry, std::uint64_t offset, std::span<std::byte> out) -> Status {
         FATCTX_ASSIGN(const RecordInfo* from, record_of(entry));
         auto read = ranges_.read(*from, offset, out);
@@ -87,7 +86,7 @@ OpenedDlc::OpenedDlc(Container container, const RecordInfo& record, dlc::Archive
       }) {}
 
 Result<std::unique_ptr<OpenedDlc>> OpenedDlc::open(const Container& container, std::string_view layout) {
-  const MappedContainer& mapped = *RecordReader::of(container);
+  const MappedContainer& mapped = *mapped_of(container);
   FATCTX_TRY(mapped.recheck());
   FATCTX_ASSIGN(const RecordInfo* record, find_layout(container, layout));
   FATCTX_ASSIGN(dlc::ArchiveLayout parsed, read_layout_of(mapped, *record));
@@ -117,7 +116,7 @@ Error OpenedDlc::about(Error error) const {
 
 Result<const RecordInfo*> OpenedDlc::record_of(std::size_t entry) const {
   const dlc::LayoutEntry& wanted = layout_.entries[entry];
-  const RecordInfo* record = RecordReader::of(container_)->find(wanted.record);
+  const RecordInfo* record = mapped_of(container_)->find(wanted.record);
   const auto refuse = [&](std::string_view what) {
     return Error{ErrorCode::kBadReference,
                  fmt::format("record \"{}\", which the DLC of \"{}\" needs, {}; pack the DLC again", wanted.record,
@@ -166,8 +165,8 @@ Result<StoredDlc> export_dlc(const Container& container, std::string_view layout
     if (progress) progress(at, archive.file_size);
     return Done{};
   };
-  const MappedContainer& mapped = *RecordReader::of(container);
-  const container::WorkBudget budget(mapped.toc(), RecordReader::options(container).max_made_bytes);
+  const MappedContainer& mapped = *mapped_of(container);
+  const container::WorkBudget budget(mapped.toc(), options_of(container).max_made_bytes);
   for (const dlc::LayoutRun& run : dlc::runs_in(archive, {0, archive.file_size})) {
     if (run.entry == dlc::LayoutRun::kRest) {
       FATCTX_TRY(write(

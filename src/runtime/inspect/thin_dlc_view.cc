@@ -17,7 +17,7 @@
 #include "runtime/inspect/thin_plan.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/attachments.h"
-#include "runtime/open/record_reader.h"
+#include "runtime/open/container_impl.h"
 
 namespace fatctx {
 
@@ -56,7 +56,7 @@ using Records = std::map<std::size_t, const RecordInfo*>;  // by entry
 class ThinBuilder {
  public:
   ThinBuilder(const Container& container, OpenedDlc& opened, const StitchHost& host)
-      : container_(container), mapped_(RecordReader::of(container)), opened_(opened), host_(host) {}
+      : container_(container), mapped_(mapped_of(container)), opened_(opened), host_(host) {}
 
   Result<std::shared_ptr<const ThinDlcView::Impl>> make(const DlcChoice& choice) {
     FATCTX_ASSIGN(const ThinDlc thin, container::dlc::cut(opened_.archive(), opened_.layout().file_size, choice));
@@ -76,7 +76,7 @@ class ThinBuilder {
   }
 
  private:
-  [[nodiscard]] bool copies() const noexcept { return RecordReader::copies(container_); }
+  [[nodiscard]] bool copies() const noexcept { return container_.impl().copies(); }
 
   [[nodiscard]] std::optional<std::uint64_t> mappable_base() const {
     if (copies() || mapped_->file().descriptor() < 0 || mapped_->mapped_by_provider()) return std::nullopt;
@@ -141,7 +141,7 @@ class ThinBuilder {
   Status charge(ThinDlcView::Impl& impl) const {
     const std::uint64_t copied = impl.plan.copied_bytes;
     if (copies() || copied == 0) return Done{};
-    const OpenOptions& options = RecordReader::options(container_);
+    const OpenOptions& options = options_of(container_);
     const bool required = options.file_mapping == FileMapping::kRequire;
     const std::uint64_t most = required ? 0 : options.max_copied_bytes;
     std::atomic<std::uint64_t>& used = mapped_->composed_bytes();
@@ -211,14 +211,13 @@ class ThinBuilder {
   }
 
   Status verify(const ThinDlcView::Impl& impl) const {
-    const VerifyPolicy policy = RecordReader::options(container_).verify;
+    const VerifyPolicy policy = options_of(container_).verify;
     if (policy == VerifyPolicy::kNone) return Done{};
     for (const auto& [entry, record] : records_) {
       auto verified = policy == VerifyPolicy::kPrivateCopy ? verify_copy(impl, entry, *record)
                       : copies()                           ? Status(Done{})
-                      : record->recipe
-                          ? verify_recipe(impl, entry, *record)
-                          : mapped_->verify_record(*record, RecordReader::options(container_).max_made_bytes);
+                      : record->recipe                     ? verify_recipe(impl, entry, *record)
+                                       : mapped_->verify_record(*record, options_of(container_).max_made_bytes);
       if (!verified.ok()) return container::in_record(std::move(verified).error(), *record);
     }
     return Done{};
@@ -256,8 +255,7 @@ class ThinBuilder {
                                           static_cast<std::size_t>(piece.size));
     };
     const auto found = mapped_->verify_composed(
-        record, of_record, in_region, 0,
-        container::WorkBudget(mapped_->toc(), RecordReader::options(container_).max_made_bytes));
+        record, of_record, in_region, 0, container::WorkBudget(mapped_->toc(), options_of(container_).max_made_bytes));
     if (!found.ok()) return found.error();
     return Done{};
   }

@@ -23,10 +23,10 @@ thread_local const void* thread_of = nullptr;
 // Shared by the handle and its threads, which may outlive it if it is destroyed in a callback.
 struct LoadListState {
   struct Item {
-    LoadInput input;
+    HeldSource source;
     LoadOptions options;
-    std::function<void(std::size_t, const Result<LoadedContext>&)> finished;
-    std::optional<Result<LoadedContext>> result;  // set once, under the lock
+    std::function<void(std::size_t, const Result<Session>&)> finished;
+    std::optional<Result<Session>> result;  // set once, under the lock
   };
 
   // Loads items until there are none left.
@@ -43,19 +43,20 @@ struct LoadListState {
     }
   }
 
-  [[nodiscard]] Result<LoadedContext> load(const Item& item) {
+  [[nodiscard]] Result<Session> load(const Item& item) {
     try {
-      return LoadRun::run(item.input, item.options, &stop);
+      return run_load(item.source, item.options, &stop);
     } catch (const std::bad_alloc&) {
       return Error{ErrorCode::kOutOfMemory, {}};
     } catch (...) {  // nobody is there to take it
-      return Error{ErrorCode::kCancelled, fmt::format("{}: the load was stopped by a callback", item.input.name())};
+      return Error{ErrorCode::kCancelled,
+                   fmt::format("{}: the load was stopped by a callback", item.source.source().name())};
     }
   }
 
   // Whoever finds nobody telling tells of all that have finished by then: so they are told of one at a time, and no
   // lock is held meanwhile.
-  void finish(std::size_t index, Result<LoadedContext> loaded) {
+  void finish(std::size_t index, Result<Session> loaded) {
     std::unique_lock lock(monitor.mutex);
     items[index].result.emplace(std::move(loaded));
     due.push_back(index);
@@ -129,7 +130,7 @@ Status LoadList::wait() {
   return Done{};
 }
 
-Result<LoadedContext> LoadList::result(std::size_t index) const {
+Result<Session> LoadList::result(std::size_t index) const {
   LoadListState& state = *impl_->state;
   if (index >= state.items.size()) {
     return Error{ErrorCode::kNotFound, fmt::format("there is no item {}; the list has {}", index, state.items.size())};
@@ -145,13 +146,13 @@ Result<LoadedContext> LoadList::result(std::size_t index) const {
   return *item.result;
 }
 
-Result<LoadList> load_contexts(std::vector<LoadItem> items, const LoadListOptions& options) {
+Result<LoadList> load_all(std::vector<LoadItem> items, const LoadListOptions& options) {
   auto impl = std::make_unique<LoadList::Impl>();
   LoadListState& state = *impl->state;
   state.due.reserve(items.size());
   for (LoadItem& item : items) {
-    FATCTX_ASSIGN(LoadInput input, LoadInput::hold(std::move(item.source)));
-    state.items.push_back({.input = std::move(input),
+    FATCTX_ASSIGN(HeldSource source, HeldSource::hold(item.source));
+    state.items.push_back({.source = std::move(source),
                            .options = std::move(item.options),
                            .finished = std::move(item.finished),
                            .result = {}});

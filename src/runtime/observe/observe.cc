@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/immortal.h"
-#include "fatctx/container.h"
+#include "fatctx/record.h"
 #include "fatctx/trace.h"
 #include "fatctx/version.h"
 #include "mapping/fork_hook.h"

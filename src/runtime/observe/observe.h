@@ -77,6 +77,18 @@ class Span {
   std::vector<ProfileEvent> unheard_;  // of the outermost span only: those that ended inside of it
 };
 
+// Runs `work`, which returns a Result, as one event. `bytes_of` gives the bytes of its value. A null `record`: the
+// event is not about a record.
+template <typename Work, typename BytesOf>
+[[nodiscard]] auto observed(ProfileEventKind kind, std::string_view path, const RecordInfo* record, const Work& work,
+                            const BytesOf& bytes_of) {
+  Span span(kind, path);
+  if (record != nullptr) span.about(*record);
+  auto result = work();
+  if (result.ok()) span.succeeded(bytes_of(result.value()));
+  return result;
+}
+
 // Hands a line to the sink, if there is one.
 void trace_line(std::string_view line) noexcept;
 

@@ -5,8 +5,9 @@
 #include <span>
 #include <string>
 
-#include "fatctx/container.h"
 #include "fatctx/file_mapping.h"
+#include "fatctx/open_options.h"
+#include "fatctx/record.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_file.h"
 

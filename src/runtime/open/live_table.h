@@ -2,17 +2,18 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace fatctx {
 
-// Holds no thing alive. Threads: every member from any number of threads.
-template <typename Key, typename Value, typename Hash>
+// A table of shared things by key, which must be ordered. Does not keep a thing alive.
+// Threads: every member from any number of threads.
+template <typename Key, typename Value>
 class LiveTable {
  public:
   [[nodiscard]] std::shared_ptr<const Value> find(const Key& key) const {
@@ -61,13 +62,15 @@ class LiveTable {
     bool finished_ = false;
   };
 
+  // Returns the things that exist at this moment, in the order of their keys.
   [[nodiscard]] std::vector<std::shared_ptr<const Value>> live() const {
-    std::vector<std::shared_ptr<const Value>> found;
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, entry] : entries_) {
-      if (auto thing = entry.thing.lock()) found.push_back(std::move(thing));
-    }
-    return found;
+    return collect(entries_.begin(), entries_.end());
+  }
+  // Returns those whose keys are `first`, `last` or between them.
+  [[nodiscard]] std::vector<std::shared_ptr<const Value>> live_between(const Key& first, const Key& last) const {
+    const std::lock_guard lock(mutex_);
+    return collect(entries_.lower_bound(first), entries_.upper_bound(last));
   }
 
   [[nodiscard]] std::size_t live_count() const {
@@ -95,6 +98,15 @@ class LiveTable {
     bool making = false;
   };
 
+  template <typename Iterator>
+  [[nodiscard]] static std::vector<std::shared_ptr<const Value>> collect(Iterator begin, Iterator end) {
+    std::vector<std::shared_ptr<const Value>> found;
+    for (; begin != end; ++begin) {
+      if (auto thing = begin->second.thing.lock()) found.push_back(std::move(thing));
+    }
+    return found;
+  }
+
   // Amortised: the table is swept when it has doubled. Requires: the lock is held.
   void forget_dead() {
     if (entries_.size() < next_sweep_) return;
@@ -104,7 +116,7 @@ class LiveTable {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<Key, Entry, Hash> entries_;
+  std::map<Key, Entry> entries_;
   std::size_t next_sweep_ = 16;
 };
 

@@ -123,26 +123,36 @@ Result<Registry::Opened> Registry::join(std::shared_ptr<const MappedContainer> c
   return Opened{std::move(container), already_live, std::move(copy_reason)};
 }
 
-Result<Registry::Opened> Registry::open_path(const std::string& path, const OpenOptions& options) {
+Result<Registry::Opened> Registry::open(const Source& source, const OpenOptions& options) {
+  switch (source.kind()) {
+    case Source::Kind::kPath:
+      return open_path(source, options);
+    case Source::Kind::kDescriptor:
+      return open_descriptor(source, options);
+    case Source::Kind::kMemory:
+      break;
+  }
+  return open_memory(source, options);
+}
+
+Result<Registry::Opened> Registry::open_path(const Source& source, const OpenOptions& options) {
+  const std::string& path = source.path();
+  const std::string& name = source.name();
   const mapping::OpenFlags flags{.follow_symlinks = options.follow_symlinks};
   auto identity = mapping::stat_path(path, flags);
-  if (!identity.ok()) return in_context(std::move(identity).error(), path);
-  if (!identity.value().regular) return not_regular(path);
-  if (auto live = find_unchanged(identity.value(), {}, options)) return join(std::move(live), path, options, true);
+  if (!identity.ok()) return in_context(std::move(identity).error(), name);
+  if (!identity.value().regular) return not_regular(name);
+  if (auto live = find_unchanged(identity.value(), {}, options)) return join(std::move(live), name, options, true);
   auto file = mapping::open_for_reading(path, flags);
-  if (!file.ok()) return in_context(std::move(file).error(), path);
-  return open_file(std::move(file).value(), path, options, {});
+  if (!file.ok()) return in_context(std::move(file).error(), name);
+  return open_file(std::move(file).value(), name, options, {});
 }
 
-std::string Registry::descriptor_name(int descriptor, const FileWindow& window) {
-  if (window == FileWindow{}) return fmt::format("fd {}", descriptor);
-  return fmt::format("fd {} from byte {:#x}", descriptor, window.offset);
-}
-
-Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOptions& options,
-                                                   const FileWindow& window) {
+Result<Registry::Opened> Registry::open_descriptor(const Source& source, const OpenOptions& options) {
+  const int descriptor = source.descriptor();
+  const FileWindow& window = source.window();
   const bool whole = window == FileWindow{};
-  const std::string name = descriptor_name(descriptor, window);
+  const std::string& name = source.name();
   FATCTX_TRY(check_window(window, name));
   auto stat = mapping::stat_descriptor(descriptor);
   if (!stat.ok()) return std::move(stat).error();
@@ -161,10 +171,9 @@ Result<Registry::Opened> Registry::open_descriptor(int descriptor, const OpenOpt
   return open_file(std::move(file), name, options, window);
 }
 
-Result<Registry::Opened> Registry::open_memory(ByteView bytes, std::shared_ptr<const void> owner,
-                                               const OpenOptions& options) {
-  const std::string name = "memory";
-  auto file = std::make_unique<mapping::BufferFile>(bytes, std::move(owner));
+Result<Registry::Opened> Registry::open_memory(const Source& source, const OpenOptions& options) {
+  const std::string& name = source.name();
+  auto file = std::make_unique<mapping::BufferFile>(source.bytes(), source.owner());
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
   auto opened = container::read_generation(*file, identity.size, options.generation, trust_of(options));
   if (!opened.ok()) return in_context(std::move(opened).error(), name);

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "container/read/trust.h"
-#include "fatctx/container.h"
+#include "fatctx/open_options.h"
+#include "fatctx/source.h"
 #include "mapping/file_identity.h"
 #include "runtime/open/live_table.h"
 #include "runtime/open/mapped_container.h"
@@ -40,16 +41,9 @@ class Registry {
     bool already_live = false;
     std::string copy_reason;  // empty: mapped
   };
-  // Errors: as Container::open.
-  [[nodiscard]] Result<Opened> open_path(const std::string& path, const OpenOptions& options);
-  [[nodiscard]] Result<Opened> open_descriptor(int descriptor, const OpenOptions& options, const FileWindow& window);
-
-  // What errors and reports call it: "fd 7", "fd 7 from byte 0x1000".
-  [[nodiscard]] static std::string descriptor_name(int descriptor, const FileWindow& window);
-  // Bytes that lie in memory already: checked like a file, shared with nobody, because the same address may hold other
-  // bytes tomorrow.
-  [[nodiscard]] static Result<Opened> open_memory(ByteView bytes, std::shared_ptr<const void> owner,
-                                                  const OpenOptions& options);
+  // Opens a file through the table, or bytes in memory, which are checked like a file and shared with nobody: the same
+  // address may hold other bytes tomorrow. Errors: as Container::open.
+  [[nodiscard]] Result<Opened> open(const Source& source, const OpenOptions& options);
 
   // What is alive at this moment.
   [[nodiscard]] std::vector<std::shared_ptr<const MappedContainer>> live() const { return table_.live(); }
@@ -66,15 +60,13 @@ class Registry {
     std::uint64_t generation = 0;               // that was asked for; 0: the newest
     const MappingProvider* provider = nullptr;  // what one provider has mapped is not another's to hand out
     bool authenticated = false;                 // what was compared with XXH3 says nothing where SHA-256 is asked for
-    friend bool operator==(const FileKey&, const FileKey&) = default;
+    friend auto operator<=>(const FileKey&, const FileKey&) = default;
   };
-  struct FileKeyHash {
-    std::size_t operator()(const FileKey& key) const noexcept {
-      return std::hash<std::uint64_t>{}(key.inode ^ (key.device << 32 | key.device >> 32) ^ (key.window.offset << 20));
-    }
-  };
-  using Table = LiveTable<FileKey, MappedContainer, FileKeyHash>;
+  using Table = LiveTable<FileKey, MappedContainer>;
 
+  [[nodiscard]] Result<Opened> open_path(const Source& source, const OpenOptions& options);
+  [[nodiscard]] Result<Opened> open_descriptor(const Source& source, const OpenOptions& options);
+  [[nodiscard]] static Result<Opened> open_memory(const Source& source, const OpenOptions& options);
   [[nodiscard]] std::shared_ptr<const MappedContainer> find_unchanged(const mapping::FileIdentity& identity,
                                                                       const FileWindow& window,
                                                                       const OpenOptions& options) const;

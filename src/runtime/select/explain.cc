@@ -13,6 +13,7 @@
 #include "fatctx/select.h"
 #include "runtime/device/arch.h"
 #include "runtime/device/device_text.h"
+#include "runtime/select/explain.h"
 #include "runtime/select/select_rules.h"
 
 namespace fatctx {
@@ -447,16 +448,20 @@ std::string explain_text(const Selection& selection, std::span<const Candidate> 
   return text;
 }
 
-std::string explain_json(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
-                         const SelectPolicy& policy) {
+Json explain_document(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
+                      const SelectPolicy& policy) {
   const Story story = tell(selection, candidates, device, policy);
   Json rows = Json::array();
   for (const Row& row : story.rows) rows.push_back(candidate_json(row));
-  const Json document = {{"schema", "fatctx.selection/1"},
-                         {"device", runtime::device_fields(device)},
-                         {"candidates", std::move(rows)},
-                         {"decision", decision_json(selection, story, policy)}};
-  return write_json(document, {.ascii = false});
+  return {{"schema", "fatctx.selection/1"},
+          {"device", runtime::device_fields(device)},
+          {"candidates", std::move(rows)},
+          {"decision", decision_json(selection, story, policy)}};
+}
+
+std::string explain_json(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
+                         const SelectPolicy& policy) {
+  return write_json(explain_document(selection, candidates, device, policy), {.ascii = false});
 }
 
 }  // namespace fatctx

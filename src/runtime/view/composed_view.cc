@@ -6,18 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "base/immortal.h"
 #include "container/read/checked_bytes.h"
 #include "container/read/open.h"
 #include "container/read/recipe_record.h"
-#include "mapping/fork_hook.h"
 #include "mapping/same_file.h"
 #include "mapping/sealed_file.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/attachments.h"
-#include "runtime/open/live_table.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/compose_plan.h"
 
 namespace fatctx {
@@ -30,26 +27,6 @@ using mapping::MixedPiece;
 // A view is built and verified; one in a cache folder that another process takes away is built and verified again.
 constexpr std::uint64_t kBuildPasses = 4;
 constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;  // stays in the cache between copy and write
-
-struct ComposedKey {
-  const MappedContainer* container = nullptr;
-  std::uint32_t record_id = 0;
-  friend bool operator==(const ComposedKey&, const ComposedKey&) = default;
-};
-
-struct ComposedKeyHash {
-  std::size_t operator()(const ComposedKey& key) const noexcept {
-    return std::hash<const void*>{}(key.container) ^ std::size_t{key.record_id} * 1009;
-  }
-};
-
-using ComposedTable = LiveTable<ComposedKey, ComposedRecord, ComposedKeyHash>;
-
-constinit Immortal<ComposedTable> composed_of_the_process;
-ComposedTable& composed() { return composed_of_the_process.get(); }
-
-// When the library is loaded, as those of the registry.
-[[maybe_unused]] const bool composed_fork_hooks_installed = mapping::install_fork_hooks_of<&composed>();
 
 // A record in several pieces is a recipe of copies only.
 Result<Recipe> recipe_of(const MappedContainer& mapped, const RecordInfo& record, const container::WorkBudget& budget) {
@@ -158,18 +135,18 @@ bool is_unchanged(const mapping::FileIdentity& a, const mapping::FileIdentity& b
 
 ComposedRecord::~ComposedRecord() {
   if (region_) {
-    observe::Span span(ProfileEventKind::kUnmap, container_->name());
+    observe::Span span(ProfileEventKind::kUnmap, container().name());
     const std::uint64_t size = region_->bytes().size();
     region_.reset();
     span.succeeded(size);
   }
-  container_->composed_bytes().fetch_sub(memory_bytes_, std::memory_order_relaxed);
-  container_->cached_bytes().fetch_sub(cached_bytes_, std::memory_order_relaxed);
+  container().composed_bytes().fetch_sub(memory_bytes_, std::memory_order_relaxed);
+  container().cached_bytes().fetch_sub(cached_bytes_, std::memory_order_relaxed);
 }
 
 Status ComposedRecord::map(int built_descriptor) {
   const mapping::SealableBlock built{.data = nullptr, .size_bytes = 0, .descriptor = built_descriptor};
-  FATCTX_ASSIGN(region_, mapping::map_mixed(container_->file(), pieces_, &built, &container_->stitched_lost()));
+  FATCTX_ASSIGN(region_, mapping::map_mixed(container().file(), pieces_, &built, &container().stitched_lost()));
   return Done{};
 }
 
@@ -180,7 +157,7 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, Comp
   if (memory_bytes_ != 0) {
     FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make(memory_bytes_));
     built.emplace(std::move(made));
-    FATCTX_TRY(build(recipe, pieces_, *container_, budget, [&](ByteView bytes) { return built->write(bytes); }));
+    FATCTX_TRY(build(recipe, pieces_, container(), budget, [&](ByteView bytes) { return built->write(bytes); }));
     FATCTX_TRY(built->seal());
   }
   FATCTX_TRY(map(built ? built->descriptor() : -1));
@@ -192,7 +169,7 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, Comp
 // Into the file, and checks there what it will show. Nothing wrong is ever published.
 Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer,
                                     const container::WorkBudget& budget) {
-  FATCTX_TRY(build(recipe, pieces_, *container_, budget, [&](ByteView bytes) { return writer.write(bytes); }));
+  FATCTX_TRY(build(recipe, pieces_, container(), budget, [&](ByteView bytes) { return writer.write(bytes); }));
   FATCTX_TRY(writer.finish());
   FATCTX_TRY(map(writer.descriptor()));
   auto verified = verify_all(record, budget);
@@ -230,7 +207,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
   cache_written_ns_.store(nanoseconds_of(mapped.modified), std::memory_order_relaxed);
   cached_ = std::move(found);
   cached_bytes_ = key.built_bytes;
-  container_->cached_bytes().fetch_add(cached_bytes_, std::memory_order_relaxed);
+  container().cached_bytes().fetch_add(cached_bytes_, std::memory_order_relaxed);
   span.succeeded(cached_bytes_);
   return true;
 }
@@ -273,7 +250,7 @@ Status ComposedRecord::verify_since(const RecordInfo& record, std::uint64_t know
   const auto in_region = [&](std::uint64_t at, const MixedPiece& piece) {
     return region_->bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(piece.size));
   };
-  FATCTX_ASSIGN(const std::uint64_t found, container_->verify_composed(record, pieces_, in_region, known, budget));
+  FATCTX_ASSIGN(const std::uint64_t found, container().verify_composed(record, pieces_, in_region, known, budget));
   whole_.store(found, std::memory_order_relaxed);
   return Done{};
 }
@@ -289,9 +266,9 @@ Status ComposedRecord::recheck_cache() const {
   }
   const std::int64_t written = nanoseconds_of(now.modified);
   if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
-  const RecordInfo& record = *container_->toc().find(record_id_);
+  const RecordInfo& record = *container().toc().find(record_id_);
   // Whoever made the view was allowed that many bytes.
-  auto verified = verify_all(record, container::WorkBudget(container_->toc(), UINT64_MAX));
+  auto verified = verify_all(record, container::WorkBudget(container().toc(), UINT64_MAX));
   if (!verified.ok() && verified.error().where.rule != "F37") return verified;
   if (!verified.ok()) {
     return Error{ErrorCode::kChecksumMismatch,
@@ -308,16 +285,16 @@ bool is_composed(const Container& container, const RecordInfo& record, const Sti
   if (record.size_bytes == 0) return false;
   if (record.recipe) return true;
   if (record.slice_count < 2) return false;
-  const MappedContainer& mapped = *RecordReader::of(container);
+  const MappedContainer& mapped = *mapped_of(container);
   const bool never_maps = mapped.file().descriptor() < 0 || mapped.mapped_by_provider();
-  if (never_maps && !has_permission(RecordReader::options(container))) return false;
+  if (never_maps && !has_permission(options_of(container))) return false;
   const std::vector<container::Piece> pieces = container::pieces_of(mapped.toc(), record);
   return pieces.size() > 1 && !stitch_obstacle(mapped, record, pieces, host).empty();
 }
 
 Status check_composable(const Container& container, const RecordInfo& record, const StitchHost& host) {
-  const MappedContainer& mapped = *RecordReader::of(container);
-  const OpenOptions& options = RecordReader::options(container);
+  const MappedContainer& mapped = *mapped_of(container);
+  const OpenOptions& options = options_of(container);
   const auto named = [&](Error error) {
     return in_context(container::in_record(std::move(error), record), mapped.name());
   };
@@ -342,14 +319,14 @@ Status check_composable(const Container& container, const RecordInfo& record, co
 }
 
 Result<RecordView> composed_view(const Container& container, const RecordInfo& record, const StitchHost& host) {
-  const std::shared_ptr<const MappedContainer>& mapped = RecordReader::of(container);
-  const OpenOptions& options = RecordReader::options(container);
+  const std::shared_ptr<const MappedContainer>& mapped = mapped_of(container);
+  const OpenOptions& options = options_of(container);
   const bool verify = options.verify != VerifyPolicy::kNone;
   const auto named = [&](Error error) {
     return in_context(container::in_record(std::move(error), record), mapped->name());
   };
   const std::string folder = cache_of(options);
-  ComposedTable::Claim claim(composed(), {mapped.get(), record.id});
+  SharedViewClaim<ComposedRecord> claim({mapped.get(), record.id, AccessPath::kComposed});
   std::shared_ptr<const ComposedRecord> range = claim.live();
   if (range) {
     // A handle without permission gets the same answer, whether or not somebody else has paid. With it, the range is
@@ -398,13 +375,14 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
 }
 
 std::shared_ptr<const ComposedRecord> live_composed(const MappedContainer& mapped, std::uint32_t record_id) {
-  return composed().find({&mapped, record_id});
+  return live_view<ComposedRecord>(mapped, record_id, AccessPath::kComposed);
 }
 
 Status recheck_caches(const MappedContainer& mapped) {
   if (mapped.cached_bytes().load(std::memory_order_relaxed) == 0) return Done{};
-  for (const auto& record : composed().live()) {
-    if (&record->container() != &mapped) continue;
+  for (const auto& view : live_views_of(mapped)) {
+    const auto* const record = dynamic_cast<const ComposedRecord*>(view.get());
+    if (record == nullptr) continue;
     auto same = record->recheck_cache();
     if (!same.ok()) return in_context(std::move(same).error(), mapped.name());
   }

@@ -13,18 +13,19 @@
 #include "fatctx/container.h"
 #include "mapping/stitched_region.h"
 #include "runtime/view/compose_plan.h"
+#include "runtime/view/shared_views.h"
 #include "runtime/view/stitched_view.h"
 #include "runtime/view/view_cache.h"
 
 namespace fatctx {
 
-// Ownership: holds the container, so that no other one can come to lie at the address in its key, because the guard
-// sets a flag in it, and because its memory counts there. Threads: const members from any number of threads.
-class ComposedRecord {
+// A composed range. Its memory counts in the container, and the guard sets a flag there.
+// Threads: const members from any number of threads.
+class ComposedRecord final : public SharedView {
  public:
   ComposedRecord(std::shared_ptr<const MappedContainer> container, std::uint32_t record_id) noexcept
-      : container_(std::move(container)), record_id_(record_id) {}
-  ~ComposedRecord();
+      : SharedView(std::move(container)), record_id_(record_id) {}
+  ~ComposedRecord() override;
   ComposedRecord(const ComposedRecord&) = delete;
   ComposedRecord& operator=(const ComposedRecord&) = delete;
 
@@ -44,7 +45,6 @@ class ComposedRecord {
   // Errors: changed (it was cut: give back all views of the record), checksum_mismatch, io.
   [[nodiscard]] Status recheck_cache() const;
 
-  [[nodiscard]] const MappedContainer& container() const noexcept { return *container_; }
   [[nodiscard]] const mapping::MappedRegion& region() const noexcept { return *region_; }
   // Behind each other, these are the region.
   [[nodiscard]] std::span<const mapping::MixedPiece> pieces() const noexcept { return pieces_; }
@@ -66,7 +66,6 @@ class ComposedRecord {
                                          const std::optional<mapping::FileIdentity>& ours,
                                          const container::WorkBudget& budget);
 
-  std::shared_ptr<const MappedContainer> container_;
   std::uint32_t record_id_;
   std::uint64_t memory_bytes_ = 0;
   std::uint64_t cached_bytes_ = 0;

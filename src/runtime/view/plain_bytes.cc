@@ -81,18 +81,45 @@ Result<RecordView> PlainBytes::view(const std::shared_ptr<const PlainBytes>& byt
   return RecordView(std::move(copy), id, copied, path, range.size);
 }
 
-Status PlainBytes::prefetch(ByteRange range) const {
-  if (!region_ || !plain_.file->memory().empty()) return Done{};
-  for (std::uint64_t at = 0; at < range.size;) {
-    const std::uint64_t size = std::min(kPrefetchStep, range.size - at);
-    const ByteView bytes =
-        region_->bytes().subspan(static_cast<std::size_t>(range.offset + at), static_cast<std::size_t>(size));
-    auto done = mapping::populate_at(*plain_.file, bytes, range.offset + at);
-    if (!done.ok()) return in_context(std::move(done).error(), plain_.name);
-    FATCTX_TRY(StepWatch::step(size));
-    at += size;
+Result<PrefetchReport> PlainBytes::prefetch(std::span<const ByteRange> ranges, const PrefetchOptions& options,
+                                            const std::atomic<bool>* cancel,
+                                            std::atomic<std::uint64_t>* done_bytes) const {
+  PrefetchReport report;
+  for (const ByteRange& range : ranges) report.asked_bytes += range.size;
+  if (!region_ || !plain_.file->memory().empty()) return report;
+  for (const ByteRange& range : ranges) {
+    for (std::uint64_t at = 0; at < range.size;) {
+      for (const std::atomic<bool>* stop : {options.cancel, cancel}) {
+        if (stop != nullptr && stop->load(std::memory_order_relaxed)) report.cancelled = true;
+      }
+      const std::uint64_t size = std::min({kPrefetchStep, range.size - at, options.max_bytes - report.done_bytes});
+      if (report.cancelled || size == 0) return report;
+      const ByteView bytes =
+          region_->bytes().subspan(static_cast<std::size_t>(range.offset + at), static_cast<std::size_t>(size));
+      auto method = mapping::populate_at(*plain_.file, bytes, range.offset + at);
+      if (!method.ok()) return in_context(std::move(method).error(), plain_.name);
+      report.method =
+          method.value() == mapping::PopulateMethod::kPopulate ? PrefetchMethod::kPopulate : PrefetchMethod::kReadAhead;
+      at += size;
+      report.done_bytes += size;
+      if (done_bytes != nullptr) done_bytes->store(report.done_bytes, std::memory_order_relaxed);
+      if (options.progress) options.progress(report.done_bytes, report.asked_bytes);
+    }
   }
-  return Done{};
+  return report;
+}
+
+Result<ReleaseReport> PlainBytes::release(std::span<const ByteRange> ranges, const ReleaseOptions& options) const {
+  ReleaseReport report;
+  for (const ByteRange& range : ranges) {
+    report.asked_bytes += range.size;
+    if (!region_ || !region_->backed_by_file()) continue;
+    auto dropped = mapping::drop_pages(region_->bytes(), range);
+    if (!dropped.ok()) return in_context(std::move(dropped).error(), plain_.name);
+    if (!options.keep_cached) mapping::drop_cache(*plain_.file, range);
+    report.released_bytes += dropped.value();
+  }
+  return report;
 }
 
 }  // namespace fatctx

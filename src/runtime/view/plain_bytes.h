@@ -1,13 +1,17 @@
-// Views of parts of a file that is no container: mapped, or copied where the caller or the consumer wants that.
+// Views of parts of a file that is not a container: mapped, or copied where the caller or the consumer wants that.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 
-#include "fatctx/container.h"
 #include "fatctx/file_mapping.h"
+#include "fatctx/memory.h"
+#include "fatctx/open_options.h"
+#include "fatctx/view.h"
 #include "mapping/mapped_region.h"
-#include "runtime/open/load_input.h"
+#include "runtime/open/plain_file.h"
 
 namespace fatctx {
 
@@ -25,9 +29,13 @@ class PlainBytes {
   // StepWatch).
   [[nodiscard]] static Result<RecordView> view(const std::shared_ptr<const PlainBytes>& bytes, std::uint32_t id,
                                                ByteRange range);
-  // Brings a part of the map into memory; does nothing for what is in memory anyway. Errors: those of populate_at,
-  // cancelled (by a StepWatch).
-  [[nodiscard]] Status prefetch(ByteRange range) const;
+  // Brings parts of the file into memory, as Session::prefetch does; does nothing for bytes that are in memory anyway.
+  // `cancel` and `done_bytes`: of a prefetch on a thread of its own; null: there is none. Errors: those of populate_at.
+  [[nodiscard]] Result<PrefetchReport> prefetch(std::span<const ByteRange> ranges, const PrefetchOptions& options,
+                                                const std::atomic<bool>* cancel,
+                                                std::atomic<std::uint64_t>* done_bytes) const;
+  // Gives the memory of parts of the file back, as Session::release does. Errors: operation_not_permitted (locked).
+  [[nodiscard]] Result<ReleaseReport> release(std::span<const ByteRange> ranges, const ReleaseOptions& options) const;
 
  private:
   PlainFile plain_;

@@ -7,13 +7,13 @@
 
 #include "container/read/open.h"
 #include "container/read/pieces.h"
-#include "fatctx/model.h"
 #include "mapping/background_thread.h"
 #include "mapping/page_advice.h"
 #include "runtime/observe/observe.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/composed_view.h"
+#include "runtime/view/prefetch.h"
 #include "runtime/view/record_memory.h"
 #include "runtime/view/stitched_view.h"
 
@@ -35,16 +35,16 @@ class Prefetch {
   Result<PrefetchReport> run(const std::atomic<bool>* cancel) {
     cancel_ = cancel;
     const mapping::MappedRegion* region = mapped().region();
-    if (RecordReader::copies(container_) || region == nullptr) return report_;
+    if (container_.impl().copies() || region == nullptr) return report_;
     FATCTX_TRY(mapped().recheck());
     for (const std::uint32_t id : record_ids_) {
       const RecordInfo& record = *mapped().toc().find(id);
-      observe::Span span(ProfileEventKind::kPrefetch, RecordReader::path(container_));
+      observe::Span span(ProfileEventKind::kPrefetch, container_.path());
       span.about(record);
       const std::uint64_t before = report_.done_bytes;
       auto done = bring_in(record, *region);
       if (!done.ok()) {
-        return in_context(container::in_record(std::move(done).error(), record), RecordReader::path(container_));
+        return in_context(container::in_record(std::move(done).error(), record), container_.path());
       }
       span.succeeded(report_.done_bytes - before);
       if (!done.value()) return report_;
@@ -53,7 +53,7 @@ class Prefetch {
   }
 
  private:
-  [[nodiscard]] const MappedContainer& mapped() const noexcept { return *RecordReader::of(container_); }
+  [[nodiscard]] const MappedContainer& mapped() const noexcept { return *mapped_of(container_); }
 
   // Of a recipe that nobody has a view of, what it is made from.
   [[nodiscard]] std::uint64_t bytes_of(const RecordInfo& record) const {
@@ -137,12 +137,6 @@ class Prefetch {
   PrefetchReport report_;
 };
 
-Result<PrefetchReport> prefetch_now(const Container& container, std::span<const std::uint32_t> record_ids,
-                                    const PrefetchOptions& options) {
-  for (const std::uint32_t id : record_ids) FATCTX_TRY(check_has_view(container, id));
-  return Prefetch(container, record_ids, options).run(nullptr);
-}
-
 }  // namespace
 
 std::string_view prefetch_method_name(PrefetchMethod method) noexcept {
@@ -159,21 +153,18 @@ std::string_view prefetch_method_name(PrefetchMethod method) noexcept {
 
 // The thread only borrows: in a forked child, where it does not exist, nothing is left that would keep the mapping.
 struct PrefetchHandle::Impl {
-  Impl(Container from, std::vector<std::uint32_t> ids, PrefetchOptions how)
-      : container(std::move(from)), record_ids(std::move(ids)), options(std::move(how)) {}
+  explicit Impl(PrefetchWork what) : run(std::move(what)) {}
 
   void work() {
     try {
-      result.emplace(Prefetch(container, record_ids, options, &done_bytes).run(&cancel));
+      result.emplace(run(cancel, done_bytes));
     } catch (const std::bad_alloc&) {
       result.emplace(Error{ErrorCode::kOutOfMemory, "no memory for the prefetch"});
     }
     done.store(true, std::memory_order_release);
   }
 
-  Container container;
-  std::vector<std::uint32_t> record_ids;
-  PrefetchOptions options;
+  PrefetchWork run;
   std::atomic<bool> cancel{false};
   std::atomic<bool> done{false};
   std::atomic<std::uint64_t> done_bytes{0};
@@ -181,17 +172,26 @@ struct PrefetchHandle::Impl {
   std::unique_ptr<mapping::BackgroundThread> thread;  // the last member: joined before what it uses goes
 };
 
-namespace {
-
-Result<PrefetchHandle> prefetch_aside(const Container& container, std::vector<std::uint32_t> record_ids,
-                                      PrefetchOptions options) {
-  for (const std::uint32_t id : record_ids) FATCTX_TRY(check_has_view(container, id));
-  auto impl = std::make_unique<PrefetchHandle::Impl>(container, std::move(record_ids), std::move(options));
+Result<PrefetchHandle> start_prefetch(PrefetchWork work) {
+  auto impl = std::make_unique<PrefetchHandle::Impl>(std::move(work));
   FATCTX_ASSIGN(impl->thread, mapping::BackgroundThread::start([state = impl.get()] { state->work(); }));
   return PrefetchHandle(std::move(impl));
 }
 
-}  // namespace
+Result<PrefetchReport> prefetch_records(const Container& container, std::span<const std::uint32_t> record_ids,
+                                        const PrefetchOptions& options) {
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(check_has_view(container, id));
+  return Prefetch(container, record_ids, options).run(nullptr);
+}
+
+Result<PrefetchHandle> prefetch_records_in_background(const Container& container, std::vector<std::uint32_t> record_ids,
+                                                      PrefetchOptions options) {
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(check_has_view(container, id));
+  return start_prefetch([container, record_ids = std::move(record_ids), options = std::move(options)](
+                            const std::atomic<bool>& cancel, std::atomic<std::uint64_t>& done_bytes) {
+    return Prefetch(container, record_ids, options, &done_bytes).run(&cancel);
+  });
+}
 
 PrefetchHandle::PrefetchHandle(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 PrefetchHandle::PrefetchHandle(PrefetchHandle&&) noexcept = default;
@@ -218,19 +218,11 @@ Result<PrefetchReport> PrefetchHandle::wait() {
 }
 
 Result<PrefetchReport> Container::prefetch(std::uint32_t record_id, const PrefetchOptions& options) const {
-  return prefetch_now(*this, {&record_id, 1}, options);
+  return prefetch_records(*this, {&record_id, 1}, options);
 }
 
 Result<PrefetchHandle> Container::prefetch_in_background(std::uint32_t record_id, PrefetchOptions options) const {
-  return prefetch_aside(*this, {record_id}, std::move(options));
-}
-
-Result<PrefetchReport> Session::prefetch(const PrefetchOptions& options) const {
-  return prefetch_now(container_, record_ids_, options);
-}
-
-Result<PrefetchHandle> Session::prefetch_in_background(PrefetchOptions options) const {
-  return prefetch_aside(container_, record_ids_, std::move(options));
+  return prefetch_records_in_background(*this, {record_id}, std::move(options));
 }
 
 }  // namespace fatctx

@@ -4,61 +4,36 @@
 
 #include <fmt/format.h>
 
-#include "base/immortal.h"
 #include "container/read/open.h"
 #include "container/read/record_hasher.h"
 #include "fatctx/extract.h"
-#include "mapping/fork_hook.h"
 #include "runtime/open/attachments.h"
-#include "runtime/open/live_table.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/open/step_watch.h"
 #include "runtime/view/copy_memory.h"
 #include "runtime/view/sealed_copy.h"
+#include "runtime/view/shared_views.h"
 
 namespace fatctx {
 
 namespace {
 
-struct CopyKey {
-  const MappedContainer* container = nullptr;
-  std::uint32_t record_id = 0;
-  const ViewAllocator* allocator = nullptr;
-  friend bool operator==(const CopyKey&, const CopyKey&) = default;
-};
-
-struct CopyKeyHash {
-  std::size_t operator()(const CopyKey& key) const noexcept {
-    return std::hash<const void*>{}(key.container) ^ std::hash<const void*>{}(key.allocator) * 31 ^
-           std::size_t{key.record_id} * 1009;
-  }
-};
-
-// Holds the container, so that no other one can come to lie at the address in its key.
-class RecordCopy {
+class RecordCopy final : public SharedView {
  public:
   RecordCopy(std::shared_ptr<const MappedContainer> container, std::shared_ptr<ViewAllocator> allocator) noexcept
-      : container_(std::move(container)), memory_(std::move(allocator)) {}
+      : SharedView(std::move(container)), memory_(std::move(allocator)) {}
   [[nodiscard]] CopyMemory& memory() noexcept { return memory_; }
   [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return memory_.block(); }
 
  private:
-  std::shared_ptr<const MappedContainer> container_;
   CopyMemory memory_;
 };
-
-using CopyTable = LiveTable<CopyKey, RecordCopy, CopyKeyHash>;
-
-constinit Immortal<CopyTable> copies_of_the_process;
-CopyTable& copies() { return copies_of_the_process.get(); }
-
-[[maybe_unused]] const bool copy_fork_hooks_installed = mapping::install_fork_hooks_of<&copies>();
 
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {
   // Before the block, so that nothing can fail between its allocation and its ownership.
-  auto copy = std::make_shared<RecordCopy>(RecordReader::of(container), allocator);
+  auto copy = std::make_shared<RecordCopy>(mapped_of(container), allocator);
   FATCTX_TRY(copy->memory().take(record.size_bytes));
   const ViewAllocator::Block& block = copy->block();
   std::byte* at = block.data;
@@ -69,7 +44,7 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
   FATCTX_TRY(copy->memory().filled());
   // What nobody can change any more is looked at once more: what was verified before could be changed until then.
   if (allocator == sealed_allocator() &&
-      !container::matches_record(RecordReader::of(container)->toc(), record,
+      !container::matches_record(mapped_of(container)->toc(), record,
                                  {block.data, static_cast<std::size_t>(record.size_bytes)})) {
     return Error{ErrorCode::kChecksumMismatch,
                  "the copy was changed while it was made; somebody writes to the memory "
@@ -84,8 +59,8 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
 Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
                                const std::shared_ptr<ViewAllocator>& allocator, bool* made_now) {
   const auto& from = allocator ? allocator : heap_allocator();
-  if (record.size_bytes == 0) return RecordView(RecordReader::of(container), record.id, {}, AccessPath::kCopied);
-  CopyTable::Claim claim(copies(), {RecordReader::of(container).get(), record.id, from.get()});
+  if (record.size_bytes == 0) return RecordView(mapped_of(container), record.id, {}, AccessPath::kCopied);
+  SharedViewClaim<RecordCopy> claim({mapped_of(container).get(), record.id, AccessPath::kCopied, from.get()});
   std::shared_ptr<const RecordCopy> copy = claim.live();
   if (!copy) {
     auto made = make_copy(container, record, from);
@@ -95,8 +70,8 @@ Result<RecordView> shared_copy(const Container& container, const RecordInfo& rec
     if (made_now != nullptr) *made_now = true;
   }
   const ByteView bytes(copy->block().data, static_cast<std::size_t>(record.size_bytes));
-  return RecordView(attach_view(RecordReader::of(container), record, std::move(copy)), record.id, bytes,
-                    AccessPath::kCopied, record.size_bytes);
+  return RecordView(attach_view(mapped_of(container), record, std::move(copy)), record.id, bytes, AccessPath::kCopied,
+                    record.size_bytes);
 }
 
 }  // namespace fatctx

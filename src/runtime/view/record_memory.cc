@@ -8,12 +8,11 @@
 
 #include "container/read/open.h"
 #include "container/read/pieces.h"
-#include "fatctx/model.h"
 #include "mapping/page_advice.h"
 #include "mapping/page_lock.h"
 #include "runtime/observe/observe.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/composed_view.h"
 #include "runtime/view/stitched_view.h"
 
@@ -69,19 +68,19 @@ Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& reco
 Status give_back(const Container& container, std::uint32_t record_id, const ReleaseOptions& options,
                  ReleaseReport& report) {
   FATCTX_TRY(check_has_view(container, record_id));
-  const MappedContainer& mapped = *RecordReader::of(container);
+  const MappedContainer& mapped = *mapped_of(container);
   const RecordInfo& record = *mapped.toc().find(record_id);
   report.asked_bytes += record.size_bytes;
   FATCTX_TRY(mapped.check_not_lost());
   const mapping::MappedRegion* region = mapped.region();
-  if (RecordReader::copies(container) || region == nullptr || !region->backed_by_file()) return Done{};
-  observe::Span span(ProfileEventKind::kRelease, RecordReader::path(container));
+  if (container.impl().copies() || region == nullptr || !region->backed_by_file()) return Done{};
+  observe::Span span(ProfileEventKind::kRelease, container.path());
   span.about(record);
   const auto composed = live_composed(mapped, record_id);
   const std::vector<ByteRange> ranges = shown_ranges(mapped, record, composed.get());
   auto dropped = drop(mapped, record, composed.get(), ranges);
   if (!dropped.ok()) {
-    return in_context(container::in_record(std::move(dropped).error(), record), RecordReader::path(container));
+    return in_context(container::in_record(std::move(dropped).error(), record), container.path());
   }
   // After the pages: what this process has mapped, the system does not forget.
   if (!options.keep_cached) {
@@ -100,32 +99,31 @@ struct Held {
 }  // namespace
 
 Status check_has_view(const Container& container, std::uint32_t record_id) {
-  const container::Toc& toc = RecordReader::of(container)->toc();
+  const container::Toc& toc = mapped_of(container)->toc();
   const RecordInfo* record = toc.find(record_id);
   if (record == nullptr) return container.record(record_id).error();
   auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
-  if (!supported.ok()) return in_context(std::move(supported).error(), RecordReader::path(container));
+  if (!supported.ok()) return in_context(std::move(supported).error(), container.path());
   return Done{};
 }
 
-Result<ReleaseReport> Container::release(std::uint32_t record_id, const ReleaseOptions& options) const {
+Result<ReleaseReport> release_records(const Container& container, std::span<const std::uint32_t> record_ids,
+                                      const ReleaseOptions& options) {
   ReleaseReport report;
-  FATCTX_TRY(give_back(*this, record_id, options, report));
+  for (const std::uint32_t id : record_ids) FATCTX_TRY(give_back(container, id, options, report));
   return report;
 }
 
-Result<ReleaseReport> Session::release(const ReleaseOptions& options) const {
-  ReleaseReport report;
-  for (const std::uint32_t id : record_ids_) FATCTX_TRY(give_back(container_, id, options, report));
-  return report;
+Result<ReleaseReport> Container::release(std::uint32_t record_id, const ReleaseOptions& options) const {
+  return release_records(*this, {&record_id, 1}, options);
 }
 
 Result<RecordLock> Container::lock(std::uint32_t record_id) const {
   FATCTX_ASSIGN(RecordView view, acquire(record_id));
   auto locked = mapping::PageLock::of(view.bytes());
   if (!locked.ok()) {
-    const RecordInfo& record = *mapped_->toc().find(record_id);
-    return in_context(container::in_record(std::move(locked).error(), record), origin_.path);
+    const RecordInfo& record = *impl_->mapped->toc().find(record_id);
+    return in_context(container::in_record(std::move(locked).error(), record), path());
   }
   const std::uint64_t size = view.size_bytes();
   return RecordLock(std::make_shared<const Held>(Held{std::move(view), std::move(locked).value()}), record_id, size);

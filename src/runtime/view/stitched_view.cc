@@ -4,42 +4,27 @@
 
 #include <fmt/format.h>
 
-#include "base/immortal.h"
 #include "container/read/open.h"
-#include "mapping/fork_hook.h"
 #include "mapping/stitched_region.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/attachments.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/file_mapping.h"
-#include "runtime/open/live_table.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/record_copy.h"
+#include "runtime/view/shared_views.h"
 
 namespace fatctx {
 namespace {
 
-struct StitchedKey {
-  const MappedContainer* container = nullptr;
-  std::uint32_t record_id = 0;
-  friend bool operator==(const StitchedKey&, const StitchedKey&) = default;
-};
-
-struct StitchedKeyHash {
-  std::size_t operator()(const StitchedKey& key) const noexcept {
-    return std::hash<const void*>{}(key.container) ^ std::size_t{key.record_id} * 1009;
-  }
-};
-
-// Holds the container, so that no other one can come to lie at the address in its key, and because the guard sets a
-// flag in it.
-class StitchedRecord {
+// Unmapped before its container goes, because the guard sets a flag there.
+class StitchedRecord final : public SharedView {
  public:
   StitchedRecord(std::shared_ptr<const MappedContainer> container,
                  std::unique_ptr<const mapping::MappedRegion> region) noexcept
-      : container_(std::move(container)), region_(std::move(region)) {}
-  ~StitchedRecord() {
-    observe::Span span(ProfileEventKind::kUnmap, container_->name());
+      : SharedView(std::move(container)), region_(std::move(region)) {}
+  ~StitchedRecord() override {
+    observe::Span span(ProfileEventKind::kUnmap, container().name());
     const std::uint64_t size = region_->bytes().size();
     region_.reset();
     span.succeeded(size);
@@ -49,17 +34,8 @@ class StitchedRecord {
   [[nodiscard]] const mapping::MappedRegion& region() const noexcept { return *region_; }
 
  private:
-  std::shared_ptr<const MappedContainer> container_;
   std::unique_ptr<const mapping::MappedRegion> region_;
 };
-
-using StitchedTable = LiveTable<StitchedKey, StitchedRecord, StitchedKeyHash>;
-
-constinit Immortal<StitchedTable> stitched_of_the_process;
-StitchedTable& stitched() { return stitched_of_the_process.get(); }
-
-// When the library is loaded, as those of the registry.
-[[maybe_unused]] const bool stitched_fork_hooks_installed = mapping::install_fork_hooks_of<&stitched>();
 
 std::vector<mapping::FilePiece> file_pieces(std::span<const container::Piece> pieces) {
   std::vector<mapping::FilePiece> in_file;
@@ -83,8 +59,8 @@ Result<std::shared_ptr<const StitchedRecord>> make_stitched(const std::shared_pt
 }
 
 Result<RecordView> copied_view(const Container& container, const RecordInfo& record, const std::string& obstacle) {
-  if (RecordReader::options(container).file_mapping == FileMapping::kRequire) {
-    return pieces_not_mapped(RecordReader::path(container), record, obstacle);
+  if (options_of(container).file_mapping == FileMapping::kRequire) {
+    return pieces_not_mapped(container.path(), record, obstacle);
   }
   bool made = false;
   auto copy = shared_copy(container, record, nullptr, &made);
@@ -120,14 +96,14 @@ Error pieces_not_mapped(const std::string& name, const RecordInfo& record, const
 
 Result<RecordView> pieced_view(const Container& container, const RecordInfo& record,
                                std::span<const container::Piece> pieces, const StitchHost& host) {
-  const std::shared_ptr<const MappedContainer>& mapped = RecordReader::of(container);
+  const std::shared_ptr<const MappedContainer>& mapped = mapped_of(container);
   const std::string obstacle = stitch_obstacle(*mapped, record, pieces, host);
   if (!obstacle.empty()) return copied_view(container, record, obstacle);
-  if (RecordReader::options(container).verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped->verify_record(record, RecordReader::options(container).max_made_bytes);
+  if (options_of(container).verify == VerifyPolicy::kRecordOnAcquire) {
+    auto verified = mapped->verify_record(record, options_of(container).max_made_bytes);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), record), mapped->name());
   }
-  StitchedTable::Claim claim(stitched(), {mapped.get(), record.id});
+  SharedViewClaim<StitchedRecord> claim({mapped.get(), record.id, AccessPath::kStitched});
   std::shared_ptr<const StitchedRecord> range = claim.live();
   if (!range) {
     auto made = make_stitched(mapped, record, pieces, host);
@@ -140,7 +116,7 @@ Result<RecordView> pieced_view(const Container& container, const RecordInfo& rec
 }
 
 std::shared_ptr<const mapping::MappedRegion> live_stitched(const MappedContainer& mapped, std::uint32_t record_id) {
-  std::shared_ptr<const StitchedRecord> record = stitched().find({&mapped, record_id});
+  auto record = live_view<StitchedRecord>(mapped, record_id, AccessPath::kStitched);
   if (!record) return nullptr;
   const mapping::MappedRegion* region = &record->region();
   return {std::move(record), region};

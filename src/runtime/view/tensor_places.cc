@@ -4,8 +4,8 @@
 
 #include "container/read/open.h"
 #include "container/read/recipe_record.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 
 namespace fatctx {
 namespace {
@@ -28,14 +28,13 @@ std::optional<ByteRange> in_file(const Recipe& recipe, const TensorInfo& tensor)
 
 Result<std::optional<std::vector<ByteView>>> tensors_in_place(const Container& container, const RecordInfo& record,
                                                               const container::ParsedTensorTable& table) {
-  const MappedContainer& mapped = *RecordReader::of(container);
+  const MappedContainer& mapped = *mapped_of(container);
   const auto named = [&](Error error) {
     return in_context(container::in_record(std::move(error), record), mapped.name());
   };
   FATCTX_TRY(mapped.recheck());
-  auto recipe =
-      container::read_recipe(mapped.file(), mapped.toc(), record,
-                             container::WorkBudget(mapped.toc(), RecordReader::options(container).max_made_bytes));
+  auto recipe = container::read_recipe(mapped.file(), mapped.toc(), record,
+                                       container::WorkBudget(mapped.toc(), options_of(container).max_made_bytes));
   if (!recipe.ok()) return named(std::move(recipe).error());
   std::vector<ByteRange> ranges;
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -43,7 +42,7 @@ Result<std::optional<std::vector<ByteView>>> tensors_in_place(const Container& c
     if (!range) return std::optional<std::vector<ByteView>>();
     ranges.push_back(*range);
   }
-  if (RecordReader::options(container).verify == VerifyPolicy::kRecordOnAcquire) {
+  if (options_of(container).verify == VerifyPolicy::kRecordOnAcquire) {
     auto verified = mapped.verify_ranges(record, ranges);
     if (!verified.ok()) return named(std::move(verified).error());
   }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "container/format/hash.h"
-#include "fatctx/container.h"
 #include "fatctx/metrics.h"
+#include "fatctx/record.h"
 #include "mapping/cache_folder.h"
 #include "mapping/stitched_region.h"
 

@@ -5,8 +5,8 @@
 
 #include "container/read/open.h"
 #include "fatctx/container.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/tensor_places.h"
 
 namespace fatctx {
@@ -64,34 +64,34 @@ Result<WeightView> TensorTable::view(std::string_view name) const {
 
 Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
   FATCTX_ASSIGN(const RecordInfo weights, record(weights_id));
-  const container::Toc& toc = mapped_->toc();
+  const container::Toc& toc = impl_->mapped->toc();
   const auto reference = std::find_if(toc.references.begin(), toc.references.end(), [&](const container::Reference& r) {
     return r.kind == container::ReferenceKind::kTensorTable && r.to_record == weights_id;
   });
   if (reference == toc.references.end()) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("{}: record {} \"{}\" has no tensor table; pack it with tensors to get views by name",
-                             origin_.path, weights.id, weights.name)};
+                             path(), weights.id, weights.name)};
   }
   const RecordInfo& own = *toc.find(weights_id);
   const container::RecordForm& form = toc.forms[toc.index_of(own)];
-  if (own.recipe && copy_reason_.empty() && container::check_supported(own, form).ok()) {
-    auto table =
-        mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes, origin_.options.max_made_bytes);
-    if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
+  if (own.recipe && !impl_->copies() && container::check_supported(own, form).ok()) {
+    auto table = impl_->mapped->tensor_table(*toc.find(reference->from_record), weights.size_bytes,
+                                             impl_->options.max_made_bytes);
+    if (!table.ok()) return in_context(std::move(table).error(), path());
     FATCTX_ASSIGN(auto places, tensors_in_place(*this, own, *table.value()));
     if (places) {
-      RecordView blob(attach_view(mapped_, own, nullptr), weights_id, {});
+      RecordView blob(attach_view(impl_->mapped, own, nullptr), weights_id, {});
       return TensorTable(std::make_shared<const TensorTable::Impl>(
-          TensorTable::Impl{mapped_, table.value(), std::move(blob), std::move(*places)}));
+          TensorTable::Impl{impl_->mapped, table.value(), std::move(blob), std::move(*places)}));
     }
   }
   FATCTX_ASSIGN(RecordView blob, acquire(weights_id));
   auto table =
-      mapped_->tensor_table(*toc.find(reference->from_record), weights.size_bytes, origin_.options.max_made_bytes);
-  if (!table.ok()) return in_context(std::move(table).error(), origin_.path);
+      impl_->mapped->tensor_table(*toc.find(reference->from_record), weights.size_bytes, impl_->options.max_made_bytes);
+  if (!table.ok()) return in_context(std::move(table).error(), path());
   return TensorTable(
-      std::make_shared<const TensorTable::Impl>(TensorTable::Impl{mapped_, table.value(), std::move(blob), {}}));
+      std::make_shared<const TensorTable::Impl>(TensorTable::Impl{impl_->mapped, table.value(), std::move(blob), {}}));
 }
 
 }  // namespace fatctx

@@ -114,7 +114,7 @@ PackRecord of_loaded(RecordView view) {
 }
 
 // Shows S4.33.
-TEST(Adding, ALoadedRecordIsNotPermittedUnlessACopyIsMeant) {
+TEST(Adding, ASessionRecordIsNotPermittedUnlessACopyIsMeant) {
   PackRecord record = of_loaded(loaded(5));
   Packer packer{PackOptions{}};
   const Status refused = packer.add(record);
@@ -133,7 +133,7 @@ TEST(Adding, ALoadedRecordIsNotPermittedUnlessACopyIsMeant) {
   EXPECT_TRUE(is_ok(packer.add(std::move(record)))) << "the refused one has left no trace";
 }
 
-TEST(Adding, ALoadedRecordIsKeptUntilItIsWrittenAndNoLonger) {
+TEST(Adding, ASessionRecordIsKeptUntilItIsWrittenAndNoLonger) {
   std::weak_ptr<const void> watch;
   const support::TempDir folder;
   {
@@ -157,7 +157,7 @@ TEST(Adding, AContainerInMemoryIsTakenOverAndAddedTo) {
   ASSERT_TRUE(is_ok(first.publish(folder.file("first.fatctx"))));
   const Bytes image = support::read_file(folder.file("first.fatctx"));
 
-  const auto opened = Container::open_memory(image);
+  const auto opened = Container::open(Source::of_memory(image));
   ASSERT_TRUE(is_ok(opened));
   Packer packer{PackOptions{}};
   for (const char* const name : {"57", "69"}) {

@@ -86,7 +86,7 @@ class AppendedSweep : public ::testing::TestWithParam<std::size_t> {
     }
   }
 
-  [[nodiscard]] Result<Container> open() const { return Container::open_memory(file_); }
+  [[nodiscard]] Result<Container> open() const { return Container::open(Source::of_memory(file_)); }
   static bool meets(ByteRange a, ByteRange b) { return a.offset < b.offset + b.size && b.offset < a.offset + a.size; }
   // The part of `changed` that the bytes really differ in, and the newest generation lives of.
   [[nodiscard]] bool in_live_segment(ByteRange changed) const {

@@ -20,7 +20,7 @@
 #include "fatctx/layout.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
-#include "runtime/open/registry.h"
+#include "runtime/facade/open_container.h"
 #include "source_dir.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -283,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(V1, NewestGoldenFile, testing::ValuesIn(all_of(kNewest,
 
 TEST_P(GoldenFile, OpensAsItDidWhenItWasWritten) {
   Registry registry;
-  const auto container = Container::open(registry, path_, {.max_copied_bytes = kMuch});
+  const auto container = open_container(registry, path_, {.max_copied_bytes = kMuch});
 
   ASSERT_TRUE(is_ok(container));
   EXPECT_EQ(container.value().report().format_version, GetParam().format);
@@ -319,7 +319,7 @@ TEST_P(NewestGoldenFile, IsStillWhatThisVersionWrites) {
   ASSERT_TRUE(is_ok(write(golden_, fresh)));
   Registry registry;
   const auto writer = [&](const std::string& path) {
-    return Container::open(registry, path).value().describe().value().writer;
+    return open_container(registry, path).value().describe().value().writer;
   };
   if (writer(path_) != writer(fresh)) GTEST_SKIP() << "written by " << writer(path_) << ", and it stays as it is";
 
@@ -341,8 +341,8 @@ TEST(GoldenOf01, AnAppendKeepsItsVersionAndAPackFromItHasTheNewOne) {
   ASSERT_TRUE(is_ok(rewrite_container(path, folder.file("anew"))));
   Registry registry;
 
-  const auto appended = Container::open(registry, path);
-  const auto anew = Container::open(registry, folder.file("anew"));
+  const auto appended = open_container(registry, path);
+  const auto anew = open_container(registry, folder.file("anew"));
 
   ASSERT_TRUE(is_ok(appended));
   EXPECT_EQ(appended.value().report().format_version, "0.1");
@@ -353,7 +353,7 @@ TEST(GoldenOf01, AnAppendKeepsItsVersionAndAPackFromItHasTheNewOne) {
 
 TEST(GoldenAppended, OpensAtItsFirstGenerationToo) {
   Registry registry;
-  const auto container = Container::open(registry, kFolder + kNewest + "/appended.fatctx", {.generation = 1});
+  const auto container = open_container(registry, kFolder + kNewest + "/appended.fatctx", {.generation = 1});
   ASSERT_TRUE(is_ok(container));
   const auto old = container.value().acquire("old");
   ASSERT_TRUE(is_ok(old));
@@ -366,15 +366,14 @@ TEST(GoldenSigned, OpensWithItsKeyAndNoOther) {
   const std::string path = kFolder + kNewest + "/signed.fatctx";
   const PublicKey key = read_public_key(kFolder + kNewest + "/signed.pub").value();
   Registry registry;
-  const auto container = Container::open(registry, path, {.trusted_keys = {key}, .minimum_generation = 2});
+  const auto container = open_container(registry, path, {.trusted_keys = {key}, .minimum_generation = 2});
   ASSERT_TRUE(is_ok(container));
   EXPECT_TRUE(container.value().report().signature_verified);
   for (const RecordInfo& record : container.value().records()) EXPECT_TRUE(is_ok(container.value().acquire(record.id)));
   PublicKey other = key;
   other.bytes[0] ^= std::byte{1};
-  EXPECT_TRUE(
-      support::fails_with(Container::open(registry, path, {.trusted_keys = {other}}), ErrorCode::kSignatureBad));
-  EXPECT_TRUE(support::fails_with(Container::open(registry, path, {.trusted_keys = {key}, .minimum_generation = 3}),
+  EXPECT_TRUE(support::fails_with(open_container(registry, path, {.trusted_keys = {other}}), ErrorCode::kSignatureBad));
+  EXPECT_TRUE(support::fails_with(open_container(registry, path, {.trusted_keys = {key}, .minimum_generation = 3}),
                                   ErrorCode::kRollback));
 }
 
@@ -386,7 +385,7 @@ TEST_P(NewestGoldenFile, DISABLED_IsWritten) {
     ASSERT_TRUE(is_ok(write(golden_, path_)));
   }
   Registry registry;
-  const std::string text = dump(Container::open(registry, path_).value());
+  const std::string text = dump(open_container(registry, path_).value());
   support::write_file(said, std::as_bytes(std::span(text)));
 }
 

@@ -19,7 +19,7 @@
 #include "container/write/plan.h"
 #include "container/write/toc_build.h"
 #include "fatctx/container.h"
-#include "runtime/open/registry.h"
+#include "runtime/facade/open_container.h"
 #include "support/rehash.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -199,7 +199,7 @@ TEST(Heap, OpeningAContainerOfManySmallRecordsStaysWithinThreeTablesOfContents) 
   Registry registry;
 
   Result<Container> container = Error{};
-  const std::size_t peak = peak_of([&] { container = Container::open(registry, folder.file("many.fatctx")); });
+  const std::size_t peak = peak_of([&] { container = open_container(registry, folder.file("many.fatctx")); });
 
   ASSERT_TRUE(is_ok(container));
   const support::Bytes file = support::read_file(folder.file("many.fatctx"));

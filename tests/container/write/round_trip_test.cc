@@ -11,7 +11,7 @@
 #include "fatctx/container.h"
 #include "fatctx/content_hash.h"
 #include "fatctx/extract.h"
-#include "runtime/open/registry.h"
+#include "runtime/facade/open_container.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -196,7 +196,7 @@ TEST(RoundTrip, RandomRecordsComeBackInEveryField) {
 
     ASSERT_TRUE(is_ok(report));
     Registry registry;
-    const auto opened = Container::open(registry, path);
+    const auto opened = open_container(registry, path);
     ASSERT_TRUE(is_ok(opened));
     const Container& container = opened.value();
     std::size_t tables = 0;
@@ -231,7 +231,7 @@ TEST(RoundTrip, IdsFollowTheOrderOfKeys) {
   const TempDir folder;
   ASSERT_TRUE(is_ok(pack(support::cpu_records(), folder.file("a.fatctx"))));
   Registry registry;
-  const Container container = Container::open(registry, folder.file("a.fatctx")).value();
+  const Container container = open_container(registry, folder.file("a.fatctx")).value();
 
   const auto records = container.records();
 
@@ -317,7 +317,7 @@ TEST(RoundTrip, EqualRecordsAreStoredOnce) {
   ASSERT_TRUE(is_ok(report));
   EXPECT_EQ(report.value().shared_records, 4U);
   Registry registry;
-  const Container container = Container::open(registry, folder.file("equal.fatctx")).value();
+  const Container container = open_container(registry, folder.file("equal.fatctx")).value();
   std::map<std::string, std::uint64_t> offsets;
   for (const PackRecord& record : records) {
     ASSERT_NO_FATAL_FAILURE(expect_record(container, record));
@@ -335,7 +335,7 @@ TEST(RoundTrip, AnEmptyRecordComesBackEmptyAndVerifies) {
   const TempDir folder;
   ASSERT_TRUE(is_ok(pack({support::plain_record(RecordType::kOpaque, "nothing", {})}, folder.file("e.fatctx"))));
   Registry registry;
-  const Container container = Container::open(registry, folder.file("e.fatctx")).value();
+  const Container container = open_container(registry, folder.file("e.fatctx")).value();
 
   const auto verified = container.verify();
 
@@ -349,7 +349,7 @@ TEST(RoundTrip, AContainerWithoutRecordsIsLegal) {
   const TempDir folder;
   ASSERT_TRUE(is_ok(pack({}, folder.file("none.fatctx"))));
   Registry registry;
-  const auto container = Container::open(registry, folder.file("none.fatctx"));
+  const auto container = open_container(registry, folder.file("none.fatctx"));
 
   ASSERT_TRUE(is_ok(container));
   EXPECT_EQ(container.value().records().size(), 1U) << "the description";
@@ -364,12 +364,12 @@ TEST(RoundTrip, ADamagedFileHandsOutTheGoodRecordsOnly) {
   std::uint64_t at = 0;
   {
     Registry registry;
-    at = Container::open(registry, path).value().find("weights").value().file_offset + 70'000;
+    at = open_container(registry, path).value().find("weights").value().file_offset + 70'000;
   }
   file[static_cast<std::size_t>(at)] ^= std::byte{16};
   support::write_file(path, file);
   Registry registry;
-  const Container container = Container::open(registry, path).value();
+  const Container container = open_container(registry, path).value();
 
   const auto weights = container.acquire("weights");
 
@@ -379,7 +379,7 @@ TEST(RoundTrip, ADamagedFileHandsOutTheGoodRecordsOnly) {
   EXPECT_TRUE(is_ok(container.acquire("cpu-aarch64")));
   OpenOptions trusting;
   trusting.verify = VerifyPolicy::kNone;
-  EXPECT_TRUE(is_ok(Container::open(registry, path, trusting).value().acquire("weights")));
+  EXPECT_TRUE(is_ok(open_container(registry, path, trusting).value().acquire("weights")));
 }
 
 }  // namespace round_trip_test

@@ -169,7 +169,7 @@ TEST_F(OnSmallModel, AModelChoosesForTheDeviceAndSessionsShareItsViews) {
   const RecordView same_binary = two.binary().value();
   EXPECT_EQ(binary.data(), same_binary.data());
   ASSERT_EQ(one.weights().size(), 1U);
-  EXPECT_EQ(one.weights()[0].data(), two.weights()[0].data());
+  EXPECT_EQ(one.weights()[0].view.data(), two.weights()[0].view.data());
   const WeightView tensor = one.weight("layer/0").value();
   const WeightView same_tensor = two.weight("layer/0").value();
   EXPECT_EQ(tensor.bytes().data(), same_tensor.bytes().data());
@@ -183,7 +183,7 @@ TEST_F(OnSmallModel, ASessionLooksItsTensorTablesUpOnce) {
 
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
 
-  const auto anew = model.container().tensors(session.weights()[0].record_id());
+  const auto anew = model.container()->tensors(session.weights()[0].view.record_id());
   ASSERT_FALSE(anew.ok());
   const WeightView again = session.weight("layer/0").value();
   EXPECT_EQ(again.bytes().data(), first.bytes().data());

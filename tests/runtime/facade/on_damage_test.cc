@@ -39,7 +39,7 @@ std::vector<std::string> names(const Container& container, const std::vector<std
   return found;
 }
 
-std::vector<std::string> chosen(const Model& model) { return names(model.container(), model.selection().chosen); }
+std::vector<std::string> chosen(const Model& model) { return names(*model.container(), model.selection().chosen); }
 
 std::vector<std::string> damaged(const Model& model) {
   std::vector<std::string> found;
@@ -50,7 +50,7 @@ std::vector<std::string> damaged(const Model& model) {
 std::map<std::string, std::string> axes(const Model& model) {
   std::map<std::string, std::string> found;
   for (const Verdict& verdict : model.selection().verdicts) {
-    found.emplace(model.container().record(verdict.record_id).value().name, axis_id(verdict.axis));
+    found.emplace(model.container()->record(verdict.record_id).value().name, axis_id(verdict.axis));
   }
   return found;
 }
@@ -101,7 +101,7 @@ TEST_F(OnDamageNext, TakesTheNextTargetAndSaysWhatItPassedOver) {
   ASSERT_THAT(damaged(model), ElementsAre(kV4));
   const DamagedRecord& found = model.selection().damaged.front();
   EXPECT_EQ(found.error.code, ErrorCode::kChecksumMismatch);
-  EXPECT_EQ(found.record_id, model.container().find(kV4).value().id);
+  EXPECT_EQ(found.record_id, model.container()->find(kV4).value().id);
   EXPECT_EQ(found.error.where.record_id, found.record_id);
   EXPECT_EQ(found.error.where.file_offset, at / 65536 * 65536);
   EXPECT_THAT(found.error.message, HasSubstr(path_));
@@ -188,7 +188,7 @@ TEST_F(OnDamageNext, SessionsOfTheDamagedRecordKeepItAndHearOfItAtTheirEnd) {
   Session session = before.begin_session().value();
   damage(kV4);
 
-  const Model after = Model::choose(before.container(), for_device("x86-64-v4")).value();
+  const Model after = Model::choose(*before.container(), for_device("x86-64-v4")).value();
   EXPECT_THAT(chosen(after), ElementsAre(kV3));
   EXPECT_THAT(chosen(before), ElementsAre(kV4)) << "a choice is for the life of the model";
   EXPECT_TRUE(fails_with(before.begin_session(), ErrorCode::kChecksumMismatch, "F26"));
@@ -201,7 +201,7 @@ TEST_F(OnDamageNext, AFileThatWasMadeWholeIsChosenFromAgain) {
   const Model before = Model::open(path_, for_device("x86-64-v4")).value();
   testing::flip_byte(path_, at);
 
-  EXPECT_THAT(chosen(Model::choose(before.container(), for_device("x86-64-v4")).value()), ElementsAre(kV4));
+  EXPECT_THAT(chosen(Model::choose(*before.container(), for_device("x86-64-v4")).value()), ElementsAre(kV4));
 }
 
 // Counts what it places.
@@ -222,7 +222,7 @@ TEST_F(OnDamageNext, WhatWasMadeToCheckIsNotMadeAgainForTheFirstSession) {
   const auto allocator = std::make_shared<CountedAllocator>();
   const Model model = Model::open(path_, for_device("x86-64-v4", {.allocator = allocator})).value();
   EXPECT_EQ(allocator->made, 2) << "the binary and the weights";
-  EXPECT_EQ(container_metrics(model.container()).sessions, 0U);
+  EXPECT_EQ(container_metrics(*model.container()).sessions, 0U);
 
   Session first = model.begin_session().value();
   EXPECT_EQ(allocator->made, 2);
@@ -305,7 +305,7 @@ TEST_F(OnDamageNext, RecordsThatAreNeverMappedAreNotLookedAt) {
 
   const Model model = Model::open(path, for_device("x86-64-v2")).value();
   EXPECT_THAT(model.selection().damaged, IsEmpty());
-  EXPECT_FALSE(stream_record(model.container(), model.container().find("source").value().id, [](ByteView) -> Status {
+  EXPECT_FALSE(stream_record(*model.container(), model.container()->find("source").value().id, [](ByteView) -> Status {
                  return Done{};
                }).ok());
 }

@@ -69,7 +69,7 @@ TEST(SessionMemory, FourSessionsOn512MiBTakeLessThanTenMegabytes) {
   std::vector<Session> sessions;
   for (int i = 0; i < 4; ++i) {
     sessions.push_back(Model::open(path, options).value().begin_session().value());
-    EXPECT_EQ(touch_all(sessions.back().weights().front()), 0U);
+    EXPECT_EQ(touch_all(sessions.back().weights().front().view), 0U);
   }
   EXPECT_LT(anonymous_bytes() - std::min(before, anonymous_bytes()), 10'000'000U);
   EXPECT_EQ(testing::mappings_of(path), 1);

@@ -17,9 +17,9 @@
 #include "fatctx/range_access.h"
 #include "fatctx/repair.h"
 #include "fatctx/view_cache.h"
+#include "runtime/facade/open_container.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
-#include "runtime/open/registry.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/signed_file.h"
@@ -174,7 +174,8 @@ TEST_F(Signed, AFileWithoutASignatureIsRefusedWhereAKeyIsGiven) {
   const Container live = Container::open(plain).value();
   EXPECT_TRUE(fails_with(Container::open(plain, trusting()), ErrorCode::kSignatureMissing));
   EXPECT_TRUE(fails_with(Model::open(plain, {.open = trusting()}), ErrorCode::kSignatureMissing));
-  EXPECT_TRUE(fails_with(Container::open_memory(support::read_file(plain), trusting()), ErrorCode::kSignatureMissing));
+  EXPECT_TRUE(fails_with(Container::open(Source::of_memory(support::read_file(plain)), trusting()),
+                         ErrorCode::kSignatureMissing));
 }
 
 // S2
@@ -432,12 +433,12 @@ TEST_F(Forged, PayloadThatXxh3CannotTellApartIsRefusedByWhoeverTrustsAKey) {
 
 TEST_F(Forged, WhatAnEarlierOpenWithoutKeysHasVerifiedCountsForNothing) {
   Registry registry;
-  const Container before = Container::open(registry, path_).value();
+  const Container before = open_container(registry, path_).value();
   const RecordView view = before.acquire("weights").value();
-  const Container after = Container::open(registry, path_, trusting()).value();
+  const Container after = open_container(registry, path_, trusting()).value();
   EXPECT_TRUE(fails_with(after.acquire("weights"), ErrorCode::kChecksumMismatch, "F26"));
   // And the other way round.
-  const Container third = Container::open(registry, path_).value();
+  const Container third = open_container(registry, path_).value();
   EXPECT_TRUE(third.report().already_live);
   EXPECT_TRUE(is_ok(third.acquire("weights")));
   EXPECT_EQ(registry.live_count(), 2U);
@@ -504,7 +505,7 @@ TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
   const auto acquired = [&](OpenOptions options) -> Result<RecordView> {
     Registry registry;
     options.cache_folder = cache;
-    FATCTX_ASSIGN(const Container container, Container::open(registry, path, options));
+    FATCTX_ASSIGN(const Container container, open_container(registry, path, options));
     FATCTX_ASSIGN(RecordView view, container.acquire("moved"));
     EXPECT_EQ(view.access_path(), AccessPath::kComposed);
     return view;

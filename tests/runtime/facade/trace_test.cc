@@ -27,8 +27,8 @@ class TraceOfALoad : public ::testing::Test {
   void load() const {
     const Model model = Model::open(path_, {.policy = {.strict = true}, .device = testing::cpu("x86-64-v3")}).value();
     const Session session = model.begin_session().value();
-    ASSERT_FALSE(Model::choose(model.container(), {.device = testing::cpu("x86-64-v1")}).ok());
-    ASSERT_FALSE(model.container().acquire(77).ok());
+    ASSERT_FALSE(Model::choose(*model.container(), {.device = testing::cpu("x86-64-v1")}).ok());
+    ASSERT_FALSE(model.container()->acquire(77).ok());
     ASSERT_FALSE(Container::open(path_ + ".missing").ok());
   }
   std::vector<Json> lines() const {
@@ -109,7 +109,7 @@ TEST_F(TraceOfALoad, ReplayedOnADamagedFileTellsTheError) {
 
 TEST_F(TraceOfALoad, DescriptorsAndBuffersAreWrittenDownAndSkipped) {
   const mapping::UniqueFd descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  const Container container = Container::open_descriptor(descriptor.get()).value();
+  const Container container = Container::open(Source::of_descriptor(descriptor.get())).value();
   ASSERT_TRUE(container.acquire("weights").ok());
   set_trace({});
 

@@ -61,7 +61,7 @@ TEST_F(WaysIn, APartOfALargerFileOpensFromEveryPage) {
   for (const std::uint64_t offset : {4096ULL, 12'288ULL, 65'536ULL, 1'048'576ULL}) {
     const UniqueFd descriptor = package(offset);
 
-    const auto container = Container::open_descriptor(descriptor.get(), {}, {offset, content_.size()});
+    const auto container = Container::open(Source::of_descriptor(descriptor.get(), {offset, content_.size()}));
 
     ASSERT_TRUE(container.ok()) << to_text(container.error());
     const auto weights = container.value().acquire("weights");
@@ -74,11 +74,11 @@ TEST_F(WaysIn, APartOfALargerFileOpensFromEveryPage) {
 
 TEST_F(WaysIn, APartMeetsItselfAndNotTheWholeFile) {
   const UniqueFd descriptor = package(0);
-  const auto part = Container::open_descriptor(descriptor.get(), {}, {0, content_.size()});
+  const auto part = Container::open(Source::of_descriptor(descriptor.get(), {0, content_.size()}));
   ASSERT_TRUE(part.ok()) << to_text(part.error());
 
-  const auto again = Container::open_descriptor(descriptor.get(), {}, {0, content_.size()});
-  const auto whole = Container::open_descriptor(descriptor.get());
+  const auto again = Container::open(Source::of_descriptor(descriptor.get(), {0, content_.size()}));
+  const auto whole = Container::open(Source::of_descriptor(descriptor.get()));
 
   ASSERT_TRUE(again.ok()) << to_text(again.error());
   EXPECT_TRUE(again.value().report().already_live);
@@ -96,8 +96,8 @@ TEST_F(WaysIn, TwoContainersInOneFileAreTwoMappings) {
   write_content(package_, bytes);
   const UniqueFd descriptor(::open(package_.c_str(), O_RDONLY | O_CLOEXEC));
 
-  const auto first = Container::open_descriptor(descriptor.get(), {}, {0, content_.size()});
-  const auto second = Container::open_descriptor(descriptor.get(), {}, {second_offset, other.size()});
+  const auto first = Container::open(Source::of_descriptor(descriptor.get(), {0, content_.size()}));
+  const auto second = Container::open(Source::of_descriptor(descriptor.get(), {second_offset, other.size()}));
 
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_NE(first.value().report().uuid, second.value().report().uuid);
@@ -121,7 +121,7 @@ TEST_F(WaysIn, APartThatCannotBeIsRefusedWithTheReason) {
       {{4096, 0}, ErrorCode::kTrailingData, ""},
   };
   for (const Bad& row : rows) {
-    const auto container = Container::open_descriptor(descriptor.get(), {}, row.window);
+    const auto container = Container::open(Source::of_descriptor(descriptor.get(), row.window));
 
     ASSERT_FALSE(container.ok()) << row.window.offset << " " << row.window.size;
     EXPECT_EQ(container.error().code, row.code) << to_text(container.error());
@@ -134,7 +134,7 @@ TEST_F(WaysIn, DamageInAPartIsToldAtItsPlaceInThePart) {
   const UniqueFd descriptor = package(8192);
   const auto offset = Container::open(model_).value().find("weights").value().file_offset;
   testing::flip_byte(package_, 8192 + offset + 70'000);
-  const auto container = Container::open_descriptor(descriptor.get(), {}, {8192, content_.size()});
+  const auto container = Container::open(Source::of_descriptor(descriptor.get(), {8192, content_.size()}));
   ASSERT_TRUE(container.ok());
 
   const auto view = container.value().acquire("weights");
@@ -146,7 +146,7 @@ TEST_F(WaysIn, DamageInAPartIsToldAtItsPlaceInThePart) {
 
 TEST_F(WaysIn, ACutPackageIsChangedAndNotACrash) {
   const UniqueFd descriptor = package(4096);
-  const auto container = Container::open_descriptor(descriptor.get(), {}, {4096, content_.size()});
+  const auto container = Container::open(Source::of_descriptor(descriptor.get(), {4096, content_.size()}));
   ASSERT_TRUE(container.ok());
   std::filesystem::resize_file(package_, 4096 + content_.size() - 1);
 
@@ -158,7 +158,7 @@ TEST_F(WaysIn, ACutPackageIsChangedAndNotACrash) {
 
 // Shows S2.8.
 TEST_F(WaysIn, ABufferIsOpenedWithoutACopy) {
-  const auto container = Container::open_memory(content_);
+  const auto container = Container::open(Source::of_memory(content_));
 
   ASSERT_TRUE(container.ok()) << to_text(container.error());
   const auto weights = container.value().acquire("weights");
@@ -180,11 +180,11 @@ TEST_F(WaysIn, ABufferIsCheckedLikeAFile) {
   std::vector<std::byte> damaged = content_;
   damaged[Container::open(model_).value().find("weights").value().file_offset] ^= std::byte{1};
 
-  EXPECT_EQ(Container::open_memory({}).error().code, ErrorCode::kTruncated);
-  EXPECT_EQ(Container::open_memory(cut).error().code, ErrorCode::kTruncated);
-  EXPECT_EQ(Container::open_memory(longer).error().code, ErrorCode::kTrailingData);
-  EXPECT_EQ(Container::open_memory(testing::pattern(100'000, 3)).error().code, ErrorCode::kBadMagic);
-  const auto container = Container::open_memory(damaged);
+  EXPECT_EQ(Container::open(Source::of_memory({})).error().code, ErrorCode::kTruncated);
+  EXPECT_EQ(Container::open(Source::of_memory(cut)).error().code, ErrorCode::kTruncated);
+  EXPECT_EQ(Container::open(Source::of_memory(longer)).error().code, ErrorCode::kTrailingData);
+  EXPECT_EQ(Container::open(Source::of_memory(testing::pattern(100'000, 3))).error().code, ErrorCode::kBadMagic);
+  const auto container = Container::open(Source::of_memory(damaged));
   ASSERT_TRUE(container.ok());
   EXPECT_EQ(container.value().acquire("weights").error().code, ErrorCode::kChecksumMismatch);
 }
@@ -193,7 +193,7 @@ TEST_F(WaysIn, ABufferNeedsNoAlignment) {
   std::vector<std::byte> shifted(content_.size() + 1);
   std::copy(content_.begin(), content_.end(), shifted.begin() + 1);
 
-  const auto container = Container::open_memory(ByteView(shifted).subspan(1));
+  const auto container = Container::open(Source::of_memory(ByteView(shifted).subspan(1)));
 
   ASSERT_TRUE(container.ok()) << to_text(container.error());
   EXPECT_TRUE(holds_weights_of(container.value(), 1));
@@ -205,7 +205,7 @@ TEST_F(WaysIn, AnOwnedBufferLivesAsLongAsItsLastView) {
   const ByteView bytes = *owner;
   std::optional<Session> session;
   {
-    const auto container = Container::open_memory(bytes, {}, std::move(owner));
+    const auto container = Container::open(Source::of_memory(bytes, std::move(owner)));
     ASSERT_TRUE(container.ok());
     Device device;
     device.backend = "cpu";
@@ -218,7 +218,7 @@ TEST_F(WaysIn, AnOwnedBufferLivesAsLongAsItsLastView) {
   }
   ASSERT_FALSE(watch.expired());
 
-  EXPECT_TRUE(equal(session->weights().front().bytes(), testing::pattern(testing::kWeightsSize, 1)));
+  EXPECT_TRUE(equal(session->weights().front().view.bytes(), testing::pattern(testing::kWeightsSize, 1)));
   session.reset();
   EXPECT_TRUE(watch.expired());
 }
@@ -265,10 +265,10 @@ TEST_F(WaysIn, ReopenWorksForDescriptorsAndBuffers) {
   std::optional<Container> part;
   {
     const UniqueFd descriptor = package(4096);
-    part = Container::open_descriptor(descriptor.get(), {}, {4096, content_.size()}).value();
+    part = Container::open(Source::of_descriptor(descriptor.get(), {4096, content_.size()})).value();
   }  // the caller's descriptor is closed by now
   const auto part_again = part->reopen();
-  const auto buffer_again = Container::open_memory(content_).value().reopen();
+  const auto buffer_again = Container::open(Source::of_memory(content_)).value().reopen();
 
   ASSERT_TRUE(part_again.ok()) << to_text(part_again.error());
   EXPECT_TRUE(part_again.value().report().already_live);
@@ -282,9 +282,9 @@ TEST_F(WaysIn, OpensLeaveNoDescriptorBehind) {
   {
     const UniqueFd descriptor = package(4096);
     for (int i = 0; i < 20; ++i) {
-      EXPECT_TRUE(Container::open_descriptor(descriptor.get(), {}, {4096, content_.size()}).ok());
-      EXPECT_FALSE(Container::open_descriptor(descriptor.get(), {}, {8192, 0}).ok());
-      EXPECT_TRUE(Container::open_memory(content_).ok());
+      EXPECT_TRUE(Container::open(Source::of_descriptor(descriptor.get(), {4096, content_.size()})).ok());
+      EXPECT_FALSE(Container::open(Source::of_descriptor(descriptor.get(), {8192, 0})).ok());
+      EXPECT_TRUE(Container::open(Source::of_memory(content_)).ok());
     }
   }
   EXPECT_EQ(testing::open_descriptors(), before);

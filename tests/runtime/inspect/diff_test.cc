@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Container opened(const Bytes& bytes) { return Container::open_memory(bytes).value(); }
+Container opened(const Bytes& bytes) { return Container::open(Source::of_memory(bytes)).value(); }
 
 Result<DiffReport> compared(const Bytes& before, const Bytes& after) { return diff(opened(before), opened(after)); }
 

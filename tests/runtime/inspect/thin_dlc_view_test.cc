@@ -7,8 +7,8 @@
 #include "fatctx/range_access.h"
 #include "fatctx/signature.h"
 #include "runtime/dlc_model.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "support/sample_container.h"
 #include "support/signed_file.h"
 
@@ -72,7 +72,7 @@ TEST_F(ThinView, PayloadThatDoesNotLieOnPagesNeedsABudget) {
   EXPECT_GT(view->copied_bytes(), 90U * 4096);
   EXPECT_EQ(view->mapped_bytes(), 0U);
   EXPECT_NE(refused.error().message.find(std::to_string(view->copied_bytes())), std::string::npos);
-  const auto& used = RecordReader::of(container)->composed_bytes();
+  const auto& used = mapped_of(container)->composed_bytes();
   EXPECT_EQ(used.load(), view->copied_bytes());
   // A second one beside it does not fit.
   EXPECT_TRUE(
@@ -123,8 +123,10 @@ TEST_F(ThinView, IsBuiltWhereViewsAreCopies) {
     EXPECT_EQ(view.value().mapped_bytes(), 0U);
   }
   const Bytes bytes = support::read_file(path);
-  EXPECT_TRUE(fails_with(thin_dlc_view(Container::open_memory(bytes).value(), kSoc57), ErrorCode::kCopyNotAllowed));
-  const Container memory = Container::open_memory(bytes, {.max_copied_bytes = std::uint64_t{1} << 20}).value();
+  EXPECT_TRUE(
+      fails_with(thin_dlc_view(Container::open(Source::of_memory(bytes)).value(), kSoc57), ErrorCode::kCopyNotAllowed));
+  const Container memory =
+      Container::open(Source::of_memory(bytes), {.max_copied_bytes = std::uint64_t{1} << 20}).value();
   EXPECT_TRUE(shows(thin_dlc_view(memory, kSoc57), kSoc57));
 }
 
@@ -135,7 +137,7 @@ TEST_F(ThinView, OutlivesItsContainerAndCountsAsAViewOfItsRecords) {
   {
     const Container container = Container::open(path).value();
     view = thin_dlc_view(container, kSoc57).value();
-    const MappedContainer& mapped = *RecordReader::of(container);
+    const MappedContainer& mapped = *mapped_of(container);
     const auto views = [&](std::string_view name) {
       const RecordInfo& record = *mapped.find(name);
       return mapped.attachments().all()[mapped.toc().index_of(record)].views.load();

@@ -106,7 +106,7 @@ class LoadThreads : public ::testing::Test {
 TEST_F(LoadThreads, ACancelEndsALoadWhileTheSystemDoesNotAnswer) {
   LoadSignal signal;
   LoadOptions options = on_stalled_system();
-  options.signal = signal;
+  options.model.signal = signal;
   std::string told;
   options.notify = [&](const LoadEvent& event) { told += error_code_name(event.error.value().code); };
   Clock::time_point aborted;
@@ -117,7 +117,7 @@ TEST_F(LoadThreads, ACancelEndsALoadWhileTheSystemDoesNotAnswer) {
     signal.cancel();
   });
 
-  const auto loaded = load_context(path_, options);
+  const auto loaded = load(path_, options);
   const auto took = Clock::now() - aborted;
   other.join();
 
@@ -131,10 +131,10 @@ TEST_F(LoadThreads, ACancelEndsALoadWhileTheSystemDoesNotAnswer) {
 
 TEST_F(LoadThreads, ATimeoutEndsALoadWhileTheSystemDoesNotAnswer) {
   LoadOptions options = on_stalled_system();
-  options.signal = LoadSignal(60ms);
+  options.model.signal = LoadSignal(60ms);
   const Clock::time_point before = Clock::now();
 
-  const auto loaded = load_context(path_, options);
+  const auto loaded = load(path_, options);
 
   const auto took = Clock::now() - before;
   ASSERT_TRUE(support::fails_with(loaded, ErrorCode::kTimedOut));
@@ -143,17 +143,50 @@ TEST_F(LoadThreads, ATimeoutEndsALoadWhileTheSystemDoesNotAnswer) {
   EXPECT_LT(took, 160ms);
 }
 
+TEST_F(LoadThreads, ASignalEndsAnOpenOfAModelToo) {
+  ModelOptions options = on_stalled_system().model;
+  options.signal = LoadSignal(60ms);
+  const Clock::time_point before = Clock::now();
+
+  EXPECT_TRUE(support::fails_with(Model::open(path_, options), ErrorCode::kTimedOut));
+  EXPECT_LT(Clock::now() - before, 160ms);
+  options.signal = LoadSignal();
+  options.signal->cancel();
+  EXPECT_TRUE(support::fails_with(Model::open(path_, options), ErrorCode::kCancelled));
+  options.signal = LoadSignal(10s);
+  options.open.mapping_provider = nullptr;
+  EXPECT_TRUE(support::is_ok(Model::open(path_, options)));
+}
+
+TEST_F(LoadThreads, AnExceptionOfTheCallersHookLeavesTheCallThatWaits) {
+  Packer packer{PackOptions{}};
+  PackRecord source;
+  source.type = RecordType::kSourceModel;
+  source.name = "source";
+  source.key.backend = "cpu";
+  source.source.bytes = testing::pattern(300, 1);
+  ASSERT_TRUE(support::is_ok(packer.add(std::move(source))));
+  const std::string path = folder_ / "source.fatctx";
+  ASSERT_TRUE(support::is_ok(packer.publish(path)));
+  ModelOptions options = for_aarch64().model;
+  options.signal = LoadSignal(10s);
+  options.prepare = [](const PrepareRequest&) -> Result<std::vector<std::byte>> { throw std::runtime_error("no"); };
+
+  EXPECT_THROW((void)Model::open(path, options), std::runtime_error);
+  EXPECT_FALSE(options.signal->in_use());
+}
+
 TEST_F(LoadThreads, ASignalServesOneLoadAtATimeAndThenTheNext) {
   LoadSignal signal;
   LoadOptions first = on_stalled_system();
-  first.signal = signal;
+  first.model.signal = signal;
   LoadOptions second = for_aarch64();
-  second.signal = signal;
-  std::optional<Result<LoadedContext>> of_first;
-  std::thread other([&] { of_first = load_context(path_, first); });
+  second.model.signal = signal;
+  std::optional<Result<Session>> of_first;
+  std::thread other([&] { of_first = load(path_, first); });
   stalled_->wait_until_entered();
 
-  const auto meanwhile = load_context(path_, second);
+  const auto meanwhile = load(path_, second);
 
   ASSERT_TRUE(support::fails_with(meanwhile, ErrorCode::kOperationNotPermitted));
   EXPECT_THAT(meanwhile.error().message, ::testing::HasSubstr("the signal serves another load already"));
@@ -163,11 +196,11 @@ TEST_F(LoadThreads, ASignalServesOneLoadAtATimeAndThenTheNext) {
   stalled_->open_gate();
   other.join();
   EXPECT_TRUE(support::is_ok(*of_first));
-  EXPECT_TRUE(support::is_ok(load_context(path_, second))) << "a load that ended leaves the signal as it was";
+  EXPECT_TRUE(support::is_ok(load(path_, second))) << "a load that ended leaves the signal as it was";
   signal.cancel();
-  EXPECT_TRUE(support::fails_with(load_context(path_, second), ErrorCode::kCancelled)) << "a cancel stays";
+  EXPECT_TRUE(support::fails_with(load(path_, second), ErrorCode::kCancelled)) << "a cancel stays";
   EXPECT_TRUE(support::is_ok(signal.reset()));
-  EXPECT_TRUE(support::is_ok(load_context(path_, second)));
+  EXPECT_TRUE(support::is_ok(load(path_, second)));
   EXPECT_TRUE(support::fails_with(signal.set_timeout(-1ms), ErrorCode::kInvalidArgument));
   of_first.reset();
 }
@@ -203,10 +236,10 @@ TEST_F(LoadThreads, AThreadThatNobodyWaitsForEndsAtTheNextStep) {
   LoadSignal signal;
   const auto allocator = std::make_shared<AbortingAllocator>(signal);
   LoadOptions options = for_aarch64();
-  options.signal = signal;
+  options.model.signal = signal;
   options.model.open.allocator = allocator;
 
-  EXPECT_TRUE(support::fails_with(load_context(path_, options), ErrorCode::kCancelled));
+  EXPECT_TRUE(support::fails_with(load(path_, options), ErrorCode::kCancelled));
 
   for (int i = 0; i < 2000 && allocator->released == 0; ++i) std::this_thread::sleep_for(10ms);
   EXPECT_EQ(allocator->released, 1);
@@ -224,10 +257,10 @@ TEST_F(LoadThreads, BorrowedBytesAreLetGoBeforeTheLoadReturns) {
   LoadSignal signal;
   const auto allocator = std::make_shared<AbortingAllocator>(signal);
   LoadOptions options = for_aarch64();
-  options.signal = signal;
+  options.model.signal = signal;
   options.model.open.allocator = allocator;
 
-  EXPECT_TRUE(support::fails_with(load_context(LoadSource::memory(file), options), ErrorCode::kCancelled));
+  EXPECT_TRUE(support::fails_with(load(Source::of_memory(file), options), ErrorCode::kCancelled));
 
   EXPECT_EQ(allocator->released, 1) << "whoever read them has ended";
 }
@@ -240,11 +273,11 @@ TEST_F(LoadThreads, WhatProgressThrowsComesOutOfTheCallAndStopsTheLoad) {
     throw std::runtime_error("enough");
   };
 
-  EXPECT_THROW((void)load_context(path_, options), std::runtime_error);
+  EXPECT_THROW((void)load(path_, options), std::runtime_error);
   options.progress = {};
   options.model.open.mapping_provider = nullptr;
   options.notify = [](const LoadEvent&) { throw std::runtime_error("no more"); };
-  EXPECT_THROW((void)load_context(path_, options), std::runtime_error);
+  EXPECT_THROW((void)load(path_, options), std::runtime_error);
 }
 
 // Lists.
@@ -258,7 +291,7 @@ TEST_F(LoadThreads, AListWithOneThreadTellsInListOrderAndAFailureStopsNobody) {
                      .finished = [&](auto index, const auto& result) { told.emplace_back(index, result.ok()); }});
   }
 
-  auto list = load_contexts(std::move(items), {.threads = 1});
+  auto list = load_all(std::move(items), {.threads = 1});
 
   ASSERT_TRUE(support::is_ok(list));
   ASSERT_TRUE(support::is_ok(list.value().wait()));
@@ -275,7 +308,7 @@ TEST_F(LoadThreads, AListWithOneThreadTellsInListOrderAndAFailureStopsNobody) {
 TEST_F(LoadThreads, AnItemThatStallsKeepsNobodyFromFinishingAndIsCancelledWithTheList) {
   std::atomic<int> at_a_time = 0;
   std::atomic<int> finished = 0;
-  const auto count = [&](std::size_t, const Result<LoadedContext>&) {
+  const auto count = [&](std::size_t, const Result<Session>&) {
     EXPECT_EQ(++at_a_time, 1) << "callbacks come one at a time";
     std::this_thread::sleep_for(1ms);
     --at_a_time;
@@ -285,7 +318,7 @@ TEST_F(LoadThreads, AnItemThatStallsKeepsNobodyFromFinishingAndIsCancelledWithTh
   items.push_back({.source = path_, .options = on_stalled_system(), .finished = count});
   for (int i = 0; i < 20; ++i) items.push_back({.source = path_, .options = for_aarch64(), .finished = count});
 
-  auto list = load_contexts(std::move(items), {.threads = 4});
+  auto list = load_all(std::move(items), {.threads = 4});
   ASSERT_TRUE(support::is_ok(list));
   for (int i = 0; i < 2000 && finished < 20; ++i) std::this_thread::sleep_for(10ms);
 
@@ -308,7 +341,7 @@ TEST_F(LoadThreads, DestroyingAListCancelsItAndNoCallbackComesAfterwards) {
                          ++told;
                        }});
     }
-    const auto list = load_contexts(std::move(items), {.threads = 2});
+    const auto list = load_all(std::move(items), {.threads = 2});
     ASSERT_TRUE(support::is_ok(list));
     stalled_->wait_until_entered();
   }
@@ -335,7 +368,7 @@ TEST_F(LoadThreads, ACallbackMayDropItsListAndIsNotAllowedToWaitForIt) {
   }
 
   {
-    auto started = load_contexts(std::move(items), {.threads = 1});
+    auto started = load_all(std::move(items), {.threads = 1});
     ASSERT_TRUE(support::is_ok(started));
     const std::lock_guard lock(mutex);
     list = std::move(started).value();
@@ -347,7 +380,7 @@ TEST_F(LoadThreads, ACallbackMayDropItsListAndIsNotAllowedToWaitForIt) {
 }
 
 TEST_F(LoadThreads, AnEmptyListIsFinished) {
-  auto list = load_contexts({});
+  auto list = load_all({});
 
   ASSERT_TRUE(support::is_ok(list));
   EXPECT_TRUE(support::is_ok(list.value().wait()));

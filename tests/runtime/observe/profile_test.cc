@@ -29,7 +29,7 @@ class ProfileOfALoad : public ::testing::Test {
     const Session session = model.begin_session().value();
     ASSERT_TRUE(session.prefetch().ok());
     ASSERT_TRUE(session.release().ok());
-    ASSERT_FALSE(model.container().acquire(99).ok());
+    ASSERT_FALSE(model.container()->acquire(99).ok());
   }
   static std::map<Kind, ProfileTotal> by_kind(const Profile& profile) {
     std::map<Kind, ProfileTotal> totals;

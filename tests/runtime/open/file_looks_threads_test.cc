@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "fatctx/model.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/small_model.h"
 #include "support/amount.h"
 #include "support/process_files.h"
@@ -145,7 +145,7 @@ TEST(FileLooksThreads, AMillionLooksTakeNoMemoryAndTheMappingClosesOnASmallStack
   testing::pack_small_model(path);
   std::optional<Container> container = Container::open(path).value();
   ASSERT_TRUE(is_ok(container->acquire("weights")));
-  const MappedContainer& mapped = *RecordReader::of(*container);
+  const MappedContainer& mapped = *mapped_of(*container);
   const std::uint64_t before = support::anonymous_bytes();
 
   for (int i = 0; i < looks; ++i) mapped.renew(looking(i + 1));
@@ -168,15 +168,15 @@ TEST(FileLooksThreads, EveryTouchMakesTheSessionVerifyAgain) {
   options.device = Device{};
   options.device->arch = "x86-64-v3";
   const Model model = Model::open(path, options).value();
-  const MappedContainer& mapped = *RecordReader::of(model.container());
-  const RecordInfo weights = model.container().find("weights").value();
+  const MappedContainer& mapped = *mapped_of(*model.container());
+  const RecordInfo weights = model.container()->find("weights").value();
   Session session = model.begin_session().value();
   for (int i = 1; i <= 100; ++i) {
     touch(path, i);
     const std::uint64_t look = mapped.look();
-    ASSERT_TRUE(is_ok(model.container().acquire("weights")));
+    ASSERT_TRUE(is_ok(model.container()->acquire("weights")));
     EXPECT_EQ(mapped.look(), look + 1);
-    ASSERT_TRUE(is_ok(model.container().acquire("weights")));
+    ASSERT_TRUE(is_ok(model.container()->acquire("weights")));
     EXPECT_EQ(mapped.look(), look + 1) << "it looks as it did";
   }
   testing::flip_byte(path, weights.file_offset + 70'000);

@@ -142,12 +142,12 @@ TEST_F(FileMappingSwitch, DisabledFileMappingGivesOneCopyToAllSessionsAndMapsNot
   for (int i = 0; i < 8; ++i) sessions.push_back(model.begin_session().value());
 
   EXPECT_EQ(testing::mappings_of(path_), 0);
-  EXPECT_FALSE(model.container().report().mapped);
-  EXPECT_EQ(model.container().report().copy_reason, "file mapping is disabled by the caller");
+  EXPECT_FALSE(model.container()->report().mapped);
+  EXPECT_EQ(model.container()->report().copy_reason, "file mapping is disabled by the caller");
   for (const Session& session : sessions) {
-    const RecordView& weights = session.weights().front();
+    const RecordView& weights = session.weights().front().view;
     EXPECT_EQ(weights.access_path(), AccessPath::kCopied);
-    EXPECT_EQ(weights.data(), sessions.front().weights().front().data());
+    EXPECT_EQ(weights.data(), sessions.front().weights().front().view.data());
     EXPECT_TRUE(holds_weights(weights));
     const WeightView tensor = session.weight("layer/1").value();
     EXPECT_EQ(tensor.bytes().data(), weights.data() + tensor.offset_in_blob()) << "tensors lie in the same copy";
@@ -169,10 +169,10 @@ TEST_F(FileMappingSwitch, AConsumerThatCannotTakeMappedMemoryIsAskedOncePerModel
 
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(file_mapping_fallbacks(), before + 1);
-  EXPECT_FALSE(model.container().report().mapped);
-  EXPECT_EQ(model.container().report().copy_reason, "the consumer cannot take mapped memory: librpcmem is missing");
-  EXPECT_EQ(first.weights().front().data(), second.weights().front().data());
-  EXPECT_EQ(first.weights().front().access_path(), AccessPath::kCopied);
+  EXPECT_FALSE(model.container()->report().mapped);
+  EXPECT_EQ(model.container()->report().copy_reason, "the consumer cannot take mapped memory: librpcmem is missing");
+  EXPECT_EQ(first.weights().front().view.data(), second.weights().front().view.data());
+  EXPECT_EQ(first.weights().front().view.access_path(), AccessPath::kCopied);
 }
 
 TEST_F(FileMappingSwitch, AConsumerThatTakesMappedMemoryGetsTheMapping) {
@@ -182,9 +182,9 @@ TEST_F(FileMappingSwitch, AConsumerThatTakesMappedMemoryGetsTheMapping) {
 
   const Model model = Model::open(path_, options).value();
 
-  EXPECT_TRUE(model.container().report().mapped);
-  EXPECT_EQ(model.container().report().copy_reason, "");
-  EXPECT_EQ(model.begin_session().value().weights().front().access_path(), AccessPath::kDirect);
+  EXPECT_TRUE(model.container()->report().mapped);
+  EXPECT_EQ(model.container()->report().copy_reason, "");
+  EXPECT_EQ(model.begin_session().value().weights().front().view.access_path(), AccessPath::kDirect);
   EXPECT_EQ(file_mapping_fallbacks(), before);
 }
 
@@ -382,7 +382,7 @@ TEST_F(FileMappingSwitch, BuffersAreCopiedWhenMappingIsDisabled) {
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   OpenOptions options;
   options.file_mapping = FileMapping::kDisabled;
-  const Container container = Container::open_memory(std::as_bytes(std::span(text)), options).value();
+  const Container container = Container::open(Source::of_memory(std::as_bytes(std::span(text))), options).value();
 
   const RecordView view = container.acquire("weights").value();
 

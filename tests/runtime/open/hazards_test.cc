@@ -28,7 +28,7 @@
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
 #include "mapping/unique_fd.h"
-#include "runtime/open/record_reader.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/view/composed_view.h"
 #include "support/amount.h"
 #include "support/appended.h"
@@ -69,7 +69,7 @@ Bytes without_zeros(Bytes bytes) {
 }
 
 std::uint64_t middle_of(const Bytes& file, std::string_view name) {
-  const Container container = Container::open_memory(file).value();
+  const Container container = Container::open(Source::of_memory(file)).value();
   const RecordInfo record = container.find(name).value();
   return record.file_offset + record.stored_bytes / 2;
 }
@@ -137,13 +137,13 @@ const Made& chips_file() {
       records.push_back(support::binary_record("base", "x86-64-v2", without_zeros(corpus.chips[swapped ? 2 : 0])));
       records.push_back(support::binary_record(kRecord, "x86-64-v3", one.record));
       one.file = support::packed_bytes(std::move(records), std::move(options));
-      if (Container::open_memory(one.file).value().find(kRecord).value().recipe) break;
+      if (Container::open(Source::of_memory(one.file)).value().find(kRecord).value().recipe) break;
     }
     const support::TempDir folder;
     support::write_file(folder.file("chips"), one.file);
     const Container container = Container::open(folder.file("chips"), {.max_copied_bytes = UINT64_MAX}).value();
     const RecordView view = container.acquire(kRecord).value();
-    const auto live = live_composed(*RecordReader::of(container), view.record_id());
+    const auto live = live_composed(*mapped_of(container), view.record_id());
     const auto mapped = std::ranges::find_if(live->pieces(), [](const auto& piece) { return !piece.built; });
     one.payload = mapped->offset + mapped->size / 2;
     return one;

@@ -7,7 +7,7 @@
 #include "container/read/lies_header.h"
 #include "container/read/lies_toc.h"
 #include "fatctx/container.h"
-#include "runtime/open/registry.h"
+#include "runtime/facade/open_container.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -29,7 +29,7 @@ TEST(HostileOpen, EveryLieIsRefusedByNameAndLeaksNothing) {
   Registry registry;
   const auto expect_refused = [&](const Lie& lie) {
     support::write_file(path, damaged(lie));
-    const auto opened = Container::open(registry, path);
+    const auto opened = open_container(registry, path);
     EXPECT_TRUE(support::fails_with(opened, lie.code, lie.rule)) << lie.name;
     if (!opened.ok()) {
       EXPECT_TRUE(opened.error().message.starts_with(path + ": ")) << opened.error().message;
@@ -49,7 +49,7 @@ TEST(HostileOpen, EveryLieIsRefusedByNameAndLeaksNothing) {
   EXPECT_EQ(support::maps_of(folder.path()), 0U);
   EXPECT_EQ(registry.live_count(), 0U);
   support::write_file(path, support::unsealed_sample());
-  EXPECT_TRUE(support::is_ok(Container::open(registry, path))) << "a refused file does not poison its name";
+  EXPECT_TRUE(support::is_ok(open_container(registry, path))) << "a refused file does not poison its name";
 }
 
 TEST(HostileOpen, AFileCutAtAnyPageIsRefusedWithoutASignal) {
@@ -61,7 +61,7 @@ TEST(HostileOpen, AFileCutAtAnyPageIsRefusedWithoutASignal) {
     for (const std::size_t size : {boundary, boundary + 1}) {
       if (size >= whole.size()) continue;
       support::write_file(path, ByteView(whole).first(size));
-      const auto opened = Container::open(registry, path);
+      const auto opened = open_container(registry, path);
       ASSERT_FALSE(opened.ok()) << size;
       EXPECT_TRUE(opened.error().code == ErrorCode::kTruncated || opened.error().code == ErrorCode::kBadMagic) << size;
     }
@@ -80,7 +80,7 @@ TEST(HostileOpen, LostHeaderPagesAreInTheOpenReport) {
     support::write_file(path, file);
     Registry registry;
 
-    const auto opened = Container::open(registry, path);
+    const auto opened = open_container(registry, path);
 
     ASSERT_TRUE(support::is_ok(opened)) << page;
     const std::string loss = expected[page] == nullptr ? "header padding" : expected[page];

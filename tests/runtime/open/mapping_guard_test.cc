@@ -43,12 +43,12 @@ class GuardedModel : public ::testing::Test {
 TEST_F(GuardedModel, EverythingAskedOfALostMappingSaysSo) {
   const Model model = Model::open(path_, options_).value();
   Session session = model.begin_session().value();
-  const Container& container = model.container();
+  const Container& container = *model.container();
   const std::uint32_t weights = container.find("weights").value().id;
   const std::uint64_t before = lost_mappings();
 
   cut_to(128 * 1024);
-  EXPECT_EQ(last_byte(session.weights().front()), 0U) << "a zero in place of a signal";
+  EXPECT_EQ(last_byte(session.weights().front().view), 0U) << "a zero in place of a signal";
   EXPECT_EQ(lost_mappings(), before + 1);
 
   const auto code = [](const auto& result) { return result.ok() ? ErrorCode{} : result.error().code; };
@@ -71,7 +71,7 @@ TEST_F(GuardedModel, AFileThatWasMadeWholeAgainStaysLostForThoseWhoSawZeros) {
   const Model model = Model::open(path_, options_).value();
   Session session = model.begin_session().value();
   cut_to(128 * 1024);
-  EXPECT_EQ(last_byte(session.weights().front()), 0U);
+  EXPECT_EQ(last_byte(session.weights().front().view), 0U);
   write_again();
 
   const Container fresh = Container::open(path_).value();
@@ -84,24 +84,24 @@ TEST_F(GuardedModel, AFileThatWasMadeWholeAgainStaysLostForThoseWhoSawZeros) {
   EXPECT_EQ(ended.error().code, ErrorCode::kMappingLost);
   EXPECT_NE(ended.error().message.find(path_), std::string::npos);
   EXPECT_NE(ended.error().message.find("open the file again"), std::string::npos);
-  EXPECT_TRUE(model.container().reopen().ok());
+  EXPECT_TRUE(model.container()->reopen().ok());
 }
 
 TEST_F(GuardedModel, ACutThatNobodyReadIsAChange) {
   const Model model = Model::open(path_, options_).value();
   Session session = model.begin_session().value();
-  EXPECT_TRUE(model.container().check().ok());
+  EXPECT_TRUE(model.container()->check().ok());
   cut_to(128 * 1024);
   const std::uint64_t before = lost_mappings();
 
-  EXPECT_EQ(model.container().check().error().code, ErrorCode::kChanged);
+  EXPECT_EQ(model.container()->check().error().code, ErrorCode::kChanged);
   EXPECT_EQ(session.end().error().code, ErrorCode::kChanged);
   EXPECT_EQ(lost_mappings(), before) << "asking reads nothing through the mapping";
 }
 
 TEST_F(GuardedModel, ASessionOfAGoodFileEndsWell) {
   Session session = Model::open(path_, options_).value().begin_session().value();
-  const RecordView kept = session.weights().front();
+  const RecordView kept = session.weights().front().view;
 
   EXPECT_TRUE(session.end().ok());
   EXPECT_TRUE(session.weights().empty());
@@ -121,7 +121,7 @@ TEST_F(GuardedModel, CopiesDoNotCareWhatBecomesOfTheFile) {
   options_.open.file_mapping = FileMapping::kDisabled;
   const Model model = Model::open(path_, options_).value();
   Session session = model.begin_session().value();
-  const RecordView weights = session.weights().front();
+  const RecordView weights = session.weights().front().view;
   cut_to(0);
 
   EXPECT_TRUE(std::ranges::equal(weights.bytes(), testing::large_pattern(testing::kLargeWeightsSize, 1)));

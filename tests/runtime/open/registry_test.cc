@@ -1,4 +1,4 @@
-#include "runtime/open/registry.h"
+#include "runtime/facade/open_container.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Registry, EveryWayToTheFileMeetsInOneMapping) {
   others.push_back(must_open("m.fatctx"));
   others.push_back(must_open("./../" + std::filesystem::current_path().filename().string() + "/m.fatctx"));
   std::filesystem::current_path(before);
-  auto by_descriptor = Container::open_descriptor(descriptor);
+  auto by_descriptor = Container::open(Source::of_descriptor(descriptor));
   ASSERT_TRUE(by_descriptor.ok());
   others.push_back(std::move(by_descriptor).value());
   ::close(descriptor);
@@ -153,13 +153,13 @@ TEST(Registry, FailedOpensLeaveNothingBehindAndDoNotPoisonTheNext) {
 
   for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{65'535}, good.size() - 1}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc).write(good.data(), static_cast<std::streamsize>(size));
-    EXPECT_FALSE(Container::open(registry, path).ok()) << size;
+    EXPECT_FALSE(open_container(registry, path).ok()) << size;
   }
   std::ofstream(path, std::ios::binary | std::ios::trunc) << good;
 
   EXPECT_EQ(testing::open_descriptors(), descriptors);
   EXPECT_EQ(registry.live_count(), 0U);
-  EXPECT_TRUE(Container::open(registry, path).ok());
+  EXPECT_TRUE(open_container(registry, path).ok());
 }
 
 TEST(Registry, TheLastHandleUnmaps) {

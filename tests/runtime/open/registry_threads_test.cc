@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "fatctx/model.h"
-#include "runtime/open/registry.h"
+#include "runtime/facade/open_container.h"
 #include "runtime/small_model.h"
 #include "support/amount.h"
 
@@ -55,7 +55,7 @@ TEST(RegistryThreads, SixtyFourOpensAtOnceMakeOneMapping) {
   std::vector<Container> keep;
 
   in_threads(kThreads, [&](int) {
-    auto opened = Container::open(registry, path);
+    auto opened = open_container(registry, path);
     ASSERT_TRUE(opened.ok()) << to_text(opened.error());
     const auto view = opened.value().acquire("weights");
     ASSERT_TRUE(view.ok()) << to_text(view.error());
@@ -79,7 +79,7 @@ TEST(RegistryThreads, LastReleasesRaceWithNewOpens) {
 
   in_threads(8, [&](int) {
     for (int round = 0; round < 300; ++round) {
-      auto opened = Container::open(registry, path, {.verify = VerifyPolicy::kNone});
+      auto opened = open_container(registry, path, {.verify = VerifyPolicy::kNone});
       ASSERT_TRUE(opened.ok()) << to_text(opened.error());
       const auto view = opened.value().acquire("small.x86-64-v3");
       ASSERT_TRUE(view.ok()) << to_text(view.error());
@@ -102,7 +102,7 @@ struct CycledFile {
 
 // Opens, acquires, looks and lets go. Returns whether it was this open that made the mapping.
 bool cycle(Registry& registry, CycledFile& file, bool lets_others_run) {
-  const auto opened = Container::open(registry, file.path, {.verify = VerifyPolicy::kNone});
+  const auto opened = open_container(registry, file.path, {.verify = VerifyPolicy::kNone});
   EXPECT_TRUE(opened.ok()) << to_text(opened.error());
   if (!opened.ok()) return false;
   const auto view = opened.value().acquire("small.aarch64");
@@ -167,7 +167,7 @@ TEST(RegistryThreads, FailingOpensDoNotKeepOthersWaiting) {
 
   in_threads(16, [&](int) {
     for (int round = 0; round < 50; ++round) {
-      ASSERT_EQ(Container::open(registry, bad).error().code, ErrorCode::kTruncated);
+      ASSERT_EQ(open_container(registry, bad).error().code, ErrorCode::kTruncated);
     }
   });
 
@@ -211,7 +211,7 @@ TEST(RegistryThreads, AllOrdersOfDestructionOfContainerTwoSessionsAndThreeViews)
       parts.sessions[0].emplace(model.value().begin_session().value());
       parts.sessions[1].emplace(model.value().begin_session().value());
       parts.views[0].emplace(parts.sessions[0]->binary().value());
-      parts.views[1].emplace(model.value().container().acquire("weights").value());
+      parts.views[1].emplace(model.value().container()->acquire("weights").value());
       parts.tensor.emplace(parts.sessions[1]->weight("layer/0").value());
       parts.model.emplace(std::move(model).value());
 

@@ -17,8 +17,8 @@
 #include "mapping/page_advice.h"
 #include "mapping/residency.h"
 #include "runtime/chip_model.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
 #include "support/recipe_file.h"
@@ -35,7 +35,7 @@ class ComposedView : public testing::ChipModel {
  protected:
   [[nodiscard]] static Result<RecordView> view_on(const Container& container, std::string_view name,
                                                   const StitchHost& host) {
-    return composed_view(container, *RecordReader::of(container)->find(name), host);
+    return composed_view(container, *mapped_of(container)->find(name), host);
   }
   [[nodiscard]] static bool holds(const std::string& text, std::uint64_t number) {
     return text.find(std::to_string(number)) != std::string::npos;
@@ -78,7 +78,7 @@ TEST_F(ComposedView, WhatFitsThePagesOfTheFileIsMappedAndOnlyTheRestIsBuilt) {
   const Container container = open();
   const std::size_t chip = mixed();
   const RecordView view = container.acquire(name(chip)).value();
-  const auto live = live_composed(*RecordReader::of(container), view.record_id());
+  const auto live = live_composed(*mapped_of(container), view.record_id());
   ASSERT_TRUE(live);
   std::uint64_t built = 0;
   std::uint64_t shown = 0;
@@ -106,7 +106,7 @@ TEST_F(ComposedView, IsBuiltOnceForTheProcessAndFreedWithTheLastView) {
     std::optional<RecordView> second = open().acquire(name(chip)).value();
     EXPECT_EQ(first->data(), second->data());
     const std::uint64_t built = first->copied_bytes();
-    EXPECT_EQ(RecordReader::of(container)->composed_bytes(), built) << "once, and not for each";
+    EXPECT_EQ(mapped_of(container)->composed_bytes(), built) << "once, and not for each";
     EXPECT_EQ(container_metrics(container).composed_bytes, built);
     EXPECT_EQ(metrics_of(container, name(chip)).composed_bytes, built);
     EXPECT_EQ(metrics_of(container, name(chip)).views, 2U);
@@ -114,8 +114,8 @@ TEST_F(ComposedView, IsBuiltOnceForTheProcessAndFreedWithTheLastView) {
     first.reset();
     EXPECT_TRUE(shows(*second, chip));
     second.reset();
-    EXPECT_EQ(RecordReader::of(container)->composed_bytes(), 0U);
-    EXPECT_FALSE(live_composed(*RecordReader::of(container), container.find(name(chip)).value().id));
+    EXPECT_EQ(mapped_of(container)->composed_bytes(), 0U);
+    EXPECT_FALSE(live_composed(*mapped_of(container), container.find(name(chip)).value().id));
     EXPECT_EQ(container_metrics(container).composed_bytes, 0U);
   }
   EXPECT_EQ(open_descriptors(), descriptors);
@@ -153,7 +153,7 @@ TEST_F(ComposedView, WithoutABudgetTheErrorNamesTheBytesAndTheRemedy) {
     }
     EXPECT_TRUE(
         fails_with(container.access_path_of(container.find(name(chip)).value().id), ErrorCode::kCopyNotAllowed));
-    EXPECT_EQ(RecordReader::of(container)->composed_bytes(), 0U);
+    EXPECT_EQ(mapped_of(container)->composed_bytes(), 0U);
   }
   EXPECT_TRUE(is_ok(open({.max_copied_bytes = needed}).acquire(name(chip)))) << "what it names is enough";
 }
@@ -167,7 +167,7 @@ TEST_F(ComposedView, TheBudgetIsForAllRecordsOfTheMappingTogether) {
   const auto refused = container.acquire(name(chips[1]));
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
   EXPECT_TRUE(holds(refused.error().message, first + second)) << refused.error().message;
-  EXPECT_EQ(RecordReader::of(container)->composed_bytes(), first);
+  EXPECT_EQ(mapped_of(container)->composed_bytes(), first);
   EXPECT_TRUE(is_ok(container.acquire(name(chips[0])))) << "what is there costs nothing";
   held.reset();
   EXPECT_TRUE(is_ok(container.acquire(name(chips[1])))) << "what is gone is free again";
@@ -204,7 +204,7 @@ TEST_F(ComposedView, FewerPiecesAreBoughtWithMoreBytes) {
     const auto view = view_on(container, name(chip), host);
     ASSERT_TRUE(is_ok(view)) << most;
     EXPECT_TRUE(shows(view.value(), chip)) << most;
-    const auto live = live_composed(*RecordReader::of(container), view.value().record_id());
+    const auto live = live_composed(*mapped_of(container), view.value().record_id());
     EXPECT_LE(live->pieces().size(), most);
     EXPECT_GE(view.value().copied_bytes(), built);
     if (pieces != 0) {
@@ -224,7 +224,7 @@ TEST_F(ComposedView, WithoutMapsLeftTheErrorNamesTheRemedyAndNothingIsLeft) {
   const auto refused = view_on(container, name(chip), host);
   ASSERT_TRUE(fails_with(refused, ErrorCode::kNoResource));
   EXPECT_NE(refused.error().message.find("vm.max_map_count"), std::string::npos) << refused.error().message;
-  EXPECT_EQ(RecordReader::of(container)->composed_bytes(), 0U);
+  EXPECT_EQ(mapped_of(container)->composed_bytes(), 0U);
   EXPECT_TRUE(is_ok(container.acquire(name(chip))));
 }
 
@@ -237,8 +237,8 @@ TEST_F(ComposedView, OnAHostOfLargerPagesSlicesAreComposedWithinTheBudget) {
   StitchHost host;
   host.page_bytes = 16'384;
   const Container container = Container::open(path, {.max_copied_bytes = kEnough}).value();
-  ASSERT_TRUE(is_composed(container, *RecordReader::of(container)->find("record"), host));
-  EXPECT_FALSE(is_composed(container, *RecordReader::of(container)->find("record"))) << "these pages fit";
+  ASSERT_TRUE(is_composed(container, *mapped_of(container)->find("record"), host));
+  EXPECT_FALSE(is_composed(container, *mapped_of(container)->find("record"))) << "these pages fit";
   const auto view = view_on(container, "record", host);
   ASSERT_TRUE(is_ok(view));
   EXPECT_EQ(view.value().access_path(), AccessPath::kComposed);
@@ -247,7 +247,7 @@ TEST_F(ComposedView, OnAHostOfLargerPagesSlicesAreComposedWithinTheBudget) {
   EXPECT_EQ(metrics_of(container, "record").verification, RecordState::kOk);
 
   const Container without = Container::open(path).value();
-  EXPECT_TRUE(is_composed(without, *RecordReader::of(without)->find("record"), host)) << "nothing is copied unasked";
+  EXPECT_TRUE(is_composed(without, *mapped_of(without)->find("record"), host)) << "nothing is copied unasked";
   for (const FileMapping how : {FileMapping::kAuto, FileMapping::kRequire}) {
     const auto refused = view_on(Container::open(path, {.file_mapping = how}).value(), "record", host);
     ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
@@ -273,7 +273,7 @@ TEST_F(ComposedView, OnAHostOfLargerPagesRecipesMapLess) {
 
 TEST_F(ComposedView, ABufferIsComposedAsAWhole) {
   const Bytes bytes = support::read_file(path_);
-  const Container container = Container::open_memory(bytes, {.max_copied_bytes = kEnough}).value();
+  const Container container = Container::open(Source::of_memory(bytes), {.max_copied_bytes = kEnough}).value();
   for (const std::size_t chip : recipes()) {
     const RecordView view = container.acquire(name(chip)).value();
     EXPECT_EQ(view.access_path(), AccessPath::kComposed);
@@ -327,13 +327,14 @@ TEST_F(ComposedView, APartOfALargerFileIsComposedToo) {
   const OpenOptions options{.max_copied_bytes = kEnough};
   const std::size_t chip = mixed();
   const Container container =
-      Container::open_descriptor(file->descriptor(), options, {3 * 4096, content.size()}).value();
+      Container::open(Source::of_descriptor(file->descriptor(), {3 * 4096, content.size()}), options).value();
   const RecordView view = container.acquire(name(chip)).value();
   EXPECT_LT(view.copied_bytes(), view.size_bytes());
   EXPECT_TRUE(shows(view, chip));
   StitchHost host;
   host.page_bytes = 8192;  // the part begins in the middle of such a page
-  const Container other = Container::open_descriptor(file->descriptor(), options, {3 * 4096, content.size()}).value();
+  const Container other =
+      Container::open(Source::of_descriptor(file->descriptor(), {3 * 4096, content.size()}), options).value();
   EXPECT_TRUE(shows(view_on(other, name(chip), host).value(), chip));
 }
 
@@ -347,7 +348,7 @@ TEST_F(ComposedView, SessionsAndRangesWork) {
   Session session = model.begin_session().value();
   const Session again = model.begin_session().value();
   const RecordView binary = session.binary().value();
-  EXPECT_EQ(binary.record_id(), model.container().find(name(chip)).value().id);
+  EXPECT_EQ(binary.record_id(), model.container()->find(name(chip)).value().id);
   const RecordView shared = again.binary().value();
   EXPECT_EQ(binary.data(), shared.data());
   EXPECT_TRUE(shows(binary, chip));
@@ -362,7 +363,7 @@ TEST_F(ComposedView, DamageOfABaseIsNeverHandedOutThroughARecipe) {
   const std::size_t chip = mixed();
   const Container whole = open();
   const RecordView view = whole.acquire(name(chip)).value();
-  const auto live = live_composed(*RecordReader::of(whole), view.record_id());
+  const auto live = live_composed(*mapped_of(whole), view.record_id());
   const auto run = std::ranges::find_if(live->pieces(), [](const mapping::MixedPiece& piece) { return !piece.built; });
   Bytes damaged = support::read_file(path_);
   damaged[static_cast<std::size_t>(run->offset + run->size / 2)] ^= std::byte{1};
@@ -373,8 +374,8 @@ TEST_F(ComposedView, DamageOfABaseIsNeverHandedOutThroughARecipe) {
   ASSERT_TRUE(fails_with(refused, ErrorCode::kChecksumMismatch, "F26"));
   EXPECT_EQ(refused.error().where.record_id, view.record_id());
   EXPECT_EQ(metrics_of(container, name(chip)).verification, RecordState::kBad);
-  EXPECT_EQ(RecordReader::of(container)->composed_bytes(), 0U);
-  EXPECT_FALSE(live_composed(*RecordReader::of(container), view.record_id()));
+  EXPECT_EQ(mapped_of(container)->composed_bytes(), 0U);
+  EXPECT_FALSE(live_composed(*mapped_of(container), view.record_id()));
   EXPECT_EQ(metrics_of(whole, name(chip)).verification, RecordState::kOk);
 }
 
@@ -400,7 +401,7 @@ TEST_F(ComposedView, ARecipeThatMakesOtherBytesThanItsHashIsRefused) {
     }
     ASSERT_TRUE(fails_with(view, ErrorCode::kChecksumMismatch, "F37"));
     EXPECT_EQ(view.error().where.record_id, record->id);
-    EXPECT_EQ(RecordReader::of(container)->composed_bytes(), 0U);
+    EXPECT_EQ(mapped_of(container)->composed_bytes(), 0U);
   }
 }
 
@@ -426,7 +427,7 @@ TEST_F(ComposedView, AFileThatWasTouchedIsVerifiedAgain) {
   const std::size_t chip = mixed();
   const Container container = open();
   const RecordView view = container.acquire(name(chip)).value();
-  const auto live = live_composed(*RecordReader::of(container), view.record_id());
+  const auto live = live_composed(*mapped_of(container), view.record_id());
   const auto run = std::ranges::find_if(live->pieces(), [](const mapping::MixedPiece& piece) { return !piece.built; });
   {
     std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
@@ -497,7 +498,7 @@ TEST_F(ComposedView, ACutUnderItIsAnErrorWithTheGuardForEver) {
   const Container container = open();
   {
     const RecordView view = container.acquire(name(chip)).value();
-    const auto live = live_composed(*RecordReader::of(container), view.record_id());
+    const auto live = live_composed(*mapped_of(container), view.record_id());
     std::size_t at = 0;
     for (const mapping::MixedPiece& piece : live->pieces()) {
       if (!piece.built) break;

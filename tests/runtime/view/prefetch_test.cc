@@ -165,7 +165,7 @@ TEST_F(PrefetchOfALargeModel, DoesNothingWhereViewsAreCopies) {
 TEST_F(PrefetchOfALargeModel, WorksForABufferThatIsAMapOfTheCallers) {
   const auto file = mapping::open_for_reading(path_).value();
   const auto region = mapping::map_file(*file, file->identity().value().size).value();
-  const Container inside = Container::open_memory(region->bytes(), testing::unverified()).value();
+  const Container inside = Container::open(Source::of_memory(region->bytes()), testing::unverified()).value();
 
   const auto report = inside.prefetch(weights_);
 

@@ -79,7 +79,7 @@ TEST_F(PrivateCopies, WorkForWholeModels) {
   options.device = Device{};
   options.device->arch = "aarch64";
   Session session = Model::open(path_, options).value().begin_session().value();
-  EXPECT_TRUE(holds_weights(session.weights().front()));
+  EXPECT_TRUE(holds_weights(session.weights().front().view));
   EXPECT_TRUE(session.weight("layer/1").ok());
   EXPECT_TRUE(session.end().ok());
 }

@@ -78,7 +78,7 @@ TEST_F(RecordHash, AViewIntoTheMappingHasItOrIsRefused) {
   const Container container = open();
   expect_refused(container, "weights");
   EXPECT_TRUE(is_ok(container.acquire("cpu-x86-64-v3"))) << "its neighbours are what they say";
-  expect_refused(Container::open_memory(file).value(), "weights");
+  expect_refused(Container::open(Source::of_memory(file)).value(), "weights");
   EXPECT_TRUE(is_ok(open({.verify = VerifyPolicy::kNone}).acquire("weights"))) << "the caller vouches";
 }
 

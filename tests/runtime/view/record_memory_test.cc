@@ -94,8 +94,8 @@ TEST_F(RecordMemory, ASessionReleasesItsRecordsAndOtherSessionsKeepTheirs) {
 
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().asked_bytes, kLargeWeightsSize + kLargeBinarySize);
-  EXPECT_LT(container_metrics(model.container()).resident_bytes.value(), testing::kMiB);
-  EXPECT_TRUE(std::ranges::equal(other.weights()[0].bytes(), testing::large_pattern(kLargeWeightsSize, 1)));
+  EXPECT_LT(container_metrics(*model.container()).resident_bytes.value(), testing::kMiB);
+  EXPECT_TRUE(std::ranges::equal(other.weights()[0].view.bytes(), testing::large_pattern(kLargeWeightsSize, 1)));
 }
 
 TEST_F(RecordMemory, ALockedRecordStaysUntilTheLastLockGoes) {
@@ -151,7 +151,7 @@ TEST_F(RecordMemory, ALockThatTheSystemRefusesNamesTheLimitAndTheRecord) {
 
 TEST_F(RecordMemory, MetricsCountViewsAndSessionsAndWhatSharingSaves) {
   const Model model = Model::open(path_, {.device = testing::cpu("x86-64-v3")}).value();
-  const Container& container = model.container();
+  const Container& container = *model.container();
   EXPECT_EQ(container_metrics(container).views, 0U);
   {
     const Session one = model.begin_session().value();
@@ -184,7 +184,7 @@ TEST_F(RecordMemory, MetricsCountSharedCopiesLikeViews) {
   const Session one = model.begin_session().value();
   const Session two = model.begin_session().value();
 
-  const ContainerMetrics metrics = container_metrics(model.container());
+  const ContainerMetrics metrics = container_metrics(*model.container());
 
   EXPECT_EQ(metrics.mapped_bytes, 0U);
   EXPECT_FALSE(metrics.resident_bytes.has_value());
@@ -240,7 +240,7 @@ TEST_F(RecordMemory, MetricsOfTheProcessAddUpItsFiles) {
   EXPECT_EQ(metrics.sessions, before.sessions + 2);
   EXPECT_EQ(metrics.saved_bytes, before.saved_bytes + kLargeWeightsSize + kLargeBinarySize);
   EXPECT_EQ(metrics.mapped_bytes,
-            before.mapped_bytes + model.container().report().committed_end + other.report().committed_end);
+            before.mapped_bytes + model.container()->report().committed_end + other.report().committed_end);
 }
 
 TEST_F(RecordMemory, MetricsAreJsonWithNullForWhatIsNotKnown) {

@@ -253,7 +253,7 @@ TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
   std::uint64_t at = 0;
   std::string recipe;
   {
-    const auto container = Container::open_memory(file).value();
+    const auto container = Container::open(Source::of_memory(file)).value();
     for (const RecordInfo& record : container.records()) {
       if (record.type != RecordType::kWeightBlob) continue;
       if (record.recipe) recipe = record.name;
@@ -261,7 +261,7 @@ TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
     }
   }
   file[static_cast<std::size_t>(at)] ^= std::byte{1};
-  const auto container = Container::open_memory(file).value();
+  const auto container = Container::open(Source::of_memory(file)).value();
   EXPECT_TRUE(fails_with(container.tensors(container.find(recipe).value().id), ErrorCode::kChecksumMismatch, "F26"));
 }
 

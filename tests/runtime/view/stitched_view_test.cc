@@ -12,8 +12,8 @@
 #include "fatctx/range_access.h"
 #include "mapping/page_advice.h"
 #include "mapping/residency.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/sliced_model.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
@@ -32,7 +32,7 @@ class StitchedView : public testing::SlicedModel {
  protected:
   [[nodiscard]] static Result<RecordView> view_on(const Container& container, std::string_view name,
                                                   const StitchHost& host) {
-    const container::Toc& toc = RecordReader::of(container)->toc();
+    const container::Toc& toc = mapped_of(container)->toc();
     const RecordInfo& record = *toc.find(id(container, name));
     return pieced_view(container, record, container::pieces_of(toc, record), host);
   }
@@ -108,7 +108,7 @@ TEST_F(StitchedView, PagesThatSeveralViewsShowCountOnce) {
   const RecordView weights = container.acquire("weights").value();
   (void)support::touch(store.bytes());
   (void)support::touch(weights.bytes());
-  const auto direct = mapping::use_of_map(RecordReader::of(container)->mapped()).value();
+  const auto direct = mapping::use_of_map(mapped_of(container)->mapped()).value();
   const auto stitched = mapping::use_of_map(weights.bytes()).value();
   EXPECT_GE(stitched.resident, weights.size_bytes());
   // Each page is in two maps of this process, each of which has half of it.
@@ -123,13 +123,13 @@ TEST_F(StitchedView, SessionsTensorsAndRangesWork) {
   const Model model = Model::open(path_, options).value();
   Session session = model.begin_session().value();
   EXPECT_TRUE(shows(session.binary().value(), "even"));
-  EXPECT_EQ(session.weights().front().access_path(), AccessPath::kStitched);
+  EXPECT_EQ(session.weights().front().view.access_path(), AccessPath::kStitched);
   const Bytes weights = made_.expected("weights");
   const WeightView a = session.weight("a").value();
   EXPECT_TRUE(std::ranges::equal(a.bytes(), std::span(weights).subspan(1'000, 6'000))) << "over a border of slices";
-  EXPECT_EQ(a.bytes().data(), session.weights().front().data() + 1'000);
+  EXPECT_EQ(a.bytes().data(), session.weights().front().view.data() + 1'000);
 
-  const RangeAccess ranges(session.weights().front());
+  const RangeAccess ranges(session.weights().front().view);
   const ProvidedRange range = ranges.provide(5'000, 10'000).value();
   EXPECT_TRUE(std::equal(range.data, range.data + range.size_bytes, weights.begin() + 5'000));
   EXPECT_TRUE(is_ok(ranges.release(range.id)));
@@ -164,7 +164,7 @@ TEST_F(StitchedView, VerifiesExactlyTheLeavesUnderItsSlices) {
   ASSERT_TRUE(fails_with(refused, ErrorCode::kChecksumMismatch, "F26"));
   EXPECT_EQ(refused.error().where.file_offset, store + 16 * kGranule);
   EXPECT_EQ(refused.error().where.record_id, id(container, "second"));
-  EXPECT_FALSE(live_stitched(*RecordReader::of(container), id(container, "second")));
+  EXPECT_FALSE(live_stitched(*mapped_of(container), id(container, "second")));
   const ContainerMetrics metrics = container_metrics(container);
   for (const RecordMetrics& record : metrics.records) {
     if (record.name == "first") {
@@ -248,7 +248,7 @@ TEST_F(StitchedView, MorePiecesThanThatAreComposedIfTheCallerAllowsIt) {
 
 TEST_F(StitchedView, OfABufferTheRecordIsCopiedOnceAndSaysSo) {
   const Bytes bytes = support::read_file(path_);
-  const Container container = Container::open_memory(bytes).value();
+  const Container container = Container::open(Source::of_memory(bytes)).value();
   const std::uint64_t before = file_mapping_fallbacks();
   const auto first = container.acquire("even");
   ASSERT_TRUE(is_ok(first));
@@ -258,7 +258,8 @@ TEST_F(StitchedView, OfABufferTheRecordIsCopiedOnceAndSaysSo) {
   EXPECT_EQ(second.data(), first.value().data());
   EXPECT_EQ(file_mapping_fallbacks(), before + 1) << "one copy was made";
 
-  const auto refused = Container::open_memory(bytes, {.file_mapping = FileMapping::kRequire}).value().acquire("even");
+  const auto refused =
+      Container::open(Source::of_memory(bytes), {.file_mapping = FileMapping::kRequire}).value().acquire("even");
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
   for (const std::string& part : {std::string("buffer"), std::to_string(made_.expected("even").size())}) {
     EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
@@ -281,7 +282,7 @@ TEST_F(StitchedView, WithoutMapsLeftTheErrorNamesTheRemedy) {
 
 TEST_F(StitchedView, ABufferIsCopiedFromAndAllocatorsAreUsed) {
   const Bytes bytes = support::read_file(path_);
-  const Container buffer = Container::open_memory(bytes).value();
+  const Container buffer = Container::open(Source::of_memory(bytes)).value();
   const RecordView view = buffer.acquire("weights").value();
   EXPECT_EQ(view.access_path(), AccessPath::kCopied);
   EXPECT_TRUE(shows(view, "weights"));
@@ -303,7 +304,7 @@ TEST_F(StitchedView, APartOfALargerFileIsStitchedToo) {
   support::write_file(folder_.file("archive"), archive);
   const auto file = mapping::open_for_reading(folder_.file("archive")).value();
   const Container container =
-      Container::open_descriptor(file->descriptor(), {}, {3 * kGranule, content.size()}).value();
+      Container::open(Source::of_descriptor(file->descriptor(), {3 * kGranule, content.size()})).value();
   for (const char* name : {"even", "weights"}) {
     const RecordView view = container.acquire(name).value();
     EXPECT_EQ(view.access_path(), AccessPath::kStitched);
@@ -356,8 +357,7 @@ TEST_F(StitchedView, PrefetchOfACutFileNamesTheByteInTheFile) {
   // Its first slice is the last granule of the store; recheck() would see the cut, so the pages are asked directly.
   const ByteRange first{file.file_offset, kGranule};
   ASSERT_EQ(::truncate(path_.c_str(), static_cast<off_t>(first.offset)), 0);
-  const auto failed =
-      mapping::populate_at(RecordReader::of(container)->file(), view.bytes().first(kGranule), first.offset);
+  const auto failed = mapping::populate_at(mapped_of(container)->file(), view.bytes().first(kGranule), first.offset);
   ASSERT_TRUE(fails_with(failed, ErrorCode::kChanged));
   EXPECT_EQ(failed.error().where.file_offset, first.offset);
   EXPECT_TRUE(fails_with(container.prefetch(view.record_id()), ErrorCode::kChanged));

@@ -18,8 +18,8 @@
 #include "fatctx/profile.h"
 #include "fatctx/trace.h"
 #include "runtime/cached_model.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/view/composed_view.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
@@ -90,7 +90,7 @@ TEST_F(ViewCacheFiles, WhatIsBuiltLiesInTheFolderAndNotInMemory) {
   }
   EXPECT_EQ(files().size(), recipes().size());
   EXPECT_EQ(container_metrics(container).cached_bytes, 0U) << "nobody holds a view any more";
-  EXPECT_EQ(RecordReader::of(container)->composed_bytes(), 0U);
+  EXPECT_EQ(mapped_of(container)->composed_bytes(), 0U);
 }
 
 TEST_F(ViewCacheFiles, TheSecondUseFindsTheFileOfTheFirst) {
@@ -278,7 +278,7 @@ TEST_F(ViewCacheFiles, DamageOfTheContainerIsNotBlamedOnTheFile) {
   {
     const Container container = open(cached());
     const RecordView view = container.acquire(name(chip)).value();
-    const auto live = live_composed(*RecordReader::of(container), view.record_id());
+    const auto live = live_composed(*mapped_of(container), view.record_id());
     const auto run = std::ranges::find_if(live->pieces(), [](const mapping::MixedPiece& one) { return !one.built; });
     offset = run->offset + run->size / 2;
   }
@@ -473,7 +473,7 @@ TEST_F(ViewCacheFiles, TheGuardSeesACutThatWasRead) {
   const std::size_t chip = mixed();
   const Container container = open(cached());
   const RecordView view = container.acquire(name(chip)).value();
-  const auto live = live_composed(*RecordReader::of(container), view.record_id());
+  const auto live = live_composed(*mapped_of(container), view.record_id());
   std::size_t at = 0;
   for (const mapping::MixedPiece& piece : live->pieces()) {
     if (piece.built) break;
@@ -521,7 +521,7 @@ TEST_F(ViewCacheFiles, HostsOfOtherPagesHaveFilesOfTheirOwn) {
   StitchHost host;
   host.page_bytes = 65'536;
   const Container container = open(cached());
-  const auto view = composed_view(container, *RecordReader::of(container)->find(name(chip)), host);
+  const auto view = composed_view(container, *mapped_of(container)->find(name(chip)), host);
   ASSERT_TRUE(is_ok(view));
   EXPECT_TRUE(shows(view.value(), chip));
   ASSERT_EQ(files().size(), 2U);
@@ -534,7 +534,7 @@ TEST_F(ViewCacheFiles, HostsOfOtherPagesHaveFilesOfTheirOwn) {
 TEST_F(ViewCacheFiles, ABufferIsComposedFromTheFolderToo) {
   const Bytes bytes = support::read_file(path_);
   for (const std::size_t chip : recipes()) {
-    const RecordView view = Container::open_memory(bytes, cached()).value().acquire(name(chip)).value();
+    const RecordView view = Container::open(Source::of_memory(bytes), cached()).value().acquire(name(chip)).value();
     EXPECT_EQ(view.copied_bytes(), 0U);
     EXPECT_GE(view.cached_bytes(), view.size_bytes());
     EXPECT_TRUE(shows(view, chip));

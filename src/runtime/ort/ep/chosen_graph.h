@@ -1,12 +1,14 @@
 // A graph of a container, chosen for the machine, with the views that an inner session reads.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "fatctx/container.h"
 #include "fatctx/description.h"
+#include "fatctx/model.h"
 #include "runtime/ort/ep/api.h"
 
 namespace fatctx::ort {
@@ -17,8 +19,17 @@ struct WeightFile {
   RecordView bytes;
 };
 
+// Equal for the same record with its weights at the same addresses: views of one record differ by how the container was
+// opened (mapped, copied, verified or not).
+struct GraphKey {
+  ContainerIdentity container;
+  std::uint32_t record_id = 0;
+  std::vector<std::uintptr_t> weights;
+  friend auto operator<=>(const GraphKey&, const GraphKey&) = default;
+};
+
 struct ChosenGraph {
-  std::string key;  // the same for the same record with its weights at the same addresses
+  GraphKey key;
   std::string record;
   std::string unit;
   std::string digest;  // XXH3-128 over the hashes of the graph and of its weight blobs, hexadecimal
@@ -37,28 +48,17 @@ struct GraphWanted {
   std::string name;  // of the node
 };
 
-// What the machine takes of a container, for any number of graphs of it.
-class GraphChoice {
- public:
-  // `group` empty: the only one. Errors: no_match (with the reason for every record), invalid_argument of select() as
-  // malformed; those of Container::describe.
-  [[nodiscard]] static Result<GraphChoice> of(const Container& container, const std::string& group);
-
-  // Errors: not_found (listing the units); those of Container::acquire.
-  [[nodiscard]] Result<ChosenGraph> graph(const GraphWanted& wanted) const;
-
- private:
-  GraphChoice(Container container, Selection selection, ContainerDescription description, std::string explanation)
-      : container_(std::move(container)),
-        selection_(std::move(selection)),
-        description_(std::move(description)),
-        explanation_(std::move(explanation)) {}
-  [[nodiscard]] Result<RecordInfo> record_of(const GraphWanted& wanted) const;
-
-  Container container_;
-  Selection selection_;
-  ContainerDescription description_;
-  std::string explanation_;
+// The target of a container for this runtime, for any number of its graphs.
+struct ChosenTarget {
+  Model model;
+  ContainerDescription description;
 };
+
+// Chooses the target of `group`; empty: the only group. Errors: no_match (with the reason for every record),
+// invalid_argument of select() as malformed; those of Container::describe.
+[[nodiscard]] Result<ChosenTarget> choose_target(const Container& container, const std::string& group);
+
+// Acquires a graph with its weights. Errors: not_found (listing the units); those of Container::acquire.
+[[nodiscard]] Result<ChosenGraph> chosen_graph(const ChosenTarget& target, const GraphWanted& wanted);
 
 }  // namespace fatctx::ort

@@ -8,8 +8,8 @@
 
 #include "mapping/file_below.h"
 #include "mapping/same_file.h"
+#include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/record_reader.h"
 #include "runtime/ort/ep/embedded.h"
 
 namespace fatctx::ort {
@@ -72,7 +72,7 @@ Result<Container> open_found(const ContextNode& node, const PlaceOfModel& place,
     FATCTX_ASSIGN(const mapping::OpenedBelow found, find_file(node, place, options));
     auto opened = Container::open(found.path, options.provider.open);
     if (!opened.ok()) return opened;
-    FATCTX_ASSIGN(const mapping::FileIdentity identity, RecordReader::of(opened.value())->file().identity());
+    FATCTX_ASSIGN(const mapping::FileIdentity identity, mapped_of(opened.value())->file().identity());
     if (mapping::is_same_file(identity, found.identity)) return opened;
     if (tries == kMostTries) {
       return Error{ErrorCode::kChanged,

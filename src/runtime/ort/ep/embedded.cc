@@ -34,19 +34,13 @@ class AlignedCopy {
   std::byte* data_;
 };
 
-struct HashOfHash {
-  std::size_t operator()(const Hash128& hash) const noexcept {
-    std::size_t value = 0;
-    std::memcpy(&value, hash.bytes.data(), sizeof value);
-    return value;
-  }
 };
 
-constinit Immortal<LiveTable<Hash128, AlignedCopy, HashOfHash>> g_copies;
+constinit Immortal<LiveTable<Hash128, AlignedCopy>> g_copies;
 
 std::shared_ptr<const AlignedCopy> copy_of(std::string_view payload) {
   const ByteView bytes = std::as_bytes(std::span(payload.data(), payload.size()));
-  LiveTable<Hash128, AlignedCopy, HashOfHash>::Claim claim(g_copies.get(), content_hash(bytes));
+  LiveTable<Hash128, AlignedCopy>::Claim claim(g_copies.get(), content_hash(bytes));
   if (const auto& live = claim.live(); live && std::ranges::equal(live->bytes(), bytes)) return live;
   auto made = std::make_shared<const AlignedCopy>(payload);
   claim.finish(made);
@@ -61,7 +55,7 @@ Result<Container> open_embedded(const ContextNode& node, const OpenOptions& opti
                  fmt::format("EPContext node \"{}\": embed_mode is 1 and ep_cache_context is empty", node.name)};
   }
   const auto copy = copy_of(node.cache);
-  auto opened = Container::open_memory(copy->bytes(), options, copy);
+  auto opened = Container::open(Source::of_memory(copy->bytes(), copy), options);
   if (opened.ok()) return opened;
   return in_context(std::move(opened).error(), fmt::format("EPContext node \"{}\": the embedded container", node.name));
 }

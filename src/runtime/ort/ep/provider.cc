@@ -160,11 +160,8 @@ std::string place_key(const ContextNode& node, std::size_t number) {
   return node.embedded ? fmt::format("in {}", number) : "file " + node.cache;
 }
 
-// The same for one state of a container, asked for one group.
-std::string choice_key(const Container& container, const std::string& group) {
-  const OpenReport report = container.report();
-  return fmt::format("{} {} {} {}", report.uuid, report.generation, to_hex(report.toc_hash.bytes), group);
-}
+// One content of a container, asked for one group.
+using ChoiceKey = std::pair<ContainerIdentity, std::string>;
 
 Opened from_place(const SharedPlace& shared) { return {.container = *shared, .shared = shared}; }
 
@@ -335,7 +332,7 @@ Status Provider::load(const Work& work) {
   std::vector<Ort::ConstNode> inner;
   std::vector<ContextNode> nodes;
   std::map<std::string, Opened> mains;  // by what the node says, so that it is opened once
-  std::map<std::string, GraphChoice> choices;
+  std::map<ChoiceKey, ChosenTarget> targets;
   for (std::size_t i = 0; i < work.count; ++i) {
     inner.push_back(context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).front());
     FATCTX_ASSIGN(ContextNode node, read_context_node(inner.back()));
@@ -350,13 +347,13 @@ Status Provider::load(const Work& work) {
     FATCTX_ASSIGN(Opened opened,
                   node.main_context ? Result<Opened>(mains.at(place_key(node, i))) : open_other(node, mains, options));
     const std::string& group = options.provider.group.empty() ? node.group : options.provider.group;
-    std::string of_choice = choice_key(*opened.container, group);
-    if (!choices.contains(of_choice)) {
-      FATCTX_ASSIGN(GraphChoice choice, GraphChoice::of(*opened.container, group));
-      choices.emplace(of_choice, std::move(choice));
+    const ChoiceKey of_choice(opened.container->identity(), group);
+    if (!targets.contains(of_choice)) {
+      FATCTX_ASSIGN(ChosenTarget target, choose_target(*opened.container, group));
+      targets.emplace(of_choice, std::move(target));
     }
-    FATCTX_ASSIGN(ChosenGraph graph, choices.at(of_choice).graph({node.partition, node.name}));
-    FATCTX_TRY(check_digest(node, graph, opened.container->report().path));
+    FATCTX_ASSIGN(ChosenGraph graph, chosen_graph(targets.at(of_choice), {node.partition, node.name}));
+    FATCTX_TRY(check_digest(node, graph, opened.container->path()));
     ORT_CXX_LOGF_NOEXCEPT(logger_, ORT_LOGGING_LEVEL_INFO, "fatctx: EPContext node \"%s\": record \"%s\"\n%s",
                           node.name.c_str(), graph.record.c_str(), graph.explanation.c_str());
     for (const std::string& warning : graph.warnings) {
@@ -392,8 +389,8 @@ Status Provider::generate(const Work& work) {
 Status Provider::take_generated(const Work& work, Generated& generated) {
   const Ort::ConstNode fused(work.nodes[0]);
   // Whoever goes on to run the session runs what was written.
-  FATCTX_ASSIGN(const GraphChoice choice, GraphChoice::of(generated.container, generated.node.group));
-  FATCTX_ASSIGN(ChosenGraph graph, choice.graph({generated.node.partition, {}}));
+  FATCTX_ASSIGN(const ChosenTarget target, choose_target(generated.container, generated.node.group));
+  FATCTX_ASSIGN(ChosenGraph graph, chosen_graph(target, {generated.node.partition, {}}));
   generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));

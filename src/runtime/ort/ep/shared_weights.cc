@@ -14,7 +14,7 @@
 namespace fatctx::ort {
 namespace {
 
-using Table = LiveTable<std::string, SharedWeights, std::hash<std::string>>;
+using Table = LiveTable<GraphKey, SharedWeights>;
 constinit Immortal<Table> g_table;
 
 Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph) {

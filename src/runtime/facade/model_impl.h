@@ -1,0 +1,77 @@
+// The state behind a Model and a Session.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fatctx/model.h"
+
+namespace fatctx {
+
+class PlainModel;
+
+// A chosen context binary, or a record that it refers to. Lifetime: its texts borrow from the container or the
+// PlainModel.
+struct ModelPart {
+  std::uint32_t record_id = 0;
+  std::string_view name;
+  RecordType type = RecordType::kContextBinary;
+  std::string_view unit;
+  std::uint64_t size_bytes = 0;
+};
+
+// The views that choosing has acquired, until the first session takes them.
+struct AcquiredViews {
+  std::mutex mutex;
+  std::vector<RecordView> views;
+
+  [[nodiscard]] std::vector<RecordView> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(views, {});
+  }
+};
+
+struct Model::Impl {
+  ModelFormat format = ModelFormat::kContainer;
+  std::string path;
+  Device device = {};
+  SelectPolicy policy = {};
+  std::vector<Candidate> candidates = {};
+  Selection selection = {};
+  std::vector<ModelPart> binaries = {};  // one for each unit, in unit order
+  std::vector<ModelPart> weights = {};   // in record order
+  // Of a container:
+  std::optional<Container> container = {};
+  std::shared_ptr<AcquiredViews> acquired = nullptr;  // null if choosing acquires nothing
+  std::vector<RecordView> prepared = {};              // compiled source models, one for each of `binaries`
+  // Of another file:
+  std::shared_ptr<const PlainModel> plain = nullptr;
+
+  // Returns the ids of all parts: binaries first, then weights. Empty for compiled source models, which are not in the
+  // file.
+  [[nodiscard]] std::vector<std::uint32_t> record_ids() const;
+};
+
+struct Session::Impl {
+  // The tensor tables of the weights, in their order. Copies of a session share them.
+  struct Tables {
+    std::mutex mutex;
+    std::vector<std::optional<TensorTable>> tables;  // empty: not read yet
+  };
+
+  Model model;
+  std::vector<SessionRecord> binaries = {};
+  std::vector<SessionRecord> weights = {};
+  std::shared_ptr<Tables> tables = nullptr;
+  std::vector<std::uint32_t> record_ids = {};      // of all views of the file
+  std::uint64_t file_look = 0;                     // the look of the file when the session began
+  std::shared_ptr<const void> attached = nullptr;  // counts this session and its copies as one
+};
+
+}  // namespace fatctx

@@ -1,0 +1,62 @@
+#include "runtime/facade/open_model.h"
+
+#include <utility>
+
+#include "base/named_values.h"
+#include "runtime/facade/held_source.h"
+#include "runtime/facade/plain_model.h"
+#include "runtime/open/watched_call.h"
+
+namespace fatctx {
+namespace {
+
+constexpr NamedValue<ModelFormat> kFormats[] = {
+    {ModelFormat::kContainer, "container"},
+    {ModelFormat::kDlc, "dlc"},
+    {ModelFormat::kRawBinary, "raw_binary"},
+};
+
+constexpr NamedValue<RawBinaries> kRawBinaries[] = {
+    {RawBinaries::kKnown, "known"},
+    {RawBinaries::kAny, "any"},
+    {RawBinaries::kRefuse, "refuse"},
+};
+
+}  // namespace
+
+std::string_view model_format_name(ModelFormat format) noexcept { return name_in(kFormats, format); }
+
+std::string_view raw_binaries_name(RawBinaries raw_binaries) noexcept { return name_in(kRawBinaries, raw_binaries); }
+
+std::optional<RawBinaries> raw_binaries_from_name(std::string_view name) noexcept {
+  return value_in(kRawBinaries, name);
+}
+
+Result<Model> open_model(const Source& source, const ModelOptions& options) {
+  // A container first: a whole copy of its header tells it even where the first bytes are damaged, and another open of
+  // it then reads nothing.
+  auto container = Container::open(source, options.open);
+  if (container.ok()) return Model::choose(container.value(), options);
+  if (container.error().code != ErrorCode::kBadMagic) return std::move(container).error();
+  FATCTX_ASSIGN(PlainFile plain, PlainFile::open(source, options.open));
+  return PlainModel::open(std::move(plain), options);
+}
+
+ModelOptions for_thread(const ModelOptions& options) {
+  ModelOptions own = options;
+  own.signal.reset();
+  if (own.consumer) own.consumer = [support = own.consumer()] { return support; };
+  return own;
+}
+
+Result<Model> Model::open(const Source& source, const ModelOptions& options) {
+  if (!options.signal) return open_model(source, options);
+  FATCTX_ASSIGN(const HeldSource held, HeldSource::hold(source));
+  const ModelOptions own = for_thread(options);
+  const WatchedCall call{.name = source.name(),
+                         .signal = options.signal->state().get(),
+                         .may_outlive_the_call = held.may_outlive_the_call()};
+  return watched<Model>(call, [held, own](std::atomic<std::uint64_t>&) { return open_model(held.source(), own); });
+}
+
+}  // namespace fatctx

@@ -1,0 +1,35 @@
+// The state behind a Container, for the runtime's own files.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fatctx/container.h"
+#include "runtime/open/mapped_container.h"
+
+namespace fatctx {
+
+class Registry;
+
+struct Container::Impl {
+  std::shared_ptr<const MappedContainer> mapped;
+  Registry* registry = nullptr;  // the one that opened it and opens it again; must outlive both
+  Source source;                 // as given to open; its descriptor may be closed by now
+  OpenOptions options = {};
+  bool already_live = false;
+  std::string copy_reason = {};  // empty: views point into the mapping
+
+  // Returns true if views of this handle are copies. The mapping, if there is one, is not what they show.
+  [[nodiscard]] bool copies() const noexcept { return !copy_reason.empty(); }
+};
+
+// Returns the mapping that all handles of the same file share.
+[[nodiscard]] inline const std::shared_ptr<const MappedContainer>& mapped_of(const Container& container) noexcept {
+  return container.impl().mapped;
+}
+
+[[nodiscard]] inline const OpenOptions& options_of(const Container& container) noexcept {
+  return container.impl().options;
+}
+
+}  // namespace fatctx
