@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,6 +118,8 @@ class Model {
   [[nodiscard]] const Container* container() const& noexcept;
   // Returns the selection. Of a raw binary, for which nothing was selected, it has no verdicts.
   [[nodiscard]] const Selection& selection() const& noexcept;
+  // Returns the records that were judged, in their order; none of a raw binary. Lifetime: borrows from this model.
+  [[nodiscard]] std::span<const Candidate> candidates() const& noexcept;
   // Returns the device that the choice was made for. Of a raw binary: the one in the options.
   [[nodiscard]] const Device& device() const& noexcept;
   // Returns the graphs of a chosen context binary, as its metadata lists them. Reads the descriptions of a container.

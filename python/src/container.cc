@@ -392,7 +392,7 @@ void bind_container_class(nb::module_& module) {
             ModelKeywords model_keywords = take_model_keywords(keywords);
             const std::string allowed = fmt::format("{}, {}", kPolicyKeywords, kModelKeywords);
             refuse_unknown_keywords(keywords, allowed.c_str());
-            return choose_model(self, device, select_policy, std::move(model_keywords));
+            return choose_model(self, device, select_policy, model_keywords);
           },
           nb::arg("device") = nb::none(), nb::arg("policy"),
           nb::sig("def select(self, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS

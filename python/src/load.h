@@ -5,14 +5,16 @@
 
 #include "container.h"
 #include "fatctx/load.h"
+#include "model.h"
 #include "select.h"
+#include "source.h"
 
 namespace fatctx::python {
 
 // The keywords as they stand in a signature, and in an error that lists them.
 #define FATCTX_LOAD_KEYWORDS                                                                                      \
-  "offset: int = 0, size: int = 0, raw_binaries: str = \"known\", prefetch: bool = False, "                       \
-  "signal: LoadSignal | None = None, notify: typing.Callable[[LoadEvent], object] | None = None, "                \
+  FATCTX_SOURCE_KEYWORDS                                                                                          \
+  ", prefetch: bool = False, notify: typing.Callable[[LoadEvent], object] | None = None, "                        \
   "progress: typing.Callable[[int, int], object] | None = None, on_damage: str = \"fail\", " FATCTX_OPEN_KEYWORDS \
   ", " FATCTX_POLICY_KEYWORDS
 
@@ -23,12 +25,6 @@ struct LoadRequest {
   LoadOptions options;
   nb::object notify = nb::none();
   nb::object progress = nb::none();
-};
-
-// With the policy, for the explanation of its model's selection.
-struct BoundLoadedContext {
-  LoadedContext context;
-  SelectPolicy policy;
 };
 
 // `file`: str and os.PathLike are a path, an int is a descriptor, everything else a buffer, which the request holds.

@@ -66,12 +66,12 @@ class ListCalls {
   void progress(std::size_t index, std::uint64_t done_bytes, std::uint64_t total_bytes) {
     if (!call([&] { items_[index].progress(done_bytes, total_bytes); })) throw Stopped{};
   }
-  void finished(std::size_t index, const Result<LoadedContext>& result) {
+  void finished(std::size_t index, const Result<Session>& result) {
     (void)call([&] {
       if (on_done_.is_none()) return;
-      const nb::object loaded = result.ok() ? nb::cast(bound(index, result.value())) : nb::none();
+      const nb::object session = result.ok() ? nb::cast(bound(index, result.value())) : nb::none();
       const nb::object error = result.ok() ? nb::none() : exception_of(result.error());
-      on_done_(index, loaded, error);
+      on_done_(index, session, error);
     });
     (void)call([&] {
       if (++finished_count_ != items_.size()) return;
@@ -80,8 +80,8 @@ class ListCalls {
       for (Item& item : items_) item.notify = item.progress = nb::none();
     });
   }
-  [[nodiscard]] BoundLoadedContext bound(std::size_t index, LoadedContext loaded) const {
-    return {std::move(loaded), items_[index].policy};
+  [[nodiscard]] BoundSession bound(std::size_t index, Session session) const {
+    return {std::move(session), items_[index].policy};
   }
   // Raises what a function raised, once. Requires: the GIL.
   void raise() {
@@ -148,7 +148,7 @@ class BoundLoadList {
   BoundLoadList& operator=(const BoundLoadList&) = delete;
 
   [[nodiscard]] LoadList& list() const { return *list_; }
-  [[nodiscard]] BoundLoadedContext result(std::size_t index) const {
+  [[nodiscard]] BoundSession result(std::size_t index) const {
     return calls_->bound(index, take(without_gil([&] { return list_->result(index); })));
   }
   void wait() const {
@@ -170,7 +170,7 @@ LoadItem item_of(const LoadRequest& request, const std::shared_ptr<ListCalls>& c
   if (!request.progress.is_none()) {
     item.options.progress = [calls, at](std::uint64_t done, std::uint64_t total) { calls->progress(at, done, total); };
   }
-  item.finished = [calls](std::size_t index, const Result<LoadedContext>& result) { calls->finished(index, result); };
+  item.finished = [calls](std::size_t index, const Result<Session>& result) { calls->finished(index, result); };
   return item;
 }
 
@@ -186,7 +186,7 @@ BoundLoadList start(const nb::iterable& files, nb::object on_done, std::uint32_t
     items.push_back(item_of(has_options ? nb::cast<LoadRequest>(file) : load_request(file, device, keywords), calls));
   }
   auto list = take(without_gil([&]() -> Result<std::shared_ptr<LoadList>> {
-    FATCTX_ASSIGN(LoadList started, load_contexts(std::move(items), {.threads = threads}));
+    FATCTX_ASSIGN(LoadList started, load_all(std::move(items), {.threads = threads}));
     auto shared = std::make_shared<LoadList>(std::move(started));
     live_lists().add(shared);
     return shared;
@@ -197,7 +197,7 @@ BoundLoadList start(const nb::iterable& files, nb::object on_done, std::uint32_t
 void bind_item(nb::module_& module) {
   nb::class_<LoadRequest>(module, "LoadItem",
                           "A file of a list, with a device and options of its own.\n\n"
-                          "Ownership: holds a buffer; a descriptor must stay open until load_contexts() has returned.")
+                          "Ownership: holds a buffer; a descriptor must stay open until load_all() has returned.")
       .def(
           "__init__",
           [](LoadRequest* self, nb::handle file, nb::handle device, const nb::kwargs& keywords) {
@@ -206,7 +206,7 @@ void bind_item(nb::module_& module) {
           nb::arg("file"), nb::arg("device") = nb::none(), nb::arg("keywords"),
           nb::sig("def __init__(self, file: str | os.PathLike | int | Buffer, device: Device | str | None = None, "
                   "*, " FATCTX_LOAD_KEYWORDS ") -> None"),
-          "The arguments of load_context(). `notify` and `progress` run on a thread of the list; what they raise "
+          "The arguments of load(). `notify` and `progress` run on a thread of the list; what they raise "
           "makes\n"
           "the item's error Cancelled, and is raised by LoadList.wait().");
 }
@@ -251,26 +251,26 @@ void bind_load_list(nb::module_& module) {
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function([] { without_gil([] { live_lists().end_all(); }); }));
   module.def(
-      "load_contexts", &start, nb::arg("files"), nb::arg("on_done") = nb::none(), nb::kw_only(), nb::arg("threads") = 0,
+      "load_all", &start, nb::arg("files"), nb::arg("on_done") = nb::none(), nb::kw_only(), nb::arg("threads") = 0,
       nb::arg("device") = nb::none(), nb::arg("keywords"),
-      nb::sig(
-          "def load_contexts(files: typing.Iterable[str | os.PathLike | int | Buffer | LoadItem], "
-          "on_done: typing.Callable[[int, LoadedContext | None, fatctx.errors.Error | None], object] | None = None, "
-          "*, threads: int = 0, device: Device | str | None = None, " FATCTX_LOAD_KEYWORDS ") -> LoadList"),
+      nb::sig("def load_all(files: typing.Iterable[str | os.PathLike | int | Buffer | LoadItem], "
+              "on_done: typing.Callable[[int, Session | None, fatctx.errors.Error | None], object] | None = None, "
+              "*, threads: int = 0, device: Device | str | None = None, " FATCTX_LOAD_KEYWORDS ") -> LoadList"),
       "Starts to load files in the background, in list order, and returns.\n\n"
       "Args:\n"
-      "    files: what load_context() takes, or a LoadItem with options of its own.\n"
-      "    on_done: on_done(index, loaded, error), once for each item when it has finished; one of the two is None. On "
+      "    files: what load() takes, or a LoadItem with options of its own.\n"
+      "    on_done: on_done(index, session, error), once for each item when it has finished; one of the two is None. "
+      "On "
       "a\n"
       "        thread of the list, of all items of a list one at a time, in the order in which they finish: with one\n"
       "        thread, in list order. May call anything of the list but wait(). What it raises stops nothing and is\n"
       "        raised by LoadList.wait().\n"
       "    threads: items that are loaded at a time; 0: as many as there are processors, at most 8.\n"
-      "    device and others: of load_context(), for every file that is no LoadItem. A signal serves one load at a "
+      "    device and others: of load(), for every file that is no LoadItem. A signal serves one load at a "
       "time.\n\n"
       "Keep the result: when it goes, what has not finished is cancelled. Raises NoResource, Io, and what the "
       "arguments\n"
-      "of load_context() raise.");
+      "of load() raise.");
 }
 
 }  // namespace fatctx::python

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,20 +15,34 @@
 #include "memory.h"
 #include "progress.h"
 #include "records.h"
+#include "source.h"
 #include "views.h"
 
 namespace fatctx::python {
 namespace {
 
-// A session with the container whose facts its views show.
-struct BoundSession {
-  Container container;
-  Session session;
-};
+// Returns the view of a record with its facts, which a DLC and a raw binary have only a few of.
+BoundRecordView with_facts(const Session& session, const SessionRecord& record) {
+  if (const Container* container = session.model().container()) {
+    return {*container, take(container->record(record.view.record_id())), record.view};
+  }
+  RecordInfo info;
+  info.id = record.view.record_id();
+  info.type = record.type;
+  info.name = record.name;
+  info.size_bytes = record.view.size_bytes();
+  info.key.unit = record.unit;
+  return {session, info, record.view};
+}
 
-BoundRecordView with_facts(const Container& container, RecordView view) {
-  RecordInfo info = take(container.record(view.record_id()));
-  return {container, std::move(info), std::move(view)};
+nb::list views_list(const Session& session, const std::vector<SessionRecord>& records) {
+  nb::list views;
+  for (const SessionRecord& record : records) views.append(with_facts(session, record));
+  return views;
+}
+
+nb::object container_of(const Model& model) {
+  return model.container() == nullptr ? nb::none() : nb::cast(*model.container());
 }
 
 void bind_session(nb::module_& module) {
@@ -33,24 +50,27 @@ void bind_session(nb::module_& module) {
       module, "Session", nb::is_weak_referenceable(),
       "What one inference session holds: views of the chosen context binaries and of the weights they share.\n\n"
       "Ownership: may outlive model and container. Threads: every method from any number of threads.")
+      .def_prop_ro(
+          "binaries", [](const BoundSession& self) { return views_list(self.session, self.session.binaries()); },
+          nb::sig("def binaries(self) -> list[RecordView]"),
+          "The chosen context binaries, one for each unit, in unit order.")
       .def(
           "binary",
           [](const BoundSession& self, const std::string& unit) {
-            return with_facts(self.container, take(self.session.binary(unit)));
+            RecordView view = take(self.session.binary(unit));
+            const std::vector<SessionRecord>& binaries = self.session.binaries();
+            const auto found = std::ranges::find_if(binaries, [&](const SessionRecord& record) {
+              return record.view.record_id() == view.record_id() && record.view.data() == view.data();
+            });
+            return with_facts(self.session, *found);
           },
           nb::arg("unit") = "",
           "The context binary of `unit`; empty: of the only unit. Raises NotFound, listing the units.")
       .def_prop_ro(
-          "weights",
-          [](const BoundSession& self) {
-            nb::list views;
-            for (const RecordView& view : self.session.weights()) {
-              views.append(with_facts(self.container, view));
-            }
-            return views;
-          },
+          "weights", [](const BoundSession& self) { return views_list(self.session, self.session.weights()); },
           nb::sig("def weights(self) -> list[RecordView]"),
-          "The weight blobs that the chosen binaries refer to, in record order.")
+          "The weight blobs that the chosen binaries refer to, in record order. Of a DLC also the metadata of shared\n"
+          "weights, as opaque.")
       .def(
           "weight",
           [](const BoundSession& self, const std::string& name) {
@@ -95,46 +115,82 @@ void bind_session(nb::module_& module) {
           "valid: they go with their last reference. Raises what Container.check() raises; if the file has come to\n"
           "look different since the session began, its records are verified again, as by Container.acquire().")
       .def_prop_ro(
-          "container", [](const BoundSession& self) { return self.container; }, "Where its views come from.")
+          "model",
+          [](const BoundSession& self) {
+            return BoundModel{self.session.model(), self.policy};
+          },
+          "The model that began it, for further sessions and for the reason of the choice.")
+      .def_prop_ro(
+          "container", [](const BoundSession& self) { return container_of(self.session.model()); },
+          nb::sig("def container(self) -> Container | None"),
+          "The container of its views; None for a DLC and a raw binary.")
+      .def(
+          "report_json",
+          [](const BoundSession& self) { return take(without_gil([&] { return self.session.report_json(); })); },
+          "The session as JSON, schema \"fatctx.session/1\": its records with their graphs, sizes and access paths, "
+          "and\n"
+          "the reason of the choice. Raises what Container.describe() raises.")
       .def("__repr__", [](const BoundSession& self) {
         return fmt::format("<fatctx.Session of {}, {} weight blobs>",
-                           nb::cast<std::string>(nb::repr(path_to_str(self.container.report().path))),
+                           nb::cast<std::string>(nb::repr(path_to_str(self.session.model().path()))),
                            self.session.weights().size());
       });
 }
 
 void bind_model_class(nb::module_& module) {
   nb::class_<BoundModel>(module, "Model", nb::is_weak_referenceable(),
-                         "A container with the target chosen for a device.\n\n"
+                         "A file with the target chosen for a device.\n\n"
                          "Threads: every method from any number of threads.")
-      .def_prop_ro("container", [](const BoundModel& self) { return self.model.container(); })
+      .def_prop_ro(
+          "format", [](const BoundModel& self) { return to_str(model_format_name(self.model.format())); },
+          "The format of the file, recognised by its bytes: \"container\", \"dlc\" or \"raw_binary\".")
+      .def_prop_ro(
+          "path", [](const BoundModel& self) { return path_to_str(self.model.path()); },
+          nb::sig("def path(self) -> str"), "As given; \"fd 7\" for a descriptor, \"memory\" for a buffer.")
+      .def_prop_ro(
+          "container", [](const BoundModel& self) { return container_of(self.model); },
+          nb::sig("def container(self) -> Container | None"), "None for a DLC and a raw binary.")
+      .def(
+          "graphs",
+          [](const BoundModel& self, std::uint32_t record_id) {
+            return take(without_gil([&] { return self.model.graphs(record_id); }));
+          },
+          nb::arg("record_id"),
+          "The graphs of a chosen context binary, as its metadata lists them. Raises NotFound (it was not chosen), "
+          "and\n"
+          "what Container.describe() raises.")
       .def_prop_ro(
           "device", [](const BoundModel& self) { return self.model.device(); }, "The device the choice was made for.")
       .def_prop_ro(
           "selection",
           [](const BoundModel& self) {
-            return BoundSelection{self.model.container(), self.model.device(), self.policy, self.model.selection()};
+            const std::span<const Candidate> candidates = self.model.candidates();
+            return BoundSelection{self.model,
+                                  {candidates.begin(), candidates.end()},
+                                  self.model.device(),
+                                  self.policy,
+                                  self.model.selection()};
           },
-          "The verdicts and the choice.")
+          "The verdicts and the choice. Of a raw binary, for which nothing was selected, it has no verdicts.")
       .def(
           "explain", [](const BoundModel& self) { return text_for_people(self.model.explain()); },
           nb::sig("def explain(self) -> str"), "Why this record and no other, several lines.")
       .def(
           "explain_json", [](const BoundModel& self) { return self.model.explain_json(); },
-          "The same as JSON, schema fatctx.selection/1.")
+          "The same as JSON, schema fatctx.selection/1; null for a raw binary.")
       .def(
           "session",
           [](const BoundModel& self) {
             Session session = take(without_gil([&] { return self.model.begin_session(); }));
-            return BoundSession{self.model.container(), std::move(session)};
+            return BoundSession{std::move(session), self.policy};
           },
           "Acquires the chosen records and their weights, verified by the open policy. The second and later\n"
           "sessions cost no reading. Raises what Container.acquire raises.")
       .def("__repr__", [](const BoundModel& self) {
         const Selection& selection = self.model.selection();
         return fmt::format("<fatctx.Model {} {} of group {}, {} units>",
-                           nb::cast<std::string>(nb::repr(path_to_str(self.model.container().report().path))),
-                           level_name(selection.level), quoted(selection.group), selection.chosen.size());
+                           nb::cast<std::string>(nb::repr(path_to_str(self.model.path()))), level_name(selection.level),
+                           quoted(selection.group), selection.chosen.size());
       });
 }
 
@@ -181,16 +237,27 @@ ModelKeywords take_model_keywords(nb::dict& keywords) {
   return taken;
 }
 
-BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
-                        ModelKeywords keywords) {
-  ModelOptions options;
+namespace {
+
+// Runs `make` with the options, while `prepare` may call Python.
+template <typename Make>
+BoundModel made_model(ModelOptions options, const ModelKeywords& keywords, const Make& make) {
   options.on_damage = keywords.on_damage;
-  options.policy = policy;
-  options.device = device_from(device);
   ProgressCall call{nb::none()};
   if (!keywords.prepare.is_none()) options.prepare = prepare_hook(call, keywords.prepare);
-  options.policy.prepare_hook = policy.prepare_hook || options.prepare;
-  return {call.run([&] { return Model::choose(container, options); }), options.policy};
+  options.policy.prepare_hook = options.policy.prepare_hook || options.prepare;
+  return {call.run([&] { return make(options); }), options.policy};
+}
+
+}  // namespace
+
+BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
+                        const ModelKeywords& keywords) {
+  ModelOptions options;
+  options.policy = policy;
+  options.device = device_from(device);
+  return made_model(std::move(options), keywords,
+                    [&](const ModelOptions& given) { return Model::choose(container, given); });
 }
 
 void bind_model(nb::module_& module) {
@@ -200,19 +267,41 @@ void bind_model(nb::module_& module) {
       "open_model",
       [](nb::handle file, nb::handle device, const nb::kwargs& given_keywords) {
         nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
-        const OpenOptions open_options = take_open_options(keywords);
-        const SelectPolicy policy = take_policy(keywords);
-        ModelKeywords model_keywords = take_model_keywords(keywords);
-        const std::string allowed = fmt::format(FATCTX_OPEN_KEYWORD_LIST ", {}, {}", kPolicyKeywords, kModelKeywords);
+        const Source source = source_from(file, take_window(keywords));
+        ModelOptions options;
+        options.open = take_open_options(keywords);
+        options.policy = take_policy(keywords);
+        take_source_options(keywords, options);
+        const ModelKeywords model_keywords = take_model_keywords(keywords);
+        const std::string allowed =
+            fmt::format("{}, " FATCTX_OPEN_KEYWORD_LIST ", {}, {}", kSourceKeywords, kPolicyKeywords, kModelKeywords);
         refuse_unknown_keywords(keywords, allowed.c_str());
-        const Container container = open_container(file, open_options);
-        return choose_model(container, device, policy, std::move(model_keywords));
+        if (options.signal && !model_keywords.prepare.is_none()) {
+          raise_error({ErrorCode::kInvalidArgument,
+                       "signal and prepare exclude each other: a call that was stopped must not call prepare later"});
+        }
+        options.device = device_from(device);
+        return made_model(std::move(options), model_keywords,
+                          [&](const ModelOptions& given) { return Model::open(source, given); });
       },
       nb::arg("file"), nb::arg("device") = nb::none(), nb::arg("given_keywords"),
-      nb::sig("def open_model(file: str | bytes | os.PathLike | int, device: Device | str | None = None, "
-              "*, " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS ", " FATCTX_MODEL_KEYWORDS ") -> Model"),
-      "Opens a container and chooses the best target for `device` (None: this machine).\n\n"
+      nb::sig("def open_model(file: str | os.PathLike | int | Buffer, device: Device | str | None = None, "
+              "*, " FATCTX_SOURCE_KEYWORDS ", " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS
+              ", " FATCTX_MODEL_KEYWORDS ") -> Model"),
+      "Opens a container, a DLC or a plain context binary, and chooses the best target for `device` (None: this\n"
+      "machine). Needs no library of a vendor.\n\n"
       "Args:\n"
+      "    file: a path; a descriptor (int), which stays the caller's and may be closed afterwards; or the contents "
+      "as\n"
+      "        a buffer (bytes, too, are contents and no path), which is held as long as any view of it and must not "
+      "be\n"
+      "        changed meanwhile.\n"
+      "    offset, size: the part of a descriptor's file, in bytes, as of open().\n"
+      "    raw_binaries: the bytes that are accepted as a plain context binary, of which nothing is selected and "
+      "nothing\n"
+      "        checked: \"known\" formats; \"any\" that are neither container nor DLC, for which the caller vouches;\n"
+      "        \"refuse\" none.\n"
+      "    signal: a LoadSignal that stops the call from another thread or after a time; not together with `prepare`.\n"
       "    group: group of graphs; empty: the only one.\n"
       "    strict: only records that fully use the device.\n"
       "    allow_lower_arch: a lower Hexagon arch of the same generation may do.\n"
@@ -232,7 +321,11 @@ void bind_model(nb::module_& module) {
       "record\n"
       "        is whole; Selection.damaged tells what was passed over. \"fail\" leaves damage to Model.session().\n"
       "    others: see open().\n\n"
-      "Raises what open() raises, NoMatch with the reason for every record, and InvalidArgument.");
+      "Raises what open() raises, NoMatch with the reason for every record, and InvalidArgument; BadMagic (none of "
+      "the\n"
+      "formats); with a signal Cancelled, TimedOut, OperationNotPermitted (it serves another call already); "
+      "BufferError\n"
+      "for a buffer that is not one run of bytes.");
 }
 
 }  // namespace fatctx::python

@@ -1,4 +1,4 @@
-// A model: a container with the target chosen.
+// A model, a file with the target chosen, and its sessions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,6 +11,11 @@ namespace fatctx::python {
 struct BoundModel {
   Model model;
   SelectPolicy policy;  // for the explanation of its selection
+};
+
+struct BoundSession {
+  Session session;
+  SelectPolicy policy;
 };
 
 // How a model comes to be, beside the policy.
@@ -28,7 +33,7 @@ struct ModelKeywords {
 [[nodiscard]] ModelKeywords take_model_keywords(nb::dict& keywords);
 // `device` as for device_from(). Raises NoMatch, InvalidArgument, what a damaged file raises and what `prepare` raises.
 [[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
-                                      ModelKeywords keywords);
+                                      const ModelKeywords& keywords);
 
 void bind_model(nb::module_& module);
 

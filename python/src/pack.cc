@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "errors.h"
-#include "fatctx/load.h"
 #include "fatctx/packer.h"
 #include "held_buffer.h"
 #include "progress.h"
@@ -37,7 +36,7 @@ namespace {
 PackSource source_from(nb::handle source, const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part) {
   PackSource result;
   if (nb::isinstance<BoundRecordView>(source)) result.loaded = nb::cast<const BoundRecordView&>(source).view;
-  if (nb::isinstance<LoadedRecord>(source)) result.loaded = nb::cast<const LoadedRecord&>(source).view;
+
   if (result.loaded && !part) return result;
   if (part) result.part = ByteRange{part->first, part->second};
   if (PyObject_CheckBuffer(source.ptr()) == 0) {
@@ -170,7 +169,7 @@ void bind_pack_record(nb::module_& module) {
           "`ranges` are (name, offset, size) of parts of a record without tensors, ascending and apart: equal parts\n"
           "are stored once, wherever they lie.\n"
           "source_part=(offset, size) takes that part of the file at `source`.\n"
-          "copy=True: the source is a RecordView or LoadedRecord, which belongs to a file already, and a second one "
+          "copy=True: the source is a RecordView, which belongs to a file already, and a second one "
           "of\n"
           "its bytes is meant; they are not copied before they are written. Without it adding such a record raises\n"
           "OperationNotPermitted.\n\n"

@@ -23,7 +23,7 @@ namespace {
 
 // A verdict with the words that go with it.
 struct BoundVerdict {
-  Container container;  // `name` borrows from it
+  std::variant<Container, Model> owner;  // `name` borrows from it
   std::string_view name;
   Verdict verdict;
   std::string reason;
@@ -141,12 +141,11 @@ void bind_selection(nb::module_& module) {
       .def_prop_ro(
           "verdicts",
           [](const BoundSelection& self) {
-            const std::vector<Candidate> candidates = self.container.candidates();
             nb::list verdicts;
             for (const Verdict& verdict : self.selection.verdicts) {
-              const auto found = std::ranges::find(candidates, verdict.record_id, &Candidate::record_id);
-              if (found == candidates.end()) continue;
-              verdicts.append(BoundVerdict{self.container, found->name, verdict,
+              const auto found = std::ranges::find(self.candidates, verdict.record_id, &Candidate::record_id);
+              if (found == self.candidates.end()) continue;
+              verdicts.append(BoundVerdict{self.owner, found->name, verdict,
                                            explain_verdict(verdict, *found, self.device, self.policy)});
             }
             return verdicts;
@@ -180,13 +179,13 @@ void bind_selection(nb::module_& module) {
       .def(
           "explain",
           [](const BoundSelection& self) {
-            return text_for_people(explain_text(self.selection, self.container.candidates(), self.device, self.policy));
+            return text_for_people(explain_text(self.selection, self.candidates, self.device, self.policy));
           },
           nb::sig("def explain(self) -> str"), "The whole story, several lines.")
       .def(
           "explain_json",
           [](const BoundSelection& self) {
-            return explain_json(self.selection, self.container.candidates(), self.device, self.policy);
+            return explain_json(self.selection, self.candidates, self.device, self.policy);
           },
           "The whole story, schema fatctx.selection/1.")
       .def("__bool__", [](const BoundSelection& self) { return !self.selection.chosen.empty(); })
@@ -233,10 +232,11 @@ void bind_select(nb::module_& module) {
         SelectPolicy policy = take_policy(keywords);
         refuse_unknown_keywords(keywords, kPolicyKeywords);
         std::optional<Device> given = device_from(device);
-        const std::vector<Candidate> candidates = container.candidates();
+        std::vector<Candidate> candidates = container.candidates();
         Device judged = given ? *std::move(given) : device_for(detect_device(), candidates);
         Selection selection = take(select(candidates, judged, policy));
-        return BoundSelection{container, std::move(judged), std::move(policy), std::move(selection)};
+        return BoundSelection{container, std::move(candidates), std::move(judged), std::move(policy),
+                              std::move(selection)};
       },
       nb::arg("container"), nb::arg("device") = nb::none(), nb::arg("policy_keywords"),
       nb::sig("def select(container: Container, device: Device | str | None = None, *, " FATCTX_POLICY_KEYWORDS

@@ -4,8 +4,11 @@
 #include <nanobind/nanobind.h>
 
 #include <optional>
+#include <variant>
+#include <vector>
 
 #include "fatctx/container.h"
+#include "fatctx/model.h"
 #include "fatctx/select.h"
 
 namespace fatctx::python {
@@ -24,7 +27,8 @@ inline constexpr const char* kPolicyKeywords =
 
 // A selection with all that its explanation needs.
 struct BoundSelection {
-  Container container;
+  std::variant<Container, Model> owner;  // the candidates borrow from it
+  std::vector<Candidate> candidates;
   Device device;
   SelectPolicy policy;
   Selection selection;

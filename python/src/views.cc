@@ -108,15 +108,26 @@ void bind_record_view(nb::module_& module) {
       "Threads: usable from any number of threads.\n"
       "The file: must not be truncated while mapped; replacing it by rename is safe.")
       .def_prop_ro(
-          "record_id", [](const BoundRecordView& self) { return self.info.id; }, "Id of the record.")
+          "record_id", [](const BoundRecordView& self) { return self.info.id; },
+          "Id of the record; of a DLC 1 for the first entry, 2 for the next, ...; of a raw binary 0.")
       .def_prop_ro(
-          "name", [](const BoundRecordView& self) { return to_str(self.info.name); }, "Name of the record.")
+          "name", [](const BoundRecordView& self) { return text_for_people(self.info.name); },
+          nb::sig("def name(self) -> str"), "Name of the record, or of the entry of a DLC; the path of a raw binary.")
+      .def_prop_ro(
+          "type", [](const BoundRecordView& self) { return to_str(record_type_name(self.info.type)); },
+          "\"context_binary\", \"weight_blob\", \"opaque\", ...")
+      .def_prop_ro(
+          "unit", [](const BoundRecordView& self) { return to_str(self.info.key.unit); },
+          "Unit of a context binary in a container; otherwise empty.")
       .def_prop_ro(
           "record",
-          [](const BoundRecordView& self) {
-            return BoundRecord{self.container, self.info};
+          [](const BoundRecordView& self) -> nb::object {
+            const auto* const container = std::get_if<Container>(&self.owner);
+            if (container == nullptr) return nb::none();
+            return nb::cast(BoundRecord{*container, self.info});
           },
-          "All facts of the record.")
+          nb::sig("def record(self) -> Record | None"),
+          "All facts of the record; None for a DLC and a raw binary, which have no records.")
       .def_prop_ro(
           "size_bytes", [](const BoundRecordView& self) { return self.view.size_bytes(); }, "Size in bytes.")
       .def_prop_ro(

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "fatctx/container.h"
+#include "fatctx/model.h"
 
 namespace fatctx::python {
 
@@ -15,7 +17,7 @@ namespace nb = nanobind;
 
 // Whoever holds a memoryview of this object holds the object, the object holds `view`, and `view` holds the mapping.
 struct BoundRecordView {
-  Container container;  // `info` borrows its strings from it
+  std::variant<Container, Session> owner;  // `info` borrows its strings from it; a session of a file without records
   RecordInfo info;
   RecordView view;
 };

@@ -146,6 +146,7 @@ ModelFormat Model::format() const noexcept { return impl_->format; }
 const std::string& Model::path() const& noexcept { return impl_->path; }
 const Container* Model::container() const& noexcept { return impl_->container ? &*impl_->container : nullptr; }
 const Selection& Model::selection() const& noexcept { return impl_->selection; }
+std::span<const Candidate> Model::candidates() const& noexcept { return impl_->candidates; }
 const Device& Model::device() const& noexcept { return impl_->device; }
 
 Result<std::vector<std::string>> Model::graphs(std::uint32_t record_id) const {

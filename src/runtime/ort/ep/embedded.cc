@@ -34,8 +34,6 @@ class AlignedCopy {
   std::byte* data_;
 };
 
-};
-
 constinit Immortal<LiveTable<Hash128, AlignedCopy>> g_copies;
 
 std::shared_ptr<const AlignedCopy> copy_of(std::string_view payload) {
