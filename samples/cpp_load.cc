@@ -31,11 +31,13 @@ fatctx::Status cancellable(const std::string& path) {
   fatctx::LoadSignal signal(std::chrono::seconds(10));
   std::thread user([signal]() mutable { signal.cancel(); });  // stands for a user who presses a button
   user.join();
-  const auto stopped = fatctx::load(path, {.model = {.model = {.signal = signal}}});
+  fatctx::LoadOptions options;
+  options.model.signal = signal;
+  const auto stopped = fatctx::load(path, options);
   std::printf("cancellable: %s\n", stopped.ok() ? "loaded" : fatctx::to_text(stopped.error()).c_str());
 
   FATCTX_TRY(signal.reset());
-  FATCTX_ASSIGN(const fatctx::Session loaded, fatctx::load(path, {.model = {.model = {.signal = signal}}}));
+  FATCTX_ASSIGN(const fatctx::Session loaded, fatctx::load(path, options));
   std::printf("again: ");
   create_context(loaded.binaries().front().view);
   return fatctx::Done{};

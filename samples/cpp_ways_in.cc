@@ -11,6 +11,7 @@
 namespace {
 
 using fatctx::Container;
+using fatctx::Source;
 
 // Stands for an application package: a larger file with the container at a multiple of 4096 bytes.
 std::string make_package(const std::string& model, std::uint64_t offset) {

@@ -1,7 +1,7 @@
 // The one way to open a file, choose a target and get views: the interface for applications.
 //
-// A Model is a file of any kind with the target chosen for a device. A Session is the views of what was chosen. Opening
-// needs no library of a vendor.
+// A Model is a file of any kind with the target chosen for a device. A Session is the views of the chosen records.
+// Opening needs no library of a vendor.
 #pragma once
 
 #include <cstddef>
@@ -116,11 +116,11 @@ class Model {
   [[nodiscard]] const std::string& path() const& noexcept;  // as in OpenReport
   // Returns the container; null if the file is a DLC or a raw binary. Lifetime: borrows from this model.
   [[nodiscard]] const Container* container() const& noexcept;
-  // Returns the selection. Of a raw binary, for which nothing was selected, it has no verdicts.
+  // Returns the selection. That of a raw binary has no verdicts: nothing was selected.
   [[nodiscard]] const Selection& selection() const& noexcept;
   // Returns the records that were judged, in their order; none of a raw binary. Lifetime: borrows from this model.
   [[nodiscard]] std::span<const Candidate> candidates() const& noexcept;
-  // Returns the device that the choice was made for. Of a raw binary: the one in the options.
+  // Returns the device that the choice was made for; for a raw binary the one in the options.
   [[nodiscard]] const Device& device() const& noexcept;
   // Returns the graphs of a chosen context binary, as its metadata lists them. Reads the descriptions of a container.
   // Errors: not_found (it was not chosen); those of Container::describe.
@@ -130,7 +130,7 @@ class Model {
 
   // Acquires the chosen records and their weight blobs, verified by the open policy. Any number of sessions; the
   // second and later cost no IO.
-  // Errors: those of Container::acquire. Of other files: changed, io, truncated, out_of_memory, those of the allocator.
+  // Errors: those of Container::acquire; for other files changed, io, truncated, out_of_memory, those of the allocator.
   [[nodiscard]] Result<Session> begin_session() const;
 
   // The state behind the handle. Only the library's own files complete this type.
@@ -161,7 +161,7 @@ class Session {
   [[nodiscard]] const Model& model() const& noexcept;
   // Returns one record for each unit, in unit order; empty after end().
   [[nodiscard]] const std::vector<SessionRecord>& binaries() const& noexcept;
-  // Returns the weight blobs that the chosen binaries refer to, in record order. Of a DLC also the metadata of shared
+  // Returns the weight blobs that the chosen binaries refer to, in record order. A DLC also has the metadata of shared
   // weights, as opaque.
   [[nodiscard]] const std::vector<SessionRecord>& weights() const& noexcept;
   // Returns the context binary of `unit`; empty: of the only unit. A binary that a prepare hook compiled has the record

@@ -1,4 +1,4 @@
-// The options of an open: what is checked and when, how bytes are mapped, whom the caller trusts.
+// The options of an open: checks, mapping, copies, and trusted keys.
 #pragma once
 
 #include <cstdint>

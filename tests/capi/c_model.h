@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "fatctx/container.h"
 #include "fatctx/fatctx.h"
 #include "support/sample_container.h"
 #include "support/temp_dir.h"

@@ -173,9 +173,8 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.rewrite.id = good.packer.id;
   turned.socs.id = good.device.id;
   turned.detected.id = good.socs.id;
-  turned.loaded.id = good.load_signal.id;
   turned.load_signal.id = good.load_list.id;
-  turned.load_list.id = good.loaded.id;
+  turned.load_list.id = good.load_signal.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -190,7 +189,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
                           {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id}, {id}, {id},
-                          {id}, {id}, {id}, {id}, {id}};
+                          {id}, {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

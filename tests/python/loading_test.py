@@ -96,17 +96,21 @@ def test_of_a_container_the_record_for_the_device_comes_with_its_weights(small):
     model = fatctx.open_model(small, "aarch64")
     code, weights = bytes(model.session().binary()), bytes(model.container.acquire("net.weights"))
     for name, file, close in ways_of(small):
-        loaded = fatctx.load_context(file, "aarch64")
+        loaded = fatctx.load(file, "aarch64")
         close()
-        assert (loaded.format, len(loaded.binaries), len(loaded.weights)) == ("container", 1, 1)
+        assert (loaded.model.format, len(loaded.binaries), len(loaded.weights)) == ("container", 1, 1)
         assert bytes(loaded.binary()) == bytes(loaded.binary("main")) == code
         assert bytes(memoryview(loaded.weights[0])) == weights and loaded.weights[0].type == "weight_blob"
         binary = loaded.binaries[0]
-        assert (binary.name, binary.unit, binary.graphs) == ("net.aarch64", "main", ["main"])
+        assert (binary.name, binary.unit) == ("net.aarch64", "main")
+        assert loaded.model.graphs(binary.record_id) == ["main"]
         assert (binary.type, binary.access_path, len(binary)) == ("context_binary", "direct", len(code))
-        assert loaded.path == (str(small) if name == "path" else name)
-        assert loaded.level == "OPTIMAL" and bytes(loaded.model.session().binary()) == code
-        assert "net.aarch64" in loaded.explain() and json.loads(loaded.explain_json())["schema"] == "fatctx.load/1"
+        assert loaded.model.path == (str(small) if name == "path" else name)
+        assert loaded.model.selection.level == "OPTIMAL" and bytes(loaded.model.session().binary()) == code
+        assert "net.aarch64" in loaded.model.explain()
+        report = json.loads(loaded.report_json())
+        assert report["schema"] == "fatctx.session/1" and report["binaries"][0]["graphs"] == ["main"]
+        assert report["selection"] == json.loads(loaded.model.explain_json())
         with pytest.raises(fatctx.NotFound, match="main"):
             loaded.binary("decode")
 
@@ -116,11 +120,13 @@ def test_of_a_dlc_the_entry_for_the_soc_comes_with_its_shared_weights(dlc):
     entry = {entry.name: entry for entry in info.entries}
     whole = dlc.read_bytes()
     for _, file, close in ways_of(dlc):
-        loaded = fatctx.load_context(file, "SM8650")
+        loaded = fatctx.load(file, "SM8650")
         close()
-        assert loaded.format == "dlc" and loaded.model is None
+        assert loaded.model.format == "dlc" and loaded.container is None and loaded.model.container is None
         [binary] = loaded.binaries
-        assert binary.name == "htp.cache.57.0" and binary.graphs == ["prefill", "decode"]
+        assert binary.name == "htp.cache.57.0" and binary.record is None
+        assert loaded.model.graphs(binary.record_id) == ["prefill", "decode"]
+        assert loaded.model.selection.level == "OPTIMAL" and [v.name for v in loaded.model.selection.verdicts if v.chosen] == [binary.name]
         for record in [binary, *loaded.weights]:
             data = entry[record.name]
             assert bytes(record) == whole[data.offset:data.offset + data.size_bytes], record.name
@@ -128,67 +134,68 @@ def test_of_a_dlc_the_entry_for_the_soc_comes_with_its_shared_weights(dlc):
         assert [record.name for record in loaded.weights] == info.socs[1].shared
         assert [record.type for record in loaded.weights] == ["weight_blob", "opaque"]
     with pytest.raises(fatctx.NoMatch, match="SM8350"):
-        fatctx.load_context(dlc, "SM8350")
+        fatctx.load(dlc, "SM8350")
 
 
 def test_a_raw_binary_is_handed_out_as_it_is_if_it_is_known_or_vouched_for(vmfb, tmp_path):
     for _, file, close in ways_of(vmfb):
-        loaded = fatctx.load_context(file, "aarch64")
+        loaded = fatctx.load(file, "aarch64")
         close()
-        assert (loaded.format, loaded.level, loaded.model) == ("raw_binary", None, None)
+        assert loaded.model.format == "raw_binary" and loaded.model.container is None
+        assert loaded.model.selection.verdicts == [] and loaded.model.explain_json() == "null\n"
         assert bytes(loaded.binary()) == vmfb.read_bytes() and loaded.binary().record_id == 0
     unknown = tmp_path / "context.bin"
     unknown.write_bytes(bytes(range(1, 256)) * 9)
     with pytest.raises(fatctx.BadMagic, match="raw_binaries"):
-        fatctx.load_context(unknown)
-    assert bytes(fatctx.load_context(unknown, raw_binaries="any").binary()) == unknown.read_bytes()
+        fatctx.load(unknown)
+    assert bytes(fatctx.load(unknown, raw_binaries="any").binary()) == unknown.read_bytes()
     with pytest.raises(fatctx.Unsupported, match="refuses"):
-        fatctx.load_context(vmfb, raw_binaries="refuse")
+        fatctx.load(vmfb, raw_binaries="refuse")
     with pytest.raises(fatctx.InvalidArgument, match="raw_binaries is 'all'; .*'known', 'any' and 'refuse'"):
-        fatctx.load_context(vmfb, raw_binaries="all")
+        fatctx.load(vmfb, raw_binaries="all")
 
 
 def test_what_cannot_be_loaded_raises_the_exception_of_its_kind(small, tmp_path):
     with pytest.raises(fatctx.NoMatch, match="riscv64"):
-        fatctx.load_context(small, fatctx.Device(arch="riscv64"))
+        fatctx.load(small, fatctx.Device(arch="riscv64"))
     with pytest.raises(fatctx.FileNotFound, match="none.fatctx"):
-        fatctx.load_context(tmp_path / "none.fatctx")
+        fatctx.load(tmp_path / "none.fatctx")
     with pytest.raises(fatctx.InvalidArgument, match="group"):
-        fatctx.load_context(small, "aarch64", group="nut")
-    with pytest.raises(TypeError, match="unknown keyword signals; allowed are .*signal, notify, progress"):
-        fatctx.load_context(small, signals=None)
+        fatctx.load(small, "aarch64", group="nut")
+    with pytest.raises(TypeError, match="unknown keyword signals; allowed are .*signal, prefetch, notify, progress"):
+        fatctx.load(small, signals=None)
     with pytest.raises(TypeError, match="offset and size go with a descriptor"):
-        fatctx.load_context(small, offset=4096)
+        fatctx.load(small, offset=4096)
     with pytest.raises(TypeError, match="keyword notify: expected a function"):
-        fatctx.load_context(small, notify=7)
+        fatctx.load(small, notify=7)
     with pytest.raises(TypeError, match="signal"):
-        fatctx.load_context(small, signal=10)
+        fatctx.load(small, signal=10)
     with pytest.raises((BufferError, ValueError)):
-        fatctx.load_context(np.zeros((64, 64))[:, ::2])
+        fatctx.load(np.zeros((64, 64))[:, ::2])
 
 
 def test_a_part_of_a_descriptors_file_is_loaded(small, tmp_path):
     package = tmp_path / "package"
     package.write_bytes(b"x" * 8192 + small.read_bytes() + b"behind")
     with package.open("rb") as file:
-        loaded = fatctx.load_context(file.fileno(), "aarch64", offset=8192, size=small.stat().st_size)
-    assert bytes(loaded.binary()) == bytes(fatctx.load_context(small, "aarch64").binary())
+        loaded = fatctx.load(file.fileno(), "aarch64", offset=8192, size=small.stat().st_size)
+    assert bytes(loaded.binary()) == bytes(fatctx.load(small, "aarch64").binary())
 
 
 def test_a_buffer_lives_as_long_as_the_last_view_and_is_not_copied(dlc):
-    keeps_the_buffer_until_it_goes(dlc, lambda array: memoryview(fatctx.load_context(array, "SM8650").binary()),
-                                   bytes(fatctx.load_context(dlc, "SM8650").binary()))
+    keeps_the_buffer_until_it_goes(dlc, lambda array: memoryview(fatctx.load(array, "SM8650").binary()),
+                                   bytes(fatctx.load(dlc, "SM8650").binary()))
 
 
 def test_views_are_read_only_and_outlive_what_they_came_from(small):
-    loaded = fatctx.load_context(small, "aarch64", prefetch=True)
+    loaded = fatctx.load(small, "aarch64", prefetch=True)
     record = loaded.binary()
     array = record.numpy()
     assert array.ctypes.data == record.address and array.nbytes == record.nbytes == record.size_bytes
     del loaded, record
     gc.collect()
-    assert bytes(array) == bytes(fatctx.load_context(small, "aarch64").binary())
-    assert memoryview(fatctx.load_context(small, "aarch64").binary()).readonly
+    assert bytes(array) == bytes(fatctx.load(small, "aarch64").binary())
+    assert memoryview(fatctx.load(small, "aarch64").binary()).readonly
 
 
 def test_notify_hears_of_graphs_then_of_the_context_and_progress_of_the_bytes(small):
@@ -199,7 +206,7 @@ def test_notify_hears_of_graphs_then_of_the_context_and_progress_of_the_bytes(sm
         thread.add(threading.get_ident())
         events.append((event.kind, event.record, event.unit, event.graph, event.error))
 
-    loaded = fatctx.load_context(small, "aarch64", notify=heard, progress=lambda *step: steps.append(step))
+    loaded = fatctx.load(small, "aarch64", notify=heard, progress=lambda *step: steps.append(step))
 
     assert events == [("graph_initialised", "net.aarch64", "main", "main", None),
                       ("context_initialised", "net.aarch64", "main", "", None)]
@@ -211,7 +218,7 @@ def test_notify_hears_of_graphs_then_of_the_context_and_progress_of_the_bytes(sm
 def test_a_load_that_fails_tells_of_its_error_last(tmp_path):
     events = []
     with pytest.raises(fatctx.FileNotFound) as raised:
-        fatctx.load_context(tmp_path / "none", notify=events.append)
+        fatctx.load(tmp_path / "none", notify=events.append)
     [event] = events
     assert (event.kind, event.record) == ("context_initialised", "")
     assert type(event.error) is type(raised.value) and str(event.error) == str(raised.value)
@@ -223,7 +230,7 @@ def test_what_a_callback_raises_ends_the_load_and_is_raised(small, which):
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        fatctx.load_context(small, "aarch64", **{which: raises})
+        fatctx.load(small, "aarch64", **{which: raises})
 
 
 def is_given_back(memory: StalledMemory) -> bool:
@@ -252,7 +259,7 @@ def test_a_cancel_ends_a_load_while_a_read_does_not_come_back(stalled):
     thread = threading.Thread(target=other)  # runs only if the load has let go of the interpreter's lock
     thread.start()
     with pytest.raises(fatctx.Cancelled, match="memory: the load was stopped"):
-        fatctx.load_context(memoryview(stalled.map), "aarch64", signal=signal)
+        fatctx.load(memoryview(stalled.map), "aarch64", signal=signal)
     took = time.monotonic() - at[0]
     thread.join()
 
@@ -266,7 +273,7 @@ def test_a_cancel_ends_a_load_while_a_read_does_not_come_back(stalled):
 def test_a_timeout_ends_a_load_while_a_read_does_not_come_back(stalled):
     before = time.monotonic()
     with pytest.raises(fatctx.TimedOut, match="not loaded after 60 ms") as raised:
-        fatctx.load_context(stalled.map, "aarch64", signal=fatctx.LoadSignal(0.06))
+        fatctx.load(stalled.map, "aarch64", signal=fatctx.LoadSignal(0.06))
     took = time.monotonic() - before
 
     assert isinstance(raised.value, TimeoutError)
@@ -282,7 +289,7 @@ def test_progress_is_called_while_nothing_goes_on_and_may_end_it(stalled):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fatctx.load_context(stalled.map, "aarch64", progress=progress)
+        fatctx.load(stalled.map, "aarch64", progress=progress)
     assert calls == [(0, 0)] * 3
 
 
@@ -292,7 +299,7 @@ def test_a_signal_serves_one_load_at_a_time_and_stays_cancelled_until_reset(smal
 
     def first():
         try:
-            fatctx.load_context(stalled.map, signal=signal)
+            fatctx.load(stalled.map, signal=signal)
         except fatctx.Error as error:
             ended.append(error)
 
@@ -300,7 +307,7 @@ def test_a_signal_serves_one_load_at_a_time_and_stays_cancelled_until_reset(smal
     thread.start()
     stalled.wait_until_touched()
     with pytest.raises(fatctx.OperationNotPermitted, match="serves another load already"):
-        fatctx.load_context(small, "aarch64", signal=signal)
+        fatctx.load(small, "aarch64", signal=signal)
     with pytest.raises(fatctx.OperationNotPermitted):
         signal.reset()
     with pytest.raises(fatctx.OperationNotPermitted):
@@ -309,12 +316,12 @@ def test_a_signal_serves_one_load_at_a_time_and_stays_cancelled_until_reset(smal
     thread.join()
 
     assert [type(error) for error in ended] == [fatctx.BadMagic]
-    assert fatctx.load_context(small, "aarch64", signal=signal).format == "container"
+    assert fatctx.load(small, "aarch64", signal=signal).model.format == "container"
     signal.cancel()
     with pytest.raises(fatctx.Cancelled):
-        fatctx.load_context(small, "aarch64", signal=signal)
+        fatctx.load(small, "aarch64", signal=signal)
     signal.reset()
-    assert not signal.cancelled and fatctx.load_context(small, "aarch64", signal=signal)
+    assert not signal.cancelled and fatctx.load(small, "aarch64", signal=signal)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e12])
@@ -331,15 +338,15 @@ def test_a_list_with_one_thread_tells_in_list_order_and_a_failure_stops_nobody(s
     told = []
 
     def done(index, loaded, error):
-        told.append((index, loaded.format if loaded else None, type(error).__name__ if error else None))
+        told.append((index, loaded.model.format if loaded else None, type(error).__name__ if error else None))
 
     items = [small, tmp_path / "none", fatctx.LoadItem(dlc, "SM8650"), vmfb.read_bytes()]
-    loads = fatctx.load_contexts(items, done, threads=1, device="aarch64")
+    loads = fatctx.load_all(items, done, threads=1, device="aarch64")
     loads.wait()
 
     assert told == [(0, "container", None), (1, None, "FileNotFound"), (2, "dlc", None), (3, "raw_binary", None)]
     assert len(loads) == loads.finished_count == 4
-    assert bytes(loads.result(0).binary()) == bytes(fatctx.load_context(small, "aarch64").binary())
+    assert bytes(loads.result(0).binary()) == bytes(fatctx.load(small, "aarch64").binary())
     assert loads.result(0).model.selection.level == "OPTIMAL"
     with pytest.raises(fatctx.FileNotFound):
         loads.result(1)
@@ -356,7 +363,7 @@ def test_an_item_that_stalls_is_cancelled_and_the_others_are_loaded(small, stall
         if len(told) == 2:
             all_but_one.set()
 
-    loads = fatctx.load_contexts([stalled.map, small, small], done, threads=2, device="aarch64")
+    loads = fatctx.load_all([stalled.map, small, small], done, threads=2, device="aarch64")
     assert all_but_one.wait(20)
     assert told == {1: None, 2: None}
     with pytest.raises(fatctx.OperationNotPermitted, match="still being loaded"):
@@ -373,19 +380,19 @@ def test_an_item_has_a_signal_and_callbacks_of_its_own(small, stalled):
     events = []
     items = [fatctx.LoadItem(stalled.map, signal=fatctx.LoadSignal(0.05)),
              fatctx.LoadItem(small, "aarch64", notify=lambda event: events.append(event.kind))]
-    loads = fatctx.load_contexts(items, threads=2)
+    loads = fatctx.load_all(items, threads=2)
     loads.wait()
 
     with pytest.raises(fatctx.TimedOut):
         loads.result(0)
-    assert loads.result(1).format == "container" and events == ["graph_initialised", "context_initialised"]
+    assert loads.result(1).model.format == "container" and events == ["graph_initialised", "context_initialised"]
 
 
 def test_what_callbacks_of_a_list_raise_stops_nothing_and_comes_out_of_wait(small):
     told = []
 
     def done(index, loaded, error):
-        told.append((index, type(error).__name__ if error else loaded.format))
+        told.append((index, type(error).__name__ if error else loaded.model.format))
         if index == 0:
             raise LookupError("of the first")
 
@@ -393,7 +400,7 @@ def test_what_callbacks_of_a_list_raise_stops_nothing_and_comes_out_of_wait(smal
         raise ArithmeticError("of the second")
 
     items = [small, fatctx.LoadItem(small, "aarch64", notify=notify), small]
-    loads = fatctx.load_contexts(items, done, threads=1, device="aarch64")
+    loads = fatctx.load_all(items, done, threads=1, device="aarch64")
     with pytest.raises(LookupError, match="of the first"):
         loads.wait()
     loads.wait()  # it was raised
@@ -409,7 +416,7 @@ def test_a_list_cannot_be_waited_for_from_a_callback_of_its_own(small):
         ready.wait(20)
         loads.wait()
 
-    loads = fatctx.load_contexts([small], done, device="aarch64")
+    loads = fatctx.load_all([small], done, device="aarch64")
     ready.set()
     with pytest.raises(fatctx.OperationNotPermitted, match="callback of its own"):
         loads.wait()
@@ -421,7 +428,7 @@ def test_a_list_that_goes_cancels_what_is_left_and_lets_go_of_its_functions(smal
 
     heard = Heard()
     watch = weakref.ref(heard)
-    loads = fatctx.load_contexts([stalled.map, small], lambda *done, heard=heard: heard.append(done), threads=1)
+    loads = fatctx.load_all([stalled.map, small], lambda *done, heard=heard: heard.append(done), threads=1)
     stalled.wait_until_touched()
     before = time.monotonic()
     del loads
@@ -441,7 +448,7 @@ import fatctx
 def slow(index, loaded, error):
     time.sleep(0.05)
     print(index, error is None or type(error).__name__, flush=True)
-loads = fatctx.load_contexts([sys.argv[1]] * 3, slow, threads=1, device="aarch64")
+loads = fatctx.load_all([sys.argv[1]] * 3, slow, threads=1, device="aarch64")
 forever = loads, slow
 """
     lines = run_python(program, small).splitlines()
@@ -450,10 +457,10 @@ forever = loads, slow
 
 def test_arguments_of_a_list_are_checked(small):
     with pytest.raises(TypeError, match="on_done: expected a function"):
-        fatctx.load_contexts([small], 7)
+        fatctx.load_all([small], 7)
     with pytest.raises(TypeError, match="unknown keyword verfy"):
-        fatctx.load_contexts([small], verfy="none")
-    empty = fatctx.load_contexts([])
+        fatctx.load_all([small], verfy="none")
+    empty = fatctx.load_all([])
     empty.wait()
     assert len(empty) == 0
 

@@ -231,7 +231,7 @@ def test_what_does_not_share_is_a_warning_or_with_strict_sharing_an_error(tmp_pa
 
 # Shows S4.33.
 def test_a_loaded_record_is_not_permitted_unless_a_copy_is_meant(small, tmp_path):
-    for view in (fatctx.open(small).acquire("net.aarch64"), fatctx.load_context(small, "aarch64").binary()):
+    for view in (fatctx.open(small).acquire("net.aarch64"), fatctx.load(small, "aarch64").binary()):
         target = {"backend": "cpu", "arch": "riscv64"}
         with pytest.raises(fatctx.OperationNotPermitted, match="were loaded and belong to another file"):
             fatctx.pack(tmp_path / "m.fatctx", [fatctx.PackRecord("context_binary", "a", view, **target)])

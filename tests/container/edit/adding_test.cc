@@ -114,7 +114,7 @@ PackRecord of_loaded(RecordView view) {
 }
 
 // Shows S4.33.
-TEST(Adding, ASessionRecordIsNotPermittedUnlessACopyIsMeant) {
+TEST(Adding, ARecordOfASessionIsNotPermittedUnlessACopyIsMeant) {
   PackRecord record = of_loaded(loaded(5));
   Packer packer{PackOptions{}};
   const Status refused = packer.add(record);

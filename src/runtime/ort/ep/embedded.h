@@ -7,7 +7,7 @@
 namespace fatctx::ort {
 
 // ONNX Runtime keeps the payload in an attribute of its own that goes away with the session, so it is copied once.
-// Errors: malformed (there is no payload), those of Container::open_memory.
+// Errors: malformed (there is no payload), those of Container::open.
 [[nodiscard]] Result<Container> open_embedded(const ContextNode& node, const OpenOptions& options);
 
 }  // namespace fatctx::ort
