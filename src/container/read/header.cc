@@ -180,7 +180,7 @@ bool mirrors_agree(ByteView a, ByteView b) {
 // syncs failed in between and the disk never got the contents of the page cache (docs/decisions/0020).
 //
 // The other mirror may also hold what an append before the last one had meant to write. The crash of that append tore
-// it, and the crash of the last append wrote just the bytes that it lacked. That file ended earlier.
+// it, and the crash of the last append wrote just the bytes that it lacked. The committed end in it is then lower.
 //
 // Everything that either mirror names was on the disk before the mirror was written (docs/decisions/0014).
 bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
