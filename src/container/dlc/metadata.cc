@@ -40,10 +40,7 @@ class BoundedTree {
     return tree_.end_array();
   }
 
-  [[nodiscard]] const std::string& limit_exceeded() const noexcept {
-    return limit_exceeded_;
-  }  // the exceeded limit;
-     // empty if none
+  [[nodiscard]] const std::string& limit_exceeded() const noexcept { return limit_exceeded_; }  // empty if none
   [[nodiscard]] Json take() && { return std::move(tree_).take(); }
 
  private:
@@ -296,7 +293,7 @@ bool names_dropped(const Json& value, const Names& dropped) {
   return std::any_of(strings.begin(), strings.end(), [&](const auto* text) { return dropped.contains(*text); });
 }
 
-// Recursion is no deeper than kMaxMetadataDepth.
+// Recurses at most kMaxMetadataDepth deep.
 Json cut(const Json& value, const Names& dropped) {
   if (const Json::Array* items = value.items()) {
     Json kept = Json::array();

@@ -59,8 +59,8 @@ class Pieces {
   std::uint64_t size_ = 0;
 };
 
-// Replaces the parts of a range before its first page border and behind its last by new bytes, if the range has the
-// same offset within a page in both files. The rest can then be mapped. Other ranges stay as they are.
+// Replaces the partial pages at both ends of a range by new bytes, so that the whole pages between them can be mapped.
+// This needs a range with the same offset within a page in both files. Other ranges stay as they are.
 Result<Pieces> on_pages(const mapping::OsFile& file, std::vector<DlcPiece> pieces) {
   Pieces out;
   const auto copy = [&](ByteRange range) -> Status {
