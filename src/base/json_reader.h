@@ -1,6 +1,5 @@
-// Reads a JSON text (RFC 8259) as a sequence of events. For callers that need a few values of a long text, or that have
-// limits, without a tree of all of it; json.h reads into a tree. Accepts only the standard: no comment, no trailing
-// comma, no second document.
+// Reads a JSON text (RFC 8259) as a sequence of events, for callers that need a few values of a long text, or that have
+// limits. It builds no tree; json.h does. Accepts only the standard: no comment, no trailing comma, no second document.
 #pragma once
 
 #include <concepts>

@@ -19,8 +19,8 @@ namespace fatctx::mapping {
 [[nodiscard]] Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path);
 
 // Takes the write lock of the file at `path`, so that nobody appends to it while another file takes its name. Returns
-// null if nobody can append to it: the name does not exist or is a link, the file is read-only for this process, or
-// files cannot be locked there.
+// null if nobody can append to it. That is so if the name does not exist or is a link, if the file is read-only for
+// this process, or if files cannot be locked there.
 // Errors: locked (another process is appending to it), changed, no_resource, io.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> lock_for_replacing(const std::string& path);
 

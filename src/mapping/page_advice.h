@@ -17,8 +17,8 @@ enum class PopulateMethod : std::uint8_t {
   kReadAhead,  // an older kernel: the page cache has the bytes; the first touch of a page still faults
 };
 
-// Brings the pages that hold `range` of `mapped` into memory and waits for them. `mapped` is a map of `file` from its
-// byte 0 on; offsets in errors count from there.
+// Brings the pages that hold `range` of `mapped` into memory and waits for them. `mapped` is a map of `file` from byte
+// 0 on. Offsets in errors count from there.
 //
 // Requires: `range` is inside `mapped`.
 // Errors: changed (the file ends before the range does), io (the system could not read; the first bad page is named),

@@ -1,8 +1,9 @@
 // Measures how much of a map is in memory, as the system counts it for this process.
 //
 // Does not use mincore, which reports the page cache. For files that the caller may not write it says "all of it", so
-// it tells nothing about this process. smaps and pagemap count the pages in this process's page table. smaps counts
-// only whole maps, and all records are in one map; pagemap has one word per page, which gives the share of a record.
+// it tells nothing about this process. The files smaps and pagemap count the pages in this process's page table. The
+// former counts only whole maps, and all records are in one map. The latter has one word per page, which gives the
+// share of a record.
 #pragma once
 
 #include <cstdint>

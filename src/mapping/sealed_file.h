@@ -16,8 +16,8 @@ namespace fatctx::mapping {
 // An owner of such a file. Ownership: closes when destroyed; existing maps stay. Threads: one at a time.
 class SealedFile {
  public:
-  // `most_bytes` is the most that will be written. Errors: unsupported (the system has no sealed memory), no_resource,
-  // out_of_memory.
+  // Makes an empty file. `most_bytes` is the most that will be written. Errors: unsupported (the system has no sealed
+  // memory), no_resource, out_of_memory.
   [[nodiscard]] static Result<SealedFile> make(std::uint64_t most_bytes);
   SealedFile(SealedFile&&) noexcept;
   SealedFile& operator=(SealedFile&&) = delete;

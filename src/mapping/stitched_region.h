@@ -23,7 +23,7 @@ struct FilePiece {  // offset from the first byte of the OsFile
 [[nodiscard]] Status check_stitchable(const OsFile& file, std::span<const FilePiece> pieces, std::uint64_t page_bytes);
 
 // Maps the pieces shared and read-only, excluded from core dumps: all of them, or none after an error. bytes() has the
-// size of the pieces; the last page shows the following bytes of the file behind it. The guard of bus_guard.h watches
+// size of the pieces. Behind it, the last page shows the following bytes of the file. The guard of bus_guard.h watches
 // the range. With the first lost byte it also sets `also_lost`, which must not be null and must outlive the region.
 // Requires: check_stitchable() with the pages of this system.
 // Errors: those of map_file; the pieces mapped before the error are unmapped.
@@ -37,8 +37,8 @@ struct MixedPiece {
   std::uint64_t size = 0;
 };
 
-// Maps pieces of the file and of a built and sealed block in the same way; the block's own map may end afterwards.
-// `built` is null if there is no such piece.
+// Maps pieces of the file and of a built and sealed block in the same way. The block's own map may end afterwards.
+// `built` is null if no piece is of a block.
 // Requires: each piece begins at a page of its source, and each but the last one ends at one.
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
                                                               const SealableBlock* built, std::atomic<bool>* also_lost);

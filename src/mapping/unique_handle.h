@@ -13,8 +13,8 @@ namespace fatctx::mapping {
   return handle != nullptr && reinterpret_cast<std::intptr_t>(handle) != -1;
 }
 
-// Returns a handle as a number. Handles have 32 significant bits, also in 64-bit processes, so that processes of both
-// kinds can exchange them; an int holds every one of them. -1 for a value that is not a handle.
+// Returns a handle as a number, or -1 for a value that is not a handle. An int is large enough: handles have 32
+// significant bits, also in 64-bit processes, so that processes of both kinds can exchange them.
 [[nodiscard]] inline int descriptor_of(void* handle) noexcept {
   return is_handle(handle) ? static_cast<int>(reinterpret_cast<std::intptr_t>(handle)) : -1;
 }

@@ -13,8 +13,8 @@ namespace fatctx::container {
 // bytes. Bytes of the file that cannot be read, or do not match their leaf, never match. Fills in the hashes of the
 // records.
 //
-// `left_out` excludes records of `toc` from the search: those that the new generation drops, so that their bytes can be
-// reclaimed, and those that are alone.
+// `left_out` excludes records of `toc` from the search. These are the records that the new generation drops, so that
+// their bytes can be reclaimed, and those that are alone.
 // Errors: those of reading the inputs, changed.
 [[nodiscard]] Status find_present_bytes(Plan& plan, const mapping::OsFile& file, const Toc& toc,
                                         const std::vector<bool>& left_out);

@@ -1,5 +1,5 @@
-// Finds damaged copies of metadata and restores them: from a good copy, or from leaf hashes that are computed from the
-// payload and confirmed by the table of contents. Nothing is guessed. Used by the appender and by repair.
+// Finds damaged copies of metadata and restores them from a good copy. Leaf hashes can also be computed from the
+// payload, if the table of contents confirms them. Nothing is guessed. Used by the appender and by repair.
 #pragma once
 
 #include <cstdint>

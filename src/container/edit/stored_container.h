@@ -16,7 +16,7 @@ namespace fatctx::container {
 // from any number of threads.
 class StoredContainer final : public std::enable_shared_from_this<StoredContainer> {
  public:
-  // `generation`, `max_made_bytes`: as in OpenOptions.
+  // Opens a generation of the file. `generation`, `max_made_bytes`: as in OpenOptions.
   // Errors: those of opening a file and of read_generation; not_regular_file.
   [[nodiscard]] static Result<std::shared_ptr<const StoredContainer>> open(const std::string& path,
                                                                            std::uint64_t generation,

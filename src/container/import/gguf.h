@@ -1,8 +1,8 @@
-// The index of a GGUF file, versions 2 and 3.
+// Reads the index of a GGUF file, versions 2 and 3.
 //
 // Layout (little-endian, packed): "GGUF", u32 version, u64 number of tensors, u64 number of key-value pairs; then the
 // pairs and the tensors. A pair is a text (u64 size, bytes), u32 type and value. A tensor is a text, u32 rank, u64
-// dimensions with the innermost first, u32 element type and u64 offset, which counts from the first byte of the data.
+// dimensions with the innermost first, u32 element type and u64 offset. Offsets count from the first byte of the data.
 // The data starts on the alignment (key "general.alignment", 32 if it is missing), and so does each tensor.
 #pragma once
 

@@ -38,7 +38,7 @@ struct CongruentRun {
 class Recipe {
  public:
   // Parses and checks a program. `sources` are the ranges of the file that copies may read, in the order of the
-  // record's slices; `logical_size` is the size that the table claims for the record. Checks every rule of a program:
+  // record's slices. `logical_size` is the size that the table claims for the record. Checks every rule of a program:
   // the result yields exactly that many bytes and reads nothing but the sources.
   // Errors: malformed, limit_exceeded, with F39 or F42; `file_offset` counts from the first byte of the program.
   [[nodiscard]] static Result<Recipe> read(std::vector<std::byte> program, std::uint64_t logical_size,

@@ -1,5 +1,5 @@
 // Limits the work that a file may cause: the bytes that one call makes from stored bytes, and its memory for programs
-// and tables. docs/format.md, section 8.1, gives the bounds.
+// and tables. Section 8.1 of docs/format.md gives the bounds.
 //
 // A small file can name the same stored bytes many times, fill without end, and store programs and tables that a codec
 // expands. Every such step is counted here, for all records and threads of a call together.
@@ -32,7 +32,8 @@ class WorkBudget {
   struct State;
 
  public:
-  // `max_made_bytes`: as OpenOptions::max_made_bytes. `passes`: how often the call makes its records.
+  // Starts a count at zero. `max_made_bytes`: as OpenOptions::max_made_bytes. `passes`: how often the call makes its
+  // records.
   explicit WorkBudget(const Toc& toc, std::uint64_t max_made_bytes = 0, std::uint64_t passes = 1);
 
   // Counts bytes before they are made.
@@ -64,8 +65,8 @@ class WorkBudget {
   [[nodiscard]] Result<Hold> hold_program(std::uint64_t bytes) const;
   [[nodiscard]] Result<Hold> hold_table(std::uint64_t bytes) const;
   // Returns the same count for one of `parts` threads, which may hold only that fraction of the memory. Work that needs
-  // more is left to one thread, which may hold all of it: an allocator keeps for each thread the most that it ever
-  // took.
+  // more is left to one thread that may hold all of it. The reason: an allocator keeps for each thread the most that it
+  // ever took.
   [[nodiscard]] WorkBudget share_of(std::uint64_t parts) const;
   // Returns the most memory that was held at one time.
   [[nodiscard]] std::uint64_t peak_held_bytes() const noexcept;

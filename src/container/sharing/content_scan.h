@@ -31,7 +31,7 @@ struct ContentScan {
   Hash128 content_hash;                 // of the size and the chunks in order: differs for any two records
 };
 
-// Hashes a granule. Equal hashes never prove that granules are equal.
+// A function that hashes a granule. Equal hashes never prove that granules are equal.
 using GranuleHash = std::function<std::uint64_t(ByteView)>;
 [[nodiscard]] std::uint64_t granule_hash(ByteView granule) noexcept;
 

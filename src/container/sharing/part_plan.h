@@ -20,8 +20,9 @@
 
 namespace fatctx::container::sharing {
 
-// The alignment of a record is the largest power of two, at most this, that aligns all its parts except at most one
-// sixteenth of their bytes. A part that is aligned to it in its record is aligned to it in the file as well.
+// The largest alignment of a record. Its alignment is the largest power of two to which its parts are aligned; parts
+// with at most one sixteenth of their bytes may be less aligned. A part that is aligned to it in its record is aligned
+// to it in the file as well.
 inline constexpr std::uint64_t kPartAlignment = 64;
 
 struct KnownPart {
@@ -34,7 +35,7 @@ struct PartInput {
   std::vector<KnownPart> parts;        // in any order; overlapping ones are merged
 };
 
-// A replacement for the hash of a part. Equal hashes never prove that bytes are equal.
+// A function that replaces the hash of a part, for tests. Equal hashes never prove that bytes are equal.
 using PartHash = std::function<Hash128(const Hash128&)>;
 
 struct PartSettings {

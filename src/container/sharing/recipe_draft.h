@@ -21,7 +21,7 @@ struct Draft {
   std::uint64_t source = 0;  // of a copy: offset in the store; of a fill: the byte
 };
 
-// How a record is stored.
+// A decision how a record is stored.
 struct ByteRecord {
   bool recipe = false;                 // false: stored whole; of the members below only `own` is valid
   std::vector<std::byte> program;      // in its stored form
@@ -33,7 +33,7 @@ struct ByteRecord {
   std::uint64_t mappable_bytes = 0;  // whole granules of copies with the same alignment in the file and the record
 };
 
-// The stores that copies may read.
+// A set of stores that copies may read.
 struct Stores {
   std::vector<std::uint64_t> sizes;
   // For each store, the position of its segment in the file: sources are in that order. If empty: in order of number.

@@ -17,8 +17,8 @@ struct LaterBytes {
 };
 
 // Reads the header and both copies of the table of contents from `file` and parses them, as an open does. `later`
-// replaces the bytes of the file at its offsets; the file may end before it. Errors: those of read_toc, internal
-// (another generation would open), io (a copy of the table reads back differently).
+// replaces the bytes of the file at its offsets; the file may end before it.
+// Errors: those of read_toc, internal (another generation would open), io (a copy of the table reads back differently).
 [[nodiscard]] Status check_opens(const mapping::OsFile& file, const GenerationFacts& facts,
                                  std::span<const LaterBytes> later = {});
 
