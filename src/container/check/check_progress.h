@@ -19,8 +19,8 @@ class CheckProgress {
   CheckProgress& operator=(const CheckProgress&) = delete;
 
   void expect(std::uint64_t total_bytes) noexcept { total_.store(total_bytes, std::memory_order_relaxed); }
-  // Errors: cancelled, on threads other than the caller's. On the caller's thread it passes on exceptions of the
-  // callback.
+  // Counts bytes, and runs the callback if this is the caller's thread. Passes on exceptions of the callback.
+  // Errors: cancelled, on every thread once the callback has thrown.
   [[nodiscard]] Status add(std::uint64_t bytes);
   [[nodiscard]] Status go_on() { return add(0); }
   [[nodiscard]] std::uint64_t done_bytes() const noexcept { return done_.load(std::memory_order_relaxed); }
