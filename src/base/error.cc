@@ -9,7 +9,8 @@ namespace {
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-// True if `message` already says "record 3", so that the line does not name the record twice; "record 30" is another.
+// Returns whether `message` already names `record`, so that the line does not name it twice; "record 30" is not "record
+// 3".
 bool names_record(std::string_view message, std::string_view record) {
   for (auto at = message.find(record); at != std::string_view::npos; at = message.find(record, at + 1)) {
     const auto end = at + record.size();
@@ -18,7 +19,7 @@ bool names_record(std::string_view message, std::string_view record) {
   return false;
 }
 
-// A message may contain words of a caller (a device, a name, a path); none of them may break the line.
+// Replaces line breaks: a message may contain words of a caller (a device, a name, a path).
 std::string in_one_line(std::string_view message) {
   std::string line;
   line.reserve(message.size());
@@ -33,7 +34,7 @@ std::string in_one_line(std::string_view message) {
   return line;
 }
 
-// The word, or both spellings of the number of a code that a newer version may know.
+// Returns the name of the code, or, for a code of a newer version, both spellings of its number.
 std::string code_text(ErrorCode code) {
   const std::string_view name = error_code_name(code);
   if (name != "unknown") return std::string(name);

@@ -1,8 +1,8 @@
 // An object of the process that its first user makes and that is never destroyed.
 //
-// It replaces a local static, for two reasons. The lock behind the initialisation of a local static may be held by
-// another thread when the process forks; the child would wait for it for ever. And views may be used, and containers be
-// opened, in atexit handlers and late destructors, when local statics are gone.
+// It replaces a local static, for two reasons. Another thread may hold the lock of a local static's initialisation when
+// the process forks; the child would wait for it for ever. And views may be used, and containers opened, in atexit
+// handlers and late destructors, when local statics are gone.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 
 namespace fatctx {
 
-// At namespace scope and `constinit`. Two threads that come first at once both make one; that of the later is dropped.
+// A holder of such an object, at namespace scope and `constinit`. If two threads come first at the same time, both make
+// one, and the later one is dropped.
 template <typename T>
 class Immortal {
  public:
@@ -18,7 +19,7 @@ class Immortal {
   Immortal(const Immortal&) = delete;
   Immortal& operator=(const Immortal&) = delete;
 
-  // `make` gives a std::unique_ptr<T>; what it throws comes through.
+  // Returns the object. `make` returns a std::unique_ptr<T>; its exceptions are passed on.
   template <typename Make>
   [[nodiscard]] T& get(const Make& make) {
     T* made = object_.load(std::memory_order_acquire);

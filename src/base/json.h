@@ -1,8 +1,8 @@
 // A JSON document in memory that can be given up when memory runs out.
 //
 // It replaces a library, because the available ones end the process when memory runs out (docs/decisions/0008). Members
-// keep their order, and a key appears once in an object. Numbers are integers of 64 bits; others are kept as they were
-// written, for printing.
+// keep their order, and a key appears once in an object. Numbers are 64-bit integers; others keep their text, for
+// printing.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ namespace fatctx {
 
 struct JsonStyle {
   int indent = 2;     // blanks for each level; below 0: all in one line
-  bool ascii = true;  // characters that are not ASCII as \u escapes
+  bool ascii = true;  // write non-ASCII characters as \u escapes
 };
 
 template <typename T>
@@ -57,7 +57,7 @@ class Json {
   [[nodiscard]] static Json object();
 
   [[nodiscard]] bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value_); }
-  // Null if it is of another kind.
+  // The accessors return null if the value is of another kind.
   [[nodiscard]] const bool* boolean() const noexcept { return std::get_if<bool>(&value_); }
   [[nodiscard]] const std::uint64_t* number() const noexcept { return std::get_if<std::uint64_t>(&value_); }
   [[nodiscard]] const std::string* text() const noexcept { return std::get_if<std::string>(&value_); }
@@ -69,7 +69,7 @@ class Json {
 
   // Adds an item to an array.
   void push_back(Json item);
-  // Adds a member to an object, which must not have one of that name.
+  // Adds a member to an object, which must not have one with this name.
   void add(std::string key, Json value);
 
   [[nodiscard]] bool operator==(const Json& other) const = default;
@@ -97,16 +97,16 @@ struct Json::Member {
 
 // Writes the document. Bytes that are not UTF-8 become U+FFFD: names of a container are foreign text.
 [[nodiscard]] std::string write_json(const Json& json, const JsonStyle& style = {});
-// One line, pure ASCII.
+// Writes one line, pure ASCII.
 [[nodiscard]] std::string json_line(const Json& json);
 
-// Behind Member, because what makes a Json may have to destroy it, and clang wants to know how by then.
+// Behind Member, because a constructor may have to destroy it, and clang requires its destructor by then.
 inline Json::Json() noexcept = default;
 inline Json::Json(std::nullptr_t) noexcept {}
 template <std::same_as<bool> T>
 Json::Json(T value) noexcept : value_(value) {}
 template <std::signed_integral T>
-Json::Json(T value) noexcept  // one form for each number, or equal ones would differ
+Json::Json(T value) noexcept  // one form for each number, so that equal ones compare equal
     : value_(value < 0 ? Kind(std::int64_t{value}) : Kind(static_cast<std::uint64_t>(value))) {}
 template <JsonNatural T>
 Json::Json(T value) noexcept : value_(std::uint64_t{value}) {}
@@ -128,15 +128,15 @@ inline Json Json::object() { return Json(Kind(Object())); }
 struct JsonFault {
   enum class Kind : std::uint8_t { kNotJson, kTooDeep, kKeyTwice };
   Kind kind = Kind::kNotJson;
-  std::size_t position = 0;  // kNotJson: the byte from which on it is none, counted from 1
-  std::string pointer;       // kKeyTwice: RFC 6901, of the key
+  std::size_t position = 0;  // kNotJson: first byte that is not JSON, counted from 1
+  std::string pointer;       // kKeyTwice: the key, as in RFC 6901
 };
 
-// Reads one document that is nothing but JSON (RFC 8259, in UTF-8, with or without a byte order mark) and no deeper
-// than `max_depth` arrays and objects. Nothing, with `fault` filled in, if it is not that.
+// Reads one document that is strict JSON (RFC 8259, in UTF-8, with or without a byte order mark), no deeper than
+// `max_depth` arrays and objects. Otherwise returns nothing and fills in `fault`.
 [[nodiscard]] std::optional<Json> read_json(std::string_view text, std::size_t max_depth, JsonFault& fault);
 
-// "/" and the key, with "~" and "/" in it escaped (RFC 6901).
+// Returns "/" and the key, with "~" and "/" in it escaped (RFC 6901).
 [[nodiscard]] std::string json_pointer_to(std::string_view key);
 
 }  // namespace fatctx

@@ -76,7 +76,7 @@ bool JsonLexer::text(std::string& into) {
 bool JsonLexer::escape(std::string& into) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
-  ++at_;  // the backslash
+  ++at_;  // skips the backslash
   if (at_end()) return false;
   if (take('u')) return code_point(into);
   const auto letter = kLetters.find(text_[at_]);
@@ -86,7 +86,7 @@ bool JsonLexer::escape(std::string& into) {
   return true;
 }
 
-// Behind "\u": four digits, or a pair of surrogates.
+// Reads what follows "\u": four digits, or a pair of surrogates.
 bool JsonLexer::code_point(std::string& into) {
   std::uint32_t value = 0;
   if (!four_digits(value)) return false;

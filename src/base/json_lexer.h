@@ -1,4 +1,4 @@
-// The smallest parts of a JSON text (RFC 8259): blanks, words, numbers, texts.
+// Reads the tokens of a JSON text (RFC 8259): blanks, words, numbers, strings.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct JsonNumber {
   std::string_view written = {};
 };
 
-// Goes through the text once. Every function leaves the place behind what it took, or at the byte that it refuses.
+// A lexer that goes through the text once. Every function stops behind its token, or at the byte that it refuses.
 class JsonLexer {
  public:
-  // A byte order mark is stepped over.
+  // Skips a byte order mark.
   explicit JsonLexer(std::string_view text) noexcept;
 
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
@@ -34,7 +34,7 @@ class JsonLexer {
     while (next_is(' ') || next_is('\n') || next_is('\t') || next_is('\r')) ++at_;
   }
 
-  // Reads a word. False: the text continues with something else.
+  // Reads a word. Returns false if the text continues with something else.
   [[nodiscard]] bool word(std::string_view letters) noexcept;
   [[nodiscard]] bool number(JsonNumber& into) noexcept;
   [[nodiscard]] bool text(std::string& into);

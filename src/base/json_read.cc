@@ -1,4 +1,4 @@
-// A JSON text as a tree.
+// Reads a JSON text into a tree.
 #include <algorithm>
 
 #include "base/json_reader.h"

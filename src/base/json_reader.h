@@ -1,6 +1,5 @@
-// A JSON text (RFC 8259) as a row of events. For those who want a few values of a long text, or who have limits,
-// without a tree of all of it; json.h reads into a tree. Nothing beyond the standard is taken: no comment, no trailing
-// comma, no second document.
+// Reads a JSON text (RFC 8259) as a sequence of events, for callers that need a few values of a long text, or that have
+// limits. It builds no tree; json.h does. Accepts only the standard: no comment, no trailing comma, no second document.
 #pragma once
 
 #include <concepts>
@@ -14,7 +13,7 @@
 
 namespace fatctx {
 
-// Each answers whether to go on.
+// A receiver of events. Each function returns whether to continue.
 template <typename T>
 concept JsonEvents = requires(T& events, bool truth, std::uint64_t natural, std::int64_t negative,
                               std::string_view written, std::string words) {
@@ -31,16 +30,16 @@ concept JsonEvents = requires(T& events, bool truth, std::uint64_t natural, std:
   { events.end_array() } -> std::same_as<bool>;
 };
 
-enum class JsonOutcome : std::uint8_t { kWhole, kNotJson, kTooDeep, kStopped };  // kStopped: an event said so
+enum class JsonOutcome : std::uint8_t { kWhole, kNotJson, kTooDeep, kStopped };  // kStopped: by an event
 
 template <JsonEvents Events>
 class JsonReader {
  public:
-  // Calls itself no deeper than `max_depth` arrays and objects.
+  // Recurses at most `max_depth` arrays and objects deep.
   JsonReader(std::string_view text, std::size_t max_depth, Events& events) noexcept
       : lexer_(text), max_depth_(max_depth), events_(events) {}
 
-  // Once.
+  // Reads the text. May be called once.
   [[nodiscard]] JsonOutcome read() {
     if (!value(0)) return outcome_;
     lexer_.skip_blanks();

@@ -1,4 +1,4 @@
-// The events of a JSON text become a tree.
+// Builds a tree from the events of a JSON text.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fatctx {
 
-// A builder of a Json for JsonReader. Its contents are meaningless if an event ended the reading.
+// A builder of a Json for JsonReader. Its contents are meaningless if an event stopped the reader.
 class JsonTree {
  public:
   bool null() { return put(Json()); }
@@ -24,19 +24,19 @@ class JsonTree {
     return true;
   }
   bool begin_object() { return enter(Json::object()); }
-  bool end_object();  // false: a key appears twice in it
+  bool end_object();  // returns false if a key appears twice in it
   bool begin_array() { return enter(Json::array()); }
   bool end_array() {
     open_.pop_back();
     return true;
   }
 
-  // After end_object() was false: the second of the keys that are one (RFC 6901).
+  // Returns the second of two equal keys after end_object() returned false (RFC 6901).
   [[nodiscard]] const std::string& key_given_twice() const noexcept { return key_given_twice_; }
   [[nodiscard]] Json take() && { return std::move(root_); }
 
  private:
-  // Returns the place of the next value: in the innermost open array or object.
+  // Puts `value` into the innermost open array or object and returns its place.
   Json& place(Json value);
   bool put(Json value) {
     (void)place(std::move(value));
@@ -49,7 +49,7 @@ class JsonTree {
   [[nodiscard]] std::string pointer() const;  // of the innermost open array or object
 
   Json root_;
-  // Outermost first. They stay where they are: an array or object grows only when those inside of it are closed.
+  // Outermost first. Addresses stay valid: an array or object grows only when those inside of it are closed.
   std::vector<Json*> open_;
   std::string key_;
   std::string key_given_twice_;

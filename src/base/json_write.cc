@@ -1,4 +1,4 @@
-// JSON as text.
+// Writes JSON as text.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -64,7 +64,7 @@ void append_quoted(std::string& text, std::string_view words, bool ascii) {
 
 }  // namespace
 
-// Writes a tree; the depth of the recursion is that of the tree.
+// A writer of a tree; its recursion is as deep as the tree.
 class JsonWriter {
  public:
   explicit JsonWriter(const JsonStyle& style) : style_(style) {}

@@ -1,4 +1,4 @@
-// An enumeration's values and the words for them, in one table that is read in both directions.
+// Tables of an enumeration's values and their names, read in both directions.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace fatctx {
 
-// A table is an array of these, or of rows with further members. Names are literals: the C interface hands them out as
-// they are, ended by a NUL.
+// A row of a table; tables may have rows with further members. Names are literals: the C interface hands them out
+// directly, terminated by a NUL.
 template <typename Enum>
 struct NamedValue {
   Enum value;
   std::string_view name;
 };
 
-// The row of `value`; null if there is none.
+// Returns the row of `value`; null if there is none.
 template <typename Row, std::size_t Size>
 [[nodiscard]] constexpr const Row* row_of(const Row (&rows)[Size], decltype(Row::value) value) noexcept {
   const Row* row = std::find_if(rows, rows + Size, [&](const Row& each) { return each.value == value; });

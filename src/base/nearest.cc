@@ -9,7 +9,7 @@ namespace fatctx {
 
 namespace {
 
-// Edits are: one character more, one less, another one, or two neighbours swapped.
+// Counts edits: one character inserted, removed or replaced, or two neighbours swapped.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -34,7 +34,7 @@ std::optional<std::string> nearest(std::string_view typed, std::span<const std::
   const std::string* best = nullptr;
   std::size_t best_distance = 0;
   for (const std::string& word : known) {
-    // A beginning that was cut short is nearer than any other word.
+    // A truncated word is nearer than any other word.
     const bool begins = typed.size() >= 2 && word.starts_with(typed);
     const std::size_t distance = begins ? 1 : edit_distance(typed, word);
     if (best == nullptr || distance < best_distance) {

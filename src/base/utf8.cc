@@ -9,7 +9,7 @@ std::optional<CodePoint> decode_utf8(std::string_view text, std::size_t at) noex
 
   std::size_t size = 0;
   std::uint32_t value = 0;
-  std::uint32_t smallest = 0;  // below it the form would be overlong
+  std::uint32_t smallest = 0;  // a smaller value would be an overlong form
   if (lead >= 0xc2 && lead <= 0xdf) {
     size = 2, value = lead & 0x1f, smallest = 0x80;
   } else if (lead >= 0xe0 && lead <= 0xef) {

@@ -1,4 +1,4 @@
-// UTF-8, one code point at a time.
+// Decodes and encodes UTF-8, one code point at a time.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@ struct CodePoint {
   std::size_t size = 0;  // bytes
 };
 
-// The code point that starts at `at`, or nothing if the bytes there are not well-formed (Unicode 15, table 3-7).
+// Returns the code point that starts at `at`, or nothing if the bytes there are not well-formed (Unicode 15, table
+// 3-7).
 // Requires: at < text.size().
 [[nodiscard]] std::optional<CodePoint> decode_utf8(std::string_view text, std::size_t at) noexcept;
 
-// Requires: `value` is a code point and no surrogate.
+// Appends a code point. Requires: `value` is a code point and not a surrogate.
 void append_utf8(std::string& text, std::uint32_t value);
 
 }  // namespace fatctx

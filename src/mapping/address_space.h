@@ -1,4 +1,4 @@
-// Limits of the addresses that this process can use at all.
+// Checks sizes against the addresses that this process can use.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace fatctx::mapping {
 
-// No system hands out more than half of all addresses; a 32-bit one meets files that are larger. Errors: no_resource.
+// Checks that so many bytes can be mapped at all. No system hands out more than half of all addresses; a 32-bit one
+// meets larger files. Errors: no_resource.
 [[nodiscard]] Status check_address_space(std::uint64_t size_bytes);
 
 }  // namespace fatctx::mapping

@@ -54,7 +54,7 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
     return error;
   }
   if (refused != 0) return os_error(refused, fmt::format("cannot lock {}", path));
-  // A rewrite replaces the file by another one. Bytes appended to a file without a name would be lost.
+  // A rewrite may have replaced the file by another one. Bytes appended to a nameless file would be lost.
   auto named = stat_path(path, {.follow_symlinks = false});
   if (!named.ok()) return in_context(std::move(named).error(), path);
   if (named.value().device != identity.device || named.value().inode != identity.inode) {

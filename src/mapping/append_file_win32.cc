@@ -1,5 +1,5 @@
-// The lock is the mode of the open: another process that wants to write finds the file not shared. The system gives the
-// lock up with the handle, even if the process is killed. A fork cannot inherit it.
+// The share mode of the open is the lock: another process cannot open the file for writing. The system releases it with
+// the handle, even if the process is killed. A fork cannot inherit it.
 #include "mapping/append_file.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace fatctx::mapping {
 namespace {
 
-// Others may read, rename and remove the file meanwhile.
+// Other processes may read, rename and remove the file meanwhile.
 constexpr DWORD kShareButWriting = FILE_SHARE_READ | FILE_SHARE_DELETE;
 
 Error cannot_open(int number, const std::string& path, const std::wstring& wide) {
@@ -35,7 +35,7 @@ Error cannot_open(int number, const std::string& path, const std::wstring& wide)
 
 Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
-  // A link is opened as itself, and refused. A listener at a pipe must not act in our name.
+  // Opens a link as itself, to refuse it. The listener of a pipe must not act in our name.
   constexpr DWORD kHow =
       FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION;
   UniqueHandle handle(::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, kShareButWriting, nullptr,
@@ -44,7 +44,7 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   if (is_link(handle.get())) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: a link; name the file that it leads to", path)};
   }
-  // Windows has refused a read-only file by now; Wine lets the superuser have it.
+  // Windows has refused a read-only file by now, but Wine lets the superuser open it.
   const DWORD attributes = ::GetFileAttributesW(wide.c_str());
   if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_READONLY) != 0 &&
       (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {

@@ -1,4 +1,4 @@
-// A thread for work that is done aside: the only place where the library starts one.
+// A thread for background work: the only place where the library starts one.
 #pragma once
 
 #include <functional>
@@ -8,22 +8,22 @@
 
 namespace fatctx::mapping {
 
-// The thread takes no signals: handlers of the application run on the application's threads.
+// A running thread. It takes no signals: handlers of the application run on the application's threads.
 //
-// Ownership: waits for the end of the work when destroyed. In a forked child there is no thread to wait for; there the
-//            object does nothing.
-// Threads:   join() and the destructor from one thread at a time.
+// Ownership: the destructor waits for the end of the work. A forked child has no thread to wait for; there the object
+// does nothing.
+// Threads: join() and the destructor from one thread at a time.
 class BackgroundThread {
  public:
-  // `work` must not throw. Errors: no_resource (the system has no thread to give).
+  // Starts the thread. `work` must not throw. Errors: no_resource (the system refuses another thread).
   [[nodiscard]] static Result<std::unique_ptr<BackgroundThread>> start(std::function<void()> work);
   virtual ~BackgroundThread() = default;
 
-  // Waits for the end of the work. False in a forked child, where the work will never be done.
+  // Waits for the end of the work. Returns false in a forked child, where the work will never be done.
   virtual bool join() noexcept = 0;
-  // Waits for nothing, now or later: the work owns all that it uses. Instead of join().
+  // Gives up waiting for the work, now and in the destructor; `work` must own all that it uses. Replaces join().
   virtual void abandon() noexcept = 0;
-  // False in a forked child.
+  // Returns whether the thread runs in this process: false in a forked child.
   [[nodiscard]] virtual bool here() const noexcept = 0;
 };
 

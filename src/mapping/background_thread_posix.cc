@@ -11,7 +11,7 @@
 namespace fatctx::mapping {
 namespace {
 
-// A new thread inherits the mask of its maker.
+// Blocks all signals for a while: a new thread inherits the mask of its creator.
 class NoSignals {
  public:
   NoSignals() noexcept {
@@ -37,7 +37,7 @@ class PosixThread final : public BackgroundThread {
 
   bool join() noexcept override {
     if (!here()) {
-      (void)thread_.release();  // neither joining nor detaching is defined for a thread that is not there
+      (void)thread_.release();  // a forked child has no such thread: joining or detaching it is undefined
       return false;
     }
     if (thread_ && thread_->joinable()) thread_->join();

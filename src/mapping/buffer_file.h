@@ -1,4 +1,4 @@
-// Bytes in memory that are read as if they were a file, and "mapped" by handing them out as they are.
+// Reads bytes in memory as if they were a file; "mapping" them returns the bytes themselves.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 
 namespace fatctx::mapping {
 
-// Ownership: borrows `bytes`, and shares in `owner`, which may be null when the caller keeps the bytes himself.
+// A file over a buffer. Ownership: borrows `bytes`, and shares in `owner`. `owner` may be null if the caller keeps the
+// bytes alive.
 class BufferFile final : public ReadOnlyFile {
  public:
   BufferFile(ByteView bytes, std::shared_ptr<const void> owner) : bytes_(bytes), owner_(std::move(owner)) {}

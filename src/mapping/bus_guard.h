@@ -1,5 +1,5 @@
-// The opt-in guard against SIGBUS: a map whose file was truncated reads as zeros and reports it, instead of ending the
-// process.
+// The opt-in guard against SIGBUS. With it, a map of a truncated file reads as zeros and reports the loss, instead of
+// ending the process.
 //
 // Every map is watched, even before the guard is installed, so that it may be installed at any time.
 #pragma once
@@ -14,10 +14,10 @@ namespace fatctx::mapping {
 
 struct WatchedRange;
 
-// A map of a file that the guard knows.
+// A registration of a map with the guard.
 //
-// Ownership: the bytes are the caller's. The watch must end before they are unmapped: a later map of other code at the
-//            same address would be taken for this one.
+// Ownership: the caller owns the bytes. The watch must end before they are unmapped: otherwise a later map of other
+// code at the same address would be mistaken for this one.
 class BusWatch {
  public:
   // Throws std::bad_alloc. `also_lost` (may be null) is set when lost() becomes true, and must outlive the watch.
@@ -26,18 +26,18 @@ class BusWatch {
   BusWatch& operator=(BusWatch&&) = delete;
   ~BusWatch();
 
-  // True once bytes went away under a reader. Sticky. Any thread.
+  // Returns true once a reader has met lost bytes. Sticky. May be called from any thread.
   [[nodiscard]] bool lost() const noexcept;
 
  private:
   WatchedRange* range_;
 };
 
-// Process-wide, and for good: a handler that was installed later may call ours. Faults elsewhere go to the handler
-// that was there before. Errors: what sigaction says.
+// Installs the guard for the whole process, for good: a handler that was installed later may call ours. Other faults go
+// to the handler that was installed before. Errors: those of sigaction.
 [[nodiscard]] Status install_bus_guard();
 [[nodiscard]] bool bus_guard_installed() noexcept;
-// How many maps have lost bytes so far.
+// Returns how many maps have lost bytes so far.
 [[nodiscard]] std::uint64_t bus_guard_losses() noexcept;
 
 }  // namespace fatctx::mapping

@@ -14,8 +14,8 @@
 
 namespace fatctx::mapping {
 
-// Written by the thread that watches, read by the handler on any thread: atomics only. An odd `version` is a range in
-// change.
+// A slot that the watching thread writes and the handler reads on any thread: atomics only. An odd `version` means that
+// the range is being changed.
 struct WatchedRange {
   std::atomic<std::uint32_t> version{0};
   std::atomic<bool> taken{false};
@@ -30,7 +30,7 @@ namespace {
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a signal handler must not take locks");
 
-// Grows by blocks that are never freed: the handler may be walking over them.
+// A list that grows by blocks which are never freed: the handler may be walking over them.
 struct Block {
   std::array<WatchedRange, 64> ranges;
   Block* next = nullptr;
@@ -40,7 +40,7 @@ std::atomic<Block*> blocks{nullptr};
 std::atomic<std::uint64_t> losses{0};
 std::atomic<bool> installed{false};
 struct sigaction previous = {};  // written before `installed`, by the one thread that installs
-std::size_t page = 4096;         // asked before the handler can run
+std::size_t page = 4096;         // set before the handler can run
 
 void set(WatchedRange& range, std::uintptr_t begin, std::uintptr_t end) noexcept {
   range.version.fetch_add(1, std::memory_order_acq_rel);
@@ -62,7 +62,7 @@ WatchedRange* take_free_range() noexcept {
   return nullptr;
 }
 
-// A map that somebody reads does not change meanwhile, so a range in change is not the one that is looked for.
+// A map cannot change while it is read, so a range that is being changed cannot be the wanted one.
 bool holds(const WatchedRange& range, std::uintptr_t address, PageRange& limits) noexcept {
   const std::uint32_t before = range.version.load(std::memory_order_acquire);
   limits = {range.begin.load(std::memory_order_acquire), range.end.load(std::memory_order_acquire)};
@@ -70,8 +70,8 @@ bool holds(const WatchedRange& range, std::uintptr_t address, PageRange& limits)
   return stable && limits.begin <= address && address < limits.end;
 }
 
-// Replaces lost bytes by zeros. The first fault replaces everything behind it, the second the whole map: page by page a
-// large file would need a signal for each, and use up the map count.
+// Replaces lost bytes by zeros. The first fault replaces everything behind it, the second the whole map. Page by page,
+// a large file would need a signal for each page and use up the map count.
 bool replace_by_zeros(WatchedRange& range, PageRange limits, std::uintptr_t address) noexcept {
   const bool first = range.faults.fetch_add(1, std::memory_order_acq_rel) == 0;
   const std::uintptr_t from = first ? address / page * page : limits.begin;
@@ -81,7 +81,7 @@ bool replace_by_zeros(WatchedRange& range, PageRange limits, std::uintptr_t addr
   if (zeros == MAP_FAILED) return false;
   if (!first) return true;
   losses.fetch_add(1, std::memory_order_relaxed);
-  // Somebody reads the map, so that its watch, and what outlives that, is there.
+  // A reader is in the map, so its watch still exists, and so does `also_lost`, which outlives the watch.
   if (std::atomic<bool>* also = range.also_lost.load(std::memory_order_acquire)) {
     also->store(true, std::memory_order_release);
   }
@@ -102,12 +102,12 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
   } else if (previous.sa_handler == SIG_IGN && info->si_code <= 0) {
-    return;  // sent by somebody, and ignored before as well
+    return;  // sent by a process, and ignored before as well
   } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     (void)::sigaction(signal, &standard, nullptr);
-    if (info->si_code <= 0) (void)::raise(signal);  // a fault comes again by itself
+    if (info->si_code <= 0) (void)::raise(signal);  // a real fault repeats itself
   } else {
     previous.sa_handler(signal);
   }
@@ -115,7 +115,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
-  // Sent by kill() or raise(): there is no address to look up.
+  // A signal from kill() or raise() has no address to look up.
   const bool fault = info->si_code > 0;
   if (!fault || !is_ours(reinterpret_cast<std::uintptr_t>(info->si_addr))) pass_on(signal, info, context);
   errno = saved;
@@ -158,7 +158,7 @@ Status install_bus_guard() {
   if (::sigaction(SIGBUS, nullptr, &previous) != 0) return os_error(errno, "cannot read the handler of SIGBUS");
   struct sigaction action = {};
   action.sa_sigaction = on_bus_error;
-  // On the signal stack of the thread, if it has one: runtimes with small stacks need that.
+  // Runs on the signal stack of the thread, if it has one: runtimes with small stacks need that.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   (void)sigemptyset(&action.sa_mask);  // a macro on some systems
   if (::sigaction(SIGBUS, &action, nullptr) != 0) return os_error(errno, "cannot install a handler of SIGBUS");

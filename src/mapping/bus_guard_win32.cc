@@ -1,6 +1,6 @@
-// No guard: Windows refuses to truncate a file that is mapped, so the case does not occur. A disk or server that fails
-// under a map raises EXCEPTION_IN_PAGE_ERROR, and a handler could not put zeros there. A view is unmapped as a whole,
-// and until new memory replaces it other threads would fault for good.
+// There is no guard on Windows: the system refuses to truncate a mapped file, so the case does not occur. A disk or
+// server that fails under a map raises EXCEPTION_IN_PAGE_ERROR, and a handler could not put zeros there. A view can
+// only be unmapped as a whole, and until new memory replaced it, other threads would fault for good.
 #include "mapping/bus_guard.h"
 
 namespace fatctx::mapping {

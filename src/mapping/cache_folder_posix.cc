@@ -1,5 +1,5 @@
-// Raw calls: every lookup is in the folder whose owner and mode were checked, whatever its path means by then.
-// Boost.Filesystem knows neither descriptors nor owners.
+// Raw calls: every lookup is in the folder whose owner and mode were checked, even if its path now names another one.
+// Boost.Filesystem has neither descriptors nor owners.
 #include "mapping/cache_folder.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ Result<CacheFolder> CacheFolder::open(const std::string& path) {
 Result<std::unique_ptr<OsFile>> CacheFolder::open_file(const std::string& name) const {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   UniqueFd fd(uninterrupted([&] { return ::openat(folder_.get(), name.c_str(), kFlags | kNoAccessTime); }));
-  // The file of another user: only its owner may ask for that.
+  // The file belongs to another user: O_NOATIME is for its owner only.
   if (!fd.valid() && errno == EPERM && kNoAccessTime != 0) {
     fd = UniqueFd(uninterrupted([&] { return ::openat(folder_.get(), name.c_str(), kFlags); }));
   }
@@ -60,13 +60,13 @@ Result<std::unique_ptr<OsFile>> CacheFolder::open_file(const std::string& name) 
 
 Result<std::unique_ptr<PendingFile>> CacheFolder::create_file(const std::string& name) const {
   FATCTX_ASSIGN(std::unique_ptr<PendingFile> file, PendingFile::create(path_of(name), false));
-  // Without locks, age alone says whether a temporary is dead.
+  // A failure is ignored: without locks, age alone tells if a temporary is abandoned.
   (void)try_lock(file->file().descriptor(), FileLock::kExclusive);
   return file;
 }
 
 void CacheFolder::mark_used(const OsFile& file) const noexcept {
-  // The modification time stays what it is, so that a file that somebody wrote to shows.
+  // Keeps the modification time, so that a write to the file can be detected.
   const struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
   (void)::futimens(file.descriptor(), times);
 }
@@ -82,7 +82,7 @@ void CacheFolder::remove_if_same(const std::string& name, const FileIdentity& id
 }
 
 Result<std::vector<std::string>> CacheFolder::names() const {
-  // A descriptor of its own: the place of the reading belongs to it.
+  // Opens a descriptor of its own, because the read position belongs to it.
   UniqueFd again(uninterrupted([&] { return ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   std::unique_ptr<DIR, CloseFolder> folder(again.valid() ? ::fdopendir(again.get()) : nullptr);
   if (!folder) return os_error(errno, fmt::format("cannot list cache folder {}", path_));
@@ -126,7 +126,7 @@ Result<std::size_t> CacheFolder::sweep_temporaries(std::int64_t least_age_second
         [&] { return ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW); }));
     if (!fd.valid()) continue;
     const int refused = try_lock(fd.get(), FileLock::kShared);
-    if (refused == EAGAIN || refused == EACCES) continue;  // its maker lives
+    if (refused == EAGAIN || refused == EACCES) continue;  // its maker is alive
     if (refused != 0 && age < kUnlockedAge) continue;
     if (::unlinkat(folder_.get(), name.c_str(), 0) == 0) ++removed;
   }

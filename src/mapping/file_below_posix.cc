@@ -1,4 +1,4 @@
-// Raw calls, because Boost.Filesystem opens no folders and knows paths only.
+// Raw calls, because Boost.Filesystem cannot open folders and works with paths only.
 #include "mapping/file_below.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = boost::filesystem;
 
-// A folder on the way may be passed through by somebody who may not list it.
+// A folder on the way may be searchable but not readable.
 #ifdef O_PATH
 constexpr int kPassThrough = O_PATH;
 #elif defined(O_SEARCH)
@@ -32,10 +32,10 @@ bool lies_below(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// Without links in either.
+// The resolved paths; neither contains links.
 struct Resolved {
   fs::path base;
-  fs::path path;  // in it or below it
+  fs::path path;  // in `base` or below it
 };
 
 Result<Resolved> resolve(const std::string& folder, std::string_view name) {
@@ -117,7 +117,7 @@ FoldersOfFile folders_of(const std::string& path) {
 }
 
 std::string absolute_path(const std::string& path) {
-  const fs::path given(path);  // the current folder may be gone, which matters to nobody who does not need it
+  const fs::path given(path);  // must not fail for an absolute path if the current folder is gone
   const fs::path absolute = given.is_absolute() ? given : fs::absolute(given);
   // Not std::find: Boost's comparison of paths needs memory and is noexcept, so that without memory it ends the
   // process.

@@ -1,4 +1,4 @@
-// The identity of a file, and a check that it still looks the same: the answer of one stat.
+// The identity of a file, from one stat, to check that the file still looks the same.
 #pragma once
 
 #include <compare>
@@ -15,14 +15,15 @@ struct FileTime {
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint64_t inode_high = 0;  // the upper half where a system has 128 bits to name a file by
+  std::uint64_t inode_high = 0;  // the upper half, if the system identifies files with 128 bits
   std::uint64_t size = 0;
-  std::uint64_t base = 0;  // where it begins, when it is a part of a larger file; `size` is then that of the part
+  std::uint64_t base = 0;  // start of a part of a larger file; `size` is then that of the part
   FileTime modified;
   FileTime changed;
   bool regular = false;
 
-  // Equal: nothing that a stat shows has changed. A rewrite within one clock tick that keeps the size goes unseen.
+  // Equal identities: nothing that a stat shows has changed. Does not detect a rewrite within one clock tick that keeps
+  // the size.
   friend constexpr bool operator==(const FileIdentity&, const FileIdentity&) noexcept = default;
 };
 

@@ -7,9 +7,9 @@
 
 namespace fatctx::mapping {
 
-// Makes a section of the whole file as it is now, for reading. Maps keep it alive; its handle may be closed once they
-// are made.
-// Errors: no_resource, io, invalid_argument (there is no descriptor behind `file`).
+// Makes a section of the whole file at its present size, for reading. Maps keep it alive; its handle may be closed once
+// they are made.
+// Errors: no_resource, io, invalid_argument (`file` has no descriptor).
 [[nodiscard]] Result<UniqueHandle> section_of(const OsFile& file);
 
 }  // namespace fatctx::mapping

@@ -10,7 +10,7 @@ struct Row {
   FilesystemKind kind;
 };
 
-// Numbers: the kernel's uapi/linux/magic.h and the filesystems' own sources.
+// The numbers are from the kernel's uapi/linux/magic.h and the filesystems' own sources.
 constexpr Row kRows[] = {
     {0xEF53, {"ext4", false}},      {0x58465342, {"xfs", false}},      {0x9123683E, {"btrfs", false}},
     {0x01021994, {"tmpfs", false}}, {0x858458F6, {"ramfs", false}},    {0x794C7630, {"overlayfs", false}},
@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
     {0xBACBACBC, {"vmhgfs", true}}, {0x20030528, {"orangefs", true}},  {0x5346314D, {"m1fs", true}},
 };
 
-// Kinds that other systems know by name only.
+// Kinds that only other systems report, by name.
 constexpr FilesystemKind kOthers[] = {
     {"apfs", false}, {"hfs", false},   {"refs", false},   {"fat", false},    {"fat32", false}, {"udf", false},
     {"cdfs", false}, {"csvfs", false}, {"msdos", false},  {"ufs", false},    {"smbfs", true},  {"webdav", true},

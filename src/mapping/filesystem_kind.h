@@ -1,4 +1,4 @@
-// The kind of filesystem that stores a file: networks and FUSE may change or lose bytes at any time.
+// The kind of filesystem that stores a file: network and FUSE filesystems may change or lose bytes at any time.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct FilesystemKind {
   bool remote = false;                // network or FUSE
 };
 
-// From the magic number that statfs reports on Linux, or from the name that other systems give, in any case; pure, so
-// that kinds which cannot be mounted in a test are tested too.
+// Classifies by the magic number that statfs reports on Linux, or by the name that other systems report, in any letter
+// case. Pure, so that kinds are tested that no test can mount.
 [[nodiscard]] FilesystemKind filesystem_kind_of_magic(std::uint64_t magic) noexcept;
 [[nodiscard]] FilesystemKind filesystem_kind_of_name(std::string_view name) noexcept;
-// Never fails: a filesystem that cannot be asked is "unknown", and trusted no more than a remote one.
+// Never fails: if the system does not report it, the kind is "unknown" and counts as remote.
 [[nodiscard]] FilesystemKind filesystem_kind(int descriptor) noexcept;
 
 }  // namespace fatctx::mapping

@@ -1,4 +1,4 @@
-// Actions around fork, registered with the system once.
+// Registers actions around fork with the system, once.
 #pragma once
 
 namespace fatctx::mapping {
@@ -9,15 +9,15 @@ struct ForkHooks {
   void (*in_child)() = nullptr;   // in the child
 };
 
-// The hooks stay for the life of the process. Returns false if the system refused.
+// Registers the hooks, for the life of the process. Returns false if the system refuses.
 [[nodiscard]] bool install_fork_hooks(const ForkHooks& hooks) noexcept;
 
-// For the one object of the process that the function `object` gives: it has before_fork(), and after_fork_in_parent()
-// and after_fork_in_child(), or one after_fork() for both.
+// Registers hooks for the one object of the process that the function `object` returns. It has before_fork(), and
+// either after_fork_in_parent() and after_fork_in_child(), or one after_fork() for both.
 //
-// Called when the library is loaded, by the initialisation of a constant, because a fork may come at any time after the
-// first use. If the system refuses, a child that is forked while another thread holds the object's lock could wait for
-// ever; the parent works all the same.
+// Must run when the library is loaded, in the initialiser of a constant: a fork may come at any time after the first
+// use. If the system refuses, a child that is forked while another thread holds the object's lock could wait for ever;
+// the parent still works.
 template <auto object>
 [[nodiscard]] bool install_fork_hooks_of() noexcept {
   constexpr bool kOneForBoth = requires { object().after_fork(); };

@@ -5,7 +5,7 @@
 namespace fatctx::mapping {
 namespace {
 
-// Threads start and allocators grow while nobody counts.
+// Room for threads that start and allocators that grow after the count.
 constexpr std::uint64_t kSpare = 64;
 
 }  // namespace

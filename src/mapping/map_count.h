@@ -1,4 +1,4 @@
-// How many maps this process has, and how many the system lets it have.
+// Counts the maps of this process, and compares them with the limit of the system.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct MapCount {
   std::uint64_t limit = 0;  // vm.max_map_count
 };
 
-// Empty where the system does not say. Cost: it lists every map of the process.
+// Counts the maps; returns nothing if the system does not report them. Cost: lists every map of the process.
 [[nodiscard]] std::optional<MapCount> count_maps();
 
-// no_resource, with the remedy, if `more` maps do not fit beside those in use.
+// Returns no_resource, with the remedy, if `more` maps do not fit beside those in use.
 [[nodiscard]] Status check_map_budget(const MapCount& maps, std::uint64_t more);
 
 }  // namespace fatctx::mapping

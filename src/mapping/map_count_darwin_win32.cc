@@ -2,7 +2,7 @@
 
 namespace fatctx::mapping {
 
-// Memory is the only limit here.
+// These systems limit only memory.
 std::optional<MapCount> count_maps() { return std::nullopt; }
 
 }  // namespace fatctx::mapping

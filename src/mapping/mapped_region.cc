@@ -7,7 +7,7 @@
 namespace fatctx::mapping {
 namespace {
 
-// A region of bytes that are in memory already; the owner of the file keeps them there.
+// A region of bytes that are already in memory; the owner of the file keeps them there.
 class BorrowedRegion final : public MappedRegion {
  public:
   explicit BorrowedRegion(ByteView bytes) noexcept : bytes_(bytes) {}

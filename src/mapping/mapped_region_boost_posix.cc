@@ -1,8 +1,8 @@
-// Mapping through Boost.Interprocess, over an adapter around our own checked descriptor.
+// Maps with Boost.Interprocess, through an adapter of our own checked descriptor.
 //
-// Boost would open files by name itself, silently maps past the end of a file, and reports by exception. The adapter
-// therefore gives it a descriptor that is open already, check_mappable() asks for the size before and after, and no
-// exception leaves this file.
+// Boost would open files by name itself, silently maps past the end of a file, and reports errors by exception.
+// Therefore the adapter passes an open descriptor, check_mappable() checks the size before and after, and no exception
+// leaves this file.
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 
@@ -39,8 +39,8 @@ class BoostRegion final : public MappedRegion {
 
  private:
   bip::mapped_region region_;
-  std::size_t before_;  // bytes of the page below that are not ours to hand out
-  BusWatch watch_;      // the last member: it ends before the bytes are unmapped
+  std::size_t before_;  // bytes of the first page in front of the data; not handed out
+  BusWatch watch_;      // must be last: it ends before the bytes are unmapped
 };
 
 }  // namespace
@@ -48,7 +48,7 @@ class BoostRegion final : public MappedRegion {
 Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size) {
   FATCTX_TRY(check_mappable(file, size));
   try {
-    // From the page below the first byte, so that advice has whole pages.
+    // Starts at the page of the first byte, so that advice covers whole pages.
     const std::uint64_t before = file.base() % page_bytes();
     bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only,
                               static_cast<bip::offset_t>(file.base() - before),

@@ -1,5 +1,5 @@
-// Mapping by plain system calls: the twin of mapped_region_boost_posix.cc for builds without Boost.Interprocess, and
-// the yardstick it is measured against.
+// Maps with plain system calls: the twin of mapped_region_boost_posix.cc for builds without Boost.Interprocess, and the
+// reference for its measurements.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,8 +30,8 @@ class RawRegion final : public MappedRegion {
 
  private:
   std::unique_ptr<void, Unmap> address_;
-  std::size_t before_;  // bytes of the page below that are not ours to hand out
-  BusWatch watch_;      // the last member: it ends before the bytes are unmapped
+  std::size_t before_;  // bytes of the first page in front of the data; not handed out
+  BusWatch watch_;      // must be last: it ends before the bytes are unmapped
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
-// Plain system calls instead of Boost.Interprocess: its Windows side works through the undocumented part of the system
-// and hides which error it met.
+// Uses plain system calls instead of Boost.Interprocess, whose Windows side relies on undocumented functions and hides
+// the error.
 //
-// While a file is mapped, Windows refuses to truncate it (ERROR_USER_MAPPED_FILE), so that mapped bytes do not
-// disappear.
+// While a file is mapped, Windows refuses to truncate it (ERROR_USER_MAPPED_FILE), so mapped bytes do not disappear.
 #include "mapping/mapped_region.h"
 
 #include "mapping/file_section.h"
@@ -28,7 +27,7 @@ class Win32Region final : public MappedRegion {
 
  private:
   std::unique_ptr<void, Unmap> address_;
-  std::size_t before_;  // bytes of the granule below that are not ours to hand out
+  std::size_t before_;  // bytes of the first granule in front of the data; not handed out
 };
 
 SYSTEM_INFO system_info() noexcept {

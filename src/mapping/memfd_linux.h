@@ -5,11 +5,11 @@
 
 namespace fatctx::mapping {
 
-// A file in memory of our own that can be sealed, or -1 and errno.
+// Returns the descriptor of a sealable file in memory, or -1 and errno.
 [[nodiscard]] int make_memory_file() noexcept;
 
-// The same file behind the same number, by a descriptor that cannot write: before Linux 6.7 sealed memory gives no
-// shared map, not even one to read, through a descriptor that could. Errors: those of open (/proc is needed).
+// Replaces the descriptor, under the same number, by one that cannot write. Before Linux 6.7 a descriptor that can
+// write allows no shared map of sealed memory, not even a read-only one. Errors: those of open (/proc is needed).
 [[nodiscard]] Status make_read_only(int descriptor);
 
 }  // namespace fatctx::mapping

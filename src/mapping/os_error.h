@@ -1,4 +1,4 @@
-// errno to Error, in one place.
+// Turns errno into an Error, in one place.
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,7 @@ namespace {
 
 struct Meaning {
   ErrorCode code;
-  std::string_view remedy;  // empty: the system's own text says enough
+  std::string_view remedy;  // if empty, the system's own text is enough
 };
 
 Meaning meaning_of(int error_number) {

@@ -10,13 +10,13 @@
 namespace fatctx::mapping {
 namespace {
 
-// Not in every version of the headers.
+// Missing in some versions of the headers.
 constexpr DWORD kStoppedOnSymlink = 681;
 constexpr DWORD kDiskQuotaExceeded = 1295;
 
 struct Meaning {
   ErrorCode code;
-  std::string_view remedy;  // empty: the system's own text says enough
+  std::string_view remedy;  // if empty, the system's own text is enough
 };
 
 Meaning meaning_of(DWORD error) {
@@ -76,7 +76,7 @@ Meaning meaning_of(DWORD error) {
   }
 }
 
-// One line, in English where the system has that, as our own texts are.
+// Returns the system's text as one line, in English if the system has that, like our own texts.
 std::string text_of(DWORD error) {
   constexpr DWORD kFlags = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK;
   std::array<wchar_t, 512> buffer{};

@@ -1,4 +1,4 @@
-// A file as the rest of the project sees it, and the seam where faults are injected.
+// The interface of files for the rest of the project, through which tests inject faults.
 //
 // Implementations: the real one (os_file_posix.cc), a part of a file (windowed_file.h), a buffer (buffer_file.h), and
 // in the tests one in memory that fails or is truncated on demand.
@@ -14,26 +14,26 @@
 
 namespace fatctx::mapping {
 
-// Threads: read_at and identity from any number of threads; the writing members from one.
+// An open file. Threads: read_at and identity from any number of threads; the writing members from one.
 class OsFile {
  public:
   virtual ~OsFile() = default;
 
-  // Fills `buffer` from `offset`, going on after short reads and interruptions.
+  // Fills `buffer` from `offset`; continues after short reads and interruptions.
   // Errors: truncated (the file ends before the buffer is full), io.
   [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const = 0;
   // Errors: no_space, io.
   [[nodiscard]] virtual Status write_at(std::uint64_t offset, ByteView bytes) = 0;
-  // Reserves space without changing the size, where the filesystem can; so that no_space comes early. Errors: no_space.
+  // Reserves space without changing the size, if the filesystem can, so that no_space comes early. Errors: no_space.
   [[nodiscard]] virtual Status allocate(std::uint64_t size) = 0;
-  // Data and size are on the disk when this returns without error. A failed sync must not be retried and believed.
+  // Writes data and size to the disk before it returns. A failed sync must not be retried and then trusted.
   [[nodiscard]] virtual Status sync() = 0;
   [[nodiscard]] virtual Result<FileIdentity> identity() const = 0;
-  // The descriptor behind it, or -1 if there is none.
+  // Returns the descriptor of the file; -1 if there is none.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   // Returns the offset of byte 0 in the file behind the descriptor.
   [[nodiscard]] virtual std::uint64_t base() const noexcept { return 0; }
-  // Returns the bytes themselves, if they are in memory already and need no mapping; else empty.
+  // Returns the bytes themselves if they are in memory already and need no mapping; else empty.
   [[nodiscard]] virtual ByteView memory() const noexcept { return {}; }
 };
 
@@ -41,11 +41,11 @@ struct OpenFlags {
   bool follow_symlinks = true;
 };
 
-// Opens for reading; never blocks on a fifo or device. The result may be anything that opens: check identity().regular.
+// Opens for reading; never blocks on a fifo or device. The result may be of any kind: check identity().regular.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> open_for_reading(const std::string& path, OpenFlags flags = {});
-// Takes a copy of the caller's descriptor, so that the caller may close his.
+// Duplicates the caller's descriptor, so that the caller may close it.
 [[nodiscard]] Result<std::unique_ptr<OsFile>> duplicate_for_reading(int descriptor);
-// One stat, following links unless told otherwise. Errors: not_found, io.
+// Makes one stat call; follows links unless `flags` forbid it. Errors: not_found, io.
 [[nodiscard]] Result<FileIdentity> stat_path(const std::string& path, OpenFlags flags = {});
 [[nodiscard]] Result<FileIdentity> stat_descriptor(int descriptor);
 

@@ -81,7 +81,7 @@ Status PosixFile::allocate(std::uint64_t size) {
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
     return os_error(errno, fmt::format("cannot reserve {} bytes for {}", size, name_));
   }
-  return Done{};  // not supported here: the write itself will tell
+  return Done{};  // not supported here: the write itself will report
 }
 
 Status PosixFile::sync() {
@@ -106,7 +106,7 @@ Result<std::unique_ptr<OsFile>> open_for_reading(const std::string& path, OpenFl
       uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | extra); }));
   if (!fd.valid()) {
     const int error_number = errno;
-    // O_NONBLOCK never blocks here, but a socket does not open at all.
+    // O_NONBLOCK never blocks here, but a socket cannot be opened at all.
     if (error_number == ENXIO) {
       return Error{ErrorCode::kNotRegularFile, "not a regular file", {.os_error = error_number}};
     }

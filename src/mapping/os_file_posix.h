@@ -10,7 +10,7 @@ namespace fatctx::mapping {
 
 class PosixFile final : public OsFile {
  public:
-  // `name` is what errors call it.
+  // Errors call the file `name`.
   PosixFile(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
@@ -20,7 +20,7 @@ class PosixFile final : public OsFile {
   Result<FileIdentity> identity() const override;
   int descriptor() const noexcept override { return fd_.get(); }
 
-  Status close();  // reports what close() says
+  Status close();  // returns the error of close()
 
  private:
   UniqueFd fd_;

@@ -1,5 +1,5 @@
-// A descriptor is the number of a handle here (unique_handle.h): those of the C runtime mean something only to the copy
-// of it that a library was linked with.
+// A descriptor is the number of a handle here (unique_handle.h). Those of the C runtime are valid only in the copy of
+// the runtime that a library was linked with.
 #include "mapping/os_file_win32.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace fatctx::mapping {
 namespace {
 
-constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;  // a call counts in 32 bits
-// Others may read, write, rename and remove the file meanwhile, as on every other system.
+constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;  // a call takes a 32-bit size
+// Other processes may read, write, rename and remove the file meanwhile, as on every other system.
 constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
 int last_error() noexcept { return static_cast<int>(::GetLastError()); }
@@ -50,7 +50,7 @@ Status name_file(HANDLE handle, FileIdentity& id) {
     std::memcpy(&id.inode_high, named.FileId.Identifier + sizeof(id.inode), sizeof(id.inode_high));
     return Done{};
   }
-  // FAT and old servers know the shorter names only.
+  // FAT and old servers support only the shorter ids.
   BY_HANDLE_FILE_INFORMATION old = {};
   if (::GetFileInformationByHandle(handle, &old) == 0) return os_error(last_error(), "cannot tell which file it is");
   id.device = old.dwVolumeSerialNumber;
@@ -64,7 +64,7 @@ Result<FileIdentity> identity_of(HANDLE handle) {
   const DWORD type = ::GetFileType(handle);
   if (type == FILE_TYPE_UNKNOWN && ::GetLastError() != NO_ERROR)
     return os_error(last_error(), "cannot look at the file");
-  if (type != FILE_TYPE_DISK) return id;  // a pipe or the console has nothing of what follows
+  if (type != FILE_TYPE_DISK) return id;  // a pipe or the console has no further properties
   FILE_STANDARD_INFO standard = {};
   FILE_BASIC_INFO basic = {};
   if (::GetFileInformationByHandleEx(handle, FileStandardInfo, &standard, sizeof(standard)) == 0 ||
@@ -81,7 +81,7 @@ Result<FileIdentity> identity_of(HANDLE handle) {
 
 Result<UniqueHandle> open_handle(const std::string& path, DWORD access, OpenFlags flags) {
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
-  // So that a folder opens too, as elsewhere, and is refused by its kind. If the path names a pipe, its listener must
+  // Lets a folder open too, as on other systems; its kind is refused later. If the path names a pipe, its listener must
   // not act in our name.
   DWORD how = FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION;
   if (!flags.follow_symlinks) how |= FILE_FLAG_OPEN_REPARSE_POINT;
@@ -141,13 +141,13 @@ Status Win32File::write_at(std::uint64_t offset, ByteView bytes) {
 
 Status Win32File::allocate(std::uint64_t size) {
   FATCTX_ASSIGN(const FileIdentity now, identity());
-  if (size <= now.size) return Done{};  // a smaller number would cut the file
+  if (size <= now.size) return Done{};  // a smaller size would truncate the file
   FILE_ALLOCATION_INFO wanted = {};
   wanted.AllocationSize.QuadPart = static_cast<LONGLONG>(size);
   if (::SetFileInformationByHandle(handle_.get(), FileAllocationInfo, &wanted, sizeof(wanted)) != 0) return Done{};
   Error error = os_error(last_error(), fmt::format("cannot reserve {} bytes for {}", size, name_));
   if (error.code == ErrorCode::kNoSpace) return error;
-  return Done{};  // not supported here: the write itself will tell
+  return Done{};  // not supported here: the write itself will report
 }
 
 Status Win32File::sync() {

@@ -8,12 +8,12 @@
 
 namespace fatctx::mapping {
 
-// Returns true if a handle that was opened without following is one of a symbolic link or a junction.
+// Returns whether the handle is one of a symbolic link or a junction, opened without following it.
 [[nodiscard]] bool is_link(void* handle) noexcept;
 
 class Win32File final : public OsFile {
  public:
-  // `name` is what errors call it.
+  // Errors call the file `name`.
   Win32File(UniqueHandle handle, std::string name) : handle_(std::move(handle)), name_(std::move(name)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
@@ -24,7 +24,7 @@ class Win32File final : public OsFile {
   int descriptor() const noexcept override { return descriptor_of(handle_.get()); }
 
   [[nodiscard]] void* handle() const noexcept { return handle_.get(); }
-  Status close();  // reports what closing says
+  Status close();  // returns the error of closing
 
  private:
   UniqueHandle handle_;

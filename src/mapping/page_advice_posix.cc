@@ -25,7 +25,7 @@ int advise(PageRange pages, int advice) noexcept {
   }
 }
 
-// Halves the range until one page is left: the first that cannot be brought in.
+// Halves the range until one page is left: the first one that cannot be brought in.
 PageRange first_bad_page(PageRange pages) noexcept {
   while (pages.size() > page_size()) {
     const std::uintptr_t middle = pages.begin + pages.size() / page_size() / 2 * page_size();
@@ -35,9 +35,9 @@ PageRange first_bad_page(PageRange pages) noexcept {
   return pages;
 }
 
-// For kernels that cannot populate.
+// Reads, on kernels that cannot populate.
 Result<PopulateMethod> read_ahead(const OsFile& file, PageRange pages, ByteRange range) {
-  (void)advise(pages, MADV_WILLNEED);  // starts the disk on all of it; the reads wait and learn of errors
+  (void)advise(pages, MADV_WILLNEED);  // starts the disk on the whole range; the reads wait and report errors
   FATCTX_TRY(read_through(file, range));
   return PopulateMethod::kReadAhead;
 }

@@ -9,8 +9,8 @@
 
 namespace fatctx::mapping {
 
-// The system reads ahead in large pieces when asked to, but says nothing of errors and puts no page into this process;
-// reading through the handle waits and learns of them.
+// The system can read ahead in large pieces, but it reports no errors and maps no page into this process. Reading
+// through the handle waits and reports errors.
 Result<PopulateMethod> populate_at(const OsFile& file, ByteView bytes, std::uint64_t file_offset) {
   if (bytes.empty()) return PopulateMethod::kPopulate;
   const PageRange pages = pages_around(bytes, {0, bytes.size()});
@@ -20,7 +20,7 @@ Result<PopulateMethod> populate_at(const OsFile& file, ByteView bytes, std::uint
   return PopulateMethod::kReadAhead;
 }
 
-// Unlocking pages that are not locked takes them out of the working set; they come back from the cache or the file.
+// Unlocking pages that are not locked removes them from the working set; they come back from the cache or the file.
 Result<std::uint64_t> drop_pages(ByteView mapped, ByteRange range) {
   const PageRange pages = pages_inside(mapped, range);
   if (pages.size() == 0) return std::uint64_t{0};

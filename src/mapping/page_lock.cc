@@ -13,15 +13,15 @@
 namespace fatctx::mapping {
 namespace {
 
-// Which pages are held by whom. Unlocking happens under the mutex, locking outside of it but after the entry is made:
-// so no unlock can hit a page that somebody else counts on, and nobody waits for a disk.
+// A table of the held pages. Unlocking happens under the mutex. Locking happens outside of it, after the entry is made.
+// So no unlock can hit a page that another lock holds, and no thread waits for a disk.
 class Table {
  public:
   static Table& process();
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child() {
-    held_.clear();  // the system does not hand locks to a child
+    held_.clear();  // a forked child does not inherit locks
     mutex_.unlock();
   }
 
@@ -37,9 +37,9 @@ class Table {
     if (found == held_.end()) return;
     PageRange rest = found->second;
     held_.erase(found);
-    // Page by page would be simple and slow; from one hold of somebody else to the next instead.
+    // Walks from one foreign hold to the next, because page by page would be slow.
     while (rest.size() > 0) {
-      PageRange next{rest.end, rest.end};  // the nearest hold
+      PageRange next{rest.end, rest.end};  // the nearest foreign hold
       for (const auto& [other, pages] : held_) {
         if (pages.end <= rest.begin || pages.begin >= next.begin) continue;
         next = {std::max(pages.begin, rest.begin), pages.end};
@@ -73,7 +73,7 @@ Result<PageLock> PageLock::of(ByteView bytes) {
   const PageRange pages = pages_around(bytes, {0, bytes.size()});
   PageLock held(Table::process().add(pages));
   if (pages.size() == 0) return held;
-  // A refusal may leave a part locked: `held` undoes it.
+  // After an error a part may be locked: the destructor of `held` undoes that.
   FATCTX_TRY(lock_pages(pages));
   return held;
 }

@@ -1,4 +1,4 @@
-// A lock that keeps pages in memory.
+// Locks pages in memory, with a count for each page.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace fatctx::mapping {
 
-// Holds the pages around some bytes in memory. The system's own lock does not count, so that one unlock would undo
-// every lock of the page; this one counts: a page stays locked until the last PageLock that holds it is gone.
+// A lock that keeps the pages of some bytes in memory. The system does not count locks: one unlock would undo every
+// lock of a page. This one counts: a page stays locked until the last PageLock that holds it is gone.
 //
-// Ownership: move-only. The bytes must stay mapped as long as the lock is there.
-// Threads:   made and destroyed on any thread. A forked child has no locks (as the system has it), and its copies of
-//            these objects do nothing.
+// Ownership: move-only. The bytes must stay mapped as long as the lock exists.
+// Threads: made and destroyed on any thread. The system gives a forked child no locks; its copies of these objects do
+// nothing.
 class PageLock {
  public:
-  // Reads the pages in. Errors: no_resource (the limit RLIMIT_MEMLOCK, which the message gives, or a page that cannot
-  // be read); nothing is locked then that was not before.
+  // Locks the pages, which reads them in. Errors: no_resource (the limit RLIMIT_MEMLOCK, which the message states, or a
+  // page that cannot be read); after an error no more pages are locked than before.
   [[nodiscard]] static Result<PageLock> of(ByteView bytes);
   PageLock(PageLock&& other) noexcept : id_(other.id_) { other.id_ = 0; }
   PageLock& operator=(PageLock&& other) noexcept;

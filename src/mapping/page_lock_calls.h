@@ -1,4 +1,4 @@
-// The system calls below PageLock, for the files of this folder only.
+// The system calls of PageLock, for the files of this folder only.
 #pragma once
 
 #include "fatctx/base/result.h"
@@ -6,12 +6,12 @@
 
 namespace fatctx::mapping {
 
-// Not counted: one unlock undoes every lock of a page. A refusal may leave a part locked. Errors: those of
-// PageLock::of.
+// Locks pages without a count: one unlock undoes every lock of a page. After an error a part may stay locked.
+// Errors: those of PageLock::of.
 [[nodiscard]] Status lock_pages(PageRange pages);
 void unlock_pages(PageRange pages) noexcept;
 
-// True if a PageLock holds one of the pages.
+// Returns whether a PageLock holds one of the pages.
 [[nodiscard]] bool holds_locks(PageRange pages);
 
 }  // namespace fatctx::mapping

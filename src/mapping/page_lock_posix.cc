@@ -1,4 +1,4 @@
-// Raw calls: Boost.Interprocess has no locking of pages.
+// Raw calls: Boost.Interprocess cannot lock pages.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

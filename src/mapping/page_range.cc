@@ -17,7 +17,7 @@ std::uintptr_t start_of(ByteView mapped, ByteRange range) noexcept {
 }  // namespace
 
 std::size_t page_size() noexcept {
-  // No local static with a guard: see base/immortal.h.
+  // Not a local static with a guard: see base/immortal.h.
   static constinit std::atomic<std::size_t> known{0};
   std::size_t size = known.load(std::memory_order_relaxed);
   if (size == 0) known.store(size = static_cast<std::size_t>(page_bytes()), std::memory_order_relaxed);

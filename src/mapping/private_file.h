@@ -1,4 +1,4 @@
-// Files that hold a secret: only their owner can read them.
+// Checks files that hold a secret: only their owner may have access.
 #pragma once
 
 #include "fatctx/base/result.h"
@@ -6,7 +6,7 @@
 
 namespace fatctx::mapping {
 
-// Errors: operation_not_permitted (group or others may read or write it; the message says what to do), io.
+// Errors: operation_not_permitted (group or others may read or write it; the message names the remedy), io.
 [[nodiscard]] Status check_private(const OsFile& file);
 
 }  // namespace fatctx::mapping

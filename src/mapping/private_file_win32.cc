@@ -1,4 +1,4 @@
-// An access list that a file inherits from its folder, and not a mode, decides who may read it here.
+// Here an access list that a file inherits from its folder, not a mode, decides who may read it.
 #include "mapping/private_file.h"
 
 namespace fatctx::mapping {

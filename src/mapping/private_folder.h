@@ -1,4 +1,4 @@
-// The descriptor behind fatctx/private_folder.h.
+// The implementation of fatctx/private_folder.h that returns the descriptor.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fatctx::mapping {
 
-// Opens the folder and checks the owner and the mode of what it opened. Errors: those of check_private_folder.
+// Opens the folder, and checks owner and mode of the opened folder. Errors: those of check_private_folder.
 [[nodiscard]] Result<UniqueFd> open_private_folder(const std::string& path);
 
 }  // namespace fatctx::mapping

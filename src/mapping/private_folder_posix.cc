@@ -1,4 +1,4 @@
-// Raw calls: Boost.Filesystem knows neither owners nor descriptors, and sets a mode only after it made the folder.
+// Raw calls: Boost.Filesystem has neither owners nor descriptors, and sets a mode only after it made the folder.
 #include "mapping/private_folder.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The identity of this process: resources of one must not be used in a child that was forked from it.
+// The identity of this process: a forked child must not use resources of its parent.
 #pragma once
 
 #include <cstdint>

@@ -24,15 +24,15 @@ namespace {
 
 constexpr int kNameAttempts = 64;
 
-// Less the umask, which open() applies.
+// open() applies the umask to this mode.
 constexpr mode_t mode_for(Readers readers) { return readers == Readers::kOwner ? 0600 : 0644; }
 
-// A name nobody can foresee, so that nothing can be put in its place beforehand.
+// Returns a name that nobody can predict, so that nobody can create it beforehand.
 std::string random_name(const std::string& base) {
   std::random_device device;
   const std::uint64_t number = (static_cast<std::uint64_t>(device()) << 32) | device();
-  // Stays below NAME_MAX even when the target's own name is at it. Counted in bytes, which fmt's precision is not, and
-  // never through the middle of a UTF-8 character, which some filesystems refuse.
+  // Keeps the name below NAME_MAX even if the target's own name is that long. Counts bytes, unlike fmt's precision, and
+  // never cuts a UTF-8 character, which some filesystems refuse.
   constexpr std::size_t kKept = 200;
   std::size_t kept = std::min(base.size(), kKept);
   while (kept > 0 && kept < base.size() && (static_cast<unsigned char>(base[kept]) & 0xc0) == 0x80) --kept;
@@ -95,7 +95,7 @@ class PosixPendingFile final : public PendingFile {
     FATCTX_TRY(file_->sync());
     if (temporary_.empty()) FATCTX_TRY(link_unnamed());
     if (temporary_ != base_) FATCTX_TRY(rename_to_target());
-    temporary_.clear();  // published: no longer ours to remove
+    temporary_.clear();  // it is published and must stay
     if (sync_to_disk(folder_fd_.get()) != 0) {
       return commit_unknown(os_error(errno, fmt::format("{} is written and has its name, but its folder could not be "
                                                         "synced; after a power loss the previous state may be back",
@@ -108,7 +108,7 @@ class PosixPendingFile final : public PendingFile {
   void take_back() noexcept override { (void)::unlinkat(folder_fd_.get(), base_.c_str(), 0); }
 
  private:
-  static Error commit_unknown(Error error) {  // the name is given: "the target is as it was" would be wrong
+  static Error commit_unknown(Error error) {  // the name exists: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;
     return error;
   }
@@ -119,7 +119,7 @@ class PosixPendingFile final : public PendingFile {
 
   Status open_named(UniqueFd& fd) {
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
-      temporary_ = random_name(base_);  // kept first: nothing may fail between the file and our knowing its name
+      temporary_ = random_name(base_);  // stored first: a file whose name is not known could not be removed
       fd = UniqueFd(uninterrupted([&] {
         return ::openat(folder_fd_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         mode_);
@@ -131,7 +131,8 @@ class PosixPendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
   }
 
-  // An unnamed file cannot replace a name; it gets the target's name at once when that is free, else a temporary one.
+  // Links the nameless file, which cannot replace a name: to the target's name if that is free, else to a temporary
+  // one.
   Status link_unnamed() {
     const std::string self = fmt::format("/proc/self/fd/{}", file_->descriptor());
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
@@ -144,7 +145,7 @@ class PosixPendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name in {}", folder_)};
   }
 
-  // Returns true if a file has the name; its lock is held then.
+  // Returns whether a file has the name; its lock is held then.
   Result<bool> lock_target() {
     struct stat st = {};
     if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -159,8 +160,7 @@ class PosixPendingFile final : public PendingFile {
     return true;
   }
 
-  // A file that appeared since the name was looked at may have an append already: it is never replaced without its
-  // lock.
+  // Never replaces a file without its lock: one that appeared since the first check may have an append already.
   Status rename_to_target() {
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
       bool replace = overwrite_;
@@ -169,10 +169,11 @@ class PosixPendingFile final : public PendingFile {
       }
       int result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), replace);
       if (result != 0 && !replace && (errno == EINVAL || errno == ENOSYS)) {
-        // No rename without replacing here: a link never replaces, and the temporary name goes afterwards.
+        // The filesystem cannot rename without replacing. A link never replaces; the temporary name is removed
+        // afterwards.
         result = ::linkat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), base_.c_str(), 0);
         if (result == 0) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
-        // Nor a link: the request is to overwrite.
+        // It has no links either; the caller allows overwriting.
         if (result != 0 && overwrite_ && errno != EEXIST) {
           result = rename_in(folder_fd_.get(), temporary_.c_str(), base_.c_str(), true);
         }
@@ -196,9 +197,9 @@ class PosixPendingFile final : public PendingFile {
   bool takes_lock_;
   mode_t mode_;
   UniqueFd folder_fd_;
-  std::string temporary_;  // its present name in the folder; empty while unnamed and after publishing
+  std::string temporary_;  // its current name in the folder; empty while unnamed and after publishing
   std::unique_ptr<PosixFile> file_;
-  std::unique_ptr<OsFile> locked_;  // the file to replace; null: none, or nobody can append to it
+  std::unique_ptr<OsFile> locked_;  // the file to replace; null if there is none, or if nobody can append to it
 };
 
 }  // namespace

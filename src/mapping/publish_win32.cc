@@ -1,9 +1,9 @@
-// Until it is published the new file is marked for removal, so that it disappears with its last handle, even if the
-// process is killed. Nothing here retries a failed sync.
+// Until it is published, the new file is marked for removal, so that it disappears with its last handle, even if the
+// process is killed. A failed sync is never retried.
 //
 // Replacing: a rename with POSIX semantics does it in one step, even if other processes have the old file open or
-// mapped (Windows 10 1809, NTFS). Elsewhere Windows refuses to replace a file that is mapped or read-only, but renames
-// it. The old file then steps aside first, and between the two renames the name does not exist for a moment.
+// mapped (Windows 10 1809, NTFS). Elsewhere Windows refuses to replace a file that is mapped or read-only, but can
+// rename it. Then the old file is renamed first, and between the two renames the name does not exist for a moment.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -28,8 +28,8 @@ constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELE
 
 int last_error() noexcept { return static_cast<int>(::GetLastError()); }
 
-// A name nobody can foresee, so that nothing can be put in its place beforehand. Never longer than a name may be, and
-// never with half a surrogate pair.
+// Returns a name that nobody can predict, so that nobody can create it beforehand. It is never longer than a name may
+// be and never contains half a surrogate pair.
 std::wstring random_name(std::wstring_view base) {
   std::random_device device;
   const std::uint64_t number = (std::uint64_t{device()} << 32) | device();
@@ -68,7 +68,7 @@ bool mark_for_removal(HANDLE file, bool remove) noexcept {
 }
 
 bool set_read_only(HANDLE file, bool read_only) noexcept {
-  FILE_BASIC_INFO info = {};  // zero: leave the times as they are
+  FILE_BASIC_INFO info = {};  // zero: keep the times
   info.FileAttributes = read_only ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
   return ::SetFileInformationByHandle(file, FileBasicInfo, &info, sizeof(info)) != 0;
 }
@@ -111,7 +111,7 @@ class Win32PendingFile final : public PendingFile {
                                         CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
       if (handle.valid()) {
         file_ = std::make_unique<Win32File>(std::move(handle), target_);
-        (void)mark_for_removal(file_->handle(), true);  // where that cannot be, the destructor removes it
+        (void)mark_for_removal(file_->handle(), true);  // if it cannot be marked, the destructor removes it
         return Done{};
       }
       if (::GetLastError() != ERROR_FILE_EXISTS && ::GetLastError() != ERROR_ALREADY_EXISTS) {
@@ -135,7 +135,7 @@ class Win32PendingFile final : public PendingFile {
     FATCTX_TRY(lock_target());
     FATCTX_TRY(overwrite_ ? replace() : give_name());
     published_ = true;
-    // The rename is in the journal; flushing the file writes that out as well.
+    // The rename is in the journal; flushing the file flushes the journal too.
     auto synced = file_->sync();
     if (!synced.ok()) {
       return commit_unknown(in_context(
@@ -150,7 +150,7 @@ class Win32PendingFile final : public PendingFile {
   void take_back() noexcept override { (void)::DeleteFileW(wide_.c_str()); }
 
  private:
-  static Error commit_unknown(Error error) {  // the name is given: "the target is as it was" would be wrong
+  static Error commit_unknown(Error error) {  // the name exists: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;
     return error;
   }
@@ -160,7 +160,7 @@ class Win32PendingFile final : public PendingFile {
   }
   Error cannot_rename(int error) const { return os_error(error, fmt::format("cannot rename to {}", target_)); }
 
-  // Locks the file that has the name now. An existing handle keeps everybody else from writing to its file.
+  // Locks the file that has the name now. While our handle exists, no other process can open that file for writing.
   Status lock_target() {
     if (!takes_lock_) return Done{};
     if (locked_ && check_named(*locked_, target_).ok()) return Done{};
@@ -191,7 +191,7 @@ class Win32PendingFile final : public PendingFile {
       failed.message += fmt::format("; the old file is now {}", utf8_text(aside));
       return commit_unknown(std::move(failed));
     }
-    // Goes now, or with the last handle of those who have it open; while it is mapped, older systems keep it.
+    // Removes it now, or with the last handle of another process; older systems keep it while it is mapped.
     (void)::SetFileAttributesW(aside.c_str(), FILE_ATTRIBUTE_NORMAL);
     (void)::DeleteFileW(aside.c_str());
     return Done{};
@@ -211,7 +211,7 @@ class Win32PendingFile final : public PendingFile {
   std::wstring temporary_;
   bool published_ = false;
   std::unique_ptr<Win32File> file_;
-  std::unique_ptr<OsFile> locked_;  // the file to replace; null: none, or nobody can append to it
+  std::unique_ptr<OsFile> locked_;  // the file to replace; null if there is none, or if nobody can append to it
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The base of files that are only read: parts, copies and views of other files.
+// The base of read-only files: parts, copies and views of other files.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fatctx::mapping {
 
-// Refuses every call that would change the file with `internal`: nothing of ours makes one.
+// A file that refuses every change with `internal`: our own code never tries one.
 class ReadOnlyFile : public OsFile {
  public:
   Status write_at(std::uint64_t, ByteView) final { return refused(); }

@@ -1,4 +1,4 @@
-// mincore() of macOS reports the part of a map in memory, and not the page table of this process: an upper bound.
+// mincore() of macOS reports which part of a map is in memory, not the page table of this process: an upper bound.
 #include <sys/mman.h>
 
 #include <algorithm>

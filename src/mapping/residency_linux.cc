@@ -20,7 +20,7 @@ Error not_there(std::string_view file) {
   return Error{ErrorCode::kUnsupported, std::string(file) + " cannot be read: what is in memory is not known"};
 }
 
-// "7f00-7f01 r--s ...": the first line of a map's entry.
+// Parses the first line of a map's entry: "7f00-7f01 r--s ...".
 std::optional<PageRange> addresses_of(std::string_view line) {
   PageRange range;
   const auto* const end = line.data() + line.size();
@@ -31,7 +31,7 @@ std::optional<PageRange> addresses_of(std::string_view line) {
   return range;
 }
 
-// "Rss:      12 kB" -> 12288, if the line begins with `name`.
+// Returns 12288 for "Rss: 12 kB", if the line begins with `name`.
 std::optional<std::uint64_t> bytes_of(std::string_view line, std::string_view name) {
   if (!line.starts_with(name)) return std::nullopt;
   line.remove_prefix(std::min(line.find_first_not_of(' ', name.size()), line.size()));
@@ -56,7 +56,7 @@ Result<MapUse> use_of_map(ByteView mapped) {
     } else if (ours) {
       if (const auto rss = bytes_of(line, "Rss:")) use.resident += resident = *rss;
       use.proportional += bytes_of(line, "Pss:").value_or(0);
-      // Not the line "Locked:", which is a proportional share. The flags are the last line of a map.
+      // Not from the line "Locked:", which is a proportional share. The flags are the last line of a map.
       if (line.starts_with("VmFlags:") && (line + ' ').find(" lo ") != std::string::npos) use.locked += resident;
     }
   }

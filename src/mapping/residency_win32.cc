@@ -7,7 +7,7 @@
 #include "mapping/residency.h"
 #include "mapping/windows_api.h"
 
-// Behind windows.h; in this version the function is part of kernel32.
+// Must follow windows.h; in this version the function is part of kernel32.
 #define PSAPI_VERSION 2
 #include <psapi.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kPagesPerCall = 512;
 
-// `see` is called for each page of the working set, with its address.
+// Calls `see` for each page of the working set, with its address.
 Status for_each_page(PageRange pages, const std::function<void(std::uintptr_t, PSAPI_WORKING_SET_EX_BLOCK)>& see) {
   std::array<PSAPI_WORKING_SET_EX_INFORMATION, kPagesPerCall> asked{};
   for (std::uintptr_t page = pages.begin; page < pages.end;) {
@@ -37,7 +37,7 @@ Status for_each_page(PageRange pages, const std::function<void(std::uintptr_t, P
 
 }  // namespace
 
-// The share count ends at 7: pages of more processes count as if they were of seven.
+// The share count saturates at 7: pages of more processes count as if seven shared them.
 Result<MapUse> use_of_map(ByteView mapped) {
   MapUse use;
   FATCTX_TRY(

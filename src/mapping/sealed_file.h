@@ -1,5 +1,5 @@
-// A file without a name that is stored in memory: written from its first byte to its last, then sealed. Nobody can
-// change it any more, this process included.
+// A nameless file in memory: written from its first byte to its last, then sealed. Afterwards nobody can change it,
+// this process included.
 //
 // Unlike a SealableBlock it is not mapped while it is filled: writing takes less than half the time of faulting its
 // pages in one by one. A reader maps its descriptor.
@@ -13,18 +13,18 @@
 
 namespace fatctx::mapping {
 
-// Ownership: closes when destroyed; maps of it stay. Threads: one at a time.
+// An owner of such a file. Ownership: closes when destroyed; existing maps stay. Threads: one at a time.
 class SealedFile {
  public:
-  // `most_bytes` is all that will be written. Errors: unsupported (no sealed memory on this system), no_resource,
-  // out_of_memory.
+  // Makes an empty file. `most_bytes` is the most that will be written. Errors: unsupported (the system has no sealed
+  // memory), no_resource, out_of_memory.
   [[nodiscard]] static Result<SealedFile> make(std::uint64_t most_bytes);
   SealedFile(SealedFile&&) noexcept;
   SealedFile& operator=(SealedFile&&) = delete;
   ~SealedFile();
   // Appends to the bytes written before. Errors: out_of_memory, io.
   [[nodiscard]] Status write(ByteView bytes);
-  // For good; write() fails from now on.
+  // Forbids all further writes, for good; write() fails from now on.
   [[nodiscard]] Status seal();
   [[nodiscard]] int descriptor() const noexcept;
 

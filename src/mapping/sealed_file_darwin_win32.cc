@@ -1,4 +1,4 @@
-// Where memory has no file interface: a block of all bytes that will come, filled through its map.
+// These systems have no file interface to memory: a block for all bytes is filled through its map.
 #include "mapping/sealed_file.h"
 
 #include <algorithm>

@@ -59,14 +59,14 @@ Status SealedFile::seal() {
   if (::fcntl(memory_->fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
     return os_error(errno, "cannot seal memory");
   }
-  // Newer kernels do without, so that a system without /proc is asked by mapping.
+  // A failure is ignored: newer kernels do not need this, and otherwise the later mapping fails without /proc.
   (void)make_read_only(memory_->fd.get()).ok();
   return Done{};
 }
 
 int make_memory_file() noexcept {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-#if defined(__ANDROID__) && __ANDROID_API__ < 30  // the call came to bionic with Android 11; apps may make it from 8 on
+#if defined(__ANDROID__) && __ANDROID_API__ < 30  // bionic has the call since Android 11; apps may make it since 8
   return static_cast<int>(::syscall(SYS_memfd_create, "fatctx", kFlags));
 #else
   return ::memfd_create("fatctx", kFlags);

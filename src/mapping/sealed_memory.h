@@ -15,11 +15,11 @@ struct SealableBlock {
   int descriptor = -1;
 };
 
-// Memory that can be written to. All of it is reserved at once: a lack of it is an error here and not a signal later.
-// Ownership: the caller's, who gives it to free_block(). Errors: unsupported (no sealed memory on this system),
+// Makes a writable block. Reserves all of it at once, so that a lack of memory is an error here and not a signal later.
+// Ownership: the caller must pass it to free_block(). Errors: unsupported (the system has no sealed memory),
 // out_of_memory, no_resource.
 [[nodiscard]] Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes);
-// Takes every way of writing away: through this map, through another one, through the descriptor. For good.
+// Forbids writes through this map, through other maps and through the descriptor, for good.
 [[nodiscard]] Status seal(const SealableBlock& block);
 void free_block(const SealableBlock& block) noexcept;
 

@@ -1,5 +1,5 @@
-// macOS has no seals. A shared memory object is opened twice, for writing and for reading, and loses its name. Once the
-// map that writes is removed, only a descriptor that can read remains, and no way to get another one.
+// macOS has no seals. A shared memory object is opened twice, for writing and for reading, and its name is removed.
+// Once the writable map is unmapped, only a read-only descriptor remains, and there is no way to get another one.
 #include "mapping/sealed_memory.h"
 
 #include <fcntl.h>

@@ -40,7 +40,7 @@ Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
 
 Status seal(const SealableBlock& block) {
   const auto size = static_cast<std::size_t>(block.size_bytes);
-  // A map that can be written to forbids the seal, so for a moment nothing is mapped at the address.
+  // A writable map prevents the seal, so for a moment nothing is mapped at the address.
   if (::mmap(block.data, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) ==
       MAP_FAILED) {
     return os_error(errno, "cannot seal memory");
@@ -53,7 +53,7 @@ Status seal(const SealableBlock& block) {
   };
   int failed = map();
   if (failed == EPERM) {
-    // Before Linux 6.7 the seal forbids every shared map through a descriptor that could write, also one to read.
+    // Before Linux 6.7 the seal forbids every shared map through a descriptor that could write, even a read-only one.
     FATCTX_TRY(make_read_only(block.descriptor));
     failed = map();
   }

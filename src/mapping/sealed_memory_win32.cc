@@ -1,6 +1,6 @@
-// A section of the page file. Sealing removes the map and the handle that could write, and leaves ones that can only
-// read. Windows gives a map no more rights than its handle has. The section refuses handles with more rights, to this
-// process too, because its access list is empty.
+// A section of the page file. Sealing removes the writable map and handle, and leaves read-only ones. Windows gives a
+// map no more rights than its handle has. The section refuses handles with more rights, to this process too, because
+// its access list is empty.
 #include "mapping/sealed_memory.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ constexpr int kAttempts = 64;
 
 Error system_error(std::string_view what) { return os_error(static_cast<int>(::GetLastError()), what); }
 
-// A list of access rights that grants none. The rights of a handle are fixed when it is made, and the first one is made
-// with all rights; only later ones are checked against the list.
+// An access list that grants nothing. The rights of a handle are fixed when it is made. The first one gets all rights;
+// only later ones are checked against the list.
 class NobodyMay {
  public:
   NobodyMay() noexcept {
@@ -52,7 +52,7 @@ Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
     if (error.code == ErrorCode::kNoSpace || error.code == ErrorCode::kNoResource) error.code = ErrorCode::kOutOfMemory;
     return error;
   }
-  // The map that writes keeps the right to; the handle goes at the end of this function.
+  // The map stays writable; the writable handle is closed at the end of this function.
   FATCTX_ASSIGN(UniqueHandle reading, duplicate_handle(writing.get(), SECTION_MAP_READ | SECTION_QUERY));
   void* const address = ::MapViewOfFile(writing.get(), FILE_MAP_WRITE, 0, 0, static_cast<std::size_t>(size_bytes));
   if (address == nullptr) return system_error("cannot map sealed memory");
@@ -64,7 +64,7 @@ Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
 Status seal(const SealableBlock& block) {
   if (::UnmapViewOfFile(block.data) == 0) return system_error("cannot seal memory");
   const auto size = static_cast<std::size_t>(block.size_bytes);
-  // For a moment nothing is mapped at the address, and another thread may be given it. Its map may disappear again.
+  // For a moment nothing is mapped at the address, and another thread may get it. Its map may disappear again.
   for (int attempt = 0;; ++attempt) {
     if (::MapViewOfFileEx(handle_of(block.descriptor), FILE_MAP_READ, 0, 0, size, block.data) != nullptr) return Done{};
     if (::GetLastError() != ERROR_INVALID_ADDRESS || attempt == kAttempts)

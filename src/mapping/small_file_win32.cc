@@ -8,7 +8,7 @@
 
 namespace fatctx::mapping {
 
-// Sizes are true here.
+// File sizes are reliable on Windows.
 Result<std::string> read_small_file(const std::string& path, std::size_t limit) {
   FATCTX_ASSIGN(const auto file, open_for_reading(path));
   FATCTX_ASSIGN(const FileIdentity identity, file->identity());

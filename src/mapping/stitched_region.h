@@ -1,4 +1,4 @@
-// Parts of one file side by side in one range of addresses, as if they followed each other in the file.
+// Maps parts of one file side by side in one range of addresses, as if they were adjacent in the file.
 #pragma once
 
 #include <atomic>
@@ -17,29 +17,29 @@ struct FilePiece {  // offset from the first byte of the OsFile
   std::uint64_t size = 0;
 };
 
-// unsupported, saying which piece cannot be mapped beside the others on a system with pages of `page_bytes`; Done if
-// all can: each begins at a page of the file behind the descriptor, and each but the last one ends at one.
+// Returns unsupported, naming the first piece that cannot be mapped beside the others on a system with pages of
+// `page_bytes`. Each piece must begin at a page of the file behind the descriptor, and each but the last must end at
+// one.
 [[nodiscard]] Status check_stitchable(const OsFile& file, std::span<const FilePiece> pieces, std::uint64_t page_bytes);
 
-// Maps the pieces shared and read-only, left out of core dumps, all or none of them: a failure leaves nothing. bytes()
-// is as long as the pieces are; behind it the last page shows what follows in the file. The guard of bus_guard.h
-// watches the range; with the first byte that goes away it sets `also_lost` too, which must outlive the region. Must
-// not be null.
+// Maps the pieces shared and read-only, excluded from core dumps: all of them, or none after an error. bytes() has the
+// size of the pieces. Behind it, the last page shows the following bytes of the file. The guard of bus_guard.h watches
+// the range. With the first lost byte it also sets `also_lost`, which must not be null and must outlive the region.
 // Requires: check_stitchable() with the pages of this system.
-// Errors:   those of map_file; what has been mapped until then is undone.
-// Cost:     one system call a piece; a map of the process for each piece, which the system limits (map_count.h).
+// Errors: those of map_file; the pieces mapped before the error are unmapped.
+// Cost: one system call a piece; a map of the process for each piece, which the system limits (map_count.h).
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_stitched(const OsFile& file, std::span<const FilePiece> pieces,
                                                                  std::atomic<bool>* also_lost);
 
 struct MixedPiece {
-  bool built = false;        // true: of the built memory; false: of the file
-  std::uint64_t offset = 0;  // in the one or the other
+  bool built = false;        // true: of the sealed block; false: of the file
+  std::uint64_t offset = 0;  // in the block or the file
   std::uint64_t size = 0;
 };
 
-// The same with pieces of the file and of memory that was built and sealed, whose own map may go afterwards. Null, if
-// there is no built piece.
-// Requires: each piece begins at a page of what it is a piece of, and each but the last one ends at one.
+// Maps pieces of the file and of a built and sealed block in the same way. The block's own map may end afterwards.
+// `built` is null if no piece is of a block.
+// Requires: each piece begins at a page of its source, and each but the last one ends at one.
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
                                                               const SealableBlock* built, std::atomic<bool>* also_lost);
 

@@ -21,7 +21,7 @@ struct UnmapRange {
   std::size_t size = 0;
   void operator()(void* address) const noexcept { (void)::munmap(address, size); }
 };
-using Addresses = std::unique_ptr<void, UnmapRange>;  // undone as one, however many maps it contains
+using Addresses = std::unique_ptr<void, UnmapRange>;  // unmapped in one call, whatever the number of maps
 
 class StitchedRegion final : public MappedRegion {
  public:
@@ -36,7 +36,7 @@ class StitchedRegion final : public MappedRegion {
  private:
   Addresses addresses_;
   std::size_t size_;
-  BusWatch watch_;  // the last member: it ends before the bytes are unmapped
+  BusWatch watch_;  // must be last: it ends before the bytes are unmapped
 };
 
 }  // namespace
@@ -44,7 +44,7 @@ class StitchedRegion final : public MappedRegion {
 Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
                                                 const SealableBlock* built, std::atomic<bool>* also_lost) {
   std::uint64_t size = 0;
-  std::uint64_t end = 0;  // in the file; stays 0 if nothing of it is mapped
+  std::uint64_t end = 0;  // in the file; 0 if no piece is of the file
   for (const MixedPiece& piece : pieces) {
     if (piece.size > std::numeric_limits<std::size_t>::max() / 2 - size) {
       return Error{ErrorCode::kNoResource, "the pieces together do not fit into this address space"};

@@ -1,7 +1,7 @@
-// Pieces are mapped at addresses that were free a moment ago: the range is reserved to find it, given back, and each
-// piece requested at its address. Other code may take a part of it in between. The system then refuses our piece
-// without overwriting anything, and the whole range is tried again elsewhere. Placeholders (MapViewOfFile3) leave no
-// such gap, but are missing before Windows 10 1803 and in Wine 8, where these lines are tested.
+// Maps pieces at addresses that were free a moment ago: reserves a range to find it, releases it, and requests each
+// piece at its address. Other code may take a part of the range in between. The system then refuses our piece without
+// overwriting anything, and the whole range is tried again elsewhere. Placeholders (MapViewOfFile3) leave no such gap.
+// They are missing before Windows 10 1803 and in Wine 8, where this code is tested.
 //
 // A map begins at a multiple of 64 KiB, in the file and in memory: see map_granule_bytes().
 #include "mapping/stitched_region.h"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kAttempts = 16;
 
-// A set of maps side by side, undone as one.
+// A set of adjacent maps that is unmapped as a whole.
 class Views {
  public:
   Views() noexcept = default;
@@ -58,7 +58,7 @@ struct Sections {
   std::uint64_t base = 0;
 };
 
-// 0, or what the system said of the first piece that could not be mapped.
+// Returns 0, or the error of the first piece that could not be mapped.
 DWORD map_at(std::byte* at, std::span<const MixedPiece> pieces, const Sections& sections, Views& views) {
   for (const MixedPiece& piece : pieces) {
     const std::uint64_t offset = piece.built ? piece.offset : sections.base + piece.offset;
@@ -76,7 +76,7 @@ DWORD map_at(std::byte* at, std::span<const MixedPiece> pieces, const Sections& 
   return NO_ERROR;
 }
 
-// Where `size` bytes are free now.
+// Returns an address with `size` free bytes at this moment.
 Result<std::byte*> free_addresses(std::size_t size) {
   void* const reserved = ::VirtualAlloc(nullptr, size, MEM_RESERVE, PAGE_NOACCESS);
   if (reserved == nullptr) {
@@ -91,7 +91,7 @@ Result<std::byte*> free_addresses(std::size_t size) {
 Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
                                                 const SealableBlock* built, std::atomic<bool>* /*also_lost*/) {
   std::uint64_t size = 0;
-  std::uint64_t end = 0;  // in the file; stays 0 if nothing of it is mapped
+  std::uint64_t end = 0;  // in the file; 0 if no piece is of the file
   for (const MixedPiece& piece : pieces) {
     if (piece.size > std::numeric_limits<std::size_t>::max() / 2 - size) {
       return Error{ErrorCode::kNoResource, "the pieces together do not fit into this address space"};
@@ -113,7 +113,7 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     FATCTX_ASSIGN(std::byte* const at, free_addresses(static_cast<std::size_t>(size)));
     error = map_at(at, pieces, sections, views);
-    if (error != ERROR_INVALID_ADDRESS) break;  // nobody was in the way, or nothing helps
+    if (error != ERROR_INVALID_ADDRESS) break;  // no other code was in the way, or retrying cannot help
   }
   if (error != NO_ERROR) {
     return os_error(static_cast<int>(error), fmt::format("cannot map {} pieces side by side", pieces.size()));

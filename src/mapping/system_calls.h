@@ -12,24 +12,24 @@
 
 namespace fatctx::mapping {
 
-// Weights do not belong into core dumps. A system without the advice keeps working.
+// Excludes the pages from core dumps: weights do not belong there. Does nothing if the system cannot.
 void keep_out_of_core_dumps(void* address, std::size_t size) noexcept;
 
 [[nodiscard]] FileTime modified_time(const struct stat& st) noexcept;
 [[nodiscard]] FileTime changed_time(const struct stat& st) noexcept;
 [[nodiscard]] FileTime accessed_time(const struct stat& st) noexcept;
 
-// The following answer as system calls do: -1 and errno.
+// The functions below return like system calls: -1 and errno.
 
-// Room for `size` bytes; the size of the file stays.
+// Reserves `size` bytes; the size of the file stays.
 [[nodiscard]] int reserve_space(int descriptor, std::uint64_t size) noexcept;
-// Data and size of the file are on the disk, its cache included.
+// Writes data and size of the file to the disk, through the disk's own cache.
 [[nodiscard]] int sync_to_disk(int descriptor) noexcept;
-// A file without a name in the folder; EOPNOTSUPP where there is no such thing.
+// Opens a nameless file in the folder; EOPNOTSUPP if the system has none.
 [[nodiscard]] int open_unnamed(int folder, mode_t mode) noexcept;
-// Without `replace`: EEXIST if there is a file, EINVAL or ENOSYS where that cannot be asked for.
+// Renames. Without `replace`: EEXIST if the name exists; EINVAL or ENOSYS if the system cannot refuse that.
 [[nodiscard]] int rename_in(int folder, const char* from, const char* to, bool replace) noexcept;
-// A request that may be turned down.
+// Asks the system to drop the range from its cache; it may ignore this.
 void forget_cached(int descriptor, off_t offset, off_t size) noexcept;
 
 }  // namespace fatctx::mapping

@@ -27,7 +27,7 @@ int reserve_space(int descriptor, std::uint64_t size) noexcept {
   return uninterrupted([&] { return ::fcntl(descriptor, F_PREALLOCATE, &wanted); });
 }
 
-// fsync stops at the disk's own cache here. Filesystems that cannot look behind it do what they can.
+// fsync stops at the disk's own cache here. If the filesystem cannot flush that cache, plain fsync must do.
 int sync_to_disk(int descriptor) noexcept {
   if (::fcntl(descriptor, F_FULLFSYNC) != -1) return 0;
   return errno == ENOTSUP || errno == EINVAL || errno == ENOTTY ? ::fsync(descriptor) : -1;

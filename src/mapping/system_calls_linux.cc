@@ -18,7 +18,7 @@ FileTime modified_time(const struct stat& st) noexcept { return {st.st_mtim.tv_s
 FileTime changed_time(const struct stat& st) noexcept { return {st.st_ctim.tv_sec, st.st_ctim.tv_nsec}; }
 FileTime accessed_time(const struct stat& st) noexcept { return {st.st_atim.tv_sec, st.st_atim.tv_nsec}; }
 
-// Not posix_fallocate: glibc emulates it by writing where the filesystem cannot, which changes the size.
+// Not posix_fallocate: glibc emulates it by writing if the filesystem cannot do it, which changes the size.
 int reserve_space(int descriptor, std::uint64_t size) noexcept {
   return uninterrupted([&] { return ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)); });
 }
@@ -26,7 +26,7 @@ int reserve_space(int descriptor, std::uint64_t size) noexcept {
 int sync_to_disk(int descriptor) noexcept { return ::fsync(descriptor); }
 
 #if defined(__ANDROID__)
-// An app may make a file without a name, but SELinux forbids it every link, so that the file could never get one.
+// An app may make a nameless file, but SELinux forbids every link to it, so it could never get a name.
 int open_unnamed(int /*folder*/, mode_t /*mode*/) noexcept {
   errno = EOPNOTSUPP;
   return -1;
@@ -39,7 +39,7 @@ int open_unnamed(int folder, mode_t mode) noexcept {
 
 int rename_in(int folder, const char* from, const char* to, bool replace) noexcept {
   const unsigned flags = replace ? 0U : static_cast<unsigned>(RENAME_NOREPLACE);
-#if defined(__ANDROID__) && __ANDROID_API__ < 30  // the call came to bionic with Android 11; apps may make it from 8 on
+#if defined(__ANDROID__) && __ANDROID_API__ < 30  // bionic has the call since Android 11; apps may make it since 8
   return static_cast<int>(::syscall(SYS_renameat2, folder, from, folder, to, flags));
 #else
   return ::renameat2(folder, from, folder, to, flags);

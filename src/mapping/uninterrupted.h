@@ -1,11 +1,11 @@
-// System calls that a signal may interrupt before they have done anything.
+// Repeats system calls that a signal interrupted before they did anything.
 #pragma once
 
 #include <cerrno>
 
 namespace fatctx::mapping {
 
-// Calls again while the answer is EINTR. Not for close and fsync, which may have done their work by then.
+// Calls again as long as the result is EINTR. Not for close and fsync, which may have done their work by then.
 template <typename Call>
 [[nodiscard]] auto uninterrupted(const Call& call) noexcept {
   auto result = call();

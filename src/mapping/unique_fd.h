@@ -20,9 +20,9 @@ class UniqueFd {
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
-  // The caller closes it from here on.
+  // Gives up ownership: the caller must close the descriptor.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-  // Closes now; returns errno of close, 0 if it went well. EINTR counts as closed, as Linux has it.
+  // Closes now; returns the errno of close, 0 on success. EINTR counts as closed, as on Linux.
   int reset() noexcept;
 
  private:

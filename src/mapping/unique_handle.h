@@ -8,13 +8,13 @@
 
 namespace fatctx::mapping {
 
-// Windows has two values that are no handle: some calls answer with null, others with -1 (INVALID_HANDLE_VALUE).
+// Windows has two invalid values: some calls return null, others -1 (INVALID_HANDLE_VALUE).
 [[nodiscard]] inline bool is_handle(void* handle) noexcept {
   return handle != nullptr && reinterpret_cast<std::intptr_t>(handle) != -1;
 }
 
-// Returns a handle as a number. Handles have 32 significant bits, also in 64-bit processes, so that processes of both
-// kinds can exchange them; an int holds every one of them. -1 for a value that is not a handle.
+// Returns a handle as a number, or -1 for a value that is not a handle. An int is large enough: handles have 32
+// significant bits, also in 64-bit processes, so that processes of both kinds can exchange them.
 [[nodiscard]] inline int descriptor_of(void* handle) noexcept {
   return is_handle(handle) ? static_cast<int>(reinterpret_cast<std::intptr_t>(handle)) : -1;
 }
@@ -26,7 +26,7 @@ namespace fatctx::mapping {
 class UniqueHandle {
  public:
   UniqueHandle() noexcept = default;
-  // Takes what a system call has answered, both values that are no handle included.
+  // Takes the result of a system call; either invalid value makes an empty owner.
   explicit UniqueHandle(void* handle) noexcept : handle_(is_handle(handle) ? handle : nullptr) {}
   UniqueHandle(UniqueHandle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   UniqueHandle& operator=(UniqueHandle&& other) noexcept {
@@ -39,16 +39,16 @@ class UniqueHandle {
 
   [[nodiscard]] void* get() const noexcept { return handle_; }
   [[nodiscard]] bool valid() const noexcept { return handle_ != nullptr; }
-  // The caller closes it from here on.
+  // Gives up ownership: the caller must close the handle.
   [[nodiscard]] void* release() noexcept { return std::exchange(handle_, nullptr); }
-  // Closes now; returns what the system says of it, 0 if it went well.
+  // Closes now; returns the error of the system, 0 on success.
   int reset() noexcept;
 
  private:
   void* handle_ = nullptr;
 };
 
-// A handle of the same object that may do no more than `access`, and is not inherited by child processes.
+// Returns a handle of the same object that grants at most `access` and is not inherited by child processes.
 // Errors: invalid_argument (`handle` is not open), no_resource, io.
 [[nodiscard]] Result<UniqueHandle> duplicate_handle(void* handle, unsigned long access);
 [[nodiscard]] Result<UniqueHandle> duplicate_handle_as_it_is(void* handle);

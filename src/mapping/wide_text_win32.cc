@@ -11,11 +11,11 @@ namespace {
 constexpr std::wstring_view kPrefix = L"\\\\?\\";
 constexpr std::wstring_view kShare = L"\\\\";  // \\server\share
 constexpr std::wstring_view kSharePrefix = L"\\\\?\\UNC\\";
-constexpr std::wstring_view kDevice = L"\\\\.\\";  // what GetFullPathName makes of CON and its like
+constexpr std::wstring_view kDevice = L"\\\\.\\";  // result of GetFullPathName for CON and other devices
 
 Error system_error(std::string_view what) { return os_error(static_cast<int>(::GetLastError()), what); }
 
-// Against the current folder, "." and ".." resolved, "/" replaced.
+// Resolves against the current folder; also resolves "." and ".." and replaces "/".
 Result<std::wstring> full_path(const std::wstring& path) {
   std::wstring full(MAX_PATH, L'\0');
   for (;;) {
@@ -62,7 +62,7 @@ Result<std::wstring> wide_path(std::string_view path) {
   auto converted = wide_text(path);
   if (!converted.ok()) return Error{ErrorCode::kInvalidArgument, "the path is not well-formed UTF-8"};
   const std::wstring& wide = converted.value();
-  if (wide.starts_with(kPrefix)) return std::move(converted).value();  // the caller has done our work
+  if (wide.starts_with(kPrefix)) return std::move(converted).value();  // the caller has added the prefix
   FATCTX_ASSIGN(const std::wstring full, full_path(wide));
   if (full.starts_with(kDevice)) {
     return Error{ErrorCode::kNotRegularFile, "the name of a device or pipe; not a regular file"};

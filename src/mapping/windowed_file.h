@@ -1,4 +1,4 @@
-// A part of a file that is read as if it were a file: a container inside an application package.
+// Reads a part of a file as if it were a file: a container inside an application package.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace fatctx::mapping {
 
-// How the part of a file looks, given how the file looks. `size` 0 means: to the end of the file. A file that is too
-// short now gives the smaller size that is left.
+// Returns the identity of a part of a file. `size` 0 means: to the end of the file. If the file is too short now, the
+// size of the part is smaller.
 [[nodiscard]] FileIdentity window_identity(FileIdentity file, std::uint64_t base, std::uint64_t size) noexcept;
 
-// Offsets of its calls and errors count from the first byte of the part.
+// A file over a part of another one. Offsets of its calls and errors count from the first byte of the part.
 class WindowedFile final : public ReadOnlyFile {
  public:
   WindowedFile(std::unique_ptr<OsFile> file, std::uint64_t base, std::uint64_t size)

@@ -1,4 +1,4 @@
-// A folder of one's own for files that are needed for a while.
+// A private folder for temporary files.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace fatctx::mapping {
 
-// Removed with everything in it when it is destroyed. Threads: const members from any number of threads.
+// An owner of the folder, which removes it with its contents when it is destroyed. Threads: const members from any
+// number of threads.
 class WorkFolder {
  public:
-  // In the folder of `path`, where there is the space for what the files become; nobody but the owner can look into it.
+  // Creates the folder in that of `path`, which has the space for the results; only the owner has access.
   // Errors: not_found, io, no_space.
   [[nodiscard]] static Result<WorkFolder> create_beside(const std::string& path);
-  // Where the system keeps such folders.
+  // Creates the folder where the system keeps temporary ones.
   [[nodiscard]] static Result<WorkFolder> create_temporary();
   ~WorkFolder();
   WorkFolder(WorkFolder&& other) noexcept;
@@ -21,10 +22,10 @@ class WorkFolder {
 
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
-  // A second name in the folder for the file at `path`, which others may replace or remove meanwhile.
-  // Errors: not_found, io (also where the file system has no such names).
+  // Links the file at `path` into the folder, because others may replace or remove it meanwhile.
+  // Errors: not_found, io (also if the filesystem has no hard links).
   [[nodiscard]] Status keep(const std::string& path, const std::string& name) const;
-  // The same with the bytes of the file, for one that others write to. Errors: not_found, io, no_space.
+  // Copies the file into the folder, because others write to it. Errors: not_found, io, no_space.
   [[nodiscard]] Status copy(const std::string& path, const std::string& name) const;
   // Replaces the file at `path` by the file `name` of the folder. Errors: not_found, io.
   [[nodiscard]] Status put_back(const std::string& name, const std::string& path) const;

@@ -55,7 +55,7 @@ Status remove_file(const std::string& path) {
 
 WorkFolder::~WorkFolder() {
   if (path_.empty()) return;
-  boost::system::error_code ignored;  // nobody is left to be told
+  boost::system::error_code ignored;  // a destructor cannot report it
   boost::filesystem::remove_all(path_, ignored);
 }
 

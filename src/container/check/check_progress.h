@@ -1,5 +1,5 @@
-// How far a check on several threads has come. The caller hears of it on his own thread only, and what he throws there
-// stops the others.
+// The progress of a check on several threads. Only the caller's own thread runs the callback; an exception from it
+// stops the other threads.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@
 
 namespace fatctx::container {
 
-// Ownership: borrows the callback. Made on the thread that may call it. Threads: every member from any number.
+// A counter that several threads add to. Ownership: borrows the callback. Must be constructed on the thread that may
+// run the callback. Threads: every member from any number.
 class CheckProgress {
  public:
   explicit CheckProgress(const Progress& progress) : progress_(progress), caller_(std::this_thread::get_id()) {}
@@ -19,7 +20,8 @@ class CheckProgress {
   CheckProgress& operator=(const CheckProgress&) = delete;
 
   void expect(std::uint64_t total_bytes) noexcept { total_.store(total_bytes, std::memory_order_relaxed); }
-  // Errors: cancelled, on threads that are not the caller's. Throws what the callback throws on the caller's.
+  // Counts bytes, and runs the callback if this is the caller's thread. Passes on exceptions of the callback.
+  // Errors: cancelled, on every thread once the callback has thrown.
   [[nodiscard]] Status add(std::uint64_t bytes);
   [[nodiscard]] Status go_on() { return add(0); }
   [[nodiscard]] std::uint64_t done_bytes() const noexcept { return done_.load(std::memory_order_relaxed); }

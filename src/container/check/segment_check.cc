@@ -12,10 +12,10 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::uint64_t kPieceSize = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLeastSplit = std::uint64_t{16} << 20;  // smaller segments are one thread's
+constexpr std::uint64_t kLeastSplit = std::uint64_t{16} << 20;  // smaller segments are not divided
 constexpr std::uint64_t kPartsPerThread = 4;
 
-// What one thread does in one go: leaves of a segment, or its hash as a whole, or both while the bytes are at hand.
+// A unit of work for one thread: leaves of a segment, or its whole hash, or both in one pass over the bytes.
 struct Part {
   std::size_t work = 0;
   LeafRange leaves;
@@ -42,7 +42,7 @@ class Checker {
   }
 
  private:
-  // A segment that is a large share of everything is for several threads. Its hash as a whole is made in one go and
+  // Divides a segment that is a large part of the work among several threads. Its whole hash cannot be divided and
   // takes the longest, so it comes first.
   void divide(unsigned threads) {
     std::uint64_t total = 0;
@@ -66,7 +66,7 @@ class Checker {
   Status check(const Part& part, SegmentOutcome& outcome) {
     const Segment& segment = toc_.segments[work_[part.work].segment];
     if (part.leaves.first == part.leaves.end) {
-      const bool leaves = segment.kind == SegmentKind::kLeaves;  // which has an XXH3 only, whatever is in it
+      const bool leaves = segment.kind == SegmentKind::kLeaves;  // which has an XXH3 only, in every table
       FATCTX_TRY(hash_whole(segment, !leaves && which_ != LeafHash::kXxh3, outcome));
       return leaves ? progress_.add(segment.size) : Status(Done{});
     }

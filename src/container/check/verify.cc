@@ -28,10 +28,10 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
-constexpr unsigned kLeastShares = 8;  // of the memory for programs and tables, whatever the threads are
+constexpr unsigned kLeastShares = 8;  // memory for programs and tables is divided by at least this
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{8} << 20;  // below that a thread costs more than it gains
 
-// Neighbouring damaged leaves make one finding.
+// A collector of findings; adjacent damaged leaves make one finding.
 class Findings {
  public:
   explicit Findings(VerifyReport& report) : report_(report) {}
@@ -91,7 +91,7 @@ class Verifier {
     }
     FATCTX_ASSIGN(mapping::FileIdentity identity, file_.identity());
     auto opened = read_growing(file_, identity, generation, trust);
-    if (!opened.ok() && refused(opened.error().code)) {  // the rest of it may be whole
+    if (!opened.ok() && refused(opened.error().code)) {  // the rest of the file may be intact
       findings_.add(std::move(opened).error());
       opened = read_generation(file_, identity.size, generation);
     }
@@ -151,7 +151,8 @@ class Verifier {
 
   void allow_work(const Toc& toc) { budget_.emplace(toc, max_made_bytes_); }
 
-  // Of a recipe only those that it reads. One that cannot be read is reported by check_record_hash.
+  // Returns the leaves to check; of a recipe, only those that it reads. check_record_hash reports a recipe that cannot
+  // be read.
   Result<std::vector<SegmentLeaves>> leaves_of(const Toc& toc, const RecordInfo& record, ByteRange part) {
     if (!record.supported) return leaves_under(toc, record);
     if (!record.recipe)
@@ -163,7 +164,8 @@ class Verifier {
     return std::vector<SegmentLeaves>{{program.segment, leaves_touched(program.range)}};
   }
 
-  // Damage is what verify looks for; an I/O error is what keeps it from looking, and so is the caller's own limit.
+  // Returns whether the error prevents the check: an I/O error, for example, or the caller's own limit. Damage does
+  // not.
   static bool is_failure(const Error& error) {
     const ErrorCode code = error.code;
     return code == ErrorCode::kIo || code == ErrorCode::kNoResource || code == ErrorCode::kInternal ||
@@ -184,7 +186,7 @@ class Verifier {
     for (Error& error : found) findings_.add(std::move(error));
   }
 
-  // What there is to do decides how many threads it is worth.
+  // Chooses the number of threads by the amount of work.
   void expect_total() {
     progress_.expect(total_);
     const std::uint64_t worth = 1 + total_ / kBytesPerThread;
@@ -233,7 +235,7 @@ class Verifier {
     return check_leaves(toc, leaves);
   }
 
-  // What a sealed file cannot have, and a file that is handed on should not.
+  // Reports contents that a sealed file cannot have, and a delivered file should not have.
   Status check_delivery(const OpenedToc& container) {
     const Header& header = container.header;
     if (header.tail_bytes != 0) {
@@ -306,8 +308,8 @@ class Verifier {
     return Done{};
   }
 
-  // Between extents, and between the small records of a packed segment. One of an earlier generation may hold records
-  // that are gone.
+  // Checks the gaps between extents, and between the small records of a packed segment. A packed segment of an earlier
+  // generation is skipped, because it may hold records that no longer exist.
   Status check_padding(const OpenedToc& container) {
     std::vector<ByteRange> extents;
     for (const std::uint64_t offset : container.header.toc_offset)
@@ -361,7 +363,7 @@ class Verifier {
     return std::optional<std::uint64_t>();
   }
 
-  // "record 3 "name"", or all records that have bytes in this segment.
+  // Returns text such as: record 3 "name". Names all records that have bytes in this segment.
   static std::string owners(const Toc& toc, std::uint32_t segment, std::optional<std::uint32_t>& first_id) {
     std::string text;
     for (const RecordInfo& record : toc.records) {
@@ -413,8 +415,8 @@ class Verifier {
     return records;
   }
 
-  // `records` are this segment, no more and no less, so that they need not be read again. A check of one record reports
-  // its hash beside damaged leaves; a check of the file leaves it at the leaves.
+  // Adds findings for one segment. `records` are exactly the whole segment, so they need not be read again. A check of
+  // one record reports its hash as well as damaged leaves; a check of the file reports only the leaves.
   Status judge_segment(const Toc& toc, std::uint32_t index, const SegmentOutcome& outcome,
                        std::span<const RecordInfo* const> records, bool also_after_damage) {
     const Segment& segment = toc.segments[index];
@@ -432,7 +434,7 @@ class Verifier {
       error.where.record_id = record_id;
       findings_.add(std::move(error));
     }
-    if (!outcome.damaged.empty()) {  // only now is the name looked for: it takes a walk through all records
+    if (!outcome.damaged.empty()) {  // the name is looked up only now: that takes a walk over all records
       const std::string what = owners(toc, index, record_id);
       for (const LeafRange leaves : outcome.damaged) {
         const std::uint64_t first = leaves.first << kLeafLog2;
@@ -444,7 +446,7 @@ class Verifier {
     const bool damaged = outcome.leaves_damaged || !outcome.damaged.empty();
     if (damaged && !also_after_damage) return Done{};
     for (const RecordInfo* record : records) {
-      // Where the leaf hashes are damaged no payload was read, and it may be whole.
+      // If the leaf hashes are damaged, no payload was read, and it may be intact.
       if (!outcome.hash) FATCTX_TRY(check_record_hash(toc, *record));
       if (outcome.hash && !fits(toc, *record, outcome)) findings_.add(hash_finding(*record));
     }
@@ -480,7 +482,7 @@ class Verifier {
 
   Status check_records(const Header& header, const Toc& toc) {
     std::vector<Found> found(toc.records.size());
-    // What one of the threads may not hold in memory is looked at by this one, behind the others.
+    // Work that exceeds a thread's share of the memory is done by this thread, after the others.
     std::vector<std::uint8_t> left(found.size());
     const WorkBudget share = budget_->share_of(std::max(kLeastShares, threads_));
     FATCTX_TRY(on_threads(found.size(), [&](std::size_t i) -> Status {
@@ -543,9 +545,9 @@ class Verifier {
     return Done{};
   }
 
-  // What a compressed record or a recipe yields. Damaged leaves have been found already, and are not used.
+  // Checks the hash of a compressed record or a recipe. Damaged leaves are findings already and are not used.
   Status look_at_made(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, std::vector<Error>& found) {
-    const bool both = leaf_hash_ == LeafHash::kBoth;  // one of the two is compared while it is streamed
+    const bool both = leaf_hash_ == LeafHash::kBoth;  // streaming compares only one of the two
     RecordHasher hasher(toc, leaf_hash_);
     auto status = stream_logical(file_, toc, record, budget, [&](ByteView bytes) {
       if (both) hasher.update(bytes);
@@ -567,7 +569,7 @@ class Verifier {
     return Done{};
   }
 
-  // Descriptions and tensor tables, which an open does not look into.
+  // Checks descriptions and tensor tables, which an open does not parse.
   Status look_at_meaning(const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
                          std::vector<Error>& found) {
     if (!record.supported) return Done{};
@@ -575,8 +577,8 @@ class Verifier {
     auto read = read_metadata_record(file_, toc, record, budget);
     if (!read.ok()) {
       const ErrorCode code = read.error().code;
-      if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // found already
-      // Whatever is wrong with it has been found as well.
+      if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // already a finding
+      // The damage is already a finding as well.
       if (record.recipe && !is_failure(read.error())) return Done{};
       return found_or_failure(std::move(read).error(), found);
     }
@@ -588,7 +590,7 @@ class Verifier {
     return found_or_failure(std::move(error), found);
   }
 
-  // In a check of the file: what lies behind a segment, and between the slices of a packed one, is looked at already.
+  // In a check of the file, the bytes behind a segment and between the slices of a packed one were checked before.
   Status check_last_granule(const Header& header, const Toc& toc, const RecordInfo& record) {
     if (record.slice_count < 2 || record.recipe) return Done{};
     const Segment& segment =
@@ -622,7 +624,7 @@ class Verifier {
   static Status check_tensor_table(const Toc& toc, const RecordInfo& record, ByteView bytes) {
     const auto reference = std::find_if(toc.references.begin(), toc.references.end(),
                                         [&](const Reference& r) { return r.from_record == record.id; });
-    FATCTX_TRY(parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes));  // F27: it is there
+    FATCTX_TRY(parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes));  // F27: it exists
     return Done{};
   }
 
@@ -636,12 +638,12 @@ class Verifier {
   unsigned threads_ = 1;
   std::uint64_t total_ = 0;
   LeafHash leaf_hash_ = LeafHash::kXxh3;
-  std::set<std::uint64_t> last_granules_;  // by the byte behind the record
+  std::set<std::uint64_t> last_granules_;  // by offset of the byte after the record
   struct WholeSegment {
     std::uint32_t segment = 0;
-    std::size_t record = 0;  // index
+    std::size_t record = 0;  // its index
   };
-  std::vector<WholeSegment> whole_segments_;  // records that are a segment, no more and no less; by segment
+  std::vector<WholeSegment> whole_segments_;  // records that are exactly one segment; ordered by segment
 };
 
 }  // namespace

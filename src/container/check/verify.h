@@ -1,4 +1,4 @@
-// Checking a whole container, or one record of it: everything an open skips because it would cost time.
+// Verifies a whole container or one record: every check that an open skips because it takes time.
 #pragma once
 
 #include "container/read/parse.h"
@@ -9,10 +9,10 @@
 
 namespace fatctx::container {
 
-// Damage is a finding, and so is a file that `trust` refuses; the Result fails only when reading fails for another
-// reason than damage. `generation`: as for read_generation(). Payload of a signed generation is compared with XXH3 and
-// with SHA-256. `max_made_bytes`: as OpenOptions::max_made_bytes; a check that would make more is a failure and no
-// finding, because the file may be whole. Errors: limit_exceeded, those of reading.
+// Verifies the file. Damage is a finding, and so is a file that `trust` refuses; the Result fails only if reading fails
+// for another reason than damage. `generation`: as for read_generation(). Payload of a signed generation is compared
+// with XXH3 and with SHA-256. `max_made_bytes`: as OpenOptions::max_made_bytes. A check that would make more fails;
+// that is not a finding, because the file may be intact. Errors: limit_exceeded, those of reading.
 [[nodiscard]] Result<VerifyReport> verify_container(const mapping::OsFile& file, const VerifyOptions& options,
                                                     std::uint64_t generation = 0, const Trust& trust = {},
                                                     std::uint64_t max_made_bytes = 0);

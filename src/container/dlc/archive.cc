@@ -32,7 +32,7 @@ Result<T> read_struct(const mapping::OsFile& file, std::uint64_t offset) {
 }
 
 std::string_view text_of(ByteView bytes) noexcept {
-  // Characters and bytes may alias; check_name looks at the text before it is used.
+  // Characters and bytes may alias; check_name validates the text before it is used.
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -47,7 +47,7 @@ Status check_one_disk(bool one, std::uint64_t offset) {
                        "the archive is split over several disks; join its parts first");
 }
 
-// The end records are the last bytes of the file: a search for them could be led to others.
+// The end records are the last bytes of the file. They are not searched for: a crafted file could mislead a search.
 Result<Directory> read_directory(const mapping::OsFile& file, std::uint64_t file_size) {
   if (file_size < sizeof(DiskEnd)) {
     return archive_error(ErrorCode::kTruncated, 0,
@@ -119,7 +119,8 @@ Result<Directory> read_directory(const mapping::OsFile& file, std::uint64_t file
   return directory;
 }
 
-// The content of the ZIP64 field among `extra`; empty if there is none. Nothing if the fields do not add up.
+// Returns the content of the ZIP64 field in `extra`; empty if it does not exist. Returns nothing if the sizes of the
+// fields are inconsistent.
 std::optional<ByteView> zip64_field(ByteView extra) {
   ByteView found;
   while (extra.size() >= sizeof(DiskExtraField)) {
@@ -133,11 +134,11 @@ std::optional<ByteView> zip64_field(ByteView extra) {
     }
     extra = extra.subspan(field.size);
   }
-  if (!all_zero(extra)) return std::nullopt;  // some writers pad with fewer zeros than a field has
+  if (!all_zero(extra)) return std::nullopt;  // some writers pad with fewer zeros than a field header has
   return found;
 }
 
-// The next number of a ZIP64 field, for one that is kIn64 in the record itself.
+// Returns the value, or the next number of the ZIP64 field if the record holds kIn64.
 std::optional<std::uint64_t> widened(std::uint32_t value, ByteView& field) {
   if (value != kIn64) return value;
   if (field.size() < sizeof(le64)) return std::nullopt;
@@ -162,7 +163,7 @@ Status check_form(std::string_view name, std::uint64_t offset, std::uint16_t fla
   return Done{};
 }
 
-// One row of the directory at `at` of `bytes`; `directory_offset` is the byte of the file at its start.
+// Parses one row of the directory at `at` of `bytes`; `directory_offset` is that of the directory in the file.
 Result<Entry> parse_row(ByteView bytes, std::uint64_t& at, std::uint64_t directory_offset) {
   const std::uint64_t offset = directory_offset + at;
   const auto fixed = copy_out<DiskCentralEntry>(bytes, at);
@@ -201,7 +202,7 @@ Result<Entry> parse_row(ByteView bytes, std::uint64_t& at, std::uint64_t directo
   return entry;
 }
 
-// Reads the header in front of the data, which must say the same as the directory, and finds where the data begins.
+// Reads the header in front of the data, which must match the directory, and computes where the data begins.
 Status place_data(const mapping::OsFile& file, Entry& entry, std::uint64_t limit) {
   const std::uint64_t at = entry.header_offset;
   if (!within({at, sizeof(DiskLocalHeader)}, limit)) {

@@ -20,7 +20,7 @@ constexpr std::array<char, 8> kMagic = {'D', 'L', 'C', 'L', 'A', 'Y', 'T', '\n'}
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kReadUnit = std::size_t{1} << 20;
 
-struct DiskLayout {  // then the entries, their names one behind the other, then the rest of the archive
+struct DiskLayout {  // followed by the entries, their concatenated names, and the rest of the archive
   std::array<char, 8> magic = kMagic;
   le32 version;
   le32 entry_count;
@@ -43,7 +43,7 @@ Error layout_error(ErrorCode code, std::uint64_t offset, std::string message) {
   return Error{code, "dlc layout: " + std::move(message), {.file_offset = offset}};
 }
 
-// Everything of the file from `at` to `end`, for the hash of all and for `take`.
+// Reads the file from `at` to `end` in pieces, and hands each to `take`.
 template <typename Take>
 Status read_through(const mapping::OsFile& file, std::uint64_t at, std::uint64_t end, std::vector<std::byte>& buffer,
                     const Take& take) {
@@ -152,7 +152,7 @@ Result<ArchiveLayout> parse_layout(ByteView bytes) {
   layout.hash.bytes = head.value().hash;
   std::uint64_t at = sizeof(DiskLayout);
   std::uint64_t name_at = at + count * sizeof(DiskLayoutEntry);
-  std::uint64_t before = 0;  // end of the entry before
+  std::uint64_t before = 0;  // end of the previous entry
   std::uint64_t payload = 0;
   for (std::uint64_t i = 0; i < count; ++i, at += sizeof(DiskLayoutEntry)) {
     const auto row = copy_out<DiskLayoutEntry>(bytes, at);
@@ -167,7 +167,7 @@ Result<ArchiveLayout> parse_layout(ByteView bytes) {
     const ByteRange name{name_at, row.value().name_size};
     if (!within(name, bytes.size())) return layout_error(ErrorCode::kMalformed, at, "it ends inside of its names");
     const ByteView text = bytes.subspan(static_cast<std::size_t>(name.offset), static_cast<std::size_t>(name.size));
-    // Characters and bytes may alias; check_name looks at the text before it is used.
+    // Characters and bytes may alias; check_name validates the text before it is used.
     entry.record.assign(reinterpret_cast<const char*>(text.data()), text.size());
     auto named = check_name(entry.record, kMaxNameSize, false, "record name");
     if (!named.ok()) return layout_error(ErrorCode::kMalformed, name.offset, named.error().message);
@@ -191,8 +191,8 @@ Result<ArchiveLayout> parse_layout(ByteView bytes) {
 
 std::vector<LayoutRun> runs_in(const ArchiveLayout& layout, ByteRange range) {
   std::vector<LayoutRun> runs;
-  std::uint64_t entry_bytes = 0;  // in front of `at`
-  std::uint64_t at = 0;           // in the archive
+  std::uint64_t entry_bytes = 0;  // bytes of entries in front of `at`
+  std::uint64_t at = 0;           // offset in the archive
   const auto take = [&](std::size_t entry, std::uint64_t end) {
     const std::uint64_t from = std::max(at, range.offset);
     const std::uint64_t to = std::min(end, range.offset + range.size);

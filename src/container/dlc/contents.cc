@@ -11,9 +11,9 @@
 namespace fatctx::container::dlc {
 namespace {
 
-constexpr std::string_view kMetadataPrefix = "dlc.metadata";  // then a version, with some writers
+constexpr std::string_view kMetadataPrefix = "dlc.metadata";  // some writers append a version
 constexpr std::string_view kCachePrefix = "htp.cache.";
-constexpr std::string_view kNumberedCachePrefix = "backend.metadata";  // then a number
+constexpr std::string_view kNumberedCachePrefix = "backend.metadata";  // followed by a number
 constexpr std::string_view kWeightsPrefix = "htp.shared.weights.";
 constexpr std::string_view kWeightsMetadataPrefix = "htp.metadata.shared_weights.";
 
@@ -33,7 +33,7 @@ DlcEntryKind kind_of(std::string_view name) noexcept {
   return DlcEntryKind::kOther;
 }
 
-// 57 of "htp.cache.57.0": what is left to go by when the metadata says nothing.
+// Returns 57 for "htp.cache.57.0": the fallback if the metadata names no SoC.
 std::uint32_t soc_in_name(std::string_view name) noexcept {
   if (!name.starts_with(kCachePrefix)) return 0;
   std::uint32_t number = 0;
@@ -49,7 +49,7 @@ bool belongs_to_weights(DlcEntryKind kind) noexcept {
   return kind == DlcEntryKind::kSharedWeights || kind == DlcEntryKind::kSharedWeightsMetadata;
 }
 
-// For each entry the relations that mention it.
+// Returns for each entry the relations that mention it.
 std::vector<std::vector<std::size_t>> relations_of(const Contents& contents) {
   std::vector<std::vector<std::size_t>> relations(contents.info.entries.size());
   for (std::size_t r = 0; r < contents.relations.size(); ++r) {
@@ -58,7 +58,7 @@ std::vector<std::vector<std::size_t>> relations_of(const Contents& contents) {
   return relations;
 }
 
-// Entries that `start` leads to over relations, through anything but other context binaries.
+// Returns the entries that are reachable from `start` over relations, without passing through other context binaries.
 std::vector<bool> reachable(const Contents& contents, const std::vector<std::vector<std::size_t>>& relations,
                             const std::vector<bool>& start) {
   std::vector<bool> reached = start;
@@ -173,7 +173,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
   std::map<std::size_t, const CacheFacts*> facts_of;
   for (const CacheFacts& facts : metadata.caches) {
     const std::size_t entry = index.find(facts.entry)->second;
-    info.entries[entry].kind = DlcEntryKind::kContextBinary;  // whatever its name looks like
+    info.entries[entry].kind = DlcEntryKind::kContextBinary;  // overrides the kind that the name suggests
     facts_of.emplace(entry, &facts);
   }
   for (const auto& relation : metadata.relations) {
@@ -222,7 +222,7 @@ std::vector<bool> entries_to_keep(const Contents& contents, const std::vector<bo
   std::vector<bool> kept(entries.size(), true);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].kind == DlcEntryKind::kContextBinary) kept[i] = chosen[i];
-    // What no relation mentions may be needed by anybody.
+    // An entry without a relation may be needed by any binary.
     if (belongs_to_weights(entries[i].kind)) kept[i] = reached[i] || relations[i].empty();
   }
   return kept;

@@ -1,4 +1,4 @@
-// What the entries of a DLC are: names, the metadata, and which entry refers to which.
+// Reads the contents of a DLC: entries by name, the metadata, and the relations between entries.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,20 @@ struct Contents {
   DlcInfo info;
   std::optional<std::size_t> metadata_entry;
   std::string metadata_text;
-  std::vector<std::vector<std::size_t>> relations;  // entries that the metadata mentions together
+  std::vector<std::vector<std::size_t>> relations;  // each: entries that the metadata mentions together
 };
 
-// True for names that only a DLC has.
+// Returns whether only a DLC has entries of this name.
 [[nodiscard]] bool is_dlc_name(std::string_view name) noexcept;
 
-// As fatctx::is_dlc(). Errors: io.
+// Detects a DLC as fatctx::is_dlc() does. Errors: io.
 [[nodiscard]] Result<bool> is_dlc(const mapping::OsFile& file, std::uint64_t file_size);
 
-// Errors: those of read_archive and parse_metadata.
+// Reads and classifies the entries. Errors: those of read_archive and parse_metadata.
 [[nodiscard]] Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_size);
 
-// Which entries stay when of the context binaries only `chosen` do (a value for each entry): all others but shared
-// weights, with their metadata, that only context binaries refer to that go.
+// Returns which entries stay if only the context binaries in `chosen` do (a value for each entry). Drops the other
+// context binaries, and the shared weights and their metadata that only dropped binaries refer to.
 [[nodiscard]] std::vector<bool> entries_to_keep(const Contents& contents, const std::vector<bool>& chosen);
 
 }  // namespace fatctx::container::dlc

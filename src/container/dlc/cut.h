@@ -1,4 +1,5 @@
-// A DLC cut to some of its context binaries: which stay, what of the archive that leaves, and the bytes of it.
+// Produces a DLC that keeps only the chosen context binaries: selects entries, computes the remaining layout, emits the
+// bytes.
 #pragma once
 
 #include "container/dlc/contents.h"
@@ -7,10 +8,10 @@
 
 namespace fatctx::container::dlc {
 
-// Errors: those of read_contents; no_match, bad_reference. The caller names the file.
+// Computes the smaller DLC. Errors: those of read_contents; no_match, bad_reference. The caller names the file.
 [[nodiscard]] Result<ThinDlc> cut(const mapping::OsFile& archive, std::uint64_t size, const DlcChoice& choice);
 
-// Ranges are read in pieces of a fixed size.
+// Writes the bytes. Reads ranges of the archive in pieces of a fixed size.
 [[nodiscard]] Status write_pieces(const mapping::OsFile& archive, const ThinDlc& thin, mapping::OsFile& to);
 
 }  // namespace fatctx::container::dlc

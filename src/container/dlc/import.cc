@@ -93,7 +93,8 @@ void describe_target(const DlcSoc& soc, PackRecord& record) {
   }
 }
 
-// What a thin DLC takes over as it is, so that it is worth mapping however small it is.
+// Returns whether a thin DLC takes over such entries unchanged: then it is worth storing even small ones so that they
+// can be mapped.
 bool stays_when_cut(DlcEntryKind kind) noexcept {
   return kind == DlcEntryKind::kSharedWeightsMetadata || kind == DlcEntryKind::kOther;
 }
@@ -225,7 +226,7 @@ Result<ThinDlc> extract_thin_dlc(const std::string& path, const DlcChoice& choic
   FATCTX_ASSIGN(ThinDlc thin, cut_of(opened, path, choice));
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending, mapping::PendingFile::create(out, overwrite));
   const auto written = dlc::write_pieces(*opened.file, thin, pending->file());
-  // A file that has become too short was not so when its entries were found inside.
+  // If the file is too short now, it has shrunk: its entries were inside before.
   const bool shrunk = !written.ok() && written.error().code == ErrorCode::kTruncated;
   if (!written.ok() && !shrunk) return written.error();
   FATCTX_TRY(check_still(opened, path));

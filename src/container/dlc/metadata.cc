@@ -14,7 +14,7 @@
 namespace fatctx::container::dlc {
 namespace {
 
-// Counts what is read, so that a text that would become too large is refused before it is large.
+// A tree that counts values while they are read, so that a text that needs too much memory is refused early.
 class BoundedTree {
  public:
   bool null() { return value() && tree_.null(); }
@@ -40,7 +40,7 @@ class BoundedTree {
     return tree_.end_array();
   }
 
-  [[nodiscard]] const std::string& limit_exceeded() const noexcept { return limit_exceeded_; }  // empty: none
+  [[nodiscard]] const std::string& limit_exceeded() const noexcept { return limit_exceeded_; }  // empty if none
   [[nodiscard]] Json take() && { return std::move(tree_).take(); }
 
  private:
@@ -59,7 +59,7 @@ class BoundedTree {
 
   JsonTree tree_;
   std::uint64_t values_ = 0;
-  std::vector<std::uint64_t> keys_;  // seen so far, of every object and list that is open
+  std::vector<std::uint64_t> keys_;  // number of keys so far in each open object and list
   std::string limit_exceeded_;
 };
 
@@ -100,7 +100,7 @@ Result<Json> parse_json(std::string_view text, std::uint64_t offset) {
   return fault(ErrorCode::kMalformed, "has an object with a key that is there twice");
 }
 
-// "dspArch", "dsp_arch" and "DSP Arch" are one field.
+// Folds a key, so that "dspArch", "dsp_arch" and "DSP Arch" are one field.
 std::string folded(std::string_view key) {
   std::string out;
   for (const char c : key) {
@@ -118,8 +118,8 @@ struct Place {
   const Json* value;
 };
 
-// Calls `visit` with every value in `root` and the key it stands under (that of its list, for elements of one), outer
-// ones first. The stack holds what is still to be visited, at most the values of the text.
+// Calls `visit` with every value in `root` and its key (for elements of a list, the key of the list), outer ones first.
+// The stack holds values that are not visited yet, at most those of the text.
 template <typename Visit>
 void walk(const Json& root, const Visit& visit) {
   const std::string none;
@@ -138,7 +138,7 @@ void walk(const Json& root, const Visit& visit) {
   }
 }
 
-// 57, "57" and "v57". Nothing for what is no such number.
+// Returns 57 for 57, "57" and "v57"; nothing for any other form.
 std::optional<std::uint32_t> number_of(const Json& value) {
   constexpr std::uint64_t kMax = 0xffffffff;
   if (const std::uint64_t* number = value.number()) {
@@ -156,8 +156,8 @@ std::optional<std::uint32_t> number_of(const Json& value) {
   return number;
 }
 
-// The version that a text begins with: "v2.48.0.260101120000_12" is 2.48.0, because the last number is too large to be
-// a part of a version.
+// Returns the version at the start of a text. "v2.48.0.260101120000_12" yields 2.48.0, because the last number is too
+// large to be a part of a version.
 Version leading_version(std::string_view text) {
   if (text.starts_with('v') || text.starts_with('V')) text.remove_prefix(1);
   text = text.substr(0, std::min(text.find_first_not_of("0123456789."), text.size()));
@@ -169,7 +169,7 @@ Version leading_version(std::string_view text) {
   return {};
 }
 
-// "2.37.0", or {"major": 2, "minor": 37, "patch": 0}.
+// Accepts "2.37.0", or {"major": 2, "minor": 37, "patch": 0}.
 Version version_of(const Json& value) {
   if (value.text() != nullptr) return leading_version(*value.text());
   if (value.members() == nullptr) return {};
@@ -187,7 +187,7 @@ Version version_of(const Json& value) {
 
 constexpr std::size_t kMaxTextFact = 255;
 constexpr std::size_t kMaxGraphs = 1024;
-constexpr std::uint64_t kMaxSpillFillBytes = std::uint64_t{1} << 62;  // above: no size of a buffer
+constexpr std::uint64_t kMaxSpillFillBytes = std::uint64_t{1} << 62;  // a larger number is not the size of a buffer
 
 std::string text_fact(const Json& value) {
   const std::string* text = value.text();
@@ -206,7 +206,8 @@ void add_graph(CacheFacts& facts, std::string name, std::uint64_t spill_fill_byt
   facts.spill_fill_bytes[index] = std::max(facts.spill_fill_bytes[index], spill_fill_bytes);
 }
 
-// An element of "graphs". Which graph a size belongs to follows from both being in it, in whatever order and depth.
+// Takes the facts of an element of "graphs". A size belongs to the graph that appears in the same element, in any order
+// and at any depth.
 void take_graph(CacheFacts& facts, const Json& graph) {
   std::string name;
   std::uint64_t spill_fill_bytes = 0;
@@ -240,7 +241,7 @@ void take_fact(CacheFacts& facts, const std::string& key, const Json& value) {
   if (name == "graphs" && value.members() != nullptr) take_graph(facts, value);
 }
 
-// The strings of an object itself, not of what it holds.
+// Returns the strings that are members of the object itself, not of nested values.
 std::vector<const std::string*> own_strings(const Json& value) {
   std::vector<const std::string*> strings;
   if (value.members() == nullptr) return strings;
@@ -292,7 +293,7 @@ bool names_dropped(const Json& value, const Names& dropped) {
   return std::any_of(strings.begin(), strings.end(), [&](const auto* text) { return dropped.contains(*text); });
 }
 
-// Calls itself no deeper than kMaxMetadataDepth.
+// Recurses at most kMaxMetadataDepth deep.
 Json cut(const Json& value, const Names& dropped) {
   if (const Json::Array* items = value.items()) {
     Json kept = Json::array();
@@ -311,7 +312,7 @@ Json cut(const Json& value, const Names& dropped) {
   return value;
 }
 
-// A line is dropped if a word of it is a dropped name.
+// Drops a line if a word of it is a dropped name.
 std::string cut_lines(std::string_view text, const Names& dropped) {
   constexpr std::string_view kBetweenWords = " \t\r\n=,;:\"";
   std::string out;

@@ -1,8 +1,9 @@
-// What the metadata entry of a DLC says: which entries are context binaries, for which target, and what refers to what.
+// Reads the metadata entry of a DLC: which entries are context binaries, for which target, and which entries refer to
+// each other.
 //
 // Two forms are known. The newer one is JSON: a row per context binary in "cacheList", and "relations" between entries.
-// Field names differ between writers ("socModel", "soc_model") and facts lie at different depths, so facts are looked
-// up by their name anywhere in a row. The older one is lines of key=value and says nothing about targets.
+// Field names differ between writers ("socModel", "soc_model"), and facts appear at different depths. So facts are
+// looked up by name anywhere in a row. The older form is lines of key=value and does not mention targets.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@
 
 namespace fatctx::container::dlc {
 
-// What a text from a stranger may cost, before it becomes values in memory.
+// Bounds for an untrusted text, checked before it becomes values in memory.
 inline constexpr std::uint64_t kMaxMetadataBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kMaxMetadataValues = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxMetadataDepth = 64;
-inline constexpr std::uint64_t kMaxMetadataKeys = 1024;                // of one object: they are searched one by one
+inline constexpr std::uint64_t kMaxMetadataKeys = 1024;                // of one object: keys are searched linearly
 inline constexpr std::uint64_t kMaxMentions = std::uint64_t{1} << 16;  // of entries in relations: followed for each SoC
 
 struct CacheFacts {
@@ -30,7 +31,7 @@ struct CacheFacts {
   std::uint32_t arch = 0;     // 75 for v75
   std::uint32_t vtcm_mb = 0;  // the largest of its graphs
   std::string build_id;
-  Version sdk;  // the version that the build id begins with
+  Version sdk;  // the version at the start of the build id
   Version api;  // core API
   Version blob;
   std::vector<std::string> graphs;
@@ -42,15 +43,15 @@ using Names = std::set<std::string, std::less<>>;
 struct Metadata {
   bool json = false;
   std::vector<CacheFacts> caches;                   // in the order of the rows; each names an entry
-  std::vector<std::string> missing;                 // names of context binaries that are no entries
+  std::vector<std::string> missing;                 // names of context binaries without an entry
   std::vector<std::vector<std::string>> relations;  // each: entries that are mentioned together
 };
 
-// `offset` is where the text lies in the file, for errors. `entries` are the names of the archive.
+// Parses the metadata. `offset` is that of the text in the file, for errors. `entries` are the names of the archive.
 // Errors: malformed, limit_exceeded.
 [[nodiscard]] Result<Metadata> parse_metadata(std::string_view text, std::uint64_t offset, const Names& entries);
 
-// The same text without what names one of `dropped`: rows, relations and lines. Everything else keeps its order.
+// Returns the text without the rows, relations and lines that name one of `dropped`. Everything else keeps its order.
 // Errors: those of parse_metadata.
 [[nodiscard]] Result<std::string> cut_metadata(std::string_view text, std::uint64_t offset, const Names& dropped);
 

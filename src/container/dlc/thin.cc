@@ -27,7 +27,7 @@ void append_text(std::vector<std::byte>& out, std::string_view text) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Pieces in the making: ranges that follow each other in the file are one.
+// A builder of pieces: adjacent ranges of the file are merged.
 class Pieces {
  public:
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
@@ -59,8 +59,8 @@ class Pieces {
   std::uint64_t size_ = 0;
 };
 
-// The parts of a range in front of its first page and behind its last become new bytes, if the range lies the same way
-// in both files; so what is left of it can be mapped. A range that lies otherwise stays as it is.
+// Replaces the partial pages at both ends of a range by new bytes, so that the whole pages between them can be mapped.
+// This needs a range with the same offset within a page in both files. Other ranges stay as they are.
 Result<Pieces> on_pages(const mapping::OsFile& file, std::vector<DlcPiece> pieces) {
   Pieces out;
   const auto copy = [&](ByteRange range) -> Status {
@@ -89,7 +89,7 @@ Result<Pieces> on_pages(const mapping::OsFile& file, std::vector<DlcPiece> piece
   return out;
 }
 
-// With the sizes in a ZIP64 field of `field_size` bytes, the only extra field.
+// Returns the fields with the sizes moved to a ZIP64 field of `field_size` bytes, the only extra field.
 DiskEntryFields in64(const Entry& entry, DiskEntryFields fields, std::uint64_t field_size) {
   fields.version_needed = std::max<std::uint16_t>(fields.version_needed, kZip64Version);
   fields.method = kStored;
@@ -100,7 +100,7 @@ DiskEntryFields in64(const Entry& entry, DiskEntryFields fields, std::uint64_t f
   return fields;
 }
 
-// A header whose ZIP64 field is so long that the data comes to lie at `place` within a page.
+// Returns a header whose ZIP64 field is so long that the data gets offset `place` within a page.
 std::vector<std::byte> new_header(const Entry& entry, const DiskCentralEntry& central, std::uint64_t at,
                                   std::uint64_t size, std::uint64_t place) {
   constexpr std::uint64_t kSizes = 2 * sizeof(le64);
@@ -186,7 +186,7 @@ Result<ThinDlc> build_thin(const mapping::OsFile& file, const Archive& archive, 
     if (replaced) {
       DiskCentralEntry central = entry.central;
       if (central.entry.crc != 0) central.entry.crc = crc32(replacement->bytes);
-      // Metadata may lie anywhere in a page; it stays on one if it was.
+      // Metadata may start anywhere in a page; it keeps its offset in the page.
       const std::uint64_t size = replacement->bytes.size();
       const std::uint64_t place = entry.data.offset % kPage;
       pieces.add_bytes(new_header(entry, central, header_at, size, place));

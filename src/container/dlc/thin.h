@@ -1,4 +1,4 @@
-// A DLC with fewer entries, as pieces of the one it is cut from and new bytes between them.
+// A DLC with fewer entries, as ranges of its source and new bytes between them.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct Replacement {
   std::string bytes;
 };
 
-// `kept` has a value for each entry of `archive`; those that stay keep their order, their place within a page, and
-// their header where it can stay as it is.
+// Computes the pieces. `kept` has a value for each entry of `archive`. Kept entries keep their order and their offset
+// within a page, and also their header if it needs no change.
 // Errors: those of reading.
 [[nodiscard]] Result<ThinDlc> build_thin(const mapping::OsFile& file, const Archive& archive,
                                          const std::vector<bool>& kept, const std::optional<Replacement>& replacement);

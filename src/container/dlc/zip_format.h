@@ -21,7 +21,7 @@ inline constexpr std::uint16_t kZip64Field = 0x0001;
 inline constexpr std::uint32_t kIn64 = 0xffffffff;  // "the number is in the ZIP64 field"
 inline constexpr std::uint16_t kIn64Short = 0xffff;
 
-struct DiskEntryFields {  // what the header of an entry and its row of the directory both say
+struct DiskEntryFields {  // the fields that an entry's header and its directory row share
   le16 version_needed;
   le16 flags;
   le16 method;
@@ -55,7 +55,7 @@ static_assert(sizeof(DiskCentralEntry) == 46 && alignof(DiskCentralEntry) == 1);
 
 struct DiskZip64End {
   le32 signature;
-  le64 rest_size;  // of this struct behind this field
+  le64 rest_size;  // size of this struct behind this field
   le16 version_made_by;
   le16 version_needed;
   le32 disk;

@@ -1,4 +1,4 @@
-// The seam of appending: any file, real or in memory. Appender::open() is this over a locked file.
+// Appends to any file, real or in memory. Appender::open() calls this with a locked file.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace fatctx {
 
 struct AppenderAccess {
-  // `path` is what errors call the file. Errors: those of Appender::open but for the lock.
+  // Opens an appender over `file`; errors call it `path`. Errors: those of Appender::open except for the lock.
   [[nodiscard]] static Result<Appender> over(std::unique_ptr<mapping::OsFile> file, std::string path,
                                              const AppendOptions& options);
 
-  // The generation that commit() makes has no rows for these records of the file: an append is taken back without
-  // writing the file anew. Their bytes are dead then. Errors: not_found (no record of this id and name),
-  // operation_not_permitted as add(); commit() says bad_reference if a record that stays needs one of them.
+  // Leaves out the rows of these records in the generation that commit() makes. This takes back an append without
+  // writing the file anew; the bytes of the records are dead then. Errors: not_found (no record with this id and name),
+  // operation_not_permitted as add(). commit() returns bad_reference if a remaining record needs one of them.
   [[nodiscard]] static Status leave_out(Appender& appender, std::uint32_t record_id, const std::string& name);
 };
 

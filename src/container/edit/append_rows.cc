@@ -14,7 +14,7 @@ bool holds_payload(const SegmentEntry& segment) {
          segment.kind == static_cast<std::uint16_t>(SegmentKind::kPacked);
 }
 
-// What was signed keeps its SHA-256; what is new has none.
+// Returns whether the segment has SHA-256 leaves: signed ones keep theirs, new ones have none.
 bool has_sha256_leaves(const SegmentEntry& segment) { return segment.sha_leaves_segment != kNoSegment; }
 
 SegmentEntry dead_segment(std::uint64_t offset, std::uint64_t size, std::uint64_t generation, unsigned alignment_log2) {
@@ -46,14 +46,14 @@ class Merger {
     for (SegmentEntry& segment : added.segments) segment.generation = rows_.generation;
     bury_unused();
     place_dead(first_byte);
-    const std::size_t before = rows_.segments.size();  // DEAD ones included, all in front of the new ones
+    const std::size_t before = rows_.segments.size();  // includes DEAD ones; all come before the new ones
     for (const SegmentEntry& segment : added.segments) rows_.segments.push_back(segment);
     renumber(before);
     return std::move(rows_);
   }
 
  private:
-  // How records are stored whose bytes the file has as a whole.
+  // Sets the storage fields of new records whose bytes the file has as a whole.
   void take_storage(TocRows& added) const {
     for (std::size_t i = 0; i < added.records.size(); ++i) {
       const PlannedRecord& stored = plan_.records[plan_.records[i].stored_as];
@@ -69,7 +69,7 @@ class Merger {
     }
   }
 
-  // Without those that are gone and without the description, of which every generation has its own.
+  // Removes records that are gone, and the description: every generation has its own.
   void keep_records(const Toc& toc, const std::vector<bool>& gone) {
     std::vector<RecordRow> kept;
     for (std::size_t i = 0; i < rows_.records.size(); ++i) {
@@ -84,7 +84,7 @@ class Merger {
   [[nodiscard]] GenerationEntry old_generation() const {
     GenerationEntry entry = {};
     entry.number = header_.generation;
-    // The copy that does not end with the generation: the other one is known by that.
+    // The copy at the beginning of the generation: the position of the other one follows from committed_end.
     const std::size_t first = header_.toc_offset[0] + header_.toc_size == header_.committed_end ? 1 : 0;
     entry.toc_offset = header_.toc_offset[first];
     entry.toc_size = header_.toc_size;
@@ -94,7 +94,7 @@ class Merger {
     return entry;
   }
 
-  // Of the segments that the file had.
+  // Marks segments of the file that nothing uses as DEAD.
   void bury_unused() {
     std::vector<bool> used(rows_.segments.size());
     for (const RecordRow& record : rows_.records) {
@@ -114,7 +114,7 @@ class Merger {
     }
   }
 
-  // The old table and the skipped tail, in the order of the file; `moved_` tells where the old segments are then.
+  // Adds the old table and the skipped tail as DEAD segments, in file order; `moved_` maps old segments to new indexes.
   void place_dead(std::uint64_t first_byte) {
     std::vector<SegmentEntry> dead;
     for (const std::uint64_t offset : header_.toc_offset) {

@@ -1,4 +1,4 @@
-// The table of contents of a generation that follows another.
+// Builds the table of contents of the next generation.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace fatctx::container {
 
-// What the file has, with what the plan adds. Segments that no record uses any more, the copies of the old table and
-// what was skipped behind the old end become DEAD, records that are `gone` (by their index) are left out; the old
-// generation gets a row of its own. `first_byte` is where the plan began. Requires: every hash of the plan is filled
-// in, or only the size of the result counts.
+// Returns the rows of the file with those that the plan adds. Segments that no record uses any more, the copies of the
+// old table and the bytes skipped behind the old end become DEAD. Records that are `gone` (by index) are left out; the
+// old generation gets a row of its own. `first_byte` is where the plan began. Requires: every hash of the plan is
+// filled in, unless only the size of the result is used.
 [[nodiscard]] TocRows rows_after_append(const Header& header, const Toc& toc, const Plan& plan,
                                         const std::vector<bool>& gone, std::uint64_t first_byte,
                                         const PackOptions& options);

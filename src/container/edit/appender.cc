@@ -1,4 +1,4 @@
-// Appender: the commit protocol of docs/format.md, section 13.
+// Appender: implements the commit protocol of docs/format.md, section 13.
 #include "fatctx/appender.h"
 
 #include <algorithm>
@@ -60,15 +60,15 @@ std::uint64_t dead_bytes_of(const TocRows& rows) {
 struct Appender::Impl {
   std::unique_ptr<mapping::OsFile> file;
   std::string path;
-  std::string name = {};  // the path, whatever the current folder is; empty for a file in memory
+  std::string name = {};  // absolute path; empty for a file in memory
   AppendOptions options;
   std::int64_t process = mapping::process_id();
   bool spent = false;
   std::uint64_t file_size = 0;
   OpenedToc opened;
   IncomingRecords records;
-  std::vector<std::pair<std::uint32_t, EvidenceNote>> notes;  // by id of the record
-  std::vector<std::uint32_t> taken_back;                      // ids
+  std::vector<std::pair<std::uint32_t, EvidenceNote>> notes;  // by record id
+  std::vector<std::uint32_t> taken_back;                      // ids of records
 
   [[nodiscard]] Status check_usable() const {
     if (process != mapping::process_id()) {
@@ -110,7 +110,7 @@ struct Appender::Impl {
       gone[i] = std::find(names.begin(), names.end(), toc.records[i].name) != names.end() ||
                 std::find(taken_back.begin(), taken_back.end(), toc.records[i].id) != taken_back.end();
     }
-    // The table of tensors goes with its blob; a binary that stays keeps its weights.
+    // A tensor table is removed with its blob; a remaining binary keeps its weights.
     for (const Reference& reference : toc.references) {
       const std::size_t from = toc.index_of(*toc.find(reference.from_record));
       const std::size_t to = toc.index_of(*toc.find(reference.to_record));
@@ -147,13 +147,14 @@ struct Appender::Impl {
     std::uint32_t highest_id = 0;
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
       const RecordInfo& record = toc.records[i];
-      // Ids grow through all generations: the description, of which each has its own, has the highest but one at least.
+      // Ids grow through all generations. Each generation has its own description, with the highest or second highest
+      // id.
       highest_id = std::max(highest_id, record.id);
       if (record.type == RecordType::kWeightBlob && !gone[i]) {
         start.present_weights.emplace(std::string(record.name), PresentRecord{record.id, record.hash});
       }
     }
-    // A description comes with what is added.
+    // One more id: a description comes with the new records.
     if (std::numeric_limits<std::uint32_t>::max() - highest_id <= added) {
       return Error{ErrorCode::kLimitExceeded,
                    "the file has no ids for more records; write it anew with `fatctx compact`"};
@@ -167,7 +168,7 @@ struct Appender::Impl {
     return start;
   }
 
-  // `description` is what is said of the records of the file, and stays where it is.
+  // Returns the file's records as candidates. `description` has their entries and must outlive the result.
   [[nodiscard]] std::vector<SharingCandidate> candidates(const std::vector<bool>& gone,
                                                          const ContainerDescription& description) const {
     const Toc& toc = opened.toc;
@@ -185,9 +186,9 @@ struct Appender::Impl {
     return found;
   }
 
-  // One copy is enough to open the file, but two are promised: of the identity, and of what the present generation
-  // stands on. The slots of the other pair are written anew by the commit itself; what else is damaged is left to
-  // repair.
+  // Restores the copies that this generation depends on. One copy is enough to open the file, but two are promised: of
+  // the identity, and of the present generation's slots and table. The commit itself writes the slots of the other pair
+  // anew; other damage is left to repair.
   Status restore_copies(AppendReport& report) {
     const Header& header = opened.header;
     FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(*file, header));
@@ -200,8 +201,8 @@ struct Appender::Impl {
     return Done{};
   }
 
-  // What somebody left behind the end is dead from the next extent on; the bytes up to there become padding, which is
-  // zero. No attempt to append has ever named them. They are written even if they read as zeros: the disk may differ.
+  // Zeroes the bytes from the end to the next extent: they become padding. Leftover bytes from there on become DEAD. No
+  // attempt to append has ever named the padding. It is written even if it reads as zeros, because the disk may differ.
   Status clear_padding() {
     const std::uint64_t from = opened.header.committed_end;
     const std::uint64_t end = std::min(file_size, *checked_align_up(from, kExtentLog2));
@@ -209,12 +210,12 @@ struct Appender::Impl {
     return file->write_at(from, std::vector<std::byte>(static_cast<std::size_t>(end - from)));
   }
 
-  // Writes the present bytes of one mirror of the present pair again. A commit relies only on bytes that it has synced
-  // itself. After a failed sync the kernel may drop a dirty page and still return it from the page cache
+  // Writes the present contents of one mirror of the present pair again. A commit relies only on bytes that it has
+  // synced itself. After a failed sync the kernel may drop a dirty page and still return it from the page cache
   // (docs/decisions/0020).
   Status write_present_slot(std::size_t mirror) {
     const std::uint64_t offset = kSlotOffsets[opened.header.pair + mirror * kPairs];
-    HeaderPage page;  // on the stack: nothing may fail for want of memory once a slot is written
+    HeaderPage page;  // on the stack: no allocation may fail once a slot is written
     FATCTX_TRY(file->read_at(offset, page));
     return file->write_at(offset, page);
   }
@@ -263,12 +264,12 @@ struct Appender::Impl {
                                 .previous_toc_hash = header.toc_hash};
     FATCTX_TRY(check_opens(facts, toc));
     for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
-    fill_report(report, plan, final_rows);  // now, since nothing may fail for want of memory once a slot is written
-    FATCTX_TRY(file->sync());  // barrier 1: what the slots will name is on the disk, and a mirror of the present pair
+    fill_report(report, plan, final_rows);  // now: no allocation may fail once a slot is written
+    FATCTX_TRY(file->sync());  // barrier 1: everything that the slots will name, and a mirror of the present pair
 
     auto named = write_slots(facts);
     // Last, and not before barrier 1: a crash may spoil every mirror that is being written. If barrier 2 fails, reads
-    // show the new pair, and the next writer begins with that one.
+    // show the new pair, and the next writer starts from it.
     if (named.ok()) named = write_present_slot(1);
     if (named.ok()) named = file->sync();  // barrier 2
     if (!named.ok()) {
@@ -282,7 +283,8 @@ struct Appender::Impl {
     return report;
   }
 
-  // Limits and rules hold for the old and the new together: what readers would refuse is not put in front of them.
+  // Parses the result as a reader would, because limits and rules apply to old and new rows together. A file that
+  // readers would refuse is never committed.
   [[nodiscard]] Status check_opens(const GenerationFacts& facts, const std::vector<std::byte>& toc) const {
     std::array<HeaderPage, 2> slots;
     std::vector<LaterBytes> later;
@@ -295,7 +297,7 @@ struct Appender::Impl {
     return container::check_opens(*file, facts, later);
   }
 
-  // Bytes that were added to a file without a name are found by nobody.
+  // Checks that the file still has its name: nobody would find bytes in a file without a name.
   [[nodiscard]] Status check_named() const {
     if (name.empty()) return Done{};
     auto named = mapping::check_named(*file, name);
@@ -322,7 +324,7 @@ struct Appender::Impl {
     return Done{};
   }
 
-  // Both mirrors of the pair that the present generation does not use.
+  // Writes both mirrors of the pair that the present generation does not use.
   Status write_slots(const GenerationFacts& facts) {
     for (std::size_t mirror = 0; mirror < 2; ++mirror) {
       const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
@@ -379,7 +381,7 @@ Appender::Appender(Appender&&) noexcept = default;
 Appender& Appender::operator=(Appender&&) noexcept = default;
 
 Result<Appender> Appender::open(const std::string& path, const AppendOptions& options) {
-  {  // A sealed file is read-only: what it is says more than that it cannot be written.
+  {  // Checked before opening for writing: "sealed" says more than "read-only".
     const auto file = mapping::open_for_reading(path);
     if (!file.ok()) return in_context(file.error(), path);
     const auto identity = file.value()->identity();

@@ -16,7 +16,7 @@ namespace {
 
 Error wrong(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
-// A day of the calendar, as YYYY-MM-DD.
+// Returns whether the text is a day of the calendar, as YYYY-MM-DD.
 bool is_date(const std::string& text) {
   constexpr std::string_view kForm = "dddd-dd-dd";
   if (text.size() != kForm.size()) return false;

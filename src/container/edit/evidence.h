@@ -1,4 +1,4 @@
-// Notes of evidence: what a caller may write, and where it goes in a description.
+// Checks notes of evidence and adds them to a description.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace fatctx::container {
 
-// Errors: invalid_argument, naming the text, what was found and what is allowed.
+// Errors: invalid_argument, naming the text, the value and the allowed ones.
 [[nodiscard]] Status check_note(const EvidenceNote& note);
 
-// Errors: exists (the record has the very same note).
+// Errors: exists (the record has an identical note).
 [[nodiscard]] Status add_note(ContainerDescription& description, std::uint32_t record_id, EvidenceNote note);
 
 }  // namespace fatctx::container

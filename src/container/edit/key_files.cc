@@ -24,7 +24,7 @@ static_assert(kPublicWord.size() == kSecretWord.size());
 constexpr std::size_t kKeyBytes = 32;
 constexpr std::size_t kTextBytes = kPublicWord.size() + 2 * kKeyBytes;
 
-// A line that may be a secret: it stays in one place, and is wiped there.
+// A buffer for a line that may be a secret. It is never moved or copied, and is wiped at the end.
 class KeyLine {
  public:
   KeyLine() = default;
@@ -59,7 +59,7 @@ class KeyLine {
   }
 
  private:
-  std::array<char, kTextBytes + 2> text_ = {};  // a line may end as on Windows
+  std::array<char, kTextBytes + 2> text_ = {};  // room for a Windows line end
   std::size_t size_ = 0;
 };
 
@@ -94,7 +94,7 @@ Status write_line(mapping::PendingFile& pending, const KeyLine& line) {
   return pending.publish(false);
 }
 
-// A public key without its secret one goes again, however the making of that ended.
+// A guard that removes the public key again if writing the secret key fails.
 class HalfPair {
  public:
   explicit HalfPair(mapping::PendingFile& published) : published_(&published) {}

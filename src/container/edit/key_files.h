@@ -1,4 +1,4 @@
-// Key pairs as files: one line of text each.
+// Reads and writes key pairs as files, with one line of text each.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace fatctx::container {
 
-// Errors: not_found, operation_not_permitted (others than its owner may read it), invalid_argument, io.
+// Reads a secret key. Errors: not_found, operation_not_permitted (users other than its owner may read it),
+// invalid_argument, io.
 [[nodiscard]] Result<SigningKey> read_signing_key(const std::string& path);
 
 }  // namespace fatctx::container

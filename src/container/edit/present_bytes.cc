@@ -13,13 +13,13 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::size_t kMaxPieces = 4096;  // of one record; a view of more costs more maps than most processes have left
+constexpr std::size_t kMaxPieces = 4096;  // of one record; a view of more takes more maps than most processes have left
 
-// Bytes that leaves can be found in: a segment of the file, or a new record that keeps bytes of its own.
+// A searchable range of leaves: a segment of the file, or the bytes that a new record stores itself.
 struct Store {
-  std::size_t segment = 0;  // of the file; or the index of the record
+  std::size_t segment = 0;  // segment of the file, or index of the record
   bool in_file = false;
-  std::vector<Hash128> leaves;  // whole ones only
+  std::vector<Hash128> leaves;  // whole leaves only
 };
 
 struct Place {
@@ -57,7 +57,7 @@ class Finder {
  private:
   [[nodiscard]] bool may_be_present(std::size_t index) const {
     const PlannedRecord& planned = plan_.records[index];
-    // Every generation has a description of its own.
+    // The description is excluded: every generation has its own.
     return !planned.alone && planned.stored_as == index && planned.input.size() != 0 &&
            planned.record.type != RecordType::kDescription;
   }
@@ -78,7 +78,7 @@ class Finder {
     });
   }
 
-  // Only what is stored in the same way: other alignment and other codecs are other promises.
+  // Finds a record that is stored in the same way. Another alignment or codec would promise something else.
   Status find_record(PlannedRecord& planned) {
     const auto found = by_size_.find(planned.input.size());
     if (found == by_size_.end()) return Done{};
@@ -118,7 +118,7 @@ class Finder {
     };
     const auto streamed = stream_logical(file_, toc_, record, budget_, compare);
     if (of_input) return std::move(*of_input);
-    return streamed.ok() && equal && at == input.size();  // damaged bytes are nobody's equal, nor costly ones
+    return streamed.ok() && equal && at == input.size();  // damaged records never match, nor those over the budget
   }
 
   Status read_leaves_of_file() {
@@ -134,7 +134,7 @@ class Finder {
       const Segment& segment = toc_.segments[i];
       if (!used[i] || segment.kind != SegmentKind::kPayload || segment.size < kLeafSize) continue;
       auto leaves = read_leaves(file_, toc_, segment, LeafHash::kXxh3);
-      if (!leaves.ok()) continue;  // damaged: nothing is found in it
+      if (!leaves.ok()) continue;  // damaged: its leaves never match
       leaves.value().xxh3.resize(static_cast<std::size_t>(segment.size / kLeafSize));
       add_store({i, true, std::move(leaves.value().xxh3)});
     }
@@ -143,17 +143,17 @@ class Finder {
 
   void add_store(Store store) {
     for (std::size_t leaf = 0; leaf < store.leaves.size(); ++leaf) {
-      // A file has more of them than an append brings.
+      // Only leaves of new records: a file has many more than an append brings.
       if (!std::binary_search(wanted_.begin(), wanted_.end(), store.leaves[leaf])) continue;
-      places_.try_emplace(store.leaves[leaf], Place{stores_.size(), leaf});  // of equal ones the first
+      places_.try_emplace(store.leaves[leaf], Place{stores_.size(), leaf});  // the first of equal leaves wins
     }
     stores_.push_back(std::move(store));
   }
 
-  // What the record keeps for itself may be found by those behind it.
+  // Adds the bytes that the record stores itself, so that later records can share them.
   void add_own(std::size_t index, const PlannedRecord& planned, const std::vector<Hash128>& leaves) {
     Store store{index, false, {}};
-    if (planned.own.empty()) {  // all of it
+    if (planned.own.empty()) {  // it stores all of its bytes
       store.leaves = leaves;
     } else {
       for (const ByteRange& range : planned.own) {
@@ -164,7 +164,7 @@ class Finder {
     if (planned.slices.empty() || !planned.own.empty()) add_store(std::move(store));
   }
 
-  // Slices of what is there and ranges of its own in between, both on leaves.
+  // Splits the record into slices of existing leaves and ranges of its own; both begin on leaves.
   Status find_leaves(PlannedRecord& planned, const std::vector<Hash128>& leaves) {
     std::vector<PlannedSlice> slices;
     std::vector<ByteRange> own;
@@ -229,7 +229,7 @@ class Finder {
     return candidate;
   }
 
-  // False: the file does not give these bytes.
+  // Reads a leaf into `there_`. Returns false if the file's bytes cannot be read.
   Result<bool> read_place(const Place& place) {
     const Store& store = stores_[place.store];
     const std::uint64_t offset = place.leaf * kLeafSize;
@@ -244,7 +244,7 @@ class Finder {
       }
       at -= range.size;
     }
-    FATCTX_TRY(planned.input.read_at(offset, there_));  // it keeps all of its bytes
+    FATCTX_TRY(planned.input.read_at(offset, there_));  // it stores all of its bytes
     planned.input.close();
     return true;
   }
@@ -256,7 +256,7 @@ class Finder {
   const Toc& toc_;
   const WorkBudget budget_;
   const std::vector<bool>& left_out_;
-  std::map<std::uint64_t, std::vector<std::size_t>> by_size_;  // records of the file
+  std::map<std::uint64_t, std::vector<std::size_t>> by_size_;  // rows of the file's records
   std::vector<Hash128> wanted_;                                // leaves of all new records, sorted
   std::vector<Store> stores_;
   std::map<Hash128, Place> places_;

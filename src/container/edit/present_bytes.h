@@ -1,5 +1,5 @@
-// What new records have in common with the file that they are appended to, told from hashes that the file holds: of
-// records and of leaves. The cost follows the new bytes and the number of leaves, not the size of the file.
+// Finds bytes of new records in the file that they are appended to, by the file's hashes of records and of leaves. The
+// cost depends on the new bytes and the number of leaves, not on the size of the file.
 #pragma once
 
 #include "container/read/parse.h"
@@ -8,12 +8,13 @@
 
 namespace fatctx::container {
 
-// Gives each new record that the file has as a whole the index of that record; of the others, leaves of 64 KiB that the
-// file or an earlier new record has become slices of those. Every hit is confirmed by comparing bytes; bytes of the
-// file that cannot be read or do not match their leaf are not found. Fills in the hashes of the records.
+// Finds whole records first: a new record gets the index of an equal record of the file. In the others, leaves of 64
+// KiB that exist in the file or in an earlier new record become slices of those. Every match is confirmed by comparing
+// bytes. Bytes of the file that cannot be read, or do not match their leaf, never match. Fills in the hashes of the
+// records.
 //
-// `left_out` says in which records of `toc` nothing is found: those that the new generation does not have any more, so
-// that their bytes can be given up, and those that are alone.
+// `left_out` excludes records of `toc` from the search. These are the records that the new generation drops, so that
+// their bytes can be reclaimed, and those that are alone.
 // Errors: those of reading the inputs, changed.
 [[nodiscard]] Status find_present_bytes(Plan& plan, const mapping::OsFile& file, const Toc& toc,
                                         const std::vector<bool>& left_out);

@@ -19,7 +19,7 @@ namespace fatctx {
 namespace container {
 namespace {
 
-// The file as it is once everything is restored, without a byte written.
+// A view of the file in its restored state; writes nothing.
 class RestoredFile final : public mapping::ReadOnlyFile {
  public:
   RestoredFile(const mapping::OsFile& file, const std::vector<Restoration>& restorations)
@@ -60,7 +60,7 @@ Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& fi
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, opened.header));
   FATCTX_ASSIGN(std::vector<Restoration> found, restorations_of(file, opened.header, degraded));
   std::vector<Restoration> older = restorations_of_older_pair(opened);
-  // A slot of that pair is written once, with what belongs there now, and not first with what its mirror still says.
+  // A slot of the older pair is written once, with its right contents, not first with those of its outdated mirror.
   std::erase_if(found, [&](const Restoration& restoration) {
     return std::any_of(older.begin(), older.end(),
                        [&](const Restoration& newer) { return newer.range.offset == restoration.range.offset; });
@@ -71,7 +71,7 @@ Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& fi
   return found;
 }
 
-// What was written is there, and the file opens with the same generation.
+// Checks that the written bytes can be read back, and that the file opens with the same generation.
 Status check_restored(const mapping::OsFile& file, const OpenedToc& before,
                       const std::vector<Restoration>& restorations) {
   const auto otherwise = [](const std::string& what, std::uint64_t offset) {
@@ -92,7 +92,7 @@ Status check_restored(const mapping::OsFile& file, const OpenedToc& before,
   return Done{};
 }
 
-// A copy that is still damaged has no good one beside it.
+// Explains findings about slots: a slot that is still damaged has no good mirror.
 void explain_lost_copies(VerifyReport& report) {
   for (VerifyFinding& finding : report.findings) {
     Error& error = finding.error;
@@ -155,7 +155,7 @@ Result<RepairReport> repair(const std::string& path, const RepairOptions& option
     return report;
   }
   if (file.error().code != ErrorCode::kOperationNotPermitted) return std::move(file).error();
-  // A sealed file is read-only as a rule. Being whole it needs no permission.
+  // A sealed file is usually read-only. If it is intact, no write permission is needed.
   RepairOptions look = options;
   look.dry_run = true;
   FATCTX_ASSIGN(RepairReport report, repair_unlocked(path, look));

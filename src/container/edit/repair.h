@@ -1,4 +1,4 @@
-// The seam of repairing: any file, real or in memory. repair() is this over a locked file.
+// Repairs any file, real or in memory. repair() calls this with a locked file.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace fatctx::container {
 
-// `path` is what the report and errors call the file. Errors: those of repair() but for what opening and locking gives.
+// Repairs `file`; the report and errors call it `path`. Errors: those of repair() except for those of opening and
+// locking.
 [[nodiscard]] Result<RepairReport> repair_file(mapping::OsFile& file, const std::string& path,
                                                const RepairOptions& options);
 

@@ -1,4 +1,4 @@
-// A container that is written anew and takes the place of the old one.
+// Replaces a container by one that is written anew.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,17 @@
 
 namespace fatctx::container {
 
-// Whether `target` is the file that `source` names. Errors: not_found, io (of `source`).
+// Returns whether `target` is the file that `source` names. Errors: not_found, io (of `source`).
 [[nodiscard]] Result<bool> is_in_place(const std::string& source, const std::string& target);
 
-// The right to replace a container: no append goes on while this is there.
+// A lock that lets the caller replace a container: no append can start while it exists.
 class Replacing {
  public:
-  // Errors: not_regular_file (also a link), locked (somebody is appending), not_found, io.
+  // Errors: not_regular_file (also a link), locked (another process is appending), not_found, io.
   [[nodiscard]] static Result<Replacing> begin(const std::string& path);
 
-  // Whether the file at `path` is still what was opened by its name after begin(), and looked like `source` then.
+  // Checks that the file at `path` is still the one that was opened by its name after begin() and had the identity
+  // `source` then.
   // Errors: changed, not_found, io.
   [[nodiscard]] Status check(const std::string& path, const mapping::FileIdentity& source) const;
 

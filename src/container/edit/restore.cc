@@ -57,7 +57,7 @@ void restore_padding(ByteView header, std::vector<Restoration>& found) {
   }
 }
 
-// "leaf hashes of record 5 "weights"": of the first record that has bytes in the segment.
+// Returns text such as: leaf hashes of record 5 "weights". The record is the first with bytes in the segment.
 std::string name_of_leaves(const Toc& toc, std::uint32_t segment) {
   for (const RecordInfo& record : toc.records) {
     for (std::uint32_t i = 0; i < record.slice_count; ++i) {
@@ -82,8 +82,8 @@ Result<std::vector<std::byte>> leaves_from_payload(const mapping::OsFile& file, 
   return leaves;
 }
 
-// Those of one algorithm; nothing if they are whole, or if the payload does not give what the table confirms: then it
-// is damaged as well, or is what is damaged.
+// Restores the leaf hashes of one algorithm. Returns nothing if they are good. Also returns nothing if the table does
+// not confirm the hashes of the payload: then the payload is damaged, alone or as well.
 Result<std::optional<Restoration>> restoration_of_leaves(const mapping::OsFile& file, const Toc& toc,
                                                          std::uint32_t index, LeafHash which) {
   const Segment& segment = toc.segments[index];
@@ -224,7 +224,7 @@ Status write_slots_again(mapping::OsFile& file, const Header& header) {
   FATCTX_TRY(file.sync());
   auto mirrored = write_again(second);
   if (mirrored.ok()) mirrored = file.sync();
-  if (!mirrored.ok()) {  // the next writer must not take it for the good one of the two
+  if (!mirrored.ok()) {  // the next writer must not take it for the good mirror
     (void)file.write_at(kSlotOffsets[second], std::vector<std::byte>(kPageSize));
     return mirrored;
   }

@@ -30,7 +30,7 @@ RewriteSource source_of(const StoredContainer& container) {
           .record_count = static_cast<std::uint32_t>(container.toc().records.size())};
 }
 
-// By place in the table. A table of tensors goes with its blob.
+// Returns which records to keep, by index in the table. A tensor table is kept with its blob.
 Result<std::vector<bool>> kept_records(const StoredContainer& container, const RewriteOptions& options) {
   const Toc& toc = container.toc();
   if (!options.keep) return std::vector<bool>(toc.records.size(), true);
@@ -119,7 +119,7 @@ Result<RewriteReport> rewrite(const std::string& path, const std::string& target
     auto added = incoming.add(std::move(record));
     if (!added.ok()) return in_context(std::move(added).error(), path);
   }
-  // An earlier generation that is written anew comes behind the newest all the same.
+  // The result follows the newest generation even if an earlier one is written anew.
   FATCTX_ASSIGN(const Header newest, read_header(source->file(), source->identity().size));
   auto generation = next_generation(newest.generation);
   if (!generation.ok()) return in_context(std::move(generation).error(), path);
@@ -152,7 +152,7 @@ bool same_tensors(const PackRecord& a, const PackRecord& b) {
          std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(), equal);
 }
 
-// Records of several containers, those that are the same taken once.
+// A union of the records of several containers; equal records are taken once.
 class Merged {
  public:
   explicit Merged(const std::atomic<bool>* cancel) : cancel_(cancel) {}
@@ -172,7 +172,7 @@ class Merged {
     return Done{};
   }
 
-  // In the order of their names.
+  // Adds the records in the order of their names.
   Status hand_to(IncomingRecords& incoming) {
     for (auto& [name, taken] : by_name_) {
       auto added = incoming.add(std::move(taken.record));
@@ -213,7 +213,7 @@ class Merged {
     return Done{};
   }
 
-  // Those of both files, each once.
+  // Merges the notes of both files; equal ones appear once.
   static void add_notes(const std::vector<EvidenceNote>& more, std::vector<EvidenceNote>& notes) {
     for (const EvidenceNote& note : more) {
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
@@ -224,7 +224,7 @@ class Merged {
   std::map<std::string, Taken> by_name_;
 };
 
-// What is said of a container as a whole.
+// Merges the statements about a container as a whole.
 void merge_description(const ContainerDescription& description, const std::string& path, bool named, PackOptions& pack,
                        std::vector<std::string>& warnings) {
   if (pack.model_name.empty()) pack.model_name = description.name;
@@ -313,8 +313,8 @@ bool fits_target(const TargetFilter& filter, const SelectionKey& key) {
 
 std::vector<std::uint32_t> records_left(std::span<const RecordInfo> records,
                                         const std::function<bool(const RecordInfo&)>& stays) {
-  std::set<std::uint32_t> used;    // weights of any binary
-  std::set<std::uint32_t> wanted;  // weights of those that stay
+  std::set<std::uint32_t> used;    // referenced by any binary
+  std::set<std::uint32_t> wanted;  // referenced by a binary that stays
   std::vector<bool> asked(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RecordInfo& record = records[i];

@@ -1,5 +1,5 @@
-// A signed copy of a container. The layout of docs/format.md, section 11: header, table, payload, leaves, leaves of
-// SHA-256, table.
+// Makes a signed copy of a container, in the layout of docs/format.md, section 11: header, table, payload, leaves,
+// leaves of SHA-256, table.
 #include "fatctx/signature.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class Signer {
     header_.toc_hash = hash128(toc);
     header_.signature =
         sign_generation(header_, toc, from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
-    FATCTX_TRY(parse_toc(toc, header_, 0));  // nobody signs what readers refuse
+    FATCTX_TRY(parse_toc(toc, header_, 0));  // never sign a table that readers refuse
     for (const std::uint64_t offset : header_.toc_offset) FATCTX_TRY(file_.write_at(offset, toc));
     const GenerationFacts facts{.generation = header_.generation,
                                 .committed_end = header_.committed_end,
@@ -85,8 +85,8 @@ class Signer {
   [[nodiscard]] const Header& header() const noexcept { return header_; }
 
  private:
-  // Segments with payload keep their order (a description is always there); the two segments of leaves come behind
-  // them.
+  // Places the segments. Those with payload keep their order; one always exists, for the description. The two segments
+  // of leaves follow them.
   Status place() {
     std::vector<SegmentEntry> segments;
     moved_.resize(toc_.segments.size());
@@ -149,7 +149,7 @@ class Signer {
     return entry;
   }
 
-  // What a record says of its alignment is true of its old place; that of its segment is all that stays.
+  // Lowers each record's alignment to that of its new place: its segment keeps its alignment, but no more is sure.
   void place_records() {
     for (RecordRow& record : rows_.records) {
       if (record.slices.empty()) continue;
@@ -191,7 +191,7 @@ class Signer {
     return file_.write_at(rows_.segments[segment].offset + at, leaves);
   }
 
-  // Gives the SHA-256 of its leaves.
+  // Copies a segment and returns the SHA-256 hashes of its leaves.
   Result<std::vector<DiskSha256>> copy(std::size_t index, std::uint64_t to, const Leaves& leaves) {
     const Segment& segment = toc_.segments[index];
     std::vector<DiskSha256> hashes;
@@ -219,7 +219,7 @@ class Signer {
     return hashes;
   }
 
-  // Names the record that the bytes of a segment belong to; without a range the first of the segment.
+  // Names in an error the record that owns the bytes of a segment; without a range, the first record in the segment.
   template <typename T>
   Result<T> owned(Result<T> result, std::size_t segment, std::optional<ByteRange> range) const {
     if (result.ok()) return result;
@@ -234,7 +234,7 @@ class Signer {
     return result;
   }
 
-  // From the copy, so that what is signed is what a reader of it gets.
+  // Hashes the records as read from the copy, so that the signature covers exactly the bytes that its readers get.
   Status hash_records() {
     FATCTX_ASSIGN(std::vector<std::byte> bytes, toc_bytes(without_sha256()));
     Header unsigned_header = header_;
@@ -259,12 +259,12 @@ class Signer {
     for (ReferenceEntry& reference : rows_.references) {
       const auto to = std::lower_bound(rows_.records.begin(), rows_.records.end(), std::uint32_t{reference.to_record},
                                        [](const RecordRow& row, std::uint32_t id) { return row.entry.record_id < id; });
-      reference.bound_sha256 = to->entry.logical_sha256;  // F27: it is there
+      reference.bound_sha256 = to->entry.logical_sha256;  // F27: it exists
     }
     return Done{};
   }
 
-  // A table that was signed before, or followed one that was, has some already.
+  // Returns the rows without record hashes: a table that was signed before, or follows a signed one, has some already.
   [[nodiscard]] TocRows without_sha256() const {
     TocRows rows = rows_;
     for (RecordRow& record : rows.records) record.entry.logical_sha256 = {};
@@ -289,7 +289,7 @@ class Signer {
   TocRows rows_;
   Header header_;                     // of the copy
   std::vector<std::size_t> copied_;   // segments of the source
-  std::vector<std::uint32_t> moved_;  // their place in the copy, by their place in the source
+  std::vector<std::uint32_t> moved_;  // old segment index to new one
   std::vector<std::byte> buffer_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;

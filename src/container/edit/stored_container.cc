@@ -15,7 +15,7 @@
 namespace fatctx::container {
 namespace {
 
-// The logical bytes of a record, checked leaf by leaf.
+// A source of a record's logical bytes, checked leaf by leaf.
 class StoredRecord final : public ByteSource {
  public:
   StoredRecord(std::shared_ptr<const StoredContainer> container, const RecordInfo& record)
@@ -29,7 +29,7 @@ class StoredRecord final : public ByteSource {
   [[nodiscard]] bool makes_bytes() const noexcept override { return false; }
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const std::scoped_lock lock(mutex_);
-    // The packer hashes the record as a whole when it writes it.
+    // kTrust is enough: the packer hashes the whole record when it writes it.
     if (!ranges_)
       ranges_.emplace(container_->file(), container_->toc(), container_->budget(), CheckedBytes::Again::kTrust);
     auto status = ranges_->read(record_, offset, out);
@@ -94,7 +94,7 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
 
 Sharing StoredContainer::sharing() const noexcept {
   const Toc& toc = opened_.toc;
-  // Tensors that are stored once make a recipe of their blob whatever else is shared.
+  // Tensors that are stored once make a recipe of their blob in every sharing mode.
   const bool by_bytes = std::any_of(toc.records.begin(), toc.records.end(), [&](const RecordInfo& record) {
     return record.recipe && std::none_of(toc.references.begin(), toc.references.end(), [&](const Reference& reference) {
              return reference.kind == ReferenceKind::kTensorTable && reference.to_record == record.id;

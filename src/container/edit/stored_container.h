@@ -1,4 +1,4 @@
-// A container whose records go into another one.
+// Reads a container whose records are packed into another one.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace fatctx::container {
 
-// Ownership: the sources of its records share in it. Threads: const members from any number of threads.
+// An open container as a source of records. Ownership: the sources of its records share in it. Threads: const members
+// from any number of threads.
 class StoredContainer final : public std::enable_shared_from_this<StoredContainer> {
  public:
-  // `generation`, `max_made_bytes`: as of OpenOptions.
+  // Opens a generation of the file. `generation`, `max_made_bytes`: as in OpenOptions.
   // Errors: those of opening a file and of read_generation; not_regular_file.
   [[nodiscard]] static Result<std::shared_ptr<const StoredContainer>> open(const std::string& path,
                                                                            std::uint64_t generation,
@@ -36,21 +37,21 @@ class StoredContainer final : public std::enable_shared_from_this<StoredContaine
   [[nodiscard]] const Header& header() const noexcept { return opened_.header; }
   [[nodiscard]] const Toc& toc() const noexcept { return opened_.toc; }
   [[nodiscard]] const ContainerDescription& description() const noexcept { return description_; }
-  // Of everything that is read out of its records.
+  // Returns the budget for all reads of its records.
   [[nodiscard]] const WorkBudget& budget() const noexcept { return budget_; }
 
-  // How its records share bytes, as far as a reader can tell.
+  // Returns how its records share bytes, as far as a reader can tell.
   [[nodiscard]] Sharing sharing() const noexcept;
-  // Bytes that no record uses: DEAD segments, and what lies behind the committed end.
+  // Returns the bytes that no record uses: DEAD segments, and those behind the committed end.
   [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
-  // As a packer takes them, those whose place in toc().records `kept` says. A table of tensors comes with its blob, and
-  // the description is left out, because the packer writes both.
+  // Returns the records for a packer: those with `kept` set at their index in toc().records. A tensor table comes with
+  // its blob. The description is left out. The packer writes both anew.
   // Errors: unsupported (a record that this version only lists), those of reading tables of tensors; limit_exceeded
   // (all of them together have more bytes than a call may make).
   [[nodiscard]] Result<std::vector<PackRecord>> records(const std::vector<bool>& kept) const;
 
  private:
-  // A packer reads a record to find what it shares, to write it, and to compare what was written.
+  // A packer reads a record to find shared bytes, to write it, and to verify the written bytes.
   static constexpr std::uint64_t kPackerPasses = 16;
 
   [[nodiscard]] Result<PackRecord> as_packed(const RecordInfo& record) const;

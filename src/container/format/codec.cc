@@ -1,6 +1,6 @@
-// The frame format is lz4's own, so that its command line tool reads what we write. Of its freedoms a reader takes only
-// those a stored record needs: a single frame that states its size and carries a checksum of its content. liblz4 itself
-// would go on behind a frame, skip frames, and believe a size until the end; these are refused here.
+// The frame format is lz4's own, so that its command line tool reads our frames. A reader accepts only the variants
+// that a stored record needs: a single frame that states its size and carries a checksum of its content. liblz4 itself
+// would continue after a frame, skip frames, and trust a size until the end; these are refused here.
 #include "container/format/codec.h"
 
 #include <algorithm>
@@ -18,13 +18,13 @@
 namespace fatctx::container {
 namespace {
 
-// A match reaches back 64 KiB at most, so that larger blocks gain little; smaller ones would cost ratio.
+// A match reaches back 64 KiB at most, so larger blocks gain little. Smaller ones would cost ratio.
 constexpr std::size_t kBlockSize = std::size_t{256} << 10;
 
 constexpr std::uint32_t kFrameMagic = 0x184D2204;
-constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // the low four bits are free
+constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // its low four bits vary
 constexpr std::uint32_t kSkippableMask = 0xFFFFFFF0;
-constexpr std::size_t kFlagsAt = 4;  // the byte behind the magic
+constexpr std::size_t kFlagsAt = 4;  // first byte after the magic
 constexpr std::byte kFlagDictionary{0x01};
 constexpr std::byte kFlagContentChecksum{0x04};
 constexpr std::byte kFlagContentSize{0x08};
@@ -32,14 +32,14 @@ constexpr std::byte kFlagContentSize{0x08};
 LZ4F_preferences_t preferences(std::uint64_t content_size) noexcept {
   LZ4F_preferences_t wanted = {};
   wanted.frameInfo.blockSizeID = LZ4F_max256KB;
-  wanted.frameInfo.blockMode = LZ4F_blockIndependent;  // a block's bytes depend on nothing but its content
+  wanted.frameInfo.blockMode = LZ4F_blockIndependent;  // so that a block's bytes depend only on its content
   wanted.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
   wanted.frameInfo.contentSize = content_size;
   wanted.compressionLevel = 0;
   return wanted;
 }
 
-// liblz4 has one error that is not about its input.
+// Only this error of liblz4 is not about its input.
 void throw_if_out_of_memory(std::size_t code) {
   if (LZ4F_isError(code) != 0 && std::string_view(LZ4F_getErrorName(code)) == "ERROR_allocation_failed") {
     throw std::bad_alloc();
@@ -56,7 +56,7 @@ struct FrameWriter::State {
   explicit State(std::uint64_t content_size) : wanted(preferences(content_size)) {
     frame.resize(LZ4F_compressBound(kBlockSize, &wanted) + LZ4F_HEADER_SIZE_MAX);
     block.reserve(kBlockSize);
-    // Last: nobody would free it if another line threw.
+    // Must be last: nothing would free it if a later line threw.
     throw_if_out_of_memory(LZ4F_createCompressionContext(&context, LZ4F_VERSION));
   }
   ~State() { (void)LZ4F_freeCompressionContext(context); }
@@ -83,8 +83,8 @@ struct FrameWriter::State {
 
   LZ4F_preferences_t wanted;
   LZ4F_cctx* context = nullptr;
-  std::vector<std::byte> frame;  // compressed bytes on their way to the sink
-  std::vector<std::byte> block;  // gathered, not yet a whole block
+  std::vector<std::byte> frame;  // compressed bytes for the sink
+  std::vector<std::byte> block;  // collected bytes, less than a block
   bool begun = false;
 };
 
@@ -136,7 +136,7 @@ struct FrameReader::State {
     return check_header();
   }
 
-  // Tells from the first seven bytes how long the header is.
+  // Computes the length of the header from its first seven bytes.
   Status check_flags() {
     le32 magic;
     std::memcpy(&magic, header.data(), sizeof(magic));
@@ -171,7 +171,7 @@ struct FrameReader::State {
     return Done{};
   }
 
-  // Feeds at most what the decoder asks for, which is a block and the size of the next: so an error has a place.
+  // Feeds at most the bytes that the decoder asks for: a block and the size of the next one. So an error has an offset.
   Status take_blocks(ByteView& bytes, const StreamSink& sink) {
     const std::size_t size = std::min(wanted, bytes.size());
     ByteView piece = bytes.first(size);
@@ -191,7 +191,7 @@ struct FrameReader::State {
       piece = piece.subspan(used);
       taken += used;
       ended = next == 0;
-      const bool more = !piece.empty() || made == out.size();  // a full buffer may not have been all
+      const bool more = !piece.empty() || made == out.size();  // a full buffer may mean that there is more
       if (!ended && more && (used != 0 || made != 0)) continue;
       if (!ended && !piece.empty()) return refuse(unit_at, "its frame makes no progress");
       if (size == wanted) unit_at = taken;
@@ -208,15 +208,15 @@ struct FrameReader::State {
   std::size_t header_wanted = LZ4F_HEADER_SIZE_MIN;
   bool in_blocks = false;
   bool ended = false;
-  std::size_t wanted = 0;      // bytes the decoder asks for next
+  std::size_t wanted = 0;      // bytes that the decoder asks for next
   std::uint64_t taken = 0;     // bytes of the frame so far
-  std::uint64_t unit_at = 0;   // where what it asked for begins
+  std::uint64_t unit_at = 0;   // start of the bytes that it asked for
   std::uint64_t produced = 0;  // logical bytes so far
   std::vector<std::byte> out;
 };
 
 Result<std::uint64_t> frame_content_size(ByteView frame) {
-  constexpr std::size_t kSizeAt = 6;  // behind the magic and two bytes of flags
+  constexpr std::size_t kSizeAt = 6;  // after the magic and two bytes of flags
   le32 magic;
   le64 size;
   if (frame.size() < kSizeAt + sizeof(size)) return refuse(frame.size(), "its frame is cut off");

@@ -1,4 +1,4 @@
-// lz4 frames for what is never mapped: docs/format.md, section 5.2. The only file that knows lz4 is codec.cc.
+// Compresses records that are never memory-mapped into lz4 frames: docs/format.md, section 5.2. Only codec.cc uses lz4.
 //
 // Both directions stream: memory depends on the size of a block, never on that of the record.
 #pragma once
@@ -12,11 +12,12 @@
 
 namespace fatctx::container {
 
-// Takes the next bytes of a stream; an error stops it. Lifetime: the view is valid during the call only.
+// A function that takes the next bytes of a stream; an error stops it. Lifetime: the view is valid during the call
+// only.
 using StreamSink = std::function<Status(ByteView)>;
 
-// Makes one frame. The same bytes give the same frame in whatever pieces they come: the compressor sees blocks of one
-// size, each by itself.
+// A compressor that makes one frame. Equal bytes give an equal frame, whatever the sizes of the pieces: blocks have one
+// size and are compressed independently.
 //
 // Threads: one at a time.
 class FrameWriter {
@@ -26,9 +27,9 @@ class FrameWriter {
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
 
-  // Errors: internal, what `sink` returns.
+  // Compresses the next bytes. Errors: internal, those of `sink`.
   [[nodiscard]] Status write(ByteView bytes, const StreamSink& sink);
-  // Requires: `content_size` bytes were written.
+  // Writes the rest of the frame. Requires: `content_size` bytes were written.
   [[nodiscard]] Status finish(const StreamSink& sink);
 
  private:
@@ -36,11 +37,12 @@ class FrameWriter {
   std::unique_ptr<State> state_;
 };
 
-// The content size that the header of a frame states. Needs the first 15 bytes of it, or all of a shorter one.
-// Errors: codec, if it is no frame that a FrameReader takes.
+// Returns the content size that the header of a frame states. Needs the first 15 bytes of the frame, or all of a
+// shorter one.
+// Errors: codec, if a FrameReader would refuse the frame.
 [[nodiscard]] Result<std::uint64_t> frame_content_size(ByteView frame);
 
-// Takes one frame apart. Errors are `codec` (F41) with the byte of the frame that the complaint is about.
+// A decompressor of one frame. Errors are `codec` (F41) with the offset in the frame.
 //
 // Threads: one at a time.
 class FrameReader {
@@ -50,8 +52,8 @@ class FrameReader {
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;
 
-  // The next stored bytes; what they yield goes to `sink` in pieces of at most 256 KiB, and never more than
-  // `logical_size` bytes in all. Errors: codec, what `sink` returns; nothing may follow an error.
+  // Decompresses the next stored bytes. Hands them to `sink` in pieces of at most 256 KiB, never more than
+  // `logical_size` bytes in all. Errors: codec, those of `sink`; the reader must not be used after an error.
   [[nodiscard]] Status feed(ByteView stored, const StreamSink& sink);
   // Errors: codec, if the frame is not complete.
   [[nodiscard]] Status finish() const;

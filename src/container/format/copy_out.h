@@ -1,4 +1,4 @@
-// Structs out of and into buffers, by copy: what was checked is what is used.
+// Copies structs out of and into buffers, so that a checked value cannot change before it is used.
 #pragma once
 
 #include <algorithm>
@@ -32,13 +32,13 @@ void append_struct(std::vector<std::byte>& out, const T& value) {
 }
 
 [[nodiscard]] inline bool all_zero(ByteView bytes) noexcept {
-  // Equal to its own shifted self and starting with zero: one memcmp, which is vectorised.
+  // Compares the bytes with themselves, shifted by one: a single memcmp, which is vectorised.
   return bytes.empty() ||
          (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// For reserved fields: word by word, which the compiler unrolls. A memcmp of what has just been copied waits for the
-// copy.
+// For reserved fields: compares word by word, which the compiler unrolls. A memcmp of bytes that were just copied waits
+// for the copy.
 template <typename T, std::size_t N>
 [[nodiscard]] bool all_zero(const std::array<T, N>& bytes) noexcept {
   static_assert(sizeof(T) == 1);

@@ -35,7 +35,7 @@ void Sha256::update(ByteView bytes) noexcept {
 }
 
 DiskSha256 Sha256::digest() const noexcept {
-  crypto_hash_sha256_state state;  // a copy, because finishing ends it
+  crypto_hash_sha256_state state;  // a copy, because finishing destroys it
   std::memcpy(&state, state_.data(), sizeof(state));
   DiskSha256 digest;
   (void)crypto_hash_sha256_final(&state, out_chars(digest));

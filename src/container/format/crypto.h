@@ -1,4 +1,4 @@
-// SHA-256 and Ed25519: what protects against authors. The one place that knows libsodium.
+// SHA-256 and Ed25519, which protect against attackers. Only crypto.cc uses libsodium.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace fatctx::container {
 
 [[nodiscard]] DiskSha256 sha256(ByteView bytes) noexcept;
 
-// The same hash in pieces.
+// A SHA-256 of bytes that come in pieces.
 class Sha256 {
  public:
   Sha256() noexcept;
@@ -27,24 +27,24 @@ class Sha256 {
   alignas(8) std::array<std::byte, kStateBytes> state_;
 };
 
-// Overwritten with zeros in a way that no compiler leaves out.
+// Overwrites the bytes with zeros; the compiler cannot remove it.
 void wipe(std::span<std::byte> bytes) noexcept;
 
 inline constexpr std::size_t kSeedBytes = 32;
 
-// The secret half of a key pair, which is wiped when it goes.
+// A secret key that is wiped when it is destroyed.
 class SigningKey {
  public:
-  // A new one, of random bytes of the system. Errors: internal (the system gives none).
+  // Returns a new key from random bytes of the system. Errors: internal (the system provides none).
   [[nodiscard]] static Result<SigningKey> generate();
-  // Of the 32 bytes that a key file holds (the seed of RFC 8032).
+  // Returns the key of the 32 bytes in a key file (the seed of RFC 8032).
   [[nodiscard]] static SigningKey of_seed(std::span<const std::byte, kSeedBytes> seed);
   ~SigningKey();
   SigningKey(SigningKey&&) noexcept;
   SigningKey& operator=(SigningKey&&) noexcept;
 
   [[nodiscard]] PublicKey public_key() const noexcept;
-  // Copies the seed out; wiping that copy is the caller's.
+  // Copies the seed out; the caller must wipe the copy.
   void copy_seed(std::span<std::byte, kSeedBytes> seed) const noexcept;
   [[nodiscard]] DiskSignature sign(ByteView message) const noexcept;
 
@@ -55,10 +55,10 @@ class SigningKey {
     void operator()(Secret* secret) const noexcept;
   };
   explicit SigningKey(std::unique_ptr<Secret, Wipe> secret) noexcept;
-  std::unique_ptr<Secret, Wipe> secret_;  // one place in memory, whoever is moved where
+  std::unique_ptr<Secret, Wipe> secret_;  // keeps its address when the key is moved
 };
 
-// Strict: no key and no nonce of small order, no number that is not the smallest of its kind.
+// Strict verification: rejects small-order keys and nonces and non-canonical scalars.
 [[nodiscard]] bool signature_holds(ByteView message, const DiskSignature& signature, const PublicKey& key) noexcept;
 
 }  // namespace fatctx::container

@@ -1,7 +1,7 @@
-// The bytes of a container. docs/format.md is the normative text; where it and this file differ, it is right.
+// The structs of a container's bytes. docs/format.md is the normative text; if it and this file differ, it is right.
 //
-// Every struct is alignment 1, little-endian, without padding, and is only ever copied out of or into a buffer:
-// nothing casts file bytes to these types. `reserved` is written zero and refused otherwise.
+// Every struct has alignment 1, is little-endian and has no padding. It is only copied out of or into a buffer: file
+// bytes are never cast to these types. `reserved` is written as zero; any other value is refused.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace fatctx::container {
 
 using DiskHash = std::array<std::byte, 16>;    // XXH3-128, canonical (big-endian) byte order
-using DiskSha256 = std::array<std::byte, 32>;  // zero: there is none
+using DiskSha256 = std::array<std::byte, 32>;  // zero if there is none
 using DiskUuid = std::array<std::byte, 16>;
 using DiskSignature = std::array<std::byte, 64>;  // Ed25519
 
@@ -24,17 +24,17 @@ inline constexpr std::array<std::byte, 4> kTocMagic = {std::byte{'C'}, std::byte
 
 inline constexpr std::uint16_t kMajorVersion = 1;
 inline constexpr std::uint16_t kMinorVersion = 0;
-// The one version before 1.0 that is read: its layout is that of 1.0.
+// The only readable version before 1.0: its layout is that of 1.0.
 inline constexpr std::uint16_t kFirstMinorVersionOfMajor0 = 1;
 
-// Feature words: bits this version understands. None is defined yet.
+// Feature bits that this version understands. None is defined yet.
 inline constexpr std::uint64_t kKnownIncompatFeatures = 0;
 inline constexpr std::uint64_t kKnownRoCompatFeatures = 0;
 
 inline constexpr std::uint64_t kHeaderSize = 0x10000;
 inline constexpr std::uint64_t kPageSize = 0x1000;  // of the header's checked pages, on every host
 inline constexpr std::array<std::uint64_t, 2> kPrologueOffsets = {0x0000, 0x8000};
-// A0, B0, A1, B1: index 0..3. The mirrors of one pair, and the two pairs, lie in four different 16 KiB blocks.
+// A0, B0, A1, B1: index 0..3. The two mirrors of both pairs are in four different 16 KiB blocks.
 inline constexpr std::array<std::uint64_t, 4> kSlotOffsets = {0x1000, 0x4000, 0x9000, 0xC000};
 
 inline constexpr unsigned kExtentLog2 = 16;       // segments and TOC copies start on this
@@ -88,7 +88,7 @@ struct Slot {  // format.md 3.2; one page
   std::array<std::byte, 2> reserved0;
   DiskUuid uuid;
   le64 generation;     // of a VOID slot: the live generation minus one
-  le64 committed_end;  // the fields from here on are zero in a VOID slot
+  le64 committed_end;  // in a VOID slot this and all later fields are zero
   std::array<le64, 2> toc_offset;
   le64 toc_size;
   DiskHash toc_hash;
@@ -107,7 +107,7 @@ static_assert(offsetof(Slot, page_hash) == kPageSize - sizeof(DiskHash));
 inline constexpr std::array<char, 14> kSignedMessageMagic = {'F', 'A', 'T', 'C', 'T', 'X', '-',
                                                              'S', 'I', 'G', '-', 'v', '1', '\0'};
 
-struct SignedMessage {  // format.md 3.4; in no file: made from slot and TOC
+struct SignedMessage {  // format.md 3.4; never stored: built from slot and TOC
   std::array<char, 14> magic;
   DiskUuid uuid;
   le64 generation;
@@ -129,7 +129,7 @@ struct TocHeader {  // format.md 4.1
 };
 static_assert(sizeof(TocHeader) == 128 && alignof(TocHeader) == 1);
 
-// Order of the directory and of the tables behind it.
+// The order of the directory and of the tables behind it.
 enum class Table : std::uint32_t { kSegments, kRecords, kSlices, kKeys, kReferences, kGenerations, kNames };
 inline constexpr std::uint32_t kTableCount = 7;
 
@@ -142,10 +142,10 @@ struct DirectoryEntry {  // format.md 4.2
 static_assert(sizeof(DirectoryEntry) == 24 && alignof(DirectoryEntry) == 1);
 
 enum class SegmentKind : std::uint16_t {
-  kPayload = 1,  // one record's bytes (or several records' equal bytes)
-  kPacked = 2,   // several small records, each on 64 bytes
+  kPayload = 1,  // bytes of one record, or of several equal ones
+  kPacked = 2,   // several small records, each aligned to 64 bytes
   kLeaves = 3,   // leaf hashes of the segments of its generation
-  kDead = 4,     // bytes nobody refers to any more
+  kDead = 4,     // bytes that nothing refers to
 };
 
 struct SegmentEntry {  // format.md 5.1; ascending by offset
@@ -157,12 +157,12 @@ struct SegmentEntry {  // format.md 5.1; ascending by offset
   std::uint8_t reserved1;
   le64 offset;
   le64 size;
-  le64 generation;          // that wrote it
+  le64 generation;          // the one that wrote it
   le32 leaves_segment;      // index in this table; kNoSegment for LEAVES and DEAD
-  le32 sha_leaves_segment;  // the same of its SHA-256 leaves; kNoSegment if it has none
+  le32 sha_leaves_segment;  // index of the segment with its SHA-256 leaves; kNoSegment if none
   le64 first_leaf;          // index of the first leaf in its LEAVES segment
   le64 sha_first_leaf;
-  DiskHash leaves_hash;  // of its leaf range; of a LEAVES segment: of its own bytes; DEAD: zero
+  DiskHash leaves_hash;  // of its leaf range; in a LEAVES segment: of its own bytes; in a DEAD one: zero
   DiskSha256 leaves_sha256;
   std::array<std::byte, 24> reserved2;
 };
@@ -195,7 +195,7 @@ struct RecordEntry {  // format.md 5.2; ascending by record_id
 };
 static_assert(sizeof(RecordEntry) == 128 && alignof(RecordEntry) == 1);
 
-struct SliceEntry {  // format.md 5.3; in the order of the records they belong to
+struct SliceEntry {  // format.md 5.3; in the order of their records
   le32 segment;      // index in the segment table
   std::array<std::byte, 4> reserved;
   le64 offset_in_segment;
@@ -242,9 +242,9 @@ struct ReferenceEntry {  // format.md 5.5; ascending by (from, kind, role, to)
   le32 from_record;
   le32 to_record;
   le16 kind;
-  le16 role;  // 0; far and near weights later
+  le16 role;  // 0; reserved for far and near weights
   std::array<std::byte, 4> reserved;
-  DiskHash bound_hash;  // logical hash of the record referred to
+  DiskHash bound_hash;  // logical hash of the target record
   DiskSha256 bound_sha256;
 };
 static_assert(sizeof(ReferenceEntry) == 64 && alignof(ReferenceEntry) == 1);
@@ -268,7 +268,7 @@ inline constexpr std::uint64_t kTableEntrySizes[kTableCount] = {sizeof(SegmentEn
                                                                 1};
 inline constexpr std::uint64_t kTableMaxCounts[kTableCount] = {kMaxSegments,   kMaxRecords,     kMaxSlices, kMaxKeys,
                                                                kMaxReferences, kMaxGenerations, kMaxTocSize};
-// Smallest TOC: header, directory, and the names region that always holds the empty string.
+// The smallest TOC: header, directory, and the names region, which always holds the empty string.
 inline constexpr std::uint64_t kTablesStart = sizeof(TocHeader) + kTableCount * sizeof(DirectoryEntry);
 
 }  // namespace fatctx::container

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <new>
 
-#define XXH_STATIC_LINKING_ONLY  // the streaming state by value, aligned
+#define XXH_STATIC_LINKING_ONLY  // to hold the streaming state by value, aligned
 #include <xxhash.h>
 #ifdef FATCTX_XXHASH_DISPATCH
-#include <xxh_x86dispatch.h>  // the same functions, with the widest vectors that the processor has
+#include <xxh_x86dispatch.h>  // the same functions for the widest vectors of the processor
 #endif
 
 namespace fatctx::container {

@@ -1,4 +1,4 @@
-// XXH3, the one hash of the format. Against accidents, not against authors.
+// XXH3, the only hash of the format that detects accidents. It does not detect attacks.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace fatctx::container {
 
 [[nodiscard]] Hash128 hash128(ByteView bytes, std::uint64_t seed = 0) noexcept;
-// The seed of a slot's page hash: XXH3-64 of the uuid followed by the slot index, so that a slot copied to another
-// place or from another file does not check.
+// Returns the seed of a slot's page hash: XXH3-64 of the uuid followed by the slot index. So a slot that was copied to
+// another place, or from another file, does not match.
 [[nodiscard]] std::uint64_t slot_seed(const DiskUuid& uuid, std::uint8_t slot_index) noexcept;
 
-// 8-4-4-4-12 hexadecimal digits.
+// Returns 8-4-4-4-12 hexadecimal digits.
 [[nodiscard]] std::string uuid_text(const DiskUuid& uuid);
 
-// The same hash in pieces.
+// A hash of bytes that come in pieces.
 class Hasher {
  public:
   Hasher();

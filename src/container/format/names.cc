@@ -32,7 +32,7 @@ Status check_name(std::string_view name, std::size_t max_bytes, bool allow_slash
     return bad_name(fmt::format("{} has {} bytes; at most {} are allowed", what, name.size(), max_bytes));
   }
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '/'; });
-  if (plain) return Done{};  // nearly every name; what follows takes several times as long
+  if (plain) return Done{};  // nearly every name; the rest takes several times as long
   for (std::size_t at = 0; at < name.size();) {
     const auto point = decode_utf8(name, at);
     if (!point) {

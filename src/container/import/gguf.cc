@@ -29,8 +29,8 @@ constexpr std::size_t kPieceSize = std::size_t{64} << 10;
 constexpr std::uint64_t kMinPairSize = 8 + 1 + 4 + 1;        // key, type, value of one byte
 constexpr std::uint64_t kMinTensorSize = 8 + 1 + 4 + 4 + 8;  // name, rank, type, offset
 
-// Element types by their number in the file. Numbers that ggml has given up, and q8_1, which is for memory only and
-// whose size its own programs do not agree on, are not known.
+// Element types by their number in the file. Excludes numbers that ggml has retired, and q8_1, which exists only in
+// memory and has different sizes in ggml's own programs.
 struct ElementType {
   std::uint32_t number;
   std::string_view name;
@@ -59,14 +59,14 @@ constexpr ElementType kElementTypes[] = {
 };
 
 enum ValueType : std::uint32_t { kBoolValue = 7, kTextValue = 8, kArrayValue = 9, kU32Value = 4, kValueTypes = 13 };
-// Bytes of a value by its type; 0: it depends.
+// Size of a value by its type; 0 if it varies.
 constexpr std::uint64_t kValueSizes[kValueTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 Error gguf_error(ErrorCode code, std::uint64_t offset, std::string message) {
   return Error{code, "gguf: " + std::move(message), {.file_offset = offset}};
 }
 
-// Reads forward through the index, a piece at a time; what is stepped over is not read.
+// A reader of the index that moves forward, one piece at a time, and does not read skipped bytes.
 class Cursor {
  public:
   Cursor(const mapping::OsFile& file, std::uint64_t file_size)
@@ -89,7 +89,7 @@ class Cursor {
     std::memcpy(&value, bytes.data(), sizeof value);
     return static_cast<T>(value);
   }
-  // A text of at most `max_size` bytes; others are refused before memory is taken for them.
+  // Reads a text of at most `max_size` bytes; refuses longer ones before memory is allocated for them.
   [[nodiscard]] Result<std::string> text(std::uint64_t max_size, std::string_view what) {
     const std::uint64_t at = position_;
     FATCTX_ASSIGN(const auto size, number<std::uint64_t>(what));
@@ -141,7 +141,7 @@ class Cursor {
   std::vector<std::byte> piece_;
 };
 
-// A key that may stand in a message.
+// Returns the key for a message, if it is valid there.
 std::string shown(const std::string& key) {
   return check_name(key, kMaxNameSize, true, "key").ok() ? fmt::format("\"{}\"", key) : std::string("of no name");
 }
@@ -173,7 +173,7 @@ Status skip_array(Cursor& cursor, const std::string& what) {
   return cursor.skip(count * each, what);
 }
 
-// Steps over the metadata and gives the alignment.
+// Skips the metadata and returns the alignment.
 Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
   std::uint64_t alignment = kDefaultAlignment;
   std::set<std::string> keys;
@@ -212,13 +212,13 @@ Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
   return alignment;
 }
 
-// The tensor as the index has it; `range.offset` still counts from the first byte of the data.
+// A tensor as the index describes it; `range.offset` still counts from the first byte of the data.
 struct IndexedTensor {
   ImportedTensor tensor;
   std::uint64_t at = 0;  // of its entry
 };
 
-// Bytes of rows of whole blocks; nothing if they do not fit 64 bits. Requires: the rows are whole blocks.
+// Returns the size of rows of whole blocks; nothing if it does not fit 64 bits. Requires: the rows are whole blocks.
 std::optional<std::uint64_t> size_of(const ElementType& type, std::span<const std::uint64_t> shape) noexcept {
   if (type.dtype) return tensor_size_bytes(*type.dtype, shape);
   std::uint64_t bytes = type.bytes;
@@ -279,8 +279,8 @@ Result<IndexedTensor> read_tensor(Cursor& cursor, std::uint64_t i) {
   return result;
 }
 
-// Turns offsets in the data into offsets in the file. Tensors lie in the order of the index, each on the alignment:
-// whoever writes these files does so, and ggml reads no others.
+// Turns offsets in the data into offsets in the file. Requires that tensors are in the order of the index, each
+// aligned: all writers of these files do so, and ggml reads no others.
 Status place_tensors(std::vector<IndexedTensor>& tensors, ByteRange data, std::uint64_t alignment) {
   const auto log2 = static_cast<unsigned>(std::countr_zero(alignment));
   std::uint64_t expected = 0;
@@ -355,10 +355,10 @@ Result<ImportedIndex> read_gguf_index(const mapping::OsFile& file, std::uint64_t
     FATCTX_ASSIGN(IndexedTensor tensor, read_tensor(cursor, i));
     tensors.push_back(std::move(tensor));
   }
-  // At most 256 MiB, and the alignment is at most 2 GiB: cannot wrap.
+  // Cannot wrap: the position is at most 256 MiB, and the alignment at most 2 GiB.
   const std::uint64_t data_begin = (cursor.position() + alignment - 1) & ~(alignment - 1);
   ImportedIndex index;
-  // A file whose tensors are all empty may end before the alignment.
+  // A file with only empty tensors may end before the alignment.
   const std::uint64_t begin = std::min(data_begin, file_size);
   index.data = {begin, file_size - begin};
   FATCTX_TRY(place_tensors(tensors, index.data, alignment));

@@ -25,7 +25,7 @@ ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, st
       packed.dtype = *tensor.dtype;
       packed.shape = std::move(tensor.shape);
     } else {
-      // The key ends in ".type", so that a tensor called "x_path" is not taken for an option with a path.
+      // The key ends in ".type", so that a tensor called "x_path" is not mistaken for an option with a path.
       result.options.push_back({fmt::format("tensor.{}.type", tensor.name),
                                 fmt::format("{} [{}]", tensor.type, fmt::join(tensor.shape, ", ")),
                                 std::string(owner)});
@@ -89,7 +89,7 @@ PackRecord weight_record(const std::string& path, const std::string& name, std::
 
 namespace fatctx {
 
-// Runs of overlapping ranges, sorted by offset: in a run of two or more every range overlaps another one.
+// Finds runs of overlapping ranges, sorted by offset: in a run of two or more, every range overlaps another one.
 void mark_aliases(std::vector<PackTensor>& tensors) {
   std::vector<PackTensor*> order;
   for (PackTensor& tensor : tensors) {

@@ -1,4 +1,4 @@
-// From a tensor as a file of weights describes it to one of a tensor table, for all importers.
+// Turns tensors of a weight file into tensors of a tensor table, for all importers.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ inline constexpr std::uint64_t kMaxImportedTensors = std::uint64_t{1} << 20;
 
 struct ImportedTensor {
   std::string name;
-  std::optional<DType> dtype;        // nothing: no tensor table has it
-  std::string_view type;             // the word for it in descriptions: "q4_k"; static storage
+  std::optional<DType> dtype;        // nothing: tensor tables do not have it
+  std::string_view type;             // its name in descriptions: "q4_k"; static storage
   std::vector<std::uint64_t> shape;  // outermost first
   ByteRange range;                   // in the file
 };
@@ -30,23 +30,23 @@ struct ImportedIndex {
   ByteRange data;                       // in the file
 };
 
-// Errors: malformed, naming the first name that is there twice. `file_kind` is what the message calls the file.
+// Errors: malformed, naming the first name that appears twice. The message calls the file `file_kind`.
 [[nodiscard]] Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind);
 
 struct OpenedWeights {
   std::unique_ptr<mapping::OsFile> file;
   std::uint64_t size = 0;
 };
-// Errors: not_found, io, not_regular_file; each names the path.
+// Opens a file of weights. Errors: not_found, io, not_regular_file; each names the path.
 [[nodiscard]] Result<OpenedWeights> open_weights(const std::string& path);
 
 using ReadIndex = Result<ImportedIndex> (*)(const mapping::OsFile& file, std::uint64_t file_size);
-// The file at `path` by the reader of its format, which is also whose words the types are. Requires: what
-// tensor_size_bytes() says of a tensor with a dtype is its size. Errors: those of open_weights() and of the reader,
-// naming the path.
+// Imports the file at `path` with the reader of its format; `format` owns the words for the types. Requires: a tensor
+// with a dtype has the size that tensor_size_bytes() returns. Errors: those of open_weights() and of the reader, naming
+// the path.
 [[nodiscard]] Result<ImportedTensors> import_tensors(const std::string& path, ReadIndex read, std::string_view format);
 
-// The whole file at `path` as a weight blob with these tensors. `format` describes it.
+// Returns a weight blob with these tensors from the whole file at `path`. `format` describes it.
 [[nodiscard]] PackRecord weight_record(const std::string& path, const std::string& name, std::string_view format,
                                        ImportedTensors imported);
 

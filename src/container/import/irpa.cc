@@ -51,7 +51,7 @@ struct DiskEntry {
 };
 static_assert(sizeof(DiskEntry) == 60 && alignof(DiskEntry) == 1);
 
-struct DiskSplat {  // behind the DiskEntry
+struct DiskSplat {  // follows the DiskEntry
   le64 size;
   std::array<std::byte, 16> pattern;
   std::uint8_t pattern_size;
@@ -66,8 +66,8 @@ Error archive_error(ErrorCode code, std::uint64_t offset, std::string message) {
   return Error{code, "parameter archive: " + std::move(message), {.file_offset = offset}};
 }
 
-// `inner` counts from `base`; the result counts from byte 0. A range without bytes is nowhere, as the IREE runtime
-// has it.
+// Returns the range counted from byte 0; `inner` counts from `base`. As in the IREE runtime, the position of an empty
+// range is ignored.
 std::optional<ByteRange> resolve(std::uint64_t base, ByteRange inner, std::uint64_t limit) noexcept {
   if (inner.size == 0) return ByteRange{};
   const auto offset = checked_add(base, inner.offset);
@@ -76,11 +76,11 @@ std::optional<ByteRange> resolve(std::uint64_t base, ByteRange inner, std::uint6
 }
 
 std::string_view text_of(ByteView bytes, ByteRange range) noexcept {
-  // Characters and bytes may alias; the view is of names, which check_name looks at next.
+  // Characters and bytes may alias; the view is of names, which check_name validates next.
   return {reinterpret_cast<const char*>(bytes.data()) + range.offset, static_cast<std::size_t>(range.size)};
 }
 
-// The bytes of a data entry in the file.
+// Returns the range of a data entry in the file.
 Result<ByteRange> data_range(const IrpaHeader& header, const DiskEntry& entry, DiskRange stored, std::string_view name,
                              std::uint64_t offset) {
   if (stored.size == 0) return ByteRange{};
@@ -193,7 +193,7 @@ Result<IrpaHeader> parse_irpa_header(ByteView bytes, std::uint64_t header_offset
 
 Status parse_irpa_entries(const IrpaHeader& header, ByteView table, ByteView metadata,
                           std::vector<IrpaEntry>& entries) {
-  std::uint64_t at = 0;  // in the table
+  std::uint64_t at = 0;  // offset in the table
   for (std::uint64_t i = 0; i < header.entry_count; ++i) {
     const std::uint64_t offset = header.entries.offset + at;
     const auto copied = copy_out<DiskEntry>(table, at);
@@ -205,7 +205,7 @@ Status parse_irpa_entries(const IrpaHeader& header, ByteView table, ByteView met
     const ByteView body = table.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(disk.entry_size))
                               .subspan(sizeof(DiskEntry));
     const auto aligned = checked_align_up(disk.entry_size, kEntryAlignmentLog2);
-    at += aligned.value_or(disk.entry_size);  // at most 15 above the end of the table: copy_out refuses that
+    at += aligned.value_or(disk.entry_size);  // at most 15 past the end of the table: copy_out refuses that
     for (const DiskRange& reference : {disk.name, disk.metadata}) {
       if (reference.size == 0 || within(reference.range(), metadata.size())) continue;
       return archive_error(
@@ -266,7 +266,7 @@ Result<std::vector<IrpaEntry>> read_irpa_index(const mapping::OsFile& file, std:
     const std::uint64_t header_size = std::min(kIrpaHeaderSize, file_size - header_offset);
     FATCTX_ASSIGN(const auto header_bytes, read_range(file, {header_offset, header_size}));
     FATCTX_ASSIGN(const IrpaHeader header, parse_irpa_header(header_bytes, header_offset, file_size));
-    // Both sizes are below the file size, which is below 2^63 on every system: the sum cannot wrap.
+    // Cannot wrap: both sizes are below the file size, which is below 2^63 on every system.
     index_bytes += header.entries.size + header.metadata.size;
     if (index_bytes > kMaxIrpaIndexBytes) {
       return archive_error(
@@ -277,7 +277,7 @@ Result<std::vector<IrpaEntry>> read_irpa_index(const mapping::OsFile& file, std:
     FATCTX_ASSIGN(const auto metadata, read_range(file, header.metadata));
     FATCTX_TRY(parse_irpa_entries(header, table, metadata, entries));
     if (header.next_header == 0) break;
-    header_offset = header.next_header;  // always behind this header: the chain ends with the file
+    header_offset = header.next_header;  // always greater: so the chain ends with the file
   }
   FATCTX_TRY(check_unique(entries));
   return entries;

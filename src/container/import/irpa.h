@@ -25,13 +25,13 @@ inline constexpr std::uint64_t kMaxIrpaHeaders = 4096;
 inline constexpr std::uint64_t kMaxIrpaEntries = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxIrpaIndexBytes = std::uint64_t{256} << 20;  // of all headers together
 
-// One header, checked: the ranges count from byte 0 of the file and lie inside it.
+// A checked header: the ranges count from byte 0 of the file and are inside it.
 struct IrpaHeader {
   std::uint64_t entry_count = 0;
   ByteRange entries;
   ByteRange metadata;
   ByteRange storage;
-  std::uint64_t next_header = 0;  // from byte 0 of the file; 0: the last one
+  std::uint64_t next_header = 0;  // from byte 0 of the file; 0 in the last header
 };
 
 struct IrpaEntry {
@@ -40,7 +40,7 @@ struct IrpaEntry {
   bool splat = false;
 };
 
-// `bytes` are those at `header_offset` of a file of `file_size` bytes, as many as kIrpaHeaderSize.
+// Parses a header. `bytes` are the kIrpaHeaderSize bytes at `header_offset` of a file of `file_size` bytes.
 // Errors: truncated, bad_magic, unsupported, malformed, limit_exceeded.
 [[nodiscard]] Result<IrpaHeader> parse_irpa_header(ByteView bytes, std::uint64_t header_offset,
                                                    std::uint64_t file_size);
@@ -50,7 +50,7 @@ struct IrpaEntry {
 [[nodiscard]] Status parse_irpa_entries(const IrpaHeader& header, ByteView table, ByteView metadata,
                                         std::vector<IrpaEntry>& entries);
 
-// Follows the chain through a file. Names are unique in what comes back.
+// Follows the chain through a file and returns all entries; their names are unique.
 // Errors: those of the two above, and io.
 [[nodiscard]] Result<std::vector<IrpaEntry>> read_irpa_index(const mapping::OsFile& file, std::uint64_t file_size);
 

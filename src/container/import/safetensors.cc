@@ -22,11 +22,11 @@ namespace {
 constexpr std::uint64_t kSizeField = sizeof(le64);
 constexpr std::string_view kFormatName = "safetensors";
 constexpr std::string_view kMetadataKey = "__metadata__";
-constexpr std::size_t kMaxDepth = 4;  // one more than the form has, so that what is too deep is named
+constexpr std::size_t kMaxDepth = 4;  // one more than valid files need, so that an error names the excess
 
 struct StoredType {
-  std::string_view word;  // of the header
-  std::string_view name;  // of descriptions
+  std::string_view word;  // in the header
+  std::string_view name;  // in descriptions
   std::uint64_t bits;
   std::optional<DType> dtype;
 };
@@ -65,16 +65,16 @@ Error safetensors_error(ErrorCode code, std::uint64_t offset, std::string messag
   return Error{code, "safetensors: " + std::move(message), {.file_offset = offset}};
 }
 
-// What one member of the header says, not checked yet but for its form.
+// A member of the header; only its form is checked.
 struct Member {
   std::string name;
   const StoredType* type = nullptr;
   std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> offsets;  // begin and end, in the data
+  std::vector<std::uint64_t> offsets;  // begin and end, as offsets in the data
 };
 
-// Takes the header as the parser comes across it, so that no tree of a hostile header is ever built: one level for
-// tensors, one for their fields, one for the numbers of a list. The first complaint ends the parse.
+// A reader that takes the header as the parser visits it, so that no tree of a hostile header is built. It has one
+// level for tensors, one for their fields, and one for the numbers of a list. The first error ends the parse.
 class HeaderReader {
  public:
   [[nodiscard]] std::vector<Member> take() { return std::move(members_); }
@@ -107,7 +107,7 @@ class HeaderReader {
     if (at_ != Place::kTensor || field_ != kDtype) return scalar("a text");
     member().type = element_type(text);
     if (member().type == nullptr) {
-      // The word is the file's: shown only as far as it is a word.
+      // The text comes from the file: it is shown only if it is a valid name.
       const auto shown = check_name(text, kMaxShownWord, false, "element type");
       return refuse(ErrorCode::kUnsupported, fmt::format("tensor \"{}\" has the unknown element type {}", member().name,
                                                          shown.ok() ? fmt::format("\"{}\"", text) : "of no name"));
@@ -178,7 +178,7 @@ class HeaderReader {
     return key == "data_offsets" ? kOffsets : kNoField;
   }
 
-  Member& member() noexcept { return members_.back(); }  // only inside of one
+  Member& member() noexcept { return members_.back(); }  // only inside of a tensor
 
   bool enter(Place place) noexcept {
     at_ = place;
@@ -193,7 +193,7 @@ class HeaderReader {
                   fmt::format("the data_offsets of tensor \"{}\" are not two numbers", member().name));
   }
 
-  // A value that does not belong where it stands.
+  // Takes a scalar value; refuses it where none is allowed.
   bool scalar(std::string_view found) {
     if (at_ == Place::kOutside) {
       return refuse(ErrorCode::kMalformed, fmt::format("the header is {}, not an object", found));
@@ -231,12 +231,12 @@ class HeaderReader {
   std::optional<Error> error_;
   Place at_ = Place::kOutside;
   unsigned seen_ = 0;       // fields of the tensor
-  Field field_ = kNoField;  // the one whose value comes next
+  Field field_ = kNoField;  // whose value comes next
   bool in_metadata_ = false;
   bool metadata_seen_ = false;
 };
 
-// Bytes of a tensor; nothing if its bits do not fit 64 bits or are not whole bytes.
+// Returns the size of a tensor; nothing if its bits do not fit 64 bits or are not whole bytes.
 std::optional<std::uint64_t> size_of(const Member& member) noexcept {
   if (member.type->dtype) return tensor_size_bytes(*member.type->dtype, member.shape);
   std::uint64_t bits = member.type->bits;

@@ -8,8 +8,8 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::size_t kHeldLeaves = 128;
-constexpr std::uint64_t kSmallPart = kLeafSize / 4;  // as cheap to read again as to hash its leaf again
-constexpr std::size_t kSegmentStep = 37;  // so that the first leaves of several segments do not meet in one place
+constexpr std::uint64_t kSmallPart = kLeafSize / 4;  // a read of this part costs no more than hashing its leaf again
+constexpr std::size_t kSegmentStep = 37;  // so that the first leaves of several segments use different entries
 
 }  // namespace
 
@@ -44,7 +44,7 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
     return ByteView(small_);
   }
   FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment));
-  held.segment = kNoSegment;  // until it is checked
+  held.segment = kNoSegment;  // stays so if the check fails
   held.bytes.resize(static_cast<std::size_t>(std::min(kLeafSize, of.size - start)));
   FATCTX_TRY(budget_.make(held.bytes.size() - in_leaf.size));
   FATCTX_TRY(file_.read_at(of.offset + start, held.bytes));

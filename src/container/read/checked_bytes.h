@@ -1,4 +1,4 @@
-// Bytes of segments in any order, each handed on only after the leaf that it lies in was compared with its hash.
+// Reads bytes of segments in any order. Hands on a byte only after its leaf was compared with its hash.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,31 @@
 
 namespace fatctx::container {
 
-// The bytes of a leaf do not match its hash: checksum_mismatch (F26), naming their range in the file.
+// Returns the error for a leaf that does not match its hash: checksum_mismatch (F26), naming the range in the file.
 [[nodiscard]] Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size);
 
-// Keeps the leaves that were read last, and remembers which were compared: each is hashed about once, whatever steps
-// jump to and fro. (Bytes that change after their leaf was compared are found by the hash of the record.)
+// A reader that caches the newest leaves and remembers which leaves it has compared. So each leaf is hashed about once,
+// even if steps jump back and forth. Bytes that change after their leaf was compared are found by the hash of the
+// record.
 // Memory: 8 MiB, and 1/4096 of the segments that were read from.
 //
 // Threads: one at a time.
 class CheckedBytes {
  public:
   enum class Again {
-    kCompare,  // a leaf that was given up is compared again when it is asked for again, unless little of it is
-    kTrust,    // compared once, it is taken as it is: for who compares the whole at the end
+    kCompare,  // a leaf that left the cache is compared again at the next read, unless little of it is read
+    kTrust,    // a leaf is compared once and then trusted: for callers that verify the whole at the end
   };
-  // The caller counts the bytes that it asks for; what is read beside them for a comparison is counted here.
+  // The caller counts the bytes that it requests; this object counts the bytes beside them, read for a comparison.
   CheckedBytes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget, Again again = Again::kCompare);
 
-  // Hands on `range` of the file in pieces of at most one leaf. Requires: it lies in one payload or packed segment.
-  // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; limit_exceeded (WorkBudget); what
-  // `sink` returns.
+  // Hands on `range` of the file in pieces of at most one leaf. Requires: it is inside one payload or packed segment.
+  // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; limit_exceeded (WorkBudget); those of
+  // `sink`.
   [[nodiscard]] Status read(ByteRange range, const StreamSink& sink);
-  // The same into `out`, from `file_offset` on.
+  // Reads into `out` in the same way, from `file_offset` on.
   [[nodiscard]] Status read_into(std::uint64_t file_offset, std::span<std::byte> out);
-  // Gives up the leaves that it keeps.
+  // Frees the cached leaves.
   void rest() noexcept;
 
  private:
@@ -52,7 +53,7 @@ class CheckedBytes {
   Again again_;
   LeafHashes hashes_;
   std::vector<Held> held_;
-  std::map<std::uint32_t, std::vector<bool>> good_;  // leaves, by segment
+  std::map<std::uint32_t, std::vector<bool>> good_;  // compared leaves, by segment
   std::vector<std::byte> small_;
 };
 

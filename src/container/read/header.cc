@@ -1,4 +1,4 @@
-// The header: two prologue copies and four slots in 64 KiB, all of which is read and checked at every open.
+// Reads the header: two prologue copies and four slots in 64 KiB. Every open reads and checks all of it.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -46,7 +46,7 @@ Status check_long_enough(ByteView header, std::uint64_t file_size) {
   return Done{};
 }
 
-// Minor versions of one major version have one layout; what is new in them is guarded by feature bits (F3).
+// Minor versions of one major version share one layout; additions are guarded by feature bits (F3).
 bool readable(const Prologue& prologue) {
   return prologue.major_version == kMajorVersion ||
          (prologue.major_version == 0 && prologue.minor_version == kFirstMinorVersionOfMajor0);
@@ -82,7 +82,7 @@ Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
   return Done{};
 }
 
-// Fills in what the prologue says.
+// Fills in the fields of the prologue.
 Status read_prologue(ByteView header, Header& facts) {
   std::optional<std::uint64_t> good;  // offset of the first good copy
   bool magic_seen = false;
@@ -140,7 +140,7 @@ Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
   return Done{};
 }
 
-// What a good slot says: small, because it is handed on while its page, 4 KiB, need not be.
+// The fields of a good slot. It is copied around instead of its page, which has 4 KiB.
 struct SlotFacts {
   std::uint8_t flags = 0;
   std::uint64_t generation = 0;
@@ -165,7 +165,7 @@ SlotFacts facts_of(const Slot& slot) {
   return facts;
 }
 
-// Equal but for what says which of the two it is.
+// Returns whether the mirrors are equal, except for their index and hash.
 bool mirrors_agree(ByteView a, ByteView b) {
   constexpr std::size_t kFrom = offsetof(Slot, slot_index) + sizeof(Slot::slot_index);
   constexpr std::size_t kTo = offsetof(Slot, page_hash);
@@ -173,12 +173,16 @@ bool mirrors_agree(ByteView a, ByteView b) {
          std::memcmp(a.data() + kFrom, b.data() + kFrom, kTo - kFrom) == 0;
 }
 
-// An append writes the mirrors of a pair one after the other. In between, and where a crash kept only one of them, the
-// other still holds what the pair held before, two generations back, or further back where syncs failed in between and
-// the disk never got what the page cache showed (docs/decisions/0020). Or it holds what an append before the last one
-// had meant to write: the crash of that one tore it, and the crash of the last one gave it just the bytes that it
-// lacked. That one's file ended earlier. What either names was on the disk before it was written
-// (docs/decisions/0014).
+// Returns whether `newer` may replace its differing mirror `older`.
+//
+// An append writes the mirrors of a pair one after the other. Before the second write, and after a crash that kept only
+// one of them, the other mirror still holds an earlier generation of the pair. That is two generations back, or more if
+// syncs failed in between and the disk never got the contents of the page cache (docs/decisions/0020).
+//
+// The other mirror may also hold what an append before the last one had meant to write. The crash of that append tore
+// it, and the crash of the last append wrote just the bytes that it lacked. The committed end in it is then lower.
+//
+// Everything that either mirror names was on the disk before the mirror was written (docs/decisions/0014).
 bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
   const bool follows = newer.generation > older.generation && (newer.generation - older.generation) % 2 == 0;
   const bool again =
@@ -186,7 +190,7 @@ bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
   return (follows || again) && newer.flags == 0 && (older.flags & kSlotSealed) == 0;
 }
 
-// The good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
+// Returns the good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
 Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
                                            std::uint32_t& degraded) {
   std::optional<SlotFacts> good;
@@ -237,7 +241,7 @@ Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::o
   const std::uint64_t generation_b = b->generation;
   const bool a_newer = generation_a > generation_b;
   const std::uint64_t apart = a_newer ? generation_a - generation_b : generation_b - generation_a;
-  const bool sealed = ((a_newer ? a : b)->flags & kSlotSealed) != 0;  // written as a whole, by nobody's append
+  const bool sealed = ((a_newer ? a : b)->flags & kSlotSealed) != 0;  // written as a whole, not by an append
   if (apart % 2 == 0 || (apart != 1 && sealed)) {
     return complaint(ErrorCode::kMalformed, "F9", kSlotOffsets[0],
                      fmt::format("slot generations {} and {} do not follow each other", generation_a, generation_b));
@@ -292,7 +296,7 @@ bool padding_is_zero(ByteView header) {
   });
 }
 
-// Everything but what the slots say of a generation.
+// The contents of the header, except for the generation that the slots name.
 struct HeaderPages {
   Header facts;
   std::array<std::optional<SlotFacts>, 2> pairs;
@@ -349,7 +353,7 @@ Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64
   const std::optional<SlotFacts>& slot = pages.pairs[pages.facts.pair];
   if (!live(slot) || slot->generation != generation) return std::optional<Header>();
   FATCTX_ASSIGN(Header previous, with_generation(pages.facts, *slot, file_size));
-  previous.tail_bytes = 0;  // the later generation lies there
+  previous.tail_bytes = 0;  // the later generation is stored there
   return std::optional<Header>(previous);
 }
 

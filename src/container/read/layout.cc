@@ -157,7 +157,7 @@ constexpr LayoutTable kTables[] = {
     {"RecipeHeader", sizeof(RecipeHeader), kRecipeHeader},
 };
 
-// A field left out of a list above would leave a gap; this finds it at compile time.
+// Finds a field that is missing in a list above, at compile time: it would leave a gap.
 constexpr bool gapless() {
   for (const LayoutTable& table : kTables) {
     std::uint64_t end = 0;

@@ -1,4 +1,4 @@
-// Checking payload against its leaf hashes, by pread: mapped bytes are never touched here.
+// Checks payload against its leaf hashes. Reads with pread and never touches memory-mapped bytes.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace fatctx::container {
 
-// Which hashes of leaves count.
+// The leaf hashes that a read compares.
 enum class LeafHash { kXxh3, kSha256, kBoth };
 
-// Those that tell whether bytes may be handed out: SHA-256 where the table is authenticated, else XXH3.
+// Returns the algorithm that decides whether bytes may be handed out: SHA-256 if the table is authenticated, else XXH3.
 [[nodiscard]] inline LeafHash leaf_hash_of(const Toc& toc) noexcept {
   return toc.authenticated ? LeafHash::kSha256 : LeafHash::kXxh3;
 }
 
-// The leaf hashes of one segment; of one algorithm, or of both.
+// A copy of the leaf hashes of one segment, of one algorithm or of both.
 struct Leaves {
   std::vector<Hash128> xxh3;
   std::vector<DiskSha256> sha256;
@@ -29,15 +29,15 @@ struct Leaves {
   [[nodiscard]] bool match(std::uint64_t leaf, ByteView bytes) const noexcept;
 };
 
-// Read from its LEAVES segments and checked against the segment's entry. Requires: `segment` is of `toc` and has leaves
-// of the algorithms asked for; of SHA-256, all of a signed table have.
+// Reads the hashes from their LEAVES segments and checks them against the segment's entry. Requires: `segment` is of
+// `toc` and has leaves of the algorithms that `which` names. In a signed table, every segment with leaves has SHA-256.
 // Errors: checksum_mismatch (F26), truncated, io.
 [[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
                                          LeafHash which);
 
-// Where they lie in the file.
+// Returns the offset of the segment's leaf hashes in the file.
 [[nodiscard]] std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept;
-// Those of SHA-256; `row` is the segment's, of a signed table.
+// Returns the offset of its SHA-256 hashes. Requires: `row` is the segment's row in a signed table.
 [[nodiscard]] std::uint64_t offset_of_sha_leaves(const Toc& toc, const SegmentEntry& row) noexcept;
 
 struct LeafRange {  // half open, counted from the first leaf of the segment
@@ -45,7 +45,7 @@ struct LeafRange {  // half open, counted from the first leaf of the segment
   std::uint64_t end = 0;
 };
 
-// What a caller wants to know of each leaf: its bytes, and whether they match. An error stops the walk.
+// A callback for each leaf: its bytes, and whether they match the hash. An error stops the walk.
 using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, bool good)>;
 
 // Reads `range` of `segment` in pieces of at most 1 MiB and calls `visit` for each leaf in order.
@@ -59,26 +59,26 @@ struct SegmentLeaves {
   LeafRange range;
 };
 
-// By segment, and in it by leaf; each leaf once, and runs as long as they can be. Slices of one record may share
+// Sorts by segment, then by leaf. Each leaf appears once, in runs as long as possible. Slices of one record may share
 // leaves.
 void sort_and_join(std::vector<SegmentLeaves>& leaves);
-// What two ranges have in common; empty if that is nothing.
+// Returns the intersection of two ranges; empty if they are disjoint.
 [[nodiscard]] constexpr ByteRange overlap(ByteRange a, ByteRange b) noexcept {
   const std::uint64_t first = std::max(a.offset, b.offset);
   const std::uint64_t end = std::min(a.offset + a.size, b.offset + b.size);
   return {first, first < end ? end - first : 0};
 }
-// The leaves under the slices of a record, or under `part` of its stored bytes, sorted and joined.
+// Returns the leaves of a record's slices, or of `part` of its stored bytes, sorted and joined.
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record);
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, ByteRange part);
 
-// The leaf hashes of the segments that one record lies in, each read once. Takes 1/4096 of the size of these segments,
-// 1/2048 if they are SHA-256. What it reads is counted.
+// A cache of the leaf hashes of one record's segments; reads each once and counts the bytes that it reads.
+// Memory: 1/4096 of the size of these segments, 1/2048 if the hashes are SHA-256.
 class LeafHashes {
  public:
   LeafHashes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget)
       : file_(file), toc_(toc), budget_(std::move(budget)) {}
-  // Lifetime: this object's. Errors: those of read_leaves and of WorkBudget::make.
+  // Returns the hashes of a segment. Lifetime: this object's. Errors: those of read_leaves and of WorkBudget::make.
   [[nodiscard]] Result<const Leaves*> of(std::uint32_t segment);
 
  private:

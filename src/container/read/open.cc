@@ -33,7 +33,7 @@ class HeaderBytes {
   }
 
  private:
-  // Not a vector: its zeroing would cost as much as the read.
+  // Not a vector: zeroing it would cost as much as the read.
   std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kHeaderSize);
   std::size_t size_ = 0;
 };
@@ -48,7 +48,7 @@ Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size)
 
 namespace {
 
-// The table that `header` names.
+// Reads the table that `header` names.
 Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header, const Trust& trust) {
   OpenedToc opened;
   opened.header = header;
@@ -69,7 +69,7 @@ Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& head
                {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
 }
 
-// "1, 2 and 3"; of many only where they begin and end.
+// Returns text such as "there are 1, 2 and 3"; for many generations, only the first and the last ones.
 std::string generations_text(const std::vector<Generation>& earlier, std::uint64_t newest) {
   constexpr std::size_t kMost = 16;
   if (earlier.size() > kMost) {
@@ -86,13 +86,13 @@ bool name_the_same(const Header& a, const Header& b) {
   return a.toc_hash == b.toc_hash && a.toc_size == b.toc_size && a.committed_end == b.committed_end;
 }
 
-// read_generation() with the bytes of the header at hand.
+// Implements read_generation() for a header that was read already.
 Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFile& file, std::uint64_t file_size,
                                      std::uint64_t generation, const Trust& trust) {
   FATCTX_ASSIGN(const Header newest_header, parse_header(header_bytes, file_size));
   if (generation == 0 || generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
   auto previous = parse_previous_header(header_bytes, file_size, generation);
-  if (trust.wants_signature()) {  // its own slot names it, so that nothing of a newer table need be believed
+  if (trust.wants_signature()) {  // its own slot names it, so no newer table must be trusted
     if (!previous.ok()) return std::move(previous).error();
     if (previous.value()) return read_named_toc(file, *previous.value(), trust);
   }
@@ -114,7 +114,7 @@ Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFil
   if (previous.ok() && previous.value() && name_the_same(*previous.value(), header)) {
     header.signature = previous.value()->signature;
   }
-  header.tail_bytes = 0;  // later generations lie there
+  header.tail_bytes = 0;  // later generations are stored there
   header.degraded &= ~static_cast<std::uint32_t>(kDegradedToc0 | kDegradedToc1);
   return read_named_toc(file, header, trust);
 }
@@ -125,7 +125,7 @@ Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFil
 template <typename Parse>
 auto read_while_it_changes(const mapping::OsFile& file, mapping::FileIdentity& identity, const Parse& parse)
     -> decltype(parse(ByteView())) {
-  constexpr int kMostTries = 16;  // somebody who writes for ever must not hold a reader for ever
+  constexpr int kMostTries = 16;  // an endless writer must not block a reader for ever
   for (int tries = 1;; ++tries) {
     HeaderBytes header;
     const Status read = header.read(file, identity.size);
@@ -192,7 +192,7 @@ Result<MetadataBytes> read_metadata_record(const mapping::OsFile& file, const To
                                            const WorkBudget& budget) {
   FATCTX_TRY(check_readable(record, toc.forms[toc.index_of(record)]));
   MetadataBytes read;
-  if (record.type == RecordType::kTensorTable) {  // before memory is taken
+  if (record.type == RecordType::kTensorTable) {  // before memory is allocated
     if (record.size_bytes > kMaxTensorTableSize) {
       return in_record(Error{ErrorCode::kLimitExceeded,
                              fmt::format("a tensor table of {} bytes; at most {} are allowed", record.size_bytes,

@@ -1,7 +1,7 @@
-// Bytes to checked structs: the open sequence over bytes that somebody else has read.
+// Turns bytes that the caller has read into checked structs: the steps of an open.
 //
-// Pure: no IO, no state. Each function copies out, checks, converts; what it returns has passed every rule of
-// docs/format.md section 9 that can be told from the header and the table of contents. Payload is not needed.
+// Pure: no IO, no state. Each function copies out, checks and converts. Its result satisfies every rule of
+// docs/format.md, section 9, that can be decided from the header and the table of contents alone, without payload.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@
 
 namespace fatctx::container {
 
-// Redundancy that a file has lost without losing anything else.
+// A set of flags for lost redundancy, where nothing else is lost.
 enum Degraded : std::uint32_t {
   kDegradedPrologue0 = 1U << 0,
   kDegradedPrologue1 = 1U << 1,
-  kDegradedSlotA0 = 1U << 2,  // and B0, A1, B1 in the bits above, in slot order
+  kDegradedSlotA0 = 1U << 2,  // B0, A1 and B1 are the next bits, in slot order
   kDegradedHeaderPadding = 1U << 6,
   kDegradedToc0 = 1U << 7,
   kDegradedToc1 = 1U << 8,
-  kDegradedOlderPair = 1U << 9,  // whole, but of a generation before the one before the newest
+  kDegradedOlderPair = 1U << 9,  // intact, but of a generation older than the one before the newest
 };
 [[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
 
-// Zeros between the pages of the header.
+// The gaps between the pages of the header; they are zero.
 inline constexpr ByteRange kHeaderGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
-// What a signed slot says of that.
+// The signature fields of a signed slot.
 struct SlotSignature {
   DiskSha256 toc_sha256 = {};
   DiskSha256 previous_toc_sha256 = {};
@@ -39,34 +39,35 @@ struct SlotSignature {
   DiskSignature signature = {};
 };
 
-// What the 64 KiB header says, checked.
+// The checked contents of the 64 KiB header.
 struct Header {
   std::string format_version;  // "1.0"
   DiskUuid uuid = {};
   std::uint8_t extent_log2 = 0;
   std::uint8_t granule_log2 = 0;
-  std::uint64_t unknown_ro_compat = 0;  // feature bits that a writer would have to know (F3)
+  std::uint64_t unknown_ro_compat = 0;  // feature bits that a writer must know (F3)
   std::uint64_t generation = 0;
-  std::uint64_t newest_generation = 0;  // that the slots name; `generation` may be an earlier one
+  std::uint64_t newest_generation = 0;  // the one that the slots name; `generation` may be an earlier one
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
   Hash128 toc_hash;
-  std::optional<SlotSignature> signature;  // nobody has checked it yet
+  std::optional<SlotSignature> signature;  // not verified yet
   bool sealed = false;
   std::uint8_t pair = 0;  // 0: A, 1: B
   std::uint64_t tail_bytes = 0;
   std::uint32_t degraded = 0;
 };
 
-// `header` holds the first min(file_size, 64 KiB) bytes of the file.
+// Checks the header. `header` holds the first min(file_size, 64 KiB) bytes of the file.
 // Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data, limit_exceeded.
 [[nodiscard]] Result<Header> parse_header(ByteView header, std::uint64_t file_size);
-// The same of `generation`, if that is the one before the newest and the other pair of slots holds it. Errors: as well.
+// Returns the header of `generation` if it is the one before the newest and the other pair of slots holds it; nothing
+// otherwise. Errors: the same.
 [[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
                                                                   std::uint64_t generation);
 
-// For whoever changes a file, or writes it anew.
+// Returns whether this version may change the file or write it anew.
 // Errors: unsupported (a newer version wrote it in a way that only it can change, F3).
 [[nodiscard]] Status check_changeable(const Header& header);
 
@@ -95,26 +96,26 @@ struct Reference {
   ReferenceKind kind = ReferenceKind::kWeights;
 };
 
-struct Generation {  // an earlier one whose bytes are still there
+struct Generation {  // an earlier one whose bytes still exist
   std::uint64_t number = 0;
-  std::uint64_t toc_offset = 0;  // of one copy; the other ends at committed_end
+  std::uint64_t toc_offset = 0;  // of its first copy; the second ends at committed_end
   std::uint64_t toc_size = 0;
   std::uint64_t committed_end = 0;
   Hash128 toc_hash;
 };
-// Where the two copies of its table lie.
+// Returns the offsets of the two copies of its table.
 [[nodiscard]] constexpr std::array<std::uint64_t, 2> copies_of(const Generation& generation) noexcept {
   return {generation.toc_offset, generation.committed_end - generation.toc_size};
 }
 
-struct RecordForm {  // what RecordInfo does not show
+struct RecordForm {  // the members that RecordInfo lacks
   std::uint32_t first_slice = 0;
   std::uint8_t codec = kCodecNone;
   bool recipe = false;
 };
 
-// The table of contents. Strings in it borrow from `bytes`, and lists of weights from `weight_ids`; both move with it.
-// The number of its allocations does not depend on the number of records.
+// A parsed table of contents. Its strings borrow from `bytes`, and lists of weights from `weight_ids`; both move with
+// it. The number of its allocations does not depend on the number of records.
 struct Toc {
   std::vector<std::byte> bytes;
   std::vector<Segment> segments;
@@ -123,14 +124,14 @@ struct Toc {
   std::vector<Slice> slices;
   std::vector<Reference> references;
   std::vector<Generation> generations;    // ascending
-  std::vector<std::uint32_t> weight_ids;  // of all records, one behind the other
-  // A key that the caller trusts has signed it: payload is compared with SHA-256, which is in the rows of a signed
-  // table, and not with XXH3, which anybody can make fit.
+  std::vector<std::uint32_t> weight_ids;  // of all records, concatenated
+  // True if a key that the caller trusts has signed the table. Then payload is compared with SHA-256, which the rows of
+  // a signed table contain, and not with XXH3, which an attacker can match.
   bool authenticated = false;
 
-  // Null if there is no such record.
+  // Returns the record with this id; null if there is none.
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;
-  // Of DEAD segments: nobody refers to them any more.
+  // Returns the size of all DEAD segments: nothing refers to them.
   [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
   [[nodiscard]] ByteRange in_file(const Slice& slice) const noexcept {
     return {segments[slice.segment].offset + slice.range.offset, slice.range.size};
@@ -140,10 +141,11 @@ struct Toc {
   }
 };
 
-// True if `bytes` is the TOC that `header` names (F13).
+// Returns whether `bytes` is the TOC that `header` names (F13).
 [[nodiscard]] bool toc_hash_matches(ByteView bytes, const Header& header) noexcept;
 
-// Requires: toc_hash_matches. `copy` (0 or 1) says where the bytes came from, for offsets in errors.
+// Parses and checks the table. Requires: toc_hash_matches. `copy` (0 or 1) tells which copy was read, for offsets in
+// errors.
 // Errors: malformed, unsupported, bad_reference, limit_exceeded.
 [[nodiscard]] Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy);
 

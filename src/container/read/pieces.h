@@ -1,4 +1,4 @@
-// Where the bytes of a record lie in the file.
+// Maps the bytes of a record to ranges of the file.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace fatctx::container {
 
-// A run of stored bytes that is one range of the file.
+// A run of a record's stored bytes that is one range of the file.
 struct Piece {
   std::uint64_t offset_in_record = 0;
   ByteRange in_file;
 };
 
-// Nothing for a recipe, whose slices are not its bytes. The slices in the order of the record's bytes; neighbours in
-// the record that are neighbours in the file make one piece.
+// Returns the slices in the order of the record's bytes. Slices that are adjacent in the record and in the file become
+// one piece. Returns nothing for a recipe, whose slices are not its bytes.
 [[nodiscard]] std::vector<Piece> pieces_of(const Toc& toc, const RecordInfo& record);
 
-// The slices themselves, in their order; each lies in one segment.
+// Returns the slices themselves, in their order. Each is inside one segment.
 [[nodiscard]] std::vector<ByteRange> slices_in_file(const Toc& toc, const RecordInfo& record);
 
-// Where a stored byte lies in the file; of a recipe, the first byte of its program. An offset behind the record counts
-// on from its last byte.
+// Returns the file offset of a stored byte; of a recipe, that of the first byte of its program. An offset behind the
+// record counts on from its last byte.
 [[nodiscard]] std::uint64_t place_in_file(const Toc& toc, const RecordInfo& record, std::uint64_t offset_in_record);
 
-// Between the end of a record of several slices and the end of its last granule: bytes that a view shows as zeros when
-// whole pages are mapped. Empty for other records. May end behind the container.
+// Returns the range from the end of a record of several slices to the end of its last granule. A view shows these bytes
+// as zeros if whole pages are mapped. Empty for other records. May end behind the container.
 [[nodiscard]] ByteRange behind_last_granule(const Toc& toc, const RecordInfo& record, std::uint8_t granule_log2);
 
 }  // namespace fatctx::container

@@ -18,7 +18,7 @@ struct Described {
 
 Result<Described> read_and_decode(const mapping::OsFile& file, const Toc& toc) {
   const auto record = std::find_if(toc.records.begin(), toc.records.end(), [](const RecordInfo& candidate) {
-    return candidate.type == RecordType::kDescription;  // F31: it is there
+    return candidate.type == RecordType::kDescription;  // F31: it exists
   });
   FATCTX_ASSIGN(MetadataBytes read, read_metadata_record(file, toc, *record, WorkBudget(toc)));
   auto description = decode_description(read.bytes);

@@ -1,4 +1,4 @@
-// The description of an opened container.
+// Reads the description of an opened container.
 #pragma once
 
 #include "container/read/parse.h"
@@ -7,10 +7,10 @@
 
 namespace fatctx::container {
 
-// Errors: those of read_metadata_record and decode_description.
+// Reads the description. Errors: those of read_metadata_record and decode_description.
 [[nodiscard]] Result<ContainerDescription> read_description(const mapping::OsFile& file, const Toc& toc);
-// The same for who will write it again. Errors: also unsupported, if it says more than this version knows, which would
-// be lost.
+// Reads the description for a caller that will write it again.
+// Errors: also unsupported, if it holds fields that this version does not know; a rewrite would lose them.
 [[nodiscard]] Result<ContainerDescription> read_whole_description(const mapping::OsFile& file, const Toc& toc);
 
 }  // namespace fatctx::container

@@ -15,7 +15,7 @@
 namespace fatctx::container {
 namespace {
 
-constexpr unsigned kNumberBits = 7;  // of a number that one byte holds
+constexpr unsigned kNumberBits = 7;  // payload bits in each byte of a number
 constexpr unsigned kWordBits = 64;
 constexpr std::byte kMoreFollows{0x80};
 
@@ -34,7 +34,7 @@ void put_number(std::vector<std::byte>& out, std::uint64_t value) {
   out.push_back(static_cast<std::byte>(value));
 }
 
-// Small differences of either sign become small numbers. Modulo 2^64, so that any two positions have a difference.
+// Maps small differences of either sign to small numbers. Works modulo 2^64, so any two positions have a difference.
 std::uint64_t folded(std::uint64_t difference) noexcept {
   const std::uint64_t sign = difference >> (kWordBits - 1);
   return difference << 1 ^ (0 - sign);
@@ -113,7 +113,7 @@ class RecipeReader {
                                        static_cast<std::uint64_t>(head_.steps_size),
                                        static_cast<std::uint64_t>(head_.literals_size), program_.size()));
     }
-    // Before memory is taken for them: a step takes at least a byte.
+    // Checked before memory is allocated for the steps: a step takes at least a byte.
     if (head_.step_count > head_.steps_size) {
       return not_canonical(offsetof(RecipeHeader, step_count),
                            fmt::format("{} steps in {} bytes", static_cast<std::uint64_t>(head_.step_count),
@@ -124,7 +124,7 @@ class RecipeReader {
     return Done{};
   }
 
-  // Seven bits a byte, the lowest first, in as few bytes as it takes.
+  // Reads a number: seven bits a byte, lowest first, in as few bytes as possible.
   Result<std::uint64_t> take_number() {
     std::uint64_t value = 0;
     for (unsigned shift = 0;; shift += kNumberBits) {
@@ -183,7 +183,7 @@ class RecipeReader {
 
   Status take_copy(RecipeStep& step, const RecipeStep* previous) {
     FATCTX_ASSIGN(const std::uint64_t difference, take_number());
-    const std::uint64_t from = copied_to_ + unfolded(difference);  // may wrap: it is checked as what it came to
+    const std::uint64_t from = copied_to_ + unfolded(difference);  // may wrap: the result is checked
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), from);
     const auto index = static_cast<std::size_t>(next - starts_.begin());
     if (index == 0 || !within({from - starts_[index - 1], step.size}, sources_[index - 1].size)) {
@@ -191,7 +191,7 @@ class RecipeReader {
                     fmt::format("a copy of {} bytes from {} is not inside one of its {} sources", step.size, from,
                                 sources_.size()));
     }
-    // Two copies that touch where one source ends and the next begins are two: a copy lies in one source.
+    // Copies that touch where one source ends and the next begins stay two: a copy is inside one source.
     if (previous != nullptr && previous->kind == RecipeStep::Kind::kCopy && from == copied_to_ &&
         from != starts_[index - 1]) {
       return not_canonical(step_at_, "two copies in a row, which could be one");
@@ -205,13 +205,13 @@ class RecipeReader {
   ByteView program_;
   std::uint64_t logical_size_;
   std::span<const ByteRange> sources_;
-  std::vector<std::uint64_t> starts_;  // of each source, when all lie one behind the other
+  std::vector<std::uint64_t> starts_;  // of each source, with all sources concatenated
   std::uint64_t total_ = 0;
   std::vector<std::uint8_t> used_;
   RecipeHeader head_ = {};
-  std::uint64_t at_ = 0;       // in the program
+  std::uint64_t at_ = 0;       // offset in the program
   std::uint64_t end_ = 0;      // of the steps
-  std::uint64_t step_at_ = 0;  // where the present one begins
+  std::uint64_t step_at_ = 0;  // offset of the current step
   std::uint64_t target_ = 0;
   std::uint64_t literal_ = 0;
   std::uint64_t copied_to_ = 0;  // where the last copy ended

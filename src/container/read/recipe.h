@@ -1,7 +1,7 @@
-// A recipe: the program that builds a record out of plain segments by copying, by literal bytes and by filling.
-// docs/format.md, section 5.9, is the normative text.
+// A recipe: a program that builds a record from plain segments by copies, literal bytes and fills. docs/format.md,
+// section 5.9, is the normative text.
 //
-// Pure: who applies it says how bytes of the file are read.
+// Pure: the caller supplies the function that reads bytes of the file.
 #pragma once
 
 #include <cstdint>
@@ -24,44 +24,46 @@ struct RecipeStep {
   bool operator==(const RecipeStep&) const = default;
 };
 
-// Fills the span from an offset in the file.
+// A function that fills the span from an offset in the file.
 using FileBytes = std::function<Status(std::uint64_t file_offset, std::span<std::byte> out)>;
 
-// Whole pages of a record that lie on whole pages of the file, so that they can be mapped.
+// A run of whole pages of a record that are whole pages of the file too, so that they can be mapped.
 struct CongruentRun {
   std::uint64_t target = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t size = 0;
 };
 
-// Ownership: holds its program. Threads: const members from any number of threads.
+// A checked program. Ownership: holds its program. Threads: const members from any number of threads.
 class Recipe {
  public:
-  // `sources` are the ranges of the file that copies may read, in the order of the record's slices; `logical_size` is
-  // what the record claims. Every rule of a program is checked: what this returns yields exactly that many bytes and
-  // reads nothing but the sources.
+  // Parses and checks a program. `sources` are the ranges of the file that copies may read, in the order of the
+  // record's slices. `logical_size` is the size that the table claims for the record. Checks every rule of a program:
+  // the result yields exactly that many bytes and reads nothing but the sources.
   // Errors: malformed, limit_exceeded, with F39 or F42; `file_offset` counts from the first byte of the program.
   [[nodiscard]] static Result<Recipe> read(std::vector<std::byte> program, std::uint64_t logical_size,
                                            std::span<const ByteRange> sources);
 
-  // In the order of the record's bytes, without gap; never empty. Lifetime: borrows from this recipe.
+  // Returns the steps in the order of the record's bytes, without gaps; never empty. Lifetime: borrows from this
+  // recipe.
   [[nodiscard]] std::span<const RecipeStep> steps() const& noexcept { return steps_; }
   std::span<const RecipeStep> steps() && = delete;
-  // Lifetime: borrows from this recipe.
+  // Returns the literals of all steps. Lifetime: borrows from this recipe.
   [[nodiscard]] ByteView literals() const& noexcept { return ByteView(program_).subspan(literals_at_); }
   ByteView literals() && = delete;
   [[nodiscard]] std::uint64_t logical_size() const noexcept { return logical_size_; }
-  // Keeps what its memory is counted with, for as long as this recipe lives.
+  // Keeps the hold on the budget for its memory as long as this recipe lives.
   void keep(WorkBudget::Hold hold) noexcept { hold_ = std::move(hold); }
-  // The steps that make `range` of the record; the first and last may reach beyond it. Requires: it lies in the record.
+  // Returns the steps that make `range` of the record; the first and the last may reach beyond it. Requires: the range
+  // is inside the record.
   [[nodiscard]] std::span<const RecipeStep> steps_in(ByteRange range) const& noexcept;
 
-  // Makes `range` of the record. Requires: out.size() == range.size. Errors: malformed if it leaves the record; those
-  // of `file`.
+  // Makes `range` of the record. Requires: out.size() == range.size. Errors: malformed if the range leaves the record;
+  // those of `file`.
   [[nodiscard]] Status apply(ByteRange range, const FileBytes& file, std::span<std::byte> out) const;
 
-  // Ascending and apart. A page at the end of the record that is not whole is in none of them. Runs of fewer than
-  // `min_pages` pages are left out. Requires: `page` is a power of two.
+  // Returns the runs, ascending and disjoint. Excludes a partial page at the end of the record, and runs of fewer than
+  // `min_pages` pages. Requires: `page` is a power of two.
   [[nodiscard]] std::vector<CongruentRun> congruent_runs(std::uint64_t page, std::uint64_t min_pages) const;
 
  private:
@@ -75,8 +77,8 @@ class Recipe {
   WorkBudget::Hold hold_;
 };
 
-// The program of `steps`, in which the source of a copy counts from the first byte of the first source, through all
-// sources one behind the other, and literals are used in their order. Requires: the steps are canonical.
+// Encodes `steps`. The source of a copy counts from the first byte of the first source, through all sources
+// concatenated; literals are used in their order. Requires: the steps are canonical.
 [[nodiscard]] std::vector<std::byte> encode_recipe(std::span<const RecipeStep> steps, ByteView literals);
 
 }  // namespace fatctx::container

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t kFrameFront = 15;  // bytes that frame_content_size() needs
 
-// The program stands in the file packed or as it is; errors speak of a byte of one or the other.
+// Adds the place of the program to an error. Offsets count in the lz4 frame, in the bytes that it yields, or, if the
+// program is not packed, in the program.
 Error in_program(Error error, ByteRange program, bool packed) {
   const std::string where =
       fmt::format("its recipe at bytes {:#x} to {:#x} of the file", program.offset, program.offset + program.size);
@@ -61,12 +62,12 @@ Result<std::vector<std::byte>> unpack_program(std::vector<std::byte> stored, boo
 namespace {
 
 struct ProgramSize {
-  std::uint64_t bytes = 0;  // unpacked
-  std::uint64_t steps = 0;  // as its header says; nobody has counted them
+  std::uint64_t bytes = 0;  // uncompressed
+  std::uint64_t steps = 0;  // as the header claims; not verified
 };
 
-// Reads no more than the beginning: what the program takes is known before memory is taken for it. A header that is
-// wrong is left to Recipe::read.
+// Reads only the beginning, so that the size of the program is known before memory is allocated for it. Recipe::read
+// checks a wrong header.
 Result<ProgramSize> size_of_program(CheckedBytes& bytes, bool packed, ByteRange where) {
   std::vector<std::byte> head;
   bool enough = false;

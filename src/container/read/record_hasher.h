@@ -1,4 +1,4 @@
-// The bytes of a record against its hash.
+// Compares the bytes of a record with its hash.
 #pragma once
 
 #include "container/format/crypto.h"
@@ -8,17 +8,17 @@
 
 namespace fatctx::container {
 
-// SHA-256 where the table is authenticated, else XXH3; or whatever is asked for.
+// A hasher of one record: SHA-256 if the table is authenticated, else XXH3, unless the caller chooses.
 class RecordHasher {
  public:
   explicit RecordHasher(const Toc& toc) : RecordHasher(toc, leaf_hash_of(toc)) {}
-  // Requires: SHA-256 only of a table that is signed.
+  // Requires: the table is signed if `which` includes SHA-256.
   RecordHasher(const Toc& toc, LeafHash which) : toc_(toc), which_(which) {}
   void update(ByteView bytes) noexcept {
     if (which_ != LeafHash::kSha256) xxh3_.update(bytes);
     if (which_ != LeafHash::kXxh3) sha256_.update(bytes);
   }
-  // Are these the bytes of the record? Requires: it is one of the table's.
+  // Returns whether these are the bytes of the record. Requires: it is a record of the table.
   [[nodiscard]] bool matches(const RecordInfo& record) const;
 
  private:

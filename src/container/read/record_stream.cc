@@ -50,7 +50,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   FATCTX_TRY(budget.make(record.size_bytes));
   std::optional<FrameReader> frame;
   if (record.codec != Codec::kNone) frame.emplace(record.size_bytes);
-  // The frame counts its own bytes; people look for them in the file.
+  // A frame counts its own bytes; the message must have an offset in the file.
   const auto in_file = [&](Status status) -> Status {
     if (status.ok() || status.error().code != ErrorCode::kCodec) return status;
     Error error = std::move(status).error();
@@ -72,7 +72,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
       const std::uint64_t start = leaf << kLeafLog2;  // in the segment
       if (!good) return damaged_bytes(segment.offset + start, bytes.size());
-      // The first and last leaf may hold other records' bytes too.
+      // The first and the last leaf may hold bytes of other records too.
       const std::uint64_t from = std::max(start, slice.range.offset);
       const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);
       FATCTX_TRY(budget.make(bytes.size() - static_cast<std::size_t>(to - from)));
@@ -80,7 +80,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     };
     FATCTX_TRY(walk_leaves(file, segment, *leaves, leaves_touched(slice.range), visit));
   } else {
-    // Slices may be much smaller than the leaves that they lie in, and share them.
+    // Slices may be much smaller than their leaves, and share them.
     CheckedBytes checked(file, toc, budget);
     for (std::uint32_t i = form.first_slice; i != last; ++i) {
       const Slice& slice = toc.slices[i];

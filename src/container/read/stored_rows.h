@@ -1,4 +1,4 @@
-// The rows of a table of contents that parse_toc() has accepted, as they stand in its bytes.
+// The rows of a table of contents that parse_toc() has accepted, in their stored form.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace fatctx::container {
 
-// Lifetime: borrows from the table.
+// A view of the rows. Lifetime: borrows from the table.
 class StoredRows {
  public:
   explicit StoredRows(const Toc& toc) : bytes_(toc.bytes) {

@@ -79,7 +79,7 @@ Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size) 
   return header;
 }
 
-// What one entry says by itself; `offset` is where the entry starts.
+// Checks the rules that concern one entry alone; `offset` is that of the entry.
 Status check_entry(const TensorEntry& entry, std::uint64_t offset, std::string_view name, std::uint64_t blob_size,
                    std::span<const std::uint64_t, kMaxRank> dims) {
   if (entry.reserved0 != 0 || entry.reserved1 != 0) {
@@ -147,8 +147,8 @@ std::optional<std::size_t> ParsedTensorTable::find(std::string_view wanted) cons
   return static_cast<std::size_t>(found - rows_.begin());
 }
 
-// One pass in order of offset. It is enough to remember the end that reaches farthest, once among the tensors that
-// declare sharing and once among those that do not: whoever starts before such an end overlaps its owner.
+// Checks all tensors in order of offset, in one pass. It is enough to remember the farthest end, once among the tensors
+// that declare sharing and once among the others. A tensor that starts before such an end overlaps its owner.
 Status ParsedTensorTable::check_overlaps() const {
   std::vector<std::uint32_t> order;
   order.reserve(rows_.size());
@@ -184,7 +184,7 @@ Status ParsedTensorTable::check_overlaps() const {
 
 Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size) {
   FATCTX_ASSIGN(const TensorTableHeader header, check_header(bytes, blob_size));
-  const std::size_t count = header.count;  // the entries are known to fit `bytes`
+  const std::size_t count = header.count;  // check_header() has ensured that the entries fit
   const std::size_t names_offset = sizeof(TensorTableHeader) + count * sizeof(TensorEntry);
 
   ParsedTensorTable table;
@@ -301,7 +301,7 @@ Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> te
     bytes.insert(bytes.end(), name.begin(), name.end());
   }
 
-  // One gate for both directions: what the reader would refuse is never written.
+  // Parses the result, so that nothing is written that the reader would refuse.
   if (auto parsed = parse_tensor_table(bytes, blob_size); !parsed.ok()) {
     Error error = std::move(parsed).error();
     error.code = ErrorCode::kInvalidArgument;

@@ -1,4 +1,4 @@
-// Tensor tables: bytes to checked tensors and back (docs/format.md, section 6). Pure: no IO.
+// Converts tensor tables from bytes to checked tensors and back (docs/format.md, section 6). Pure: no IO.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 namespace fatctx::container {
 
-// The tensors of one weight blob, checked. Three allocations, whatever the number of tensors.
+// A checked table of the tensors of one weight blob. Takes three allocations for any number of tensors.
 //
 // Threads: const members from any number of threads.
 class ParsedTensorTable {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
   [[nodiscard]] std::uint64_t blob_size() const noexcept { return blob_size_; }
-  // Lifetime: name and shape borrow from this table and survive a move of it.
+  // Returns a tensor. Lifetime: name and shape borrow from this table and survive a move of it.
   // Requires: index < size(). Order: by name, bytewise.
   [[nodiscard]] TensorInfo at(std::size_t index) const noexcept;
-  // Index of the tensor called `name`. Cost: a binary search.
+  // Returns the index of the tensor called `name`; nothing if there is none. Cost: a binary search.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const noexcept;
 
  private:
@@ -49,15 +49,15 @@ class ParsedTensorTable {
   std::uint64_t blob_size_ = 0;
   std::vector<Row> rows_;
   std::vector<std::uint64_t> dims_;
-  std::vector<char> names_;  // a vector, not a string: a move must not change where the characters lie
+  std::vector<char> names_;  // a vector, not a string: a move must not move the characters
 };
 
-// The table of a blob of `blob_size` bytes. The order of `tensors` does not matter.
+// Builds the table of a blob of `blob_size` bytes. The order of `tensors` does not matter.
 // Errors: invalid_argument (F29, F33), limit_exceeded.
 [[nodiscard]] Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> tensors,
                                                                 std::uint64_t blob_size);
 
-// Copies what it needs out of `bytes`. Offsets in errors count from the first byte of the table.
+// Parses and checks a table; does not borrow from `bytes`. Offsets in errors count from the first byte of the table.
 // Errors: truncated, trailing_data, bad_magic, unsupported, malformed (F15, F20, F29, F30, F33, F37), limit_exceeded.
 [[nodiscard]] Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size);
 

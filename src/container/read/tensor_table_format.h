@@ -1,4 +1,4 @@
-// The bytes of a tensor table (docs/format.md, section 6): a record of its own, found by reference from the TOC.
+// The bytes of a tensor table (docs/format.md, section 6). It is a record of its own; the TOC refers to it.
 #pragma once
 
 #include <array>

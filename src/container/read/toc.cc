@@ -1,7 +1,7 @@
-// The table of contents: bytes that match their hash, but whose author may have been anybody.
+// Parses the table of contents. The bytes match their hash, but their author may be an attacker.
 //
-// One pass a table, in file order. A later table may rely on every rule of the earlier ones. What is claimed twice is
-// compared; what is counted is bounded by the bytes that are there before anything is allocated. Each message names
+// Makes one pass over each table, in file order. A later table may rely on every rule of the earlier ones. Redundant
+// fields are compared. Counts are bounded by the bytes of the table before anything is allocated. Each message names
 // the row; offsets are those of the TOC copy that was read.
 #include <algorithm>
 #include <cstring>
@@ -46,7 +46,7 @@ class Parser {
     std::uint64_t count = 0;
   };
 
-  // The row that is being looked at, for messages.
+  // The row that is being checked, for messages.
   struct Row {
     std::string_view table;
     std::uint64_t index;
@@ -127,7 +127,7 @@ class Parser {
     return Done{};
   }
 
-  // Names: { le16 size, bytes } one behind the other; the first is the empty string, so that offset 0 means "none".
+  // Parses names: { le16 size, bytes }, concatenated. The first is the empty string, so that offset 0 means "none".
   Status parse_names() {
     const TableRange range = table(Table::kNames);
     names_ =
@@ -160,8 +160,8 @@ class Parser {
     return Done{};
   }
 
-  // False if no name starts there. The result is written in place: handed through a Result it would cost more than the
-  // looking up, several times for each record.
+  // Returns false if no name starts there. Writes the result in place: returning it in a Result would cost more than
+  // the lookup, several times for each record.
   bool take_name(std::uint32_t offset, std::string_view& name) {
     if (offset >= name_state_.size() || name_state_[offset] == kNoName) return false;
     if (name_state_[offset] == kFreeName) name_state_[offset] = kUsedName;
@@ -252,7 +252,7 @@ class Parser {
     return Done{};
   }
 
-  // Segments and both TOC copies tile the file from the header to committed_end.
+  // Checks that segments and both TOC copies tile the file from the header to committed_end.
   Status check_extents() const {
     struct Extent {
       std::uint64_t offset;
@@ -293,7 +293,7 @@ class Parser {
     return Done{};
   }
 
-  // Where the leaves of a segment begin; `segment` is kNoSegment if it has none of that algorithm.
+  // The position of the first leaf of a segment; `segment` is kNoSegment if it has no leaves of that algorithm.
   struct LeafPlace {
     std::uint32_t segment;
     std::uint64_t first;
@@ -313,7 +313,7 @@ class Parser {
   Status check_leaves_of(std::uint8_t algorithm, std::uint64_t leaf_bytes) const {
     const bool any_dead = std::any_of(toc_.segments.begin(), toc_.segments.end(),
                                       [](const Segment& s) { return s.kind == SegmentKind::kDead; });
-    std::vector<std::uint64_t> used(toc_.segments.size(), 0);  // leaves handed out, by LEAVES segment
+    std::vector<std::uint64_t> used(toc_.segments.size(), 0);  // leaves that are assigned, by LEAVES segment
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
       if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) continue;
@@ -326,7 +326,7 @@ class Parser {
       }
       const std::uint64_t capacity = toc_.segments[place.segment].size / leaf_bytes;
       std::uint64_t& next = used[place.segment];
-      // Leaves of DEAD segments stay where they were, so that gaps are legal once there are any.
+      // Leaves of DEAD segments keep their place, so gaps are legal as soon as there is a DEAD segment.
       if (any_dead ? place.first < next : place.first != next) {
         return malformed("F26", row, fmt::format("its leaves start at {} instead of {}", place.first, next));
       }
@@ -384,7 +384,7 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<RecordEntry>(Table::kRecords, i, row, "record");
-      toc_.records.push_back(blank);  // a copy takes less than making one, and is filled while it is in the cache
+      toc_.records.push_back(blank);  // a copy costs less than constructing one, and is filled while in the cache
       toc_.forms.emplace_back();
       auto status = parse_record(disk, row, static_cast<std::size_t>(i), next_slice);
       if (!status.ok()) {
@@ -413,7 +413,7 @@ class Parser {
     if (header_.signature && all_zero(disk.logical_sha256)) {
       return malformed("F44", row, "without SHA-256 in a signed table of contents");
     }
-    RecordInfo& info = toc_.records[index];  // with an error the whole table is thrown away
+    RecordInfo& info = toc_.records[index];  // after an error the whole table is dropped
     RecordForm& form = toc_.forms[index];
     info.id = disk.record_id;
     info.ignorable = (disk.flags & kRecordIgnorable) != 0;
@@ -446,7 +446,8 @@ class Parser {
       return malformed("F21", row, fmt::format("its first byte is not aligned to 2^{}", disk.alignment_log2));
     }
     info.recipe = form.recipe;
-    info.codec = form.recipe ? Codec::kNone : static_cast<Codec>(form.codec);  // a recipe's is that of its program
+    info.codec = form.recipe ? Codec::kNone : static_cast<Codec>(form.codec);  // a recipe's codec is that of its
+                                                                               // program
     info.supported = known && (form.codec == kCodecNone || form.codec == kCodecLz4Frame);
     info.key.type = info.type;
     if (info.type == RecordType::kDescription) ++descriptions_;
@@ -487,7 +488,7 @@ class Parser {
     return Done{};
   }
 
-  // Consumers take these as ranges of the mapped file, or find things in them by offset.
+  // Returns whether consumers use the mapped file in place for this type: as ranges, or by offsets into it.
   static bool read_in_place(RecordType type) {
     return type == RecordType::kContextBinary || type == RecordType::kWeightBlob || type == RecordType::kTensorTable ||
            type == RecordType::kWrapperModel;
@@ -514,8 +515,9 @@ class Parser {
     return Done{};
   }
 
-  // The program lies in a packed segment, and its copies read whole payload segments: no copy can read a program.
-  // That each source is there once gives one order, and the entry alone tells which segments the record needs.
+  // Checks the slices of a recipe. The program is in a packed segment, and copies read whole payload segments, so no
+  // copy can read a program. Each source appears once, so their order is unique and the entry alone tells which
+  // segments the record needs.
   Status check_recipe_slices(const RecordEntry& disk, const Row& row) const {
     if (disk.slice_count == 0) return malformed("F39", row, "a recipe without a program");
     const auto slices = std::span(toc_.slices).subspan(disk.first_slice, disk.slice_count);
@@ -604,8 +606,8 @@ class Parser {
     return Done{};
   }
 
-  // As compare_keys(), of keys whose strings lie in one names region: that is sorted and has each name once (F30), so
-  // that names compare as the places where they stand.
+  // Compares like compare_keys(). All strings of the keys must be in one names region: it is sorted and holds each name
+  // once (F30), so names compare like their addresses.
   static std::strong_ordering compare_stored_keys(const SelectionKey& a, const SelectionKey& b) {
     if (const auto order = a.type <=> b.type; order != 0) return order;
     if (const auto order = a.group.data() <=> b.group.data(); order != 0) return order;
@@ -625,7 +627,7 @@ class Parser {
     while (!features.empty()) {
       const std::size_t comma = features.find(',');
       const std::string_view word = features.substr(0, comma);
-      if (word <= previous || word.find(' ') != std::string_view::npos) return false;  // also an empty word
+      if (word <= previous || word.find(' ') != std::string_view::npos) return false;  // also if a word is empty
       previous = word;
       if (comma == std::string_view::npos) return true;
       features.remove_prefix(comma + 1);
@@ -637,8 +639,9 @@ class Parser {
   Status parse_references() {
     const std::uint64_t count = table(Table::kReferences).count;
     toc_.references.reserve(static_cast<std::size_t>(count));
-    toc_.weight_ids.reserve(static_cast<std::size_t>(count));     // spans into it are handed out while it fills
-    std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables that have their blob
+    toc_.weight_ids.reserve(static_cast<std::size_t>(count));     // must not reallocate: spans into it exist while it
+                                                                  // fills
+    std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables whose blob is known
     std::uint64_t described_tables = 0;
     std::optional<ReferenceEntry> previous;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -700,7 +703,7 @@ class Parser {
                      fmt::format("its SHA-256 is bound to other weights than record {} \"{}\" holds", to.id, to.name));
   }
 
-  // References are in ascending order (F15), so that those of one record are neighbours.
+  // Appends to the record's list. References are in ascending order (F15), so those of one record are adjacent.
   void add_weights(RecordInfo& record, std::uint32_t id) {
     toc_.weight_ids.push_back(id);
     const std::size_t count = record.weights.size() + 1;
@@ -747,16 +750,16 @@ class Parser {
   std::uint64_t toc_at_;
   std::array<TableRange, kTableCount> tables_ = {};
   ByteView names_;
-  std::vector<std::uint8_t> name_state_;  // one per byte of the names region: what starts there
+  std::vector<std::uint8_t> name_state_;  // for each byte of the names region, what starts there
   std::vector<std::uint8_t> segment_used_;
-  std::uint64_t descriptions_ = 0;  // records of these types
+  std::uint64_t descriptions_ = 0;  // number of records of these types
   std::uint64_t tensor_tables_ = 0;
 };
 
 }  // namespace
 
 const RecordInfo* Toc::find(std::uint32_t id) const noexcept {
-  // A packed file counts its records from 1 without gaps.
+  // Tries the position first: a packed file numbers its records from 1 without gaps.
   const std::size_t guess = std::size_t{id} - 1;
   if (guess < records.size() && records[guess].id == id) return &records[guess];
   const auto found =

@@ -18,7 +18,7 @@ Error untrusted(const Header& header, ErrorCode code, std::string message) {
   return Error{code, std::move(message), {.file_offset = kSlotOffsets[header.pair]}};
 }
 
-// The trusted key in whose name the generation is signed; null if none is asked for.
+// Returns the trusted key that the generation names as its signer; null if the caller requires no signature.
 Result<const PublicKey*> claimed_key(const Header& header, const Trust& trust) {
   if (header.generation < trust.minimum_generation) {
     return untrusted(header, ErrorCode::kRollback,

@@ -1,4 +1,4 @@
-// Who has signed a generation, and whether that is somebody whom the caller trusts.
+// Checks who signed a generation, and whether the caller trusts that key.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@ namespace fatctx::container {
 
 class SigningKey;
 
-// What a caller asks of a file. A file never supplies its own trust.
+// A set of requirements that the caller makes of a file. A file never supplies its own trust.
 struct Trust {
-  std::span<const PublicKey> keys = {};  // none: signatures are not asked for
+  std::span<const PublicKey> keys = {};  // if empty, signatures are not checked
   std::uint64_t minimum_generation = 0;
 
   [[nodiscard]] bool wants_signature() const noexcept { return !keys.empty(); }
 };
 
-// What is signed of a generation whose table of contents has this SHA-256.
+// Returns the message that is signed for a generation whose table of contents has this SHA-256.
 [[nodiscard]] SignedMessage signed_message(const Header& header, const DiskSha256& toc_sha256,
                                            const DiskSha256& previous_toc_sha256) noexcept;
-// The signature fields of the slot. Requires: `header` is what the slot will say.
+// Returns the signature fields of the slot. Requires: `header` holds the values that the slot will have.
 [[nodiscard]] SlotSignature sign_generation(const Header& header, ByteView toc, const DiskSha256& previous_toc_sha256,
                                             const SigningKey& key) noexcept;
 
-// Whether the generation is new enough and signed in the name of one of the keys; the signature is not looked at.
+// Checks that the generation is new enough and names one of the keys as its signer; does not verify the signature.
 // Errors: rollback, signature_missing, signature_bad.
 [[nodiscard]] Status check_claims(const Header& header, const Trust& trust);
-// The same, and the signature over the table of contents, `toc`. To be asked before anything in it is believed.
+// Checks the claims, and verifies the signature over the table of contents, `toc`. Must be called before anything in
+// the table is used.
 // Errors: rollback, signature_missing, signature_bad.
 [[nodiscard]] Status check_trust(const Header& header, ByteView toc, const Trust& trust);
 

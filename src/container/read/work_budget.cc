@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-// Segments do not overlap (F16) and lie in the file, so that the sum is at most its size.
+// Returns at most the size of the file: segments do not overlap (F16) and are inside it.
 std::uint64_t stored_bytes_of(const Toc& toc) noexcept {
   std::uint64_t sum = toc.bytes.size();
   for (const Segment& segment : toc.segments) sum += segment.size;
@@ -35,8 +35,8 @@ struct WorkBudget::Pool {
 
 struct WorkBudget::State {
   std::uint64_t stored = 0;
-  std::uint64_t limit = 0;   // as the caller knows it
-  std::uint64_t passes = 1;  // of which each may make that much
+  std::uint64_t limit = 0;   // for one pass, as the caller set it
+  std::uint64_t passes = 1;  // each of them may make `limit` bytes
   std::atomic<std::uint64_t> made{0};
 
   std::mutex mutex;

@@ -1,8 +1,8 @@
-// How much work a file may cause: the bytes that one call makes of what is stored, and the memory that it takes for
-// programs and tables. docs/format.md, section 8.1, gives the bounds.
+// Limits the work that a file may cause: the bytes that one call makes from stored bytes, and its memory for programs
+// and tables. Section 8.1 of docs/format.md gives the bounds.
 //
 // A small file can name the same stored bytes many times, fill without end, and store programs and tables that a codec
-// expands. Every step of that is counted here, for all records and threads of a call together.
+// expands. Every such step is counted here, for all records and threads of a call together.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,32 @@ namespace fatctx::container {
 // The bound of a call whose caller sets none.
 inline constexpr std::uint64_t kMadeBytesAlways = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMadePerStoredByte = 100;
-// Of the bound, this part may be in memory at one time as programs, and as much again as tables.
+// The bound divided by this may be in memory at one time as programs, and as much again as tables.
 inline constexpr std::uint64_t kHeldPart = 32;
-// What a read is counted as that hands on fewer bytes.
+// A read that hands on fewer bytes is counted as this many.
 inline constexpr std::uint64_t kLeastRead = 512;
-// A table of tensors is counted this many times: it takes about as long to parse as so many bytes to hash, and this
+// A table of tensors is counted this many times: parsing takes about as long as hashing so many bytes, and takes this
 // much memory.
 inline constexpr std::uint64_t kTableWork = 4;
 
-// Ownership: copies share one count. Threads: every member from any number of threads.
+// A counter of made bytes and of held memory. Ownership: copies share one count. Threads: every member from any number
+// of threads.
 class WorkBudget {
   struct Pool;
   struct State;
 
  public:
-  // `max_made_bytes`: as OpenOptions::max_made_bytes. `passes`: how often the call makes its records.
+  // Starts a count at zero. `max_made_bytes`: as OpenOptions::max_made_bytes. `passes`: how often the call makes its
+  // records.
   explicit WorkBudget(const Toc& toc, std::uint64_t max_made_bytes = 0, std::uint64_t passes = 1);
 
   // Counts bytes before they are made.
-  // Errors: limit_exceeded, without a rule, because the file keeps every rule. The caller names the record.
+  // Errors: limit_exceeded, without a rule, because the file breaks none. The caller names the record.
   [[nodiscard]] Status make(std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t made_bytes() const noexcept;
   [[nodiscard]] std::uint64_t max_made_bytes() const noexcept;
 
-  // Memory that is counted until this object ends.
+  // A share of the memory, counted until this object is destroyed.
   class Hold {
    public:
     Hold() = default;
@@ -59,13 +61,14 @@ class WorkBudget {
     Pool* pool_ = nullptr;  // of state_
     std::uint64_t bytes_ = 0;
   };
-  // Errors: limit_exceeded, as above.
+  // Counts memory before it is allocated. Errors: limit_exceeded, as above.
   [[nodiscard]] Result<Hold> hold_program(std::uint64_t bytes) const;
   [[nodiscard]] Result<Hold> hold_table(std::uint64_t bytes) const;
-  // The same count for one of `parts` threads, which may hold that part of the memory only. What needs more is left to
-  // one thread that has all of it: an allocator keeps for each thread what that has ever taken.
+  // Returns the same count for one of `parts` threads, which may hold only that fraction of the memory. Work that needs
+  // more is left to one thread that may hold all of it. The reason: an allocator keeps for each thread the most that it
+  // ever took.
   [[nodiscard]] WorkBudget share_of(std::uint64_t parts) const;
-  // The most that was held at one time.
+  // Returns the most memory that was held at one time.
   [[nodiscard]] std::uint64_t peak_held_bytes() const noexcept;
 
  private:
@@ -75,7 +78,7 @@ class WorkBudget {
   std::uint64_t parts_ = 1;
 };
 
-// True for an error that says how much a call may make, and nothing about the file.
+// Returns whether the error is about the budget of a call, and not about the file.
 [[nodiscard]] bool is_over_budget(const Error& error) noexcept;
 
 }  // namespace fatctx::container

@@ -48,17 +48,17 @@ namespace {
 
 struct Anchor {
   std::uint64_t rolling = 0;
-  std::uint64_t end = 0;  // of its window, in the bytes
+  std::uint64_t end = 0;  // of its window, as an offset in the bytes
 };
 
-// Those whose windows end in the unit, which may begin in front of it.
+// Collects the anchors whose windows end in the unit; a window may begin in front of it.
 Status find_anchors(const RecordBytes& bytes, ByteRange unit, std::vector<Anchor>& anchors) {
   anchors.clear();
   const std::uint64_t from = unit.offset - std::min<std::uint64_t>(unit.offset, kGearWindow);
   std::vector<std::byte> buffer(static_cast<std::size_t>(unit.offset + unit.size - from));
   FATCTX_TRY(bytes.read_at(from, buffer));
   std::uint64_t rolling = 0;
-  std::uint64_t last = unit.offset;  // anchor
+  std::uint64_t last = unit.offset;  // end of the last anchor
   for (std::size_t i = 0; i < buffer.size(); ++i) {
     rolling = roll(rolling, buffer[i]);
     const std::uint64_t end = from + i + 1;

@@ -16,10 +16,10 @@ namespace {
 
 using Kind = RecipeStep::Kind;
 
-constexpr std::uint64_t kGivenLiteral = 256;         // a shorter one is hardly found again
-constexpr std::uint64_t kWorthASegment = kLeafSize;  // segments begin on multiples of that
+constexpr std::uint64_t kGivenLiteral = 256;         // a shorter one is rarely found again
+constexpr std::uint64_t kWorthASegment = kLeafSize;  // segments begin on multiples of this
 
-// Runs and what lies between them.
+// Turns the runs into copies and fills, and the bytes between them into literals.
 std::vector<Draft> drafts_of(const std::vector<ByteRun>& runs, std::uint64_t size) {
   std::vector<Draft> drafts;
   std::uint64_t at = 0;
@@ -58,7 +58,7 @@ class Planner {
     std::vector<GroupInput> groups;
     FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t at) -> Status {
       FATCTX_ASSIGN(scans[at], scan_content(*records_[at], settings_.granule_log2, granule_hash));
-      scans[at].granules = std::vector<std::uint64_t>();  // nobody asks for them here
+      scans[at].granules = std::vector<std::uint64_t>();  // not needed here
       return Done{};
     }));
     for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i]->size(), &scans[i]});
@@ -89,7 +89,7 @@ class Planner {
     return Done{};
   }
 
-  // A recipe is made if it saves enough. A base is there to be mapped: that it could be filled is no reason.
+  // Makes a recipe if it saves enough. A base should stay mappable, so fills are no reason for one.
   Status make_recipe(std::size_t index, std::uint32_t store, bool is_base) {
     const std::uint64_t divisor = is_base ? settings_.min_base_saving_divisor : settings_.min_saving_divisor;
     const RecordBytes& bytes = *records_[index];
@@ -110,13 +110,13 @@ class Planner {
     return Done{};
   }
 
-  // Every source takes a row in the table of slices.
+  // Keeps only the best sources: every source takes a row in the table of slices.
   void keep_best_sources(std::vector<ByteRun>& runs) const {
     std::map<std::uint32_t, std::uint64_t> bytes_by_store;
     for (const ByteRun& run : runs) {
       if (!run.fill) bytes_by_store[run.store] += run.size;
     }
-    const std::size_t most = settings_.max_sources - 1;  // its own bytes are one more
+    const std::size_t most = settings_.max_sources - 1;  // its own bytes are one more source
     if (bytes_by_store.size() <= most) return;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked;
     ranked.reserve(bytes_by_store.size());
@@ -128,8 +128,8 @@ class Planner {
     std::erase_if(runs, [&](const ByteRun& run) { return !run.fill && !bytes_by_store.contains(run.store); });
   }
 
-  // A record of many short runs gives up the shortest. With own bytes one literal can become three steps, of which two
-  // are literals of their own again, but it has `min_literal_bytes` then.
+  // Drops the shortest runs of a record that has too many. Own bytes can turn one literal into three steps, of which
+  // two are literals again, but only a literal of at least `min_literal_bytes`.
   void keep_within_steps(std::vector<ByteRun>& runs, std::uint64_t size) const {
     const std::uint64_t with_own = 2 * (size / settings_.min_literal_bytes);
     for (std::uint64_t least = settings_.min_copy_bytes * 2;
@@ -138,7 +138,7 @@ class Planner {
     }
   }
 
-  // Whole granules of long literals go to a segment of the record, where they can be mapped; the rest stays a literal.
+  // Moves whole granules of long literals to a segment of the record, where they can be mapped; the rest stays literal.
   std::vector<Draft> with_own(std::vector<Draft> drafts, std::uint32_t store, ByteRecord& record) const {
     const std::uint64_t size = records_[store - present_.size()]->size();
     std::vector<Draft> result;
@@ -159,8 +159,8 @@ class Planner {
     return result;
   }
 
-  // What was given away may go on where the own bytes in front of it end, in the record and in the store: that is one
-  // copy, and a recipe with two of them is refused.
+  // Joins neighbouring copies. A run may continue where the own bytes in front of it end, in the record and in the
+  // store. That must be one copy, because a recipe with two is refused.
   static void join_copies(std::vector<Draft>& drafts) {
     std::vector<Draft> joined;
     for (const Draft& draft : drafts) {
@@ -175,8 +175,8 @@ class Planner {
     drafts = std::move(joined);
   }
 
-  // Literals in a program are nothing that another record can copy from. Those that compress badly gain nothing by
-  // standing there, and go to the segment of the record, if they are worth one. False if all stays as it is.
+  // Moves literals that compress badly to the segment of the record, if they are worth one. In the program they gain
+  // nothing, and no other record can copy from them. Returns false if nothing changes.
   bool give_away_literals(std::vector<Draft>& drafts, std::uint32_t store, ByteRecord& record) const {
     std::uint64_t all = 0;
     std::uint64_t given = 0;
@@ -198,7 +198,7 @@ class Planner {
     return true;
   }
 
-  // False if it is more than a program may be.
+  // Returns false if the program exceeds its limits.
   Result<bool> encode(const std::vector<Draft>& drafts, std::uint32_t own_store, ByteRecord& record) {
     stores_.sizes[own_store] = record.own_bytes;
     return encode_drafts(*records_[own_store - present_.size()], drafts, stores_, granule_, record);
@@ -209,7 +209,7 @@ class Planner {
   const ByteSettings& settings_;
   const std::uint64_t granule_;
   Stores stores_;
-  std::deque<OwnBytes> owns_;  // addresses stay
+  std::deque<OwnBytes> owns_;  // a deque, so that addresses stay valid
   StoredBytes stored_;
   BytePlan plan_;
 };

@@ -1,10 +1,9 @@
-// Finding equal runs of bytes in records, at any byte offset, so that each is stored once: the first record of a layout
-// group stays whole, the others become recipes that copy from what is stored. A first record of which more than half is
-// stored already becomes a recipe too. The one place that decides it: for a new
-// file, for what an append adds, for what a rewrite keeps.
+// Finds equal runs of bytes in records, at any byte offset, so that each is stored once. The first record of a layout
+// group stays whole; the others become recipes that copy from stored bytes. A first record also becomes a recipe if
+// more than half of it is stored already. Decides this for new files, for appends and for rewrites; nothing else does.
 //
-// Bytes are compared before a run counts. Which records are given in which order, in which pieces they are read, and
-// how often, changes nothing: the content decides the order of work.
+// Bytes are compared before a run counts. The content decides the order of work: the order of the given records, the
+// pieces in which they are read, and repeated records change nothing.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +21,12 @@ namespace fatctx::container::sharing {
 struct ByteSettings {
   unsigned granule_log2 = 12;
   std::uint64_t min_copy_bytes = 128;         // at least 64; twice the least that a step may make on average
-  std::uint64_t min_literal_bytes = 65536;    // from here on a literal lies in a segment, from where it can be mapped
-  std::uint64_t min_saving_divisor = 64;      // a record is left whole unless this part of it is saved
-  std::uint64_t min_base_saving_divisor = 2;  // the same for the first of a layout group
+  std::uint64_t min_literal_bytes = 65536;    // a literal of this size is stored in a segment, where it can be mapped
+  std::uint64_t min_saving_divisor = 64;      // a record stays whole if the saving is below its size divided by this
+  std::uint64_t min_base_saving_divisor = 2;  // the same for the first record of a layout group
   std::uint32_t max_sources = 64;             // of one recipe
   unsigned threads = 1;                       // at least 1; changes nothing but the time
-  // Of each store, where its segment comes in the file; empty: present ones first, then records, as they are given.
+  // For each store, the position of its segment in the file. If empty: the present ones, then records, in given order.
   std::vector<std::uint32_t> places = {};
 };
 
@@ -36,11 +35,11 @@ struct BytePlan {
   LayoutGroups layout;              // indexes of inputs
 };
 
-// `present` are segments that are stored already, in the order of the file; they are read and never changed. A store is
-// an index in `present`, or their number + the index of the record whose own bytes are meant. No two records are equal,
-// and none is empty.
+// Plans every record. `present` are segments that are stored already, in the order of the file; they are read and
+// never changed. A store is an index in `present`, or their number + the index of a record: then it means the bytes
+// that this record stores itself. Requires: no two records are equal; none is empty.
 //
-// Memory: 0.4 bytes for each stored one, 12 bytes a granule, 20 MiB, and the programs. Every source is closed when this
+// Memory: 0.4 bytes for each stored one, 12 bytes a granule, 20 MiB, and the programs. Closes every source before it
 // returns. Errors: those of reading.
 [[nodiscard]] Result<BytePlan> plan_bytes(std::span<const RecordBytes* const> records,
                                           std::span<const RecordBytes* const> present, const ByteSettings& settings);

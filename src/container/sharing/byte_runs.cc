@@ -11,10 +11,10 @@ namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::uint64_t kReadUnit = std::uint64_t{1} << 20;
-// A run that goes on where the last one left off, after a few other bytes, is not compared with another if it has as
-// many bytes: it keeps its place in the page, and the recipe small.
+// A run of this length that continues the last copy after a few other bytes is taken at once, without a look for a
+// longer one. It keeps its offset in the page, and the recipe small.
 constexpr std::uint64_t kGoodEnough = 4096;
-// Where there is no anchor, every place is tried for a while, then none for a longer while.
+// Without an anchor, every place is tried for this long, then none for a longer while.
 constexpr std::uint64_t kTriedGap = 2 * kMaxAnchorGap;
 constexpr std::uint64_t kLongestGap = 16 * kMaxAnchorGap;
 constexpr std::uint64_t kLeastFill = 512;  // twice as many equal bytes are always found
@@ -38,7 +38,7 @@ const StoredBytes::Store& StoredBytes::store_before(std::uint64_t place) const n
   return *(next - 1);
 }
 
-// The buffer holds `at` and the bytes behind it, and those in front of it that hashing has gone through without a stop.
+// Makes the buffer hold `at` and the bytes behind it, and those in front of it that hashing has passed without a stop.
 Status RunFinder::load(std::uint64_t at) {
   const std::uint64_t from = at - std::min<std::uint64_t>(at - unit_.offset, kMaxAnchorGap);
   if (at >= buffer_at_ && at < buffer_at_ + buffer_.size()) return Done{};
@@ -59,9 +59,9 @@ Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
   last_copy_ = {};
   last_store_ = nullptr;
   runs_.clear();
-  std::uint64_t last = unit.offset;             // anchor, or end of a run
+  std::uint64_t last = unit.offset;             // last anchor, or end of a run
   std::uint64_t at = unit.offset;               // the byte to be hashed next
-  std::uint64_t whole_from = at + kGearWindow;  // from here on the rolling value holds a whole window
+  std::uint64_t whole_from = at + kGearWindow;  // from here on the rolling value covers a whole window
   std::uint64_t rolling = 0;
   while (at < unit_end()) {
     FATCTX_TRY(load(at));
@@ -77,7 +77,7 @@ Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
         if (found) break;
       }
       const bool tried = anchor || (gap >= kMaxAnchorGap && gap < kTriedGap);
-      if (tried && end >= whole_from && !constant(window(end))) {  // a constant one is everywhere or nowhere an anchor
+      if (tried && end >= whole_from && !constant(window(end))) {  // else constant: an anchor everywhere or nowhere
         FATCTX_ASSIGN(found, take_copy(end, rolling));
         if (anchor) last = end;
       }
@@ -85,7 +85,7 @@ Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
     }
     if (!found) continue;
     last = free_from_;
-    // Hashing goes on where a window can end behind the run.
+    // Hashing resumes where the first window can end behind the run.
     at = free_from_ - std::min<std::uint64_t>(free_from_ - unit.offset, kGearWindow - 1);
     whole_from = at + kGearWindow;
     rolling = 0;
@@ -152,13 +152,13 @@ void RunFinder::take(const Candidate& run) {
   free_from_ = run.target + run.size;
 }
 
-// The run through the window at `at` that goes on as the last copy did, after a few bytes of the record's own.
+// Returns the run through the window at `at` that continues the last copy, after a few bytes of the record's own.
 Result<RunFinder::Candidate> RunFinder::as_the_last_one(std::uint64_t at) {
   if (last_store_ == nullptr || at < last_copy_.end()) return Candidate{};
   return longest_from(*last_store_, last_copy_.source + (at - last_copy_.target), at);
 }
 
-// The run through the window at `window_at` of the record, if that is what stands at `source` of the store.
+// Returns the run through the window at `window_at` of the record, if the store has the same bytes at `source`.
 Result<RunFinder::Candidate> RunFinder::longest_from(const StoredBytes::Store& store, std::uint64_t source,
                                                      std::uint64_t window_at) {
   if (!within({source, kGearWindow}, store.bytes->size())) return Candidate{};
@@ -185,12 +185,12 @@ Result<std::uint64_t> RunFinder::forward(const StoredBytes::Store& store, std::u
   return std::min(equal, most);
 }
 
-// Bytes in front of both that are equal, up to the last run.
+// Returns how many bytes in front of both are equal, at most back to the last run.
 Result<std::uint64_t> RunFinder::backward(const StoredBytes::Store& store, std::uint64_t source, std::uint64_t target) {
   const std::uint64_t most = std::min(source, target - free_from_);
   std::uint64_t equal = 0;
   while (equal < most) {
-    // As far back as both stay in the block of the byte before.
+    // Only as far back as both stay in the block of the byte before.
     const std::uint64_t piece = std::min({most - equal, (source - equal - 1) % BlockCache::kBlockSize + 1,
                                           (target - equal - 1) % BlockCache::kBlockSize + 1});
     FATCTX_ASSIGN(const ByteView theirs, sources_.at(*store.bytes, source - equal - piece));
@@ -203,7 +203,7 @@ Result<std::uint64_t> RunFinder::backward(const StoredBytes::Store& store, std::
   return equal;
 }
 
-// How far the run goes on, at most to `end` of the record.
+// Returns how far the run extends behind its end, at most to `end` of the record.
 Result<std::uint64_t> RunFinder::equal_behind(const ByteRun& run, std::uint64_t end) {
   unit_ = {run.target, end - run.target};
   if (!run.fill) {
@@ -219,7 +219,7 @@ Result<std::uint64_t> RunFinder::equal_behind(const ByteRun& run, std::uint64_t 
   return equal;
 }
 
-// How far the run reaches to the front, at most to `from`.
+// Returns how far the run extends in front of its start, at most to `from`.
 Result<std::uint64_t> RunFinder::equal_before(const ByteRun& run, std::uint64_t from) {
   free_from_ = from;
   if (!run.fill) return backward(stored_.store(run.store), run.source, run.target);

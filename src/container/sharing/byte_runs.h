@@ -1,7 +1,7 @@
-// Runs of a record's bytes that are stored already, at any byte offset, or that are one byte again and again.
+// Finds runs of a record's bytes that are stored already, at any byte offset, or that repeat one byte.
 //
-// Anchors lie where the bytes say so, so that equal bytes have equal anchors wherever they stand. From an anchor that
-// the index knows, a run goes backward and forward as far as the bytes are equal.
+// The bytes themselves determine where anchors are, so equal bytes have equal anchors at any offset. From an anchor
+// that the index knows, a run extends backward and forward as far as the bytes are equal.
 #pragma once
 
 #include <cstdint>
@@ -19,55 +19,56 @@ struct ByteRun {
   std::uint64_t target = 0;  // in the record
   std::uint64_t size = 0;
   bool fill = false;
-  std::uint32_t store = 0;   // of a copy
-  std::uint64_t source = 0;  // of a copy: in the store; of a fill: the byte
+  std::uint32_t store = 0;   // if it is a copy
+  std::uint64_t source = 0;  // of a copy: offset in the store; of a fill: the byte
 
   [[nodiscard]] std::uint64_t end() const noexcept { return target + size; }
 };
 
-// All that copies may read, and where its anchors are.
+// The bytes that copies may read, with an index of their anchors.
 //
 // Ownership: the bytes of stores outlive this. Threads: const members from any number of threads.
 class StoredBytes {
  public:
-  // Stores are numbered as they are added. Errors: those of reading.
+  // Adds a store under the caller's `number`. Errors: those of reading.
   [[nodiscard]] Status add(const RecordBytes& bytes, std::uint32_t number, unsigned threads = 1);
 
   struct Store {
     const RecordBytes* bytes = nullptr;
     std::uint32_t number = 0;
-    std::uint64_t place = 0;  // of its first byte, when all stores lie one behind the other
+    std::uint64_t place = 0;  // of its first byte, with all stores concatenated
   };
   [[nodiscard]] const AnchorIndex& anchors() const noexcept { return anchors_; }
   [[nodiscard]] const Store& store(std::uint32_t number) const noexcept;
-  // Requires: a store holds the byte in front of `place`.
+  // Returns the store that holds the byte in front of `place`. Requires: there is such a byte.
   [[nodiscard]] const Store& store_before(std::uint64_t place) const noexcept;
 
  private:
   AnchorIndex anchors_;
-  std::deque<Store> stores_;  // addresses stay
+  std::deque<Store> stores_;  // a deque, so that addresses stay valid
   std::uint64_t end_ = 0;
 };
 
-// A record is looked at in units of this size, each by itself; a run that two of them hold is put together again.
+// A record is scanned in units of this size, independently; a run across two units is joined afterwards.
 inline constexpr std::uint64_t kScanUnit = std::uint64_t{8} << 20;
 
-// The runs of a record: ascending and apart; none is shorter than `least`, which is at least 64. They do not depend on
-// the number of threads, nor on the pieces in which bytes are read.
+// Returns the runs of a record, ascending and disjoint. None is shorter than `least`, which is at least 64. They do
+// not depend on the number of threads, nor on the pieces in which bytes are read.
 //
 // Memory: 5 MiB a thread, and 40 bytes a run. Closes the sources that it reads. Errors: those of reading.
 [[nodiscard]] Result<std::vector<ByteRun>> find_runs(const StoredBytes& stored, const RecordBytes& record,
                                                      std::uint64_t least, unsigned threads);
 
-// Threads: one at a time.
+// A search for the runs of one record, unit by unit. Threads: one at a time.
 class RunFinder {
  public:
   RunFinder(const StoredBytes& stored, const RecordBytes& record, std::uint64_t least)
       : stored_(stored), least_(least), record_(&record) {}
 
-  // In one unit, without a look at what lies outside of it. Errors: those of reading.
+  // Returns the runs of one unit; does not read outside of it. Errors: those of reading.
   [[nodiscard]] Result<std::vector<ByteRun>> find(ByteRange unit);
-  // What one unit ended with and what the next one began with, as if they had been one; then `next` behind `runs`.
+  // Joins the last run before `seam` with the first one after it, as if found in one pass, then appends `next` to
+  // `runs`.
   [[nodiscard]] Status join(std::vector<ByteRun>& runs, std::vector<ByteRun> next, std::uint64_t seam);
   // Closes the sources that were read.
   void close() {
@@ -82,7 +83,7 @@ class RunFinder {
     std::uint64_t target = 0;
     std::uint64_t size = 0;
   };
-  // Where hashing stands: it begins so far in front of a place that whole windows lie behind it.
+  // Restarts hashing so far in front of a place that the windows at it are whole.
   Status load(std::uint64_t at);
   [[nodiscard]] Result<std::uint64_t> equal_behind(const ByteRun& run, std::uint64_t end);
   [[nodiscard]] Result<std::uint64_t> equal_before(const ByteRun& run, std::uint64_t from);
@@ -107,10 +108,10 @@ class RunFinder {
   const RecordBytes* record_;
   ByteRange unit_;
   std::vector<std::byte> buffer_;
-  std::uint64_t buffer_at_ = 0;  // of its first byte, in the record
-  std::uint64_t free_from_ = 0;  // nothing from here on belongs to a run
+  std::uint64_t buffer_at_ = 0;  // offset of its first byte in the record
+  std::uint64_t free_from_ = 0;  // end of the last run: later runs start here or behind it
   ByteRun last_copy_;
-  const StoredBytes::Store* last_store_ = nullptr;  // of the last copy; null: there was none
+  const StoredBytes::Store* last_store_ = nullptr;  // of the last copy; null if there was none
   std::vector<ByteRun> runs_;
 };
 

@@ -47,7 +47,7 @@ class Scanner {
   }
 
  private:
-  void hash_granules(ByteView piece) {  // a piece starts on a granule, because the read unit is a multiple of it
+  void hash_granules(ByteView piece) {  // a piece starts on a granule: the read unit is a multiple of it
     while (!piece.empty()) {
       const ByteView bytes = piece.first(std::min(piece.size(), granule_));
       if (bytes.size() == granule_) {

@@ -1,8 +1,8 @@
-// One pass over a record: the hashes of its granules, and its content-defined chunks.
+// Scans a record once, for the hashes of its granules and for its content-defined chunks.
 //
-// Granules are what can be shared; they are equal only where bytes lie at the same place of a granule. Chunks end where
-// the bytes say so, so they are equal even where one record holds the bytes of another at a shifted place. They tell
-// which records are made of the same stuff.
+// Granules are the unit of sharing; they are equal only if the bytes have the same offset within a granule. Chunks end
+// where the bytes say so, so they are equal even if one record holds the bytes of another at a shifted offset. They
+// show which records have content in common.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +26,19 @@ struct Chunk {
 };
 
 struct ContentScan {
-  std::vector<std::uint64_t> granules;  // the last one as if zeros filled it up
+  std::vector<std::uint64_t> granules;  // the last one is hashed as if filled up with zeros
   std::vector<Chunk> chunks;            // ascending by hash, each once
-  Hash128 content_hash;                 // of size and chunks in their order in the record: tells any two records apart
+  Hash128 content_hash;                 // of the size and the chunks in order: differs for any two records
 };
 
-// Never proof that bytes are equal.
+// A function that hashes a granule. Equal hashes never prove that granules are equal.
 using GranuleHash = std::function<std::uint64_t(ByteView)>;
 [[nodiscard]] std::uint64_t granule_hash(ByteView granule) noexcept;
 
-// Bytes of the chunk that starts with `bytes`, which hold at least kMaxChunk bytes or all that is left.
+// Returns the size of the chunk that starts with `bytes`, which hold at least kMaxChunk bytes or all that is left.
 [[nodiscard]] std::size_t chunk_size(ByteView bytes) noexcept;
 
-// Memory: 1.2 MiB and the result. Errors: those of reading.
+// Scans the whole record. Memory: 1.2 MiB and the result. Errors: those of reading.
 [[nodiscard]] Result<ContentScan> scan_content(const RecordBytes& record, unsigned granule_log2,
                                                const GranuleHash& hash);
 

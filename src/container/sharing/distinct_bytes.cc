@@ -14,7 +14,7 @@ struct Counted {
   std::uint64_t size = 0;
 };
 
-// Of those with equal hashes the largest counts: it holds the others.
+// Equal hashes count once, with the largest size: it includes the others.
 std::uint64_t distinct(std::vector<Counted> all) {
   std::sort(all.begin(), all.end(),
             [](const Counted& a, const Counted& b) { return a.hash != b.hash ? a.hash < b.hash : a.size > b.size; });
@@ -37,7 +37,7 @@ std::uint64_t distinct_page_bytes(std::span<const GroupInput> records, unsigned 
   for (const GroupInput& record : records) {
     const std::vector<std::uint64_t>& granules = record.scan->granules;
     for (std::size_t first = 0; first < granules.size(); first += parts) {
-      // Pages are equal if the granules in them are; what is behind the end of a record is zero, as in its last one.
+      // Pages are equal if their granules are. Behind the end of a record they count as zero, as in its last granule.
       for (std::size_t i = 0; i < parts; ++i) {
         hashes[i] = first + i < granules.size() ? granules[first + i] : zero_hash;
       }

@@ -1,4 +1,4 @@
-// How many bytes of records are different from each other, counted by hash: for reports, never for what is stored.
+// Counts how many bytes of records differ from each other, by hash: for reports, never to decide how bytes are stored.
 #pragma once
 
 #include <array>
@@ -10,12 +10,13 @@
 
 namespace fatctx::container::sharing {
 
-inline constexpr unsigned kSmallestPageLog2 = 12;  // the granule of the scans that this is about
+inline constexpr unsigned kSmallestPageLog2 = 12;  // the granule of the scans that are counted
 
-// Pages of 2^`page_log2` bytes, at least kSmallestPageLog2; the end of a record counts with its own bytes only.
+// Counts distinct pages of 2^`page_log2` bytes, at least kSmallestPageLog2; of a record's last page, only its own
+// bytes.
 [[nodiscard]] std::uint64_t distinct_page_bytes(std::span<const GroupInput> records, unsigned page_log2);
 
-// Content-defined chunks.
+// Counts the bytes of distinct content-defined chunks.
 [[nodiscard]] std::uint64_t distinct_chunk_bytes(std::span<const ContentScan* const> records);
 
 }  // namespace fatctx::container::sharing

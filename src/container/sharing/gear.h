@@ -1,5 +1,5 @@
-// The rolling value that cuts records into chunks and marks their anchors: one addition and one shift a byte, and it
-// forgets a byte after 64 others.
+// The rolling value that cuts records into chunks and marks their anchors. It costs one addition and one shift a byte,
+// and a byte drops out of it after 64 others.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@ namespace fatctx::container::sharing {
 
 inline constexpr std::size_t kGearWindow = 64;  // bytes that a rolling value of 64 bits remembers
 
-// Part of what makes files equal: another table gives other chunks and anchors, and with them another order of work.
+// Makes the table of the rolling value. Equal inputs give equal files only with this table: another one gives other
+// chunks and anchors, and so another order of work.
 [[nodiscard]] constexpr std::array<std::uint64_t, 256> make_gear() {
   std::array<std::uint64_t, 256> gear = {};
   std::uint64_t state = 0x66617463;

@@ -38,7 +38,7 @@ void GranuleStore::add(std::uint64_t hash, std::uint32_t size) {
 void GranuleStore::remove_last() {
   const std::uint32_t granule = count() - 1;
   Slot& slot = slots_[slot_of(hashes_[granule])];
-  slot.tail = previous_[granule];  // the newest of all is the newest with its hash
+  slot.tail = previous_[granule];  // the newest granule is also the newest with its hash
   if (slot.tail == kNoGranule) {
     slot.head = kNoGranule;
   } else {
@@ -48,7 +48,7 @@ void GranuleStore::remove_last() {
   next_.pop_back();
   previous_.pop_back();
   extents_.back().end = granule;
-  extents_.back().last_size = granule_size_;  // only the last granule of a record is short, and behind it comes none
+  extents_.back().last_size = granule_size_;  // only the last granule of a record is short, and none follows it
 }
 
 void GranuleStore::clear_extent() {
@@ -56,7 +56,7 @@ void GranuleStore::clear_extent() {
 }
 
 const StoreExtent& GranuleStore::extent_of(std::uint32_t granule) const noexcept {
-  // Extents without granules share their first with the one behind them, which is the one that is meant.
+  // Extents without granules have the same first number as the one behind them, which is the right one.
   const auto behind = std::upper_bound(extents_.begin(), extents_.end(), granule,
                                        [](std::uint32_t at, const StoreExtent& extent) { return at < extent.first; });
   return *(behind - 1);

@@ -1,4 +1,4 @@
-// Which records are made of the same bytes, and in which order they are worked on. The content decides, never the order
+// Groups records by the bytes they have in common, and orders the work on them. The content decides, never the order
 // in which records were given.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace fatctx::container::sharing {
 
-inline constexpr std::uint64_t kGroupShareDivisor = 4;  // one quarter of the smaller record's bytes makes a group
-inline constexpr std::size_t kMaxCompared = 1024;       // records of which every pair is looked at
+inline constexpr std::uint64_t kGroupShareDivisor = 4;  // a common quarter of the smaller record makes a group
+inline constexpr std::size_t kMaxCompared = 1024;       // up to this many records, every pair is compared
 
-// Bytes of content-defined chunks that two records have in common, for every pair.
+// A table of how many bytes of content-defined chunks each pair of records has in common.
 class PairShares {
  public:
   PairShares() = default;
@@ -46,8 +46,9 @@ struct GroupInput {
   const ContentScan* scan = nullptr;
 };
 
-// Groups are worked on by total bytes, largest first; in a group the record comes first whose chunks the others share
-// most; ties fall by content hash. Records above kMaxCompared are one group, largest first.
+// Makes the groups. They are ordered by total bytes, largest first. In a group, the record whose chunks the others
+// share most comes first; ties are broken by content hash. More than kMaxCompared records form one group, largest
+// first.
 [[nodiscard]] LayoutGroups layout_groups(std::span<const GroupInput> records);
 
 }  // namespace fatctx::container::sharing

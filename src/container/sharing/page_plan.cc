@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 constexpr std::uint64_t kBorderDivisor = 8;
-constexpr unsigned kMaxCandidates = 8;   // granules with one hash that are tried; constant bytes have thousands
-constexpr unsigned kMaxCollisions = 32;  // rounds; whoever still collides then is stored again
+constexpr unsigned kMaxCandidates = 8;   // candidates that are tried for a hash; constant bytes have thousands
+constexpr unsigned kMaxCollisions = 32;  // rounds; a granule that still collides then is stored again
 
-// The least length of a run, from `wished` up and to within a sixteenth, with which things fit. The last call of `fits`
-// is not always the one with the result.
+// Returns the least run length for which `fits` holds, from `wished` up and to within a sixteenth. The last call of
+// `fits` is not always the one with the result.
 template <typename Fits>
 Result<std::uint64_t> shortest_that_fits(std::uint64_t wished, const Fits& fits) {
   std::uint64_t too_short = wished;
@@ -40,12 +40,12 @@ Result<std::uint64_t> shortest_that_fits(std::uint64_t wished, const Fits& fits)
   return enough;
 }
 
-// Consecutive granules of a record that lie side by side in a store too.
+// Consecutive granules of a record that are consecutive in a store too.
 struct Run {
   std::uint64_t at = 0;       // in the record
   std::uint32_t granule = 0;  // in the store
   std::uint32_t count = 0;
-  bool own = false;  // stored for this record; else found
+  bool own = false;  // stored for this record; false: found
 };
 
 class PagePlanner {
@@ -61,13 +61,13 @@ class PagePlanner {
   Result<PagePlan> run() {
     FATCTX_TRY(scan());
     const std::uint64_t wished = std::max<std::uint64_t>(1, settings_.min_run_bytes >> settings_.granule_log2);
-    // Collisions are as good as never there, so that a plan of hashes alone tells which runs are too short.
+    // Collisions hardly ever happen, so a plan by hashes alone tells which runs are too short.
     FATCTX_ASSIGN(std::uint64_t least, shortest_that_fits(wished, [&](std::uint64_t shortest) -> Result<bool> {
                     FATCTX_TRY(plan_all(shortest, false));
                     return fits();
                   }));
     FATCTX_TRY(plan_all(least, true));
-    while (!fits()) {  // only after collisions; where no run is long enough, every record is one piece
+    while (!fits()) {  // only after collisions; if no run is long enough, every record is one piece
       least *= 2;
       FATCTX_TRY(plan_all(least, true));
     }
@@ -112,11 +112,11 @@ class PagePlanner {
     }));
     for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i].bytes->size(), &scans_[i]});
     layout_ = layout_groups(groups);
-    for (ContentScan& found : scans_) found.chunks = std::vector<Chunk>();  // groups are made: give the memory back
+    for (ContentScan& found : scans_) found.chunks = std::vector<Chunk>();  // the groups are made: free the memory
     return Done{};
   }
 
-  // The most that each record has in common with one that was worked on before it, by chunks.
+  // Returns for each record the most bytes that it has in common, by chunks, with one record that came before it.
   [[nodiscard]] std::vector<std::uint64_t> common_with_earlier() const {
     std::vector<std::uint64_t> common(records_.size());
     if (layout_.shares.empty()) return common;
@@ -131,7 +131,7 @@ class PagePlanner {
     return common;
   }
 
-  // By what share of the short stretches of a record the earlier ones have.
+  // Estimates reordered bytes by the share of a record's short byte sequences that earlier records have.
   Status find_reordered(PagePlan& plan) const {
     std::vector<std::vector<std::uint64_t>> windows(records_.size());
     FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t at) -> Status {
@@ -152,7 +152,7 @@ class PagePlanner {
         const std::uint64_t explained = size - record.own_bytes + record.shifted_bytes;
         const std::uint64_t left = record.own_bytes - record.shifted_bytes;
         const std::uint64_t found = common > explained ? std::min(common - explained, left) : 0;
-        // Chunks at the borders of what has moved are not equal as a whole; what is so little beside it has moved too.
+        // Chunks at the borders of moved bytes differ as a whole; so few bytes beside moved ones count as moved too.
         const bool at_borders = found < record.shifted_bytes / kBorderDivisor;
         (at_borders ? record.shifted_bytes : record.reordered_bytes) += found;
       }
@@ -186,7 +186,7 @@ class PagePlanner {
     return static_cast<std::uint32_t>(std::min(granule_size_, size - (granule << settings_.granule_log2)));
   }
 
-  // One record against all that is stored, itself included.
+  // Plans one record against all that is stored, itself included.
   Status plan_record(std::size_t index, std::uint64_t least, bool verified) {
     index_ = index;
     hashes_ = &scans_[index].granules;
@@ -200,7 +200,7 @@ class PagePlanner {
         return piece_count(index) <= settings_.max_pieces;
       };
       FATCTX_ASSIGN(const std::uint64_t shortest, shortest_that_fits(least, within_limit));
-      if (shortest != least) find_runs(shortest);  // the last one tried may be another
+      if (shortest != least) find_runs(shortest);  // the last length tried may differ
       if (!worth_it()) store_whole();
       return Done{};
     };
@@ -233,7 +233,7 @@ class PagePlanner {
     }
   }
 
-  // The longest run through granule `at` of the record, forward and back into what was just stored for it.
+  // Returns the longest run through granule `at` of the record, forward, and back into granules just stored for it.
   [[nodiscard]] Run longest_at(std::uint64_t at) const {
     Run best;
     std::uint32_t candidate = store_.first_with((*hashes_)[static_cast<std::size_t>(at)]);
@@ -262,7 +262,7 @@ class PagePlanner {
     std::uint32_t back = 0;
     // No found run reads the granules of the last own one: they were stored after it was found.
     while (back < own.count && candidate - back > extent.first) {
-      const std::uint32_t own_end = store_.count() - (back + 1);  // once this granule is taken back too
+      const std::uint32_t own_end = store_.count() - (back + 1);  // with this granule taken back too
       if (among_own && candidate + forward > own_end) break;
       if (!same(at - (back + 1), candidate - (back + 1))) break;
       ++back;
@@ -270,7 +270,7 @@ class PagePlanner {
     return back;
   }
 
-  // Granules from `at` on were stored for the record and are found elsewhere now.
+  // Takes back the granules from `at` on: they were stored for the record and are now found elsewhere.
   void take_back(std::uint64_t at) {
     std::vector<Run>& runs = runs_[index_];
     if (runs.empty() || !runs.back().own) return;
@@ -307,7 +307,8 @@ class PagePlanner {
     }
   }
 
-  // A hash is never proof. False if a granule of a found run differs; it is remembered.
+  // Compares the bytes of found runs, because equal hashes prove nothing. Returns false if a granule differs, and
+  // remembers it.
   Result<bool> compare_runs(bool give_up) {
     bool equal = true;
     for (const Run& run : runs_[index_]) {
@@ -348,7 +349,7 @@ class PagePlanner {
     return Done{};
   }
 
-  // Stored granules of one extent into right_, which holds zeros.
+  // Reads stored granules of one extent into right_, which holds zeros.
   Status read_stored(std::uint32_t granule, std::uint32_t count) {
     const StoreExtent extent = store_.extent_of(granule);
     const bool is_present = extent.store < present_.size();
@@ -434,7 +435,7 @@ class PagePlanner {
   const std::vector<std::uint64_t>* hashes_ = nullptr;
   std::uint64_t size_ = 0;
   std::set<std::pair<std::uint64_t, std::uint32_t>> unequal_;
-  std::set<std::uint64_t> alone_;  // granules that have collided too often
+  std::set<std::uint64_t> alone_;  // granules that collided too often
 
   const RecordBytes* source_ = nullptr;
   std::vector<std::byte> left_;

@@ -31,13 +31,13 @@ class Crew {
       try {
         Status done = work_(index);
         if (!done.ok()) failed(index, std::move(done).error());
-      } catch (...) {  // a thread that lets it out ends the process
+      } catch (...) {  // an exception that leaves a thread ends the process
         threw();
       }
     }
   }
 
-  // On a thread that was started for it.
+  // Runs on a thread that was started for it.
   void run_aside() noexcept {
     run();
     const std::scoped_lock lock(mutex_);
@@ -109,7 +109,7 @@ Status for_each_index(unsigned threads, std::size_t count, const std::function<S
     while (others.size() + 1 < most) {
       crew.expect_one_aside();
       auto started = mapping::BackgroundThread::start([&] { crew.run_aside(); });
-      if (!started.ok()) {  // those that are there do the work
+      if (!started.ok()) {  // the existing threads do the work
         crew.one_did_not_start();
         break;
       }

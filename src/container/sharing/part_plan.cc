@@ -20,29 +20,29 @@ using Kind = RecipeStep::Kind;
 
 constexpr std::size_t kPartReadUnit = std::size_t{1} << 20;
 constexpr std::size_t kCompareBlocks = 16;
-constexpr std::uint64_t kFoundGap = 128;      // bytes between parts that are worth being found again
-constexpr std::uint64_t kOwnGap = kLeafSize;  // and those that are worth a place in the segment
-constexpr std::uint64_t kLeastPartFill = 8;   // a shorter one is no shorter as a fill
+constexpr std::uint64_t kFoundGap = 128;      // a gap of this size is worth looking up again
+constexpr std::uint64_t kOwnGap = kLeafSize;  // a gap of this size is worth a place in the segment
+constexpr std::uint64_t kLeastPartFill = 8;   // a fill that is shorter saves nothing
 constexpr std::uint64_t kMostlyDivisor = 16;  // "mostly": all but one sixteenth
 
-// The largest power of two up to kPartAlignment on which `offset` lies.
+// Returns the largest power of two up to kPartAlignment that divides `offset`.
 std::uint64_t alignment_of(std::uint64_t offset) noexcept {
   return offset == 0 ? kPartAlignment : std::min(kPartAlignment, offset & (~offset + 1));
 }
 
-// A part, or what lies between parts.
+// A part, or the bytes between two parts.
 struct Stretch {
   ByteRange range;
   bool part = false;
-  std::uint64_t alignment = 1;  // what its place in the file must be a multiple of
+  std::uint64_t alignment = 1;  // that its place in the file needs
   Hash128 hash = {};
 
   [[nodiscard]] std::uint64_t end() const noexcept { return range.offset + range.size; }
   [[nodiscard]] bool worth_finding() const noexcept { return part || range.size >= kFoundGap; }
 };
 
-// From front to back without gap. Parts that overlap are one, because a view of either is a pointer into the same
-// bytes.
+// Cuts the record from front to back without gaps. Overlapping parts are merged, because views of them point into the
+// same bytes.
 std::vector<Stretch> stretches_of(const PartInput& record) {
   std::vector<KnownPart> parts = record.parts;
   std::erase_if(parts, [](const KnownPart& part) { return part.range.size == 0; });
@@ -67,7 +67,7 @@ std::vector<Stretch> stretches_of(const PartInput& record) {
   return result;
 }
 
-// The alignment of the record, and with it what each part needs.
+// Returns the alignment of the record, and sets the one that each part needs.
 std::uint64_t align_parts(std::vector<Stretch>& stretches) {
   std::map<std::uint64_t, std::uint64_t> bytes_on;  // by alignment
   std::uint64_t in_parts = 0;
@@ -77,7 +77,7 @@ std::uint64_t align_parts(std::vector<Stretch>& stretches) {
     bytes_on[alignment_of(stretch.range.offset)] += stretch.range.size;
   }
   std::uint64_t alignment = kPartAlignment;
-  std::uint64_t below = 0;  // bytes of parts that lie on less
+  std::uint64_t below = 0;  // bytes of parts with a smaller alignment
   for (const auto& [least, bytes] : bytes_on) {
     below += bytes;
     if (below <= in_parts / kMostlyDivisor) continue;
@@ -91,7 +91,7 @@ std::uint64_t align_parts(std::vector<Stretch>& stretches) {
   return alignment;
 }
 
-// One pass over the record.
+// Hashes every stretch in one pass over the record.
 Status hash_stretches(const RecordBytes& bytes, const PartHash& seen_as, std::vector<Stretch>& stretches) {
   std::vector<std::byte> buffer;
   std::uint64_t held_from = 0;
@@ -118,13 +118,13 @@ Status hash_stretches(const RecordBytes& bytes, const PartHash& seen_as, std::ve
   return Done{};
 }
 
-// Where a stretch lies in what is stored.
+// The place of a stretch in stored bytes.
 struct Place {
   std::uint32_t store = 0;
   std::uint64_t offset = 0;
 };
 
-// What becomes of a stretch.
+// The way a stretch is stored.
 struct Choice {
   enum class Form : std::uint8_t { kOwn, kCopy, kAsBefore, kFill, kLiteral };
   Form form = Form::kLiteral;
@@ -134,13 +134,13 @@ struct Choice {
 };
 using Form = Choice::Form;
 
-// How the record is worked on: well-aligned ones first, because others can copy from them; then those that have most in
+// The order of work: well-aligned records first, because others can copy from them; then those that have most in
 // common with others.
 struct Rank {
   std::uint64_t alignment = 0;
   std::uint64_t common_bytes = 0;
   std::uint64_t size = 0;
-  Hash128 content;  // tells any two records apart
+  Hash128 content;  // differs for any two records
 };
 
 class PartPlanner {
@@ -259,7 +259,7 @@ class PartPlanner {
     return Done{};
   }
 
-  // `allowed` null: every store.
+  // Chooses how each stretch is stored. If `allowed` is null, every store may be used.
   Result<std::vector<Choice>> choose(std::size_t index, const std::vector<bool>* allowed) {
     const std::vector<Stretch>& stretches = stretches_[index];
     const RecordBytes& bytes = *records_[index].bytes;
@@ -292,7 +292,7 @@ class PartPlanner {
     return choices;
   }
 
-  // The place behind what was copied last, so that both are one step; then the oldest place that is known.
+  // Tries the place behind the last copy, so that both are one step; then the oldest known place.
   Result<bool> find_stored(std::size_t index, std::size_t i, const std::vector<bool>* allowed,
                            std::vector<Choice>& choices) {
     const Stretch& stretch = stretches_[index][i];
@@ -323,13 +323,13 @@ class PartPlanner {
     return false;
   }
 
-  // Every source takes a row in the table of slices. Nothing if there are not too many.
+  // Returns which sources to keep: every source takes a row in the table of slices. Returns nothing if all fit.
   std::optional<std::vector<bool>> best_sources(std::size_t index, const std::vector<Choice>& choices) const {
     std::map<std::uint32_t, std::uint64_t> bytes_by_store;
     for (std::size_t i = 0; i < choices.size(); ++i) {
       if (choices[i].form == Form::kCopy) bytes_by_store[choices[i].from.store] += stretches_[index][i].range.size;
     }
-    const std::size_t most = settings_.max_sources - 1;  // its own bytes are one more
+    const std::size_t most = settings_.max_sources - 1;  // its own bytes are one more source
     if (bytes_by_store.size() <= most) return std::nullopt;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked;
     ranked.reserve(bytes_by_store.size());
@@ -370,8 +370,8 @@ class PartPlanner {
     return true;
   }
 
-  // Own stretches with all that shares their 64 bytes, so that a place in the segment and the one in the record have
-  // the same offset in 64 bytes.
+  // Lays out own stretches in whole units of 64 bytes. So a byte has the same offset within 64 bytes in the segment and
+  // in the record.
   void lay_out_own(std::size_t index, const std::vector<Choice>& choices, ByteRecord& record) {
     const std::uint64_t size = records_[index].bytes->size();
     record.own.clear();
@@ -395,8 +395,8 @@ class PartPlanner {
     }
   }
 
-  // Where a byte of the record lies in its own bytes; nothing if it is not there. Requires: the record was laid out
-  // last.
+  // Returns the position of `range` in the bytes that the record stores itself; nothing if it does not store them.
+  // Requires: the record was laid out last.
   std::optional<std::uint64_t> place_in_own(const ByteRecord& record, ByteRange range) const {
     const auto behind = std::upper_bound(record.own.begin(), record.own.end(), range.offset,
                                          [](std::uint64_t at, const ByteRange& own) { return at < own.offset; });
@@ -419,7 +419,7 @@ class PartPlanner {
         draft.kind = Kind::kCopy;
         draft.store = choice.from.store;
         draft.source = choice.from.offset;
-      } else if (const auto place = place_in_own(record, where)) {  // what lies between own parts is there too
+      } else if (const auto place = place_in_own(record, where)) {  // bytes between own parts are stored too
         draft.kind = Kind::kCopy;
         draft.store = self;
         draft.source = *place;
@@ -442,7 +442,8 @@ class PartPlanner {
     return last.kind == Kind::kLiteral || last.source == next.source;
   }
 
-  // What others may copy from now on: of equal stretches the first, and later ones that are better aligned.
+  // Remembers the places that others may copy from: of equal stretches the first one, and later ones that are better
+  // aligned.
   void remember(std::size_t index, const std::vector<Choice>& choices) {
     const ByteRecord& record = plan_.records[index];
     for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -486,9 +487,9 @@ class PartPlanner {
   std::vector<std::uint64_t> alignments_;
   std::map<Hash128, std::vector<Place>> places_;
   Stores stores_;
-  std::deque<OwnBytes> owns_;  // addresses stay
+  std::deque<OwnBytes> owns_;  // a deque, so that addresses stay valid
   std::vector<const RecordBytes*> store_bytes_;
-  std::vector<std::uint64_t> own_starts_;  // of the own ranges of the record that was laid out last
+  std::vector<std::uint64_t> own_starts_;  // start of each own range of the record that was laid out last
   BlockCache ours_{kCompareBlocks};
   BlockCache theirs_{kCompareBlocks};
   std::vector<std::size_t> family_;  // its root, or one on the way to it

@@ -1,9 +1,9 @@
-// Finding equal parts of records whose boundaries are known: the tensors of weight blobs, the ranges that somebody
-// names. Each different part is stored once; a record that finds enough of its parts in others becomes a recipe in
-// which every part is one copy, so that a view of a part is a pointer into the file.
+// Finds equal parts of records whose boundaries are known: tensors of weight blobs, or ranges that the caller names.
+// Each distinct part is stored once. A record that finds enough of its parts in others becomes a recipe. Every part is
+// one copy in it, so that a view of a part is a pointer into the file.
 //
-// Parts are compared byte by byte before they count as equal. The content and the boundaries decide what is found and
-// in which order records are worked on, never how records are given or how many threads look at them.
+// Parts are compared byte by byte before they count as equal. Content and boundaries alone decide the matches and the
+// order of work: the order of the given records and the number of threads change nothing.
 #pragma once
 
 #include <cstddef>
@@ -20,42 +20,43 @@
 
 namespace fatctx::container::sharing {
 
-// The alignment of a record is the largest power of two up to this on which its parts lie, but for at most one
-// sixteenth of their bytes. A part that lies on it in its record lies on it in the file as well.
+// The largest alignment of a record. Its alignment is the largest power of two to which its parts are aligned; parts
+// with at most one sixteenth of their bytes may be less aligned. A part that is aligned to it in its record is aligned
+// to it in the file as well.
 inline constexpr std::uint64_t kPartAlignment = 64;
 
 struct KnownPart {
   ByteRange range;                  // in the record
-  std::uint64_t element_bytes = 1;  // a power of two: if it lies on a multiple in the record, so it does in the file
+  std::uint64_t element_bytes = 1;  // a power of two: a part aligned to it in the record is so in the file
 };
 
 struct PartInput {
   const RecordBytes* bytes = nullptr;  // not empty; no two are equal
-  std::vector<KnownPart> parts;        // in any order; those that overlap are one
+  std::vector<KnownPart> parts;        // in any order; overlapping ones are merged
 };
 
-// Never proof that bytes are equal.
+// A function that replaces the hash of a part, for tests. Equal hashes never prove that bytes are equal.
 using PartHash = std::function<Hash128(const Hash128&)>;
 
 struct PartSettings {
   unsigned granule_log2 = 12;
-  std::uint64_t min_saving_divisor = 64;      // a record is left whole unless this part of it is saved
-  std::uint64_t min_base_saving_divisor = 2;  // the same for one that finds nothing in others, but in itself
+  std::uint64_t min_saving_divisor = 64;      // a record stays whole if the saving is below its size divided by this
+  std::uint64_t min_base_saving_divisor = 2;  // the same for one that has matches only within itself
   std::uint32_t max_sources = 64;             // of one recipe
-  std::vector<std::uint32_t> places = {};     // of each store, where its segment comes in the file
+  std::vector<std::uint32_t> places = {};     // for each store, the position of its segment in the file
   unsigned threads = 1;                       // at least 1; changes nothing but the time
-  PartHash hash = {};                         // tests put collisions here
+  PartHash hash = {};                         // tests cause collisions here
 };
 
 struct PartPlan {
-  // In the order of the inputs. A store is the index of the input whose own bytes are meant.
+  // In the order of the inputs. A store is the index of an input: the bytes that it stores itself.
   std::vector<ByteRecord> records;
-  // Records that recipes tie together, each with one recipe at least, in the order of work.
+  // Records that recipes connect, in the order of work. Each family has at least one recipe.
   std::vector<std::vector<std::size_t>> families;
 };
 
-// Memory: about 100 bytes a part, 2 MiB, and 1 MiB a thread. Every source is closed when this returns.
-// Errors: those of reading.
+// Plans every record. Memory: about 100 bytes a part, 2 MiB, and 1 MiB a thread. Closes every source before it
+// returns. Errors: those of reading.
 [[nodiscard]] Result<PartPlan> plan_parts(std::span<const PartInput> records, const PartSettings& settings);
 
 }  // namespace fatctx::container::sharing

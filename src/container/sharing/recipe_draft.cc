@@ -36,7 +36,7 @@ Result<bool> encode_drafts(const RecordBytes& bytes, std::span<const Draft> draf
   FATCTX_TRY(read_literals(bytes, drafts, literals));
   record.sources.clear();
   record.mappable_bytes = 0;
-  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> by_place;  // store, and its start among all of them
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> by_place;  // store, and its start among all
   for (const Draft& draft : drafts) {
     if (draft.kind == Kind::kCopy) by_place.emplace(stores.place_of(draft.store), std::pair(draft.store, 0));
   }

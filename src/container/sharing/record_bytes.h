@@ -1,4 +1,4 @@
-// Bytes in which something shared may be found: an input of the packer, or a segment that is stored already.
+// Bytes in which the search for shared bytes looks: an input of the packer, or a segment that is stored already.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace fatctx::container::sharing {
 
-// Threads: every member from any number of threads.
+// A source of bytes that opens itself when it is read. Threads: every member from any number of threads.
 class RecordBytes {
  public:
   virtual ~RecordBytes() = default;
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-  // Fills `buffer` from `offset`. May open what is closed. Errors: those of the source.
+  // Fills `buffer` from `offset`. Opens the source if it is closed. Errors: those of the source.
   [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const = 0;
-  // Lets go of what it holds open; a later read_at opens it again.
+  // Releases the resources that it holds open; a later read_at opens them again.
   virtual void close() const noexcept = 0;
 
  protected:

@@ -17,7 +17,7 @@ constexpr std::string_view kOwner = "htp";
 
 bool is_true(std::string_view value) { return value == "true" || value == "1"; }
 
-// How a context binary was compiled, as far as its description says.
+// The compile options of a context binary, as far as its description has them.
 struct Compiled {
   bool dlbc = false;
   bool lora = false;
@@ -44,7 +44,7 @@ Compiled compiled_of(const SharingCandidate& candidate) {
   return compiled;
 }
 
-// "is for 4 cores", or empty: it may share.
+// Returns why it may not share, such as "is for 4 cores"; empty if it may.
 std::string why_alone(const Compiled& compiled) {
   if (compiled.cores > 1) return fmt::format("is for {} cores", compiled.cores);
   return compiled.dlbc ? "has bandwidth compression (dlbc) on" : "";
@@ -100,8 +100,8 @@ class Judge {
     }
   }
 
-  // A weight blob of a binary that does not share is the binary's own; one that others refer to as well is what the
-  // vendor does not do, and what somebody has asked for by name.
+  // Keeps the weight blobs of a binary that does not share for that binary alone. A blob that others refer to as well
+  // stays shared: the vendor's tools do not make that, so the caller has asked for it by name.
   void leave_weights_alone() {
     std::map<std::string_view, std::vector<std::size_t>> users;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -136,7 +136,7 @@ class Judge {
     return graphs;
   }
 
-  // Each difference from the first target once.
+  // Reports each difference from the first target once.
   void compare_graphs(const std::string& where, const std::vector<std::size_t>& members) {
     std::optional<std::size_t> first;
     std::set<std::set<std::string>> told;

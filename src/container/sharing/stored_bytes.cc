@@ -35,11 +35,11 @@ void BlockCache::close_all() {
 
 Result<ByteView> BlockCache::at(const RecordBytes& source, std::uint64_t offset) {
   const std::uint64_t number = offset / kBlockSize;
-  const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(&source) * kSourceStep >> 48;  // costs time only
+  const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(&source) * kSourceStep >> 48;  // affects the time only
   Block& block = blocks_[static_cast<std::size_t>((number + spread) % blocks_.size())];
   if (block.source != &source || block.number != number) {
     opened(source);
-    block.source = nullptr;  // until it is read
+    block.source = nullptr;  // stays so if the read fails
     block.bytes.resize(static_cast<std::size_t>(std::min(kBlockSize, source.size() - number * kBlockSize)));
     FATCTX_TRY(source.read_at(number * kBlockSize, block.bytes));
     block.source = &source;
@@ -67,7 +67,7 @@ Status OwnBytes::read_at(std::uint64_t offset, std::span<std::byte> buffer) cons
 
 std::size_t common_prefix(ByteView a, ByteView b) noexcept {
   const std::size_t most = std::min(a.size(), b.size());
-  if (std::memcmp(a.data(), b.data(), most) == 0) return most;  // a library's is the fastest, but tells no place
+  if (std::memcmp(a.data(), b.data(), most) == 0) return most;  // the fastest, but tells no position
   std::size_t at = 0;
   while (at + sizeof(std::uint64_t) <= most && word_at(a.data() + at) == word_at(b.data() + at)) {
     at += sizeof(std::uint64_t);

@@ -1,5 +1,5 @@
-// Bytes that the file has or will have, as stores that a copy may read: segments that are there already, whole records,
-// and what other records keep of their own. Read in blocks, of which some are kept.
+// Bytes that the file has or will have, as stores that a copy may read: existing segments, whole records, and bytes
+// that other records store themselves. They are read in blocks, of which some are cached.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace fatctx::container::sharing {
 
-// Blocks of one or many sources, read when they are asked for. Only a few sources are open at a time, because there may
-// be more of them than a process may have descriptors.
+// A cache of blocks of any number of sources, read on demand. Keeps only a few sources open at a time, because there
+// may be more of them than a process may have descriptors.
 //
 // Memory: `blocks` times 64 KiB. Threads: one at a time.
 class BlockCache {
@@ -21,7 +21,7 @@ class BlockCache {
 
   explicit BlockCache(std::size_t blocks) : blocks_(blocks) {}
 
-  // The byte at `offset` and those behind it, as far as its block goes. Lifetime: until the next call.
+  // Returns the byte at `offset` and those after it, up to the end of its block. Lifetime: until the next call.
   // Requires: offset < source.size(). Errors: those of reading.
   [[nodiscard]] Result<ByteView> at(const RecordBytes& source, std::uint64_t offset);
   void close_all();
@@ -35,10 +35,10 @@ class BlockCache {
   void opened(const RecordBytes& source);
 
   std::vector<Block> blocks_;
-  std::vector<const RecordBytes*> open_;  // the last one was used last
+  std::vector<const RecordBytes*> open_;  // least recently used first
 };
 
-// Ranges of a source, one behind the other: what a record stores itself.
+// A concatenation of ranges of a source: the bytes that a record stores itself.
 class OwnBytes final : public RecordBytes {
  public:
   OwnBytes(const RecordBytes& of, std::vector<ByteRange> ranges);
@@ -49,11 +49,11 @@ class OwnBytes final : public RecordBytes {
  private:
   const RecordBytes& of_;
   std::vector<ByteRange> ranges_;
-  std::vector<std::uint64_t> starts_;  // of each range, in these bytes
+  std::vector<std::uint64_t> starts_;  // offset of each range in these bytes
   std::uint64_t size_ = 0;
 };
 
-// How many bytes are equal from the front, or from the back, of two views.
+// Returns how many bytes are equal from the front, or from the back, of two views.
 [[nodiscard]] std::size_t common_prefix(ByteView a, ByteView b) noexcept;
 [[nodiscard]] std::size_t common_suffix(ByteView a, ByteView b) noexcept;
 

@@ -6,13 +6,13 @@
 namespace fatctx::container::sharing {
 namespace {
 
-struct Extent {  // of a segment
+struct Extent {  // a range of one segment
   std::uint32_t segment = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-using Extents = std::vector<Extent>;  // ascending, apart from each other
+using Extents = std::vector<Extent>;  // ascending and disjoint
 
 bool before(const Extent& a, const Extent& b) {
   return std::tie(a.segment, a.begin, a.end) < std::tie(b.segment, b.begin, b.end);
@@ -65,7 +65,7 @@ struct Border {
   bool begins = false;
 };
 
-// Bytes under exactly one record, by record.
+// Returns for each record how many bytes belong to it alone.
 std::vector<std::uint64_t> own_bytes(const std::vector<Extents>& records) {
   std::vector<Border> borders;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -78,9 +78,9 @@ std::vector<std::uint64_t> own_bytes(const std::vector<Extents>& records) {
             [](const Border& a, const Border& b) { return std::tie(a.segment, a.at) < std::tie(b.segment, b.at); });
   std::vector<std::uint64_t> own(records.size());
   std::size_t count = 0;
-  std::size_t sum = 0;  // of the indexes of those that cover; the index itself where there is one
+  std::size_t sum = 0;  // of the indexes of the covering records: with one record, its index
   for (std::size_t i = 0; i < borders.size(); ++i) {
-    // Every extent ends in its segment, so nothing covers what lies between two segments.
+    // Every extent ends in its segment, so nothing covers the bytes between two segments.
     if (i != 0 && count == 1) own[sum] += borders[i].at - borders[i - 1].at;
     if (borders[i].begins) {
       ++count;

@@ -11,7 +11,7 @@
 namespace fatctx::container {
 namespace {
 
-// The file as it is once everything is written.
+// A view of the file in the state after all writes.
 class LaterFile final : public mapping::ReadOnlyFile {
  public:
   LaterFile(const mapping::OsFile& file, std::span<const LaterBytes> later) : file_(file), later_(later) {}

@@ -1,4 +1,4 @@
-// A last look at a file before anything refers to it: a writer reads what it has built as a reader would.
+// Checks a file before anything refers to it: the writer reads its result as a reader would.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace fatctx::container {
 
-// Bytes that a writer has built and has not written yet.
+// A range that a writer has built and not written yet.
 struct LaterBytes {
-  std::uint64_t offset = 0;  // in the file
-  ByteView bytes = {};       // the caller's
+  std::uint64_t offset = 0;  // offset in the file
+  ByteView bytes = {};       // owned by the caller
 };
 
 // Reads the header and both copies of the table of contents from `file` and parses them, as an open does. `later`
-// covers what the file has there; the file may end before it. Errors: those of read_toc, internal (another generation
-// would open), io (a copy of the table reads otherwise than it was written).
+// replaces the bytes of the file at its offsets; the file may end before it.
+// Errors: those of read_toc, internal (another generation would open), io (a copy of the table reads back differently).
 [[nodiscard]] Status check_opens(const mapping::OsFile& file, const GenerationFacts& facts,
                                  std::span<const LaterBytes> later = {});
 

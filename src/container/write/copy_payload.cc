@@ -10,12 +10,12 @@
 namespace fatctx::container {
 namespace {
 
-// Large calls give large folios in the page cache, which make the first touch of a mapping cheaper; a multiple of
-// the leaf size, so that a leaf never spans two of them.
+// Large calls give large folios in the page cache, which make the first touch of a mapping cheaper. A multiple of the
+// leaf size, so that a leaf never spans two calls.
 constexpr std::size_t kCopyUnit = std::size_t{4} << 20;
 static_assert(kCopyUnit % kLeafSize == 0);
 
-// Fills segments: copies inputs, hashes records and leaves, and writes the leaves where the plan has them.
+// A writer of segments: copies inputs, hashes records and leaves, and writes the leaves to their planned place.
 class Copier {
  public:
   Copier(Plan& plan, mapping::OsFile& file, const Progress& progress) : plan_(plan), file_(file), progress_(progress) {
@@ -32,7 +32,7 @@ class Copier {
     FATCTX_TRY(flush_leaves());
     plan_.segments.back().leaves_hash = all_leaves_.digest();
     for (PlannedRecord& planned : plan_.records) {
-      if (planned.input.size() == 0) planned.hash = hash128({});  // in no segment, so that nothing has hashed it
+      if (planned.input.size() == 0) planned.hash = hash128({});  // it is in no segment, so nothing has hashed it
       FATCTX_TRY(planned.input.check_unchanged());
     }
     return Done{};
@@ -63,7 +63,7 @@ class Copier {
         FATCTX_TRY(put(segment, at, segment_leaves));
         at += buffer_.size();
       }
-      planned.hash = record_hash.digest();  // of one that shares: nothing yet
+      planned.hash = record_hash.digest();  // wrong for one that shares: check_rebuilt() sets it
       FATCTX_TRY(planned.input.check_unchanged());
       planned.input.close();
     }
@@ -71,7 +71,7 @@ class Copier {
     return Done{};
   }
 
-  // Small records and compressed ones are gathered in units as well; between them lie zeros up to their alignment.
+  // Collects small and compressed records in units too; zeros fill the gaps up to their alignment.
   Status gather(const PlannedSegment& segment, Hasher& segment_leaves) {
     std::uint64_t written = 0;
     buffer_.clear();
@@ -105,13 +105,13 @@ class Copier {
     return buffer_.empty() ? Status(Done{}) : put(segment, written, segment_leaves);
   }
 
-  // Other bytes compress to another size; only the size was planned.
+  // Reports a changed input: other bytes compress to another size, and only the size was planned.
   static Error changed(const PlannedRecord& planned) {
     return Error{ErrorCode::kChanged, fmt::format("{}: changed while it was being packed; pack again when it is still",
                                                   planned.input.name())};
   }
 
-  // Writes buffer_ at `at` of the segment and hashes its leaves.
+  // Writes buffer_ at offset `at` of the segment and hashes its leaves.
   Status put(const PlannedSegment& segment, std::uint64_t at, Hasher& segment_leaves) {
     FATCTX_TRY(file_.write_at(segment.offset + at, buffer_));
     ByteView rest = buffer_;

@@ -1,4 +1,4 @@
-// Pages of the header as they are written.
+// Builds the pages of the header.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace fatctx::container {
 
-// What the slots of a generation say.
+// The values of a generation that its slots hold.
 struct GenerationFacts {
   std::uint64_t generation = 1;
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
   Hash128 toc_hash;
-  Hash128 previous_toc_hash;  // zero: there is none
+  Hash128 previous_toc_hash;  // zero if there is none
   std::optional<SlotSignature> signature = {};
   bool sealed = false;
 };
@@ -35,11 +35,11 @@ using HeaderPage = std::array<std::byte, kPageSize>;
 
 [[nodiscard]] HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
 [[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
-// The other mirror of a good slot.
+// Returns the page of a good slot's other mirror.
 [[nodiscard]] HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid);
 [[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation);
 
-// The 64 KiB header of a file that was written as a whole: both prologues, pair A live, pair B VOID.
+// Returns the 64 KiB header of a file that is written as a whole: both prologues, pair A live, pair B VOID.
 [[nodiscard]] std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2,
                                                   std::uint8_t granule_log2, const GenerationFacts& facts);
 

@@ -12,7 +12,7 @@
 namespace fatctx::container {
 namespace {
 
-Error as_argument(Error error) {  // the same rule, but it is the caller's own text that breaks it
+Error as_argument(Error error) {  // the same rule, but the caller's own text breaks it
   if (error.code == ErrorCode::kMalformed) error.code = ErrorCode::kInvalidArgument;
   return error;
 }
@@ -44,7 +44,7 @@ Status check_key(const PackRecord& record) {
   return Done{};
 }
 
-// What needs no look at the file; whether they are inside it is seen when it is opened.
+// Checks ranges without the file; opening it checks that they are inside it.
 Status check_ranges(const PackRecord& record) {
   if (record.ranges.empty()) return Done{};
   if (!record.tensors.empty()) {
@@ -79,7 +79,7 @@ Status check_ranges(const PackRecord& record) {
   return Done{};
 }
 
-// A record that somebody has not finished, or that is not his to give away.
+// Refuses a record that is not finished, or whose loaded bytes belong to another file.
 Status check_bytes(const PackRecord& record) {
   const PackSource& source = record.source;
   if (source.loaded && !record.copy) {
@@ -103,7 +103,7 @@ std::string key_text(const SelectionKey& key) {
                      to_text(key.sdk), key.variant);
 }
 
-// The tensors can be what takes the most memory.
+// Copies a record without its tensors, which can take the most memory.
 PackRecord without_tensors(const PackRecord& record) {
   PackRecord copy;
   copy.type = record.type;

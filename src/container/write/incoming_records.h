@@ -1,4 +1,4 @@
-// Records on their way into a container: each is checked when it comes, and all of them together before they are
+// Collects records for a container. Checks each record when it is added, and all of them together before they are
 // written.
 #pragma once
 
@@ -15,27 +15,30 @@ namespace fatctx::container {
 
 class IncomingRecords {
  public:
-  // Errors: invalid_argument (names, keys, ranges), exists (a record of this name or with this full key is there).
+  // Checks and adds a record.
+  // Errors: invalid_argument (names, keys, ranges), exists (a record with this name or this full key was added or
+  // taken).
   [[nodiscard]] Status add(PackRecord record);
 
-  // A record of the file that others are added to. Its name and key are taken, and others may refer to it.
+  // Registers an existing record of the file that is appended to. Its name and key are in use, and new records may
+  // refer to it.
   void take(const RecordInfo& record);
-  // From now on a second context binary for a SoC is `exists`.
+  // From now on, a second context binary for a SoC is refused with `exists`.
   void allow_one_per_soc() noexcept { one_per_soc_ = true; }
-  // From now on a record with the full key of one that was taken supersedes it, which gives its name up.
+  // From now on, a record whose full key equals that of a taken record supersedes it; the name of that one is free.
   void replace_taken() noexcept { replace_ = true; }
-  // Names of those, in the order in which they were superseded.
+  // Returns the names of superseded records, in the order in which they were superseded.
   [[nodiscard]] const std::vector<std::string>& superseded() const noexcept { return superseded_; }
   [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
 
-  // Values of options that are paths of this machine are not stored; a warning says so.
+  // Removes option values that are paths of this machine, with a warning.
   void drop_paths(std::vector<DescribedOption>& list, std::string_view of);
 
-  // Errors: bad_reference (weights that are not there, or are no weights).
+  // Errors: bad_reference (the weights do not exist, or are not a weight blob).
   [[nodiscard]] Status check_references() const;
-  // The records, with tensor tables as records of their own, now that the size of their blob can be asked: `blob_sizes`
-  // are what was answered, by name of the blob, `parts` where its tensors are. The tensors themselves stay here,
-  // because they can be what takes the most memory. Errors: those of opening the blobs, invalid_argument and
+  // Returns the records, with tensor tables as records of their own. Asks each blob for its size and returns it in
+  // `blob_sizes`, by name of the blob; `parts` receives the ranges of its tensors. The tensors stay here and are not
+  // copied, because they can take the most memory. Errors: those of opening the blobs, invalid_argument and
   // limit_exceeded (tensors), exists (the table's name).
   [[nodiscard]] Result<std::vector<PackRecord>> with_tensor_tables(std::map<std::string, std::uint64_t>& blob_sizes,
                                                                    PartsByName& parts) const;
@@ -43,7 +46,7 @@ class IncomingRecords {
   [[nodiscard]] const std::vector<PackRecord>& records() const noexcept { return records_; }
 
  private:
-  // A context binary and the SoC that it is for.
+  // A context binary and its SoC.
   struct SocOf {
     std::string group;
     std::string unit;
@@ -66,7 +69,7 @@ class IncomingRecords {
   std::vector<std::string> warnings_;
 };
 
-// Errors: changed, if a blob has another size in the plan than its table of tensors was made for.
+// Checks that each blob has the size for which its tensor table was made. Errors: changed.
 [[nodiscard]] Status check_blob_sizes(const Plan& plan, const std::map<std::string, std::uint64_t>& blob_sizes);
 
 }  // namespace fatctx::container

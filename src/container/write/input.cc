@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kCompareUnit = std::size_t{1} << 20;
 
-// What was loaded; the view keeps it where it is.
+// A source of loaded bytes; the view keeps them in memory.
 class LoadedBytes final : public ByteSource {
  public:
   explicit LoadedBytes(RecordView view) : view_(std::move(view)) {}
@@ -118,7 +118,7 @@ Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   FATCTX_ASSIGN(const std::shared_ptr<const mapping::OsFile> file, opened());
   auto status = file->read_at(offset_ + offset, buffer);  // inside the file: cannot wrap
   if (status.ok()) return status;
-  if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was looked at
+  if (status.error().code == ErrorCode::kTruncated) return changed();  // it was long enough when it was opened
   return in_context(std::move(status).error(), name_);
 }
 

@@ -1,4 +1,4 @@
-// Bytes on their way into a container.
+// Reads the bytes of records that are packed.
 #pragma once
 
 #include <atomic>
@@ -16,26 +16,26 @@
 
 namespace fatctx::container {
 
-// Errors: cancelled, if `cancel` is there and set.
+// Returns whether to continue. Errors: cancelled, if `cancel` is not null and is set.
 [[nodiscard]] Status go_on(const std::atomic<bool>* cancel);
 
-// A record's bytes: a file, a part of one, bytes in memory, or what a ByteSource has. A file is open only between the
-// first read and close(), because there may be more records than a process may have descriptors. It is read, never
-// mapped (docs/decisions/0011).
+// A source of a record's bytes: a file, a part of one, bytes in memory, or a ByteSource. A file is open only between
+// the first read and close(), because there may be more records than a process may have descriptors. It is read, never
+// memory-mapped (docs/decisions/0011).
 //
 // Threads: const members from any number of threads.
 class Input final : public sharing::RecordBytes {
  public:
-  // Looks at the file once; what follows is about that file as it was then. `cancel` may be null.
+  // Examines the file once; later calls refer to the file in that state. `cancel` may be null.
   [[nodiscard]] static Result<Input> open(const PackSource& source, const std::atomic<bool>* cancel = nullptr);
   [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  // Errors: cancelled, changed, those of opening and reading.
+  // Fills `buffer` from `offset`. Errors: cancelled, changed, those of opening and reading.
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
-  // Errors: changed, if the file is not the one that was looked at any more.
+  // Errors: changed, if the file is no longer the one that was opened.
   [[nodiscard]] Status check_unchanged() const;
   void close() const noexcept override;
-  // That it must have.
+  // Returns the hash that the bytes must have, if the source knows it.
   [[nodiscard]] std::optional<Hash128> known_hash() const { return source_ ? source_->hash() : std::nullopt; }
 
  private:
@@ -49,7 +49,7 @@ class Input final : public sharing::RecordBytes {
   mapping::FileIdentity identity_;
   struct Handle {
     std::mutex mutex;
-    std::shared_ptr<const mapping::OsFile> file;  // null: not open now; a reader keeps what another one closes
+    std::shared_ptr<const mapping::OsFile> file;  // null: closed; a reader keeps a file that another one closes
   };
   [[nodiscard]] Result<std::shared_ptr<const mapping::OsFile>> opened() const;
   std::shared_ptr<Handle> handle_ = std::make_shared<Handle>();
@@ -58,12 +58,12 @@ class Input final : public sharing::RecordBytes {
   const std::atomic<bool>* cancel_ = nullptr;
 };
 
-// Two inputs byte by byte; a hash is never proof. Errors: those of reading.
+// Compares two inputs byte by byte, because a hash proves nothing. Errors: those of reading.
 [[nodiscard]] Result<bool> equal_bytes(const Input& a, const Input& b);
 
-// The whole input in pieces; the result is its hash. Errors: those of reading, what `sink` returns.
+// Hands on the whole input in pieces and returns its hash. Errors: those of reading and of `sink`.
 [[nodiscard]] Result<Hash128> read_input(const Input& input, const StreamSink& sink);
-// The same as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
+// Hands on the input as one lz4 frame; the hash is that of the input itself. A second call gives the same frame.
 [[nodiscard]] Result<Hash128> compress_input(const Input& input, const StreamSink& sink);
 
 }  // namespace fatctx::container

@@ -1,4 +1,4 @@
-// What a plan came to, for the reports of packing and appending.
+// Summarises a plan for the reports of packing and appending.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace fatctx::container {
 
-// In the order of the plan.
+// Returns the reports in the order of the plan.
 [[nodiscard]] std::vector<PackedRecordReport> record_reports(const Plan& plan);
 
-// These and their sums, of a pack or an append.
+// Fills in the records and their sums, in the report of a pack or an append.
 template <typename Report>
 void put_records(const Plan& plan, Report& report) {
   report.records = record_reports(plan);
@@ -22,7 +22,7 @@ void put_records(const Plan& plan, Report& report) {
     report.shared_bytes += record.shared_bytes;
   }
 }
-// How many records store nothing, because another has their bytes.
+// Returns how many records store nothing, because another record has their bytes.
 [[nodiscard]] std::uint32_t stored_elsewhere(const Plan& plan);
 
 }  // namespace fatctx::container

@@ -1,4 +1,4 @@
-// Packer: takes what is added and publishes it.
+// Packer: collects records and publishes them.
 #include "fatctx/packer.h"
 
 #include "container/write/incoming_records.h"

@@ -1,5 +1,5 @@
-// The order of everything here is canonical: it follows from keys and bytes, never from the order of calls, from
-// names of input files or from a clock. Equal input gives equal files.
+// The order of everything here is canonical. It follows from keys and bytes, never from the order of calls, from names
+// of input files or from a clock. Equal input gives equal files.
 #include "container/write/plan.h"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ Result<Hash128> hash_of(const Input& input) {
   return hash;
 }
 
-// A frame's size is not known before it is made, and everything behind it in the file depends on it. So it is made once
-// to be measured and once more to be written (docs/decisions/0007).
+// The size of a frame is not known before it is made, and everything behind it in the file depends on it. So it is made
+// once to be measured and once more to be written (docs/decisions/0007).
 Status choose_codecs(Plan& plan) {
   for (PlannedRecord& planned : plan.records) {
     planned.stored_size = planned.input.size();
@@ -51,7 +51,7 @@ Status choose_codecs(Plan& plan) {
   return Done{};
 }
 
-// Which records store their bytes and which find them in an earlier one. Only inputs of equal size are read.
+// Decides which records store their bytes and which find them in an earlier one. Reads only inputs of equal size.
 Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads) {
   std::map<std::uint64_t, std::vector<std::size_t>> by_size;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -59,7 +59,7 @@ Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads)
     if (records[i].input.size() != 0 && !records[i].alone) by_size[records[i].input.size()].push_back(i);
   }
   for (const auto& entry : by_size) {
-    const std::vector<std::size_t>& group = entry.second;  // by name: clang 14 captures no structured binding
+    const std::vector<std::size_t>& group = entry.second;  // by name: clang 14 cannot capture a structured binding
     if (group.size() < 2) continue;
     std::vector<Hash128> hashes(group.size());
     FATCTX_TRY(sharing::for_each_index(threads, group.size(), [&](std::size_t at) -> Status {
@@ -72,8 +72,8 @@ Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads)
       const Hash128& hash = hashes[at];
       std::vector<std::size_t>& candidates = seen[hash];
       for (const std::size_t candidate : candidates) {
-        if (small_record(records[candidate]) != small_record(records[i])) continue;  // other alignment
-        if (records[candidate].codec != records[i].codec) continue;                  // other bytes
+        if (small_record(records[candidate]) != small_record(records[i])) continue;  // different alignment
+        if (records[candidate].codec != records[i].codec) continue;                  // different stored bytes
         FATCTX_ASSIGN(const bool equal, equal_bytes(records[candidate].input, records[i].input));
         if (equal) {
           records[i].stored_as = candidate;
@@ -86,7 +86,7 @@ Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads)
   return Done{};
 }
 
-// The program among the small records, in front of the sources.
+// Places the program among the small records and inserts its slice in front of the sources.
 Status place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
   PlannedRecord& planned = plan.records[index];
   const PlannedRecipe& recipe = *planned.recipe;
@@ -122,7 +122,7 @@ Status place_in_segments(Plan& plan) {
       small.records.push_back(i);
       continue;
     }
-    if (planned.slices.empty()) {  // it is stored as it is
+    if (planned.slices.empty()) {  // stored as it is
       planned.slices = {{i, {0, planned.stored_size}}};
       planned.own = {{0, planned.input.size()}};
       planned.own_bytes = planned.stored_size;
@@ -163,10 +163,10 @@ Status place_in_segments(Plan& plan) {
   return Done{};
 }
 
-// One behind the other. Returns where the last one ends.
+// Places the segments one after the other. Returns the end of the last one.
 Result<std::uint64_t> place_segments(Plan& plan, std::uint64_t end, const PackOptions& options) {
   for (PlannedSegment& segment : plan.segments) {
-    // Within bounds: each size is at most 2^40 and there are at most 2^13 of them.
+    // Cannot wrap: each size is at most 2^40 and there are at most 2^13 of them.
     segment.offset = *checked_align_up(end, options.extent_log2);
     end = segment.offset + segment.size;
     if (end > kMaxFileSize) {
@@ -256,8 +256,8 @@ bool small_record(const PlannedRecord& planned) noexcept {
 
 namespace {
 
-// Records in the order of their keys with a description among them, ids from `first_id`, inputs looked at once.
-// `description` says what the file keeps.
+// Sorts the records by key, adds a description, gives ids from `first_id` on, and opens each input once. `description`
+// holds the entries that the file keeps.
 Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, ContainerDescription description,
                           std::uint32_t first_id, const std::atomic<bool>* cancel) {
   Plan plan;
@@ -288,7 +288,7 @@ Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, Co
     if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
     PlannedRecord planned;
     planned.record = std::move(records[i]);
-    planned.record.source.bytes = std::vector<std::byte>();  // the input holds them now; clear() would keep the memory
+    planned.record.source.bytes = std::vector<std::byte>();  // moved into the input; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.id = first_id + static_cast<std::uint32_t>(i);
     if (const auto found = parts.find(planned.record.name); found != parts.end())

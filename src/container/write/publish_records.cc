@@ -31,7 +31,7 @@ Status check_options(const PackOptions& options) {
   return Done{};
 }
 
-// Every hash of the plan is that of what lies in the file now.
+// Requires: every hash of the plan is that of the bytes in the file.
 Status check_known_hashes(const Plan& plan) {
   for (const PlannedRecord& planned : plan.records) {
     const std::optional<Hash128> known = planned.input.known_hash();
@@ -61,7 +61,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
                                    const PublishAs& as) {
   FATCTX_TRY(check_options(options));
   FATCTX_TRY(incoming.check_references());
-  // Before the inputs are read: an existing target is the commonest refusal.
+  // Before the inputs are read: an existing target is the most common refusal.
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
                 mapping::PendingFile::create(path, options.overwrite, mapping::Readers::kAll, as.target_lock));
   if (!as.mode_of.empty()) FATCTX_TRY(pending->take_mode(as.mode_of));

@@ -1,4 +1,4 @@
-// Records that were added become a container: planned, copied, published.
+// Turns added records into a container: plans, copies, publishes.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace fatctx::container {
 
-// What a file that is written anew keeps of the one it was made from.
+// The identity that a rewritten file keeps from the file it was made from.
 struct Lineage {
   DiskUuid uuid = {};
-  std::uint64_t generation = 1;  // of the new file, the only one in it
+  std::uint64_t generation = 1;  // of the new file, which has no other
 };
 
 struct PublishAs {
   const Lineage* lineage = nullptr;  // null: a first generation, with a uuid that follows from its content
-  std::string mode_of = {};          // the new file may be read and written by whom this one may; empty: by the umask
-  // Says if the caller already holds the lock of the file that is replaced.
+  std::string mode_of = {};          // a file whose permissions the new file gets; empty: by the umask
+  // Tells whether the caller already holds the lock of the file that is replaced.
   mapping::TargetLock target_lock = mapping::TargetLock::kTake;
-  // Asked when the file is whole, before it gets its name. Empty: nothing is asked.
+  // Called when the file is complete, before it gets its name; may refuse. May be empty.
   std::function<Status()> may_replace = {};
 };
 
-// Errors: those of Packer::publish, what `as.may_replace` says, checksum_mismatch (F37: a record has other bytes than
-// its source says).
+// Publishes the records. Errors: those of Packer::publish and of `as.may_replace`, checksum_mismatch (F37: the bytes of
+// a record do not have the hash that its source states).
 [[nodiscard]] Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOptions& options,
                                                  const std::string& path, const PublishAs& as = {});
 

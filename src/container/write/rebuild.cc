@@ -24,7 +24,7 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
   Hasher hasher;
   std::vector<std::byte> given;
   std::vector<std::byte> written;
-  std::uint64_t at = 0;  // in the record
+  std::uint64_t at = 0;  // offset in the record
   for (const PlannedSlice& slice : planned.slices) {
     for (std::uint64_t done = 0; done < slice.range.size;) {
       const auto size = static_cast<std::size_t>(std::min(kUnit, slice.range.size - done));
@@ -43,7 +43,7 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
   return Done{};
 }
 
-// As a reader makes it: from the bytes of the program and of its sources in the file.
+// Rebuilds the record as a reader does: from the bytes of the program and of its sources in the file.
 Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& file) {
   const ByteRange where = plan.place_of(planned.slices.front());
   std::vector<std::byte> stored(static_cast<std::size_t>(where.size));

@@ -1,4 +1,4 @@
-// The proof before a commit: what was written yields every record.
+// Verifies before a commit that the written file yields every record.
 #pragma once
 
 #include "container/write/plan.h"
@@ -6,9 +6,9 @@
 
 namespace fatctx::container {
 
-// Rebuilds each record of the plan that shares bytes from its slices in `file`, or by its recipe, compares it with its
-// input byte by byte and fills in its hash. Requires: copy_payload() has run. Errors: changed (an input is not what was
-// planned), internal, those of reading.
+// Rebuilds each record of the plan that shares bytes, from its slices in `file` or by its recipe. Compares it with its
+// input byte by byte and fills in its hash. Requires: copy_payload() has run. Errors: changed (an input is not as it
+// was planned), internal, those of reading.
 [[nodiscard]] Status check_rebuilt(Plan& plan, const mapping::OsFile& file);
 
 }  // namespace fatctx::container

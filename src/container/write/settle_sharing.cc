@@ -38,7 +38,7 @@ Status settle_sharing(Plan& plan, std::vector<SharingCandidate> present, const P
   for (SharingWarning& warning : rules.warnings) {
     std::erase_if(warning.records, [&](std::size_t record) { return record < first_new; });
     for (std::size_t& record : warning.records) record -= first_new;
-    if (warning.records.empty()) continue;  // of what the file had before
+    if (warning.records.empty()) continue;  // about records that the file had before
     if (options.strict_sharing) {
       return Error{ErrorCode::kUnsupported, fmt::format("{}; strict sharing was asked for", warning.text)};
     }

@@ -1,4 +1,4 @@
-// The rules of sharing, applied to what is packed.
+// Applies the rules of sharing to a plan.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace fatctx::container {
 
-// Errors: unsupported, if a record was compiled with what excludes each other. For new records only: those that a file
-// has stay as they are.
+// Checks new records only: those that a file already has stay as they are.
+// Errors: unsupported, if the options with which a record was compiled exclude each other.
 [[nodiscard]] Status check_compatible(const std::vector<PackRecord>& records);
 
-// Says of each record of the plan, and of each of `present`, whether it is alone, and keeps the warnings for
-// warn_of_sharing(). `present`: what the file has that is appended to, in the order of its table.
-// Errors: unsupported, if something is warned of and options.strict_sharing is set.
+// Decides for each record of the plan, and for each of `present`, whether it is alone. Keeps the warnings for
+// warn_of_sharing(). `present`: the records of the file that is appended to, in the order of its table.
+// Errors: unsupported, if there is a warning and options.strict_sharing is set.
 [[nodiscard]] Status settle_sharing(Plan& plan, std::vector<SharingCandidate> present, const PackOptions& options);
 
 // Adds the warnings to those of the plan. Requires: every record has its bytes.

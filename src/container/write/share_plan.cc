@@ -1,5 +1,5 @@
-// Two searches: for parts with known boundaries (tensors, named ranges), and for equal runs wherever they are. Where
-// both find something, what the second would store without the first decides which one counts (docs/decisions/0010).
+// Makes two searches: for parts with known boundaries (tensors, named ranges), and for equal runs at any place. If both
+// find something, the bytes that the second would store without the first decide (docs/decisions/0010).
 #include "container/write/share_plan.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::uint64_t kWorthARecipe = 64;  // of a family of records: one 64th of their bytes
+constexpr std::uint64_t kWorthARecipe = 64;  // parts win or lose against runs by this part of a family's bytes
 
-// Records that consumers map, or may map, and that are worth looking for pages in.
+// Returns whether the record is worth a search for pages: consumers map it, or may map it.
 bool may_share_pages(const PlannedRecord& planned) {
   return !planned.alone && !small_record(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
 }
 
-// Records whose bytes are worth looking for at any offset: a smaller one would hardly save what its steps cost.
+// Returns whether the record is worth a search at any byte offset: a smaller one saves hardly more than its steps cost.
 bool may_become_recipe(const PlannedRecord& planned) {
   return may_share_pages(planned) && planned.input.size() > kLeafSize;
 }
@@ -52,8 +52,8 @@ class Finder {
     return options_.sharing == Sharing::kPages ? find_equal_pages() : find_equal_bytes();
   }
 
-  // Slices of the table that records take which are not looked at; equal records repeat those of the one that stores
-  // them.
+  // Returns how many rows of the slice table the records outside of `looked_at` take. Equal records repeat those of the
+  // one that stores them.
   [[nodiscard]] std::uint64_t rows_without(const std::vector<std::size_t>& looked_at) const {
     std::uint64_t rows = 0;
     std::set<std::size_t> left_out(looked_at.begin(), looked_at.end());
@@ -65,7 +65,7 @@ class Finder {
     return rows;
   }
 
-  // So many slices may each of these have, and there is room for one more of each.
+  // Returns how many sources each of these may have; there is room for one more slice of each.
   [[nodiscard]] std::uint32_t most_sources(const std::vector<std::size_t>& looked_at, std::uint32_t wished) const {
     std::uint64_t rows = 0;
     for (const std::size_t index : looked_at) rows += rows_[index];
@@ -74,7 +74,7 @@ class Finder {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(wished, most - 1));
   }
 
-  // A session takes a binary as one range, and the weights that a binary refers to.
+  // Returns which records consumers take as one range: a session takes a binary, and the weights that it refers to.
   [[nodiscard]] std::vector<bool> taken_as_a_whole() const {
     std::set<std::string_view> weights;
     for (const PlannedRecord& planned : plan_.records) {
@@ -89,10 +89,10 @@ class Finder {
     return whole;
   }
 
-  // False if nothing is found.
+  // Returns false if nothing is found.
   Result<bool> find_parts() {
     const std::vector<bool> whole = taken_as_a_whole();
-    std::vector<std::vector<sharing::KnownPart>> parts(plan_.records.size());  // of equal records those of all
+    std::vector<std::vector<sharing::KnownPart>> parts(plan_.records.size());  // of equal records, those of all
     for (const PlannedRecord& planned : plan_.records) {
       std::vector<sharing::KnownPart>& of_all = parts[planned.stored_as];
       of_all.insert(of_all.end(), planned.parts.begin(), planned.parts.end());
@@ -108,7 +108,7 @@ class Finder {
     sharing::PartSettings settings;
     settings.granule_log2 = options_.granule_log2;
     settings.threads = sharing::thread_count(options_.threads);
-    std::vector<std::size_t> all;  // of the table of slices, what is left over is for the other search
+    std::vector<std::size_t> all;  // they share the slice table; the other search gets the rest
     for (std::size_t i = 0; i < plan_.records.size(); ++i) {
       if (plan_.records[i].stored_as == i && may_become_recipe(plan_.records[i])) all.push_back(i);
     }
@@ -118,9 +118,9 @@ class Finder {
     return !parts_.families.empty();
   }
 
-  // Which families are stored by parts: those that need less, or hardly more, than what the other search makes of them.
-  // A page keeps a record in one range of addresses, so that pages win where parts save less than a 64th; runs at any
-  // offset do not, and lose where they save less. False if there is no such family.
+  // Selects the families that are stored by parts. Their parts must need less, or hardly more, than the result of the
+  // other search. A page keeps a record in one range of addresses, so pages win if parts save less than a 64th. Runs at
+  // any offset do not, so they lose unless they save more than a 64th. Returns false if no family is selected.
   bool choose_families() {
     bool chosen = false;
     for (const std::vector<std::size_t>& family : parts_.families) {
@@ -144,7 +144,7 @@ class Finder {
     return chosen;
   }
 
-  // As before the search; families that were chosen are as their parts say.
+  // Resets the records to their state before the search, except that selected families get the result for their parts.
   void forget_runs() {
     order_ = 0;
     for (PlannedRecord& planned : plan_.records) {
@@ -163,7 +163,7 @@ class Finder {
     }
   }
 
-  // `stores`: the record of each store.
+  // `stores`: the index of the record of each store.
   void store_as(std::size_t index, sharing::ByteRecord& found, const std::vector<std::size_t>& stores) {
     PlannedRecord& planned = plan_.records[index];
     planned.own = std::move(found.own);
@@ -178,7 +178,7 @@ class Finder {
     for (const std::uint32_t store : found.sources) recipe.sources.push_back(stores[store]);
   }
 
-  // What is decided already, as stores that the search finds and leaves alone; their records in the order of the file.
+  // Returns the decided stores, which the search may use and must not change; their records in the order of the file.
   std::vector<std::size_t> fixed_stores() {
     std::vector<std::size_t> indexes;
     fixed_bytes_.clear();
@@ -231,7 +231,7 @@ class Finder {
     return Done{};
   }
 
-  // The first record of each layout group stays as it is.
+  // Finds runs at any offset. The first record of each layout group stays as it is.
   Status find_equal_bytes() {
     std::vector<std::size_t> indexes;
     std::vector<const sharing::RecordBytes*> inputs;
@@ -259,7 +259,7 @@ class Finder {
   Plan& plan_;
   const PackOptions& options_;
   std::vector<std::uint32_t> rows_;      // how many records have the bytes of this one
-  std::vector<std::size_t> with_parts_;  // records that were looked at for equal parts
+  std::vector<std::size_t> with_parts_;  // records that were searched for equal parts
   sharing::PartPlan parts_;
   std::vector<bool> fixed_;  // decided by parts
   std::deque<sharing::OwnBytes> fixed_bytes_;

@@ -1,4 +1,4 @@
-// What records have in common, and how each is stored then: whole, in slices, or as a recipe.
+// Finds the bytes that records have in common, and decides how each is stored: whole, in slices, or as a recipe.
 #pragma once
 
 #include "container/write/plan.h"
@@ -6,7 +6,7 @@
 
 namespace fatctx::container {
 
-// For every record that stores its bytes (`stored_as` is itself). Slices name segments by the index of the storing
+// Plans every record that stores its bytes (`stored_as` is itself). Slices name segments by the index of the storing
 // record until the plan places them. Does nothing with Sharing::kOff. Errors: those of reading, limit_exceeded.
 [[nodiscard]] Status find_shared_bytes(Plan& plan, const PackOptions& options);
 

@@ -14,7 +14,7 @@
 namespace fatctx::container {
 namespace {
 
-// Weights by name, and for a tensor table the blob it was made for, which its `weights` names too.
+// Returns the references of records to weights; of a tensor table, `weights` names the blob it was made for.
 std::vector<ReferenceEntry> reference_rows(const Plan& plan) {
   std::map<std::string_view, PresentRecord> known;
   for (const PlannedRecord& planned : plan.records) {
@@ -56,7 +56,8 @@ SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, cons
   return entry;
 }
 
-// Alignment that a reader may rely on; recorded, never assumed. Pieces are put together on any page.
+// Returns the alignment that a reader may rely on; it is recorded, never assumed. Views of several pieces guarantee
+// only pages.
 std::uint8_t record_alignment(const PlannedRecord& planned, const Plan& plan, const PackOptions& options) {
   const std::vector<PlannedSlice>& slices = plan.records[planned.stored_as].slices;
   if (slices.empty()) return 0;
@@ -148,8 +149,8 @@ DiskUuid derive_uuid(ByteView toc_without_uuid, const PackOptions& options) {
   const std::array<std::byte, 2> form = {std::byte{options.extent_log2}, std::byte{options.granule_log2}};
   hasher.update(form);
   DiskUuid uuid = hasher.digest().bytes;
-  uuid[6] = (uuid[6] & std::byte{0x0f}) | std::byte{0x80};  // version 8: the bits mean what the maker says
-  uuid[8] = (uuid[8] & std::byte{0x3f}) | std::byte{0x80};  // the usual variant
+  uuid[6] = (uuid[6] & std::byte{0x0f}) | std::byte{0x80};  // version 8: the maker defines the other bits
+  uuid[8] = (uuid[8] & std::byte{0x3f}) | std::byte{0x80};  // the RFC variant
   return uuid;
 }
 

@@ -1,5 +1,5 @@
-// The table of contents as rows that can be changed: what every writer starts from or ends with. Strings stand in the
-// rows themselves; names region, order of tables, first slices and the directory are made when the bytes are.
+// The table of contents as rows that can be changed; every writer starts from it or ends with it. The rows hold their
+// strings. The names region, the order of tables, first slices and the directory are made with the bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fatctx::container {
 
-// A key without the record it belongs to; `entry` has no strings.
+// A key without its record; the string fields of `entry` are not set.
 struct KeyRow {
   KeyEntry entry = {};
   std::string group;
@@ -41,12 +41,12 @@ struct TocRows {
   std::vector<GenerationEntry> generations;  // ascending
 };
 
-// The rows of a table that parse_toc() has accepted.
+// Returns the rows of a table that parse_toc() has accepted.
 [[nodiscard]] TocRows rows_of(const Toc& toc);
 
-// Errors: limit_exceeded.
+// Returns the size of the table's bytes. Errors: limit_exceeded.
 [[nodiscard]] Result<std::uint64_t> toc_size_of(const TocRows& rows);
-// Size as toc_size_of() says. Errors: limit_exceeded.
+// Returns the bytes, of the size that toc_size_of() returns. Errors: limit_exceeded.
 [[nodiscard]] Result<std::vector<std::byte>> toc_bytes(const TocRows& rows);
 
 }  // namespace fatctx::container
