@@ -24,7 +24,7 @@ def versions():
 def compile_model(request):
     ort.set_default_logger_severity(request["log_severity"])
     ort.register_execution_provider_library(EP_NAME, onnxruntime_qnn.get_library_path())
-    # Compiling is done on the host; the provider offers itself there as a device of type CPU.
+    # Compilation runs on the host; the provider offers itself there as a device of type CPU.
     devices = [device for device in ort.get_ep_devices()
                if device.ep_name == EP_NAME and device.device.type == ort.OrtHardwareDeviceType.CPU]
     if not devices:
