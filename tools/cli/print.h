@@ -1,4 +1,4 @@
-// Prints what the command has to say, and is the only place that makes foreign text harmless.
+// Prints the output of the command. No other place makes foreign text harmless.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ struct CommandTarget {
   std::vector<DescribedOption> options;  // what the record was compiled with
 };
 
-// Parses a SoC, a Hexagon arch, a CPU arch with features, or "backend:arch+feature". Errors:
-// invalid_argument.
+// Parses a SoC, a Hexagon arch, a CPU arch with features, or "backend:arch+feature".
+// Errors: invalid_argument.
 [[nodiscard]] Result<CommandTarget> command_target_of_word(std::string_view word, const SocTable& table);
 [[nodiscard]] CommandTarget command_target_of(const HtpTarget& target);
 

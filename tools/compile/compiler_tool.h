@@ -14,8 +14,8 @@ namespace fatctx::tools {
 [[nodiscard]] Result<double> run_tool(std::string_view name, std::vector<std::string> arguments,
                                       const std::string& folder, std::string& log);
 
-// Checks the output file, because compilers report success without one. Errors: serialise_failed (missing, or
-// empty).
+// Checks that the output file exists, because compilers report success without it.
+// Errors: serialise_failed (missing, or empty).
 [[nodiscard]] Status check_output(const std::string& path, std::string_view tool);
 
 }  // namespace fatctx::tools

@@ -41,8 +41,8 @@ struct QnnRequest {
 // for it.
 [[nodiscard]] std::vector<std::string> settings_without_effect(const HtpConfig& config, SharingForm form);
 
-// Checks that the provider takes the values of all settings that it has options for. Errors:
-// invalid_argument.
+// Checks that the provider takes the values of all settings that it has options for.
+// Errors: invalid_argument.
 [[nodiscard]] Status check_settings(const HtpConfig& config);
 
 // Returns `config` without the settings that have no effect. This is what gets compiled.

@@ -3,8 +3,8 @@
     python qnn_compile.py versions                    prints the versions as JSON
     python qnn_compile.py compile REQUEST.json        writes the request's output and the binary beside it
 
-A request has model, output (a _ctx.onnx), options (of the provider, as texts) and log_severity (0 to 4). What the
-compiler makes is opaque here; that it is what was asked for is checked by the caller.
+A request has model, output (a _ctx.onnx), options (of the provider, as texts) and log_severity (0 to 4). The output of
+the compiler is opaque here; the caller checks that it matches the request.
 """
 
 import importlib.metadata

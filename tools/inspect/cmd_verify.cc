@@ -146,7 +146,7 @@ std::string fit_text(const VerifyFlags& flags, const OnnxFit& fit) {
   return out + escaped(fmt::format("{}: {}{}", flags.path, verdict, compared)) + "\n";
 }
 
-// Runs the fit check. It stands apart from the others: it reads the files that the model names, and compares
+// Runs the fit check. It is separate from the others: it reads the files that the model names, and compares
 // them with the container.
 Result<ExitCode> run_fit(const VerifyFlags& flags) {
   if (flags.strict || !flags.record.empty() || !flags.range.empty()) {

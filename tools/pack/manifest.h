@@ -80,8 +80,8 @@ struct Manifest {
 // Does the same for a file; paths are relative to its folder. Errors: also not_found, not_regular_file, io.
 [[nodiscard]] Result<Manifest> read_manifest(const std::string& path, const std::set<std::string>& known_weights = {});
 
-// Parses "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features. Errors:
-// invalid_argument.
+// Parses "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features.
+// Errors: invalid_argument.
 [[nodiscard]] Result<PackKey> parse_target(std::string_view text);
 
 // Parses a target as a filter: "htp", "cpu:x86-64-v3+amx", "htp:v75,soc=57", ",part=SM8650". The words are
