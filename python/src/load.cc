@@ -29,7 +29,7 @@ std::chrono::milliseconds timeout_from(nb::handle seconds) {
   double given = 0;
   if (!nb::try_cast(seconds, given))
     throw nb::type_error("timeout: expected a number of seconds, or None for no limit");
-  constexpr double kMost = 1e9;  // some decades
+  constexpr double kMost = 1e9;  // seconds: about 30 years
   if (!(given > 0 && given <= kMost)) {
     raise_error({ErrorCode::kInvalidArgument,
                  fmt::format("timeout is {} seconds; a limit is above 0 and at most {:.0f}, and None is no limit",
@@ -71,7 +71,7 @@ int get_loaded_bytes(PyObject* self, Py_buffer* buffer, int flags) noexcept {
   return fill_bytes(self, buffer, flags, nb::inst_ptr<LoadedRecord>(nb::handle(self))->view.bytes());
 }
 
-// Slots carry functions as void*; a function pointer converts to one on every system Python runs on.
+// Slots hold functions as void*; a function pointer converts to one on every system that Python runs on.
 const PyType_Slot kLoadedSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_loaded_bytes)}, {0, nullptr}};
 
 void bind_signal(nb::module_& module) {

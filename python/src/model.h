@@ -1,4 +1,4 @@
-// A model: a container with the target chosen.
+// Binds models: a container with the target chosen.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,10 +10,10 @@ namespace fatctx::python {
 
 struct BoundModel {
   Model model;
-  SelectPolicy policy;  // for the explanation of its selection
+  SelectPolicy policy;  // explains its selection
 };
 
-// How a model comes to be, beside the policy.
+// The keywords for opening a model, besides those of the policy.
 #define FATCTX_MODEL_KEYWORDS \
   "on_damage: str = \"fail\", prepare: typing.Callable[[str, str, bytes, Device], bytes] | None = None"
 inline constexpr const char* kModelKeywords = "on_damage, prepare";
@@ -24,9 +24,10 @@ struct ModelKeywords {
 
 // Takes `on_damage` out of `keywords`. Raises TypeError, InvalidArgument.
 [[nodiscard]] OnDamage take_on_damage(nb::dict& keywords);
-// Takes its keywords out of `keywords`, likewise.
+// Takes its keywords out of `keywords`, with the same errors.
 [[nodiscard]] ModelKeywords take_model_keywords(nb::dict& keywords);
-// `device` as for device_from(). Raises NoMatch, InvalidArgument, what a damaged file raises and what `prepare` raises.
+// Chooses a model. `device` as for device_from(). Raises NoMatch, InvalidArgument, the errors of a damaged
+// file and the exceptions of `prepare`.
 [[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
                                       ModelKeywords keywords);
 
