@@ -17,7 +17,7 @@ PAGE = 4096
 
 
 class Distinct:
-    """The sum of sizes of different byte strings."""
+    """A sum of the sizes of different byte strings."""
 
     def __init__(self) -> None:
         self.seen: set[bytes] = set()
@@ -31,7 +31,7 @@ class Distinct:
 
 
 def ranges_of(list_name: str) -> dict[str, list[tuple[int, int]]]:
-    """Offset and size of what each file is made of, in the order of the list."""
+    """Returns the offset and size of the parts of each file, in the order of the list."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     with open(list_name, encoding="utf-8") as lines:
         for line in lines:
