@@ -152,7 +152,7 @@ std::string WorkFolder::file(const std::string& name) const { return (fs::path(p
 
 void WorkFolder::remove() noexcept {
   if (path_.empty()) return;
-  std::error_code ignored;  // the rest of a work folder harms nobody
+  std::error_code ignored;  // the remains of a work folder are harmless
   fs::remove_all(path_, ignored);
 }
 

@@ -24,9 +24,9 @@ struct CoveredDevice {
   Selection selection;
 };
 
-// Returns the devices to judge a container by. First every part of the table whose backend some context
-// binary has and of which enough is known; then the levels of the processors that the container has binaries
-// for. `flags` state the facts that all of them share (--sdk, --vtcm-mb).
+// Returns the devices to judge a container by. First come the parts of the table whose backend some context
+// binary has and of which enough is known. The levels of the processors that the container has binaries for
+// follow. `flags` state the facts that all of them share (--sdk, --vtcm-mb).
 [[nodiscard]] Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates,
                                                              const DeviceFlags& flags);
 // Parses devices in words, separated by commas. "@FILE" stands for the lines of a file; lines that begin with

@@ -36,10 +36,12 @@ struct ImportedRecords {
 };
 
 // Returns a record for each binary that the EPContext nodes of the model at `path` name, with the graphs of
-// those nodes; or the records of a multi-SoC DLC, if the nodes name one. `flag` is the path alone or with
-// words as in the other flags of pack, PATH[,name=...,unit=...,group=...,variant=...]. The default group is
-// `model`. `provider` is the assumed maker of a binary whose node names none, as old ones of QNN do not. A
-// name is that of the one binary, or a prefix of the names of several and of the entries of a DLC.
+// those nodes. If the nodes name a multi-SoC DLC, returns its records.
+//
+// `flag` is the path alone or with words as in the other flags of pack,
+// PATH[,name=...,unit=...,group=...,variant=...]. The default group is `model`. A name is that of the one
+// binary, or a prefix of the names of several and of the entries of a DLC. `provider` is the assumed maker of
+// a binary whose node names none, as old ones of QNN do not.
 // Errors: those of read_onnx and of list_dlc; invalid_argument (a word that is not known, no EPContext node, a binary
 // inside the model, one outside of the model's folder, several targets for one binary).
 [[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model,

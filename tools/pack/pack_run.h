@@ -49,9 +49,11 @@ struct PackSummary {
 [[nodiscard]] Result<PackSummary> pack_manifest(PackRequest request);
 
 // Returns one line for each context binary that should share its weights with the others of its group and
-// unit and does not. Such a binary stores more than half of its bytes again, and names no weight blob. The
-// first one is never listed, because the others can only share with it. A binary that names weight blobs of 1
-// MiB or more is listed if it stores more than half of its bytes and is itself at least half as large as they
+// unit and does not.
+//
+// A binary without a weight blob is listed if it stores more than half of its bytes again. The one that is
+// examined first is never listed, because the others can only share with it. A binary that names weight blobs
+// of 1 MiB or more is listed if it stores more than half of its bytes and is at least half as large as they
 // are.
 [[nodiscard]] std::vector<std::string> what_was_not_shared(const PackSummary& summary);
 

@@ -78,7 +78,7 @@ Result<std::vector<ManifestRecord>> weights_of_model(const ManifestRecord& recor
   return records;
 }
 
-// Merges the blob into a record of the same file: models of one group may share a file of external data,
+// Merges the blob into a record of the same file. Models of one group may share a file of external data,
 // which is then one blob with the tensors of all. Returns false if no record so far is of the same file.
 bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
   if (!blob.tensors || blob.tensors->source != TensorSource::kOnnx) return false;

@@ -1,9 +1,9 @@
 // Checks that an ONNX model with EPContext nodes fits a container: `fatctx verify FILE --onnx MODEL`.
 //
-// For a vendor's execution provider, the file of each main node must hold exactly the bytes of a record, and
-// its graphs, inputs and outputs must be those that the record describes. For our own provider (source
-// "fatctx"), the node must name or carry this container, and a unit in it, of the group and with the digest
-// that it states.
+// For a vendor's execution provider, the file of each main node must hold exactly the bytes of a record. The
+// graphs, inputs and outputs must be those that the record describes. For our own provider (source "fatctx"),
+// the node must name or carry this container. The node must also select a unit in it, of the group and with
+// the digest that it states.
 #pragma once
 
 #include <cstdint>
