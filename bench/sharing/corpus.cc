@@ -149,8 +149,8 @@ void add_soc4_matrix(FileOfParts& file, const Soc4Chip& chip, std::size_t index,
   file.matrix(matrix);
 }
 
-// Returns the number of bytes to insert before a matrix, so that its offset in a page is `phase` further than
-// in the first chip, where it begins at `base`.
+// Returns the number of bytes to insert before a matrix that begins at `base` in the first chip. Its offset
+// in a page is then `phase` further than there.
 std::uint64_t gap_before(std::uint64_t at, std::uint64_t base, std::uint64_t phase) {
   return (base + phase - at) % kPage;  // wraps to the right residue: kPage divides 2^64
 }

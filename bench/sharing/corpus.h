@@ -32,19 +32,22 @@ struct Corpus {
   [[nodiscard]] std::uint64_t size_bytes() const;
 };
 
-// Makes four chips, two models of the same matrices, and different code in each file. In v75 every matrix is
-// shifted by a multiple of 256 bytes; in v79 too, and one matrix in 12 has its tiles of 1 KiB in another
-// order. v81 has shifts of multiples of 4 bytes, one matrix in 8 in another order of tiles, and one in 25
-// with 64 zeros after each tile. `chip_bytes` is about the size of each of the eight files.
+// Makes four chips, two models of the same matrices, and different code in each file.
+//
+// In v75 and v79 every matrix is shifted by a multiple of 256 bytes. In v79 also one matrix in 12 has its
+// tiles of 1 KiB in another order. v81 has shifts of multiples of 4 bytes. There one matrix in 8 has another
+// order of tiles, and one in 25 has 64 zeros after each tile. `chip_bytes` is about the size of each of the
+// eight files.
 [[nodiscard]] Corpus make_soc4(const BenchFolder& folder, std::uint64_t chip_bytes);
 
-// Makes one binary for each of five chips, like a compiler's output for a transformer: v75; v73 with the same
-// layout; v79 and v81 with 62 and 58 of 100 bytes at the same offset in a page, the others moved by multiples
-// of 256 bytes; v69 with the tiles of 1 KiB of every matrix in another order.
+// Makes one binary for each of five chips, like a compiler's output for a transformer.
+//
+// v73 has the same layout as v75. v79 and v81 have 62 and 58 of 100 bytes at the same offset in a page, and
+// the others moved by multiples of 256 bytes. v69 has the tiles of 1 KiB of every matrix in another order.
 [[nodiscard]] Corpus make_transformer(const BenchFolder& folder, std::uint64_t chip_bytes);
 
 // Makes four weight blobs with tables of their tensors. The second has all tensors of the first, in another
-// order; the third has four of five of them and some of its own; the fourth aligns them to 256 bytes and not
+// order. The third has four of five of them and some of its own. The fourth aligns them to 256 bytes and not
 // to 64.
 [[nodiscard]] Corpus make_tensors(const BenchFolder& folder, std::uint64_t blob_bytes);
 

@@ -1,7 +1,6 @@
 // Readers and writers of the formats from which weights are mapped today, made from their published
-// descriptions. They do the work needed to find an entry by name and get its bytes in a mapping, with the
-// necessary bounds checks, and nothing slow on purpose. No reader of these formats checks a checksum when it
-// maps.
+// descriptions. They find an entry by name and return its bytes in a mapping, with the necessary bounds
+// checks, and do nothing slow on purpose. No reader of these formats checks a checksum when it maps.
 #pragma once
 
 #include <cstdint>
