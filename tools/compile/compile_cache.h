@@ -1,6 +1,6 @@
 // Caches the results of compilers by content: the same model, tool and flags are never compiled twice.
 //
-//   FOLDER/v2/KEY/...          the files of one step, and entry.json with their hashes and those of its inputs
+//   FOLDER/v2/KEY/...          the files of one step, and entry.json with their hashes and its inputs
 //   FOLDER/work/RANDOM/...     steps in progress; each is renamed to KEY as a whole when it is done
 //
 // An entry appears all at once or not at all, so any number of processes of one user may share a folder. The

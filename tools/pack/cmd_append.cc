@@ -70,7 +70,7 @@ Status adopt_weights(const Container& container, ManifestRecord& added) {
   return Done{};
 }
 
-// Returns the groups of models; records without a target are ignored.
+// Returns the groups of context binaries and weight blobs; other records are ignored.
 std::set<std::string> groups_of(const Container& container) {
   std::set<std::string> groups;
   for (const RecordInfo& record : container.records()) {
