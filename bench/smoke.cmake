@@ -1,5 +1,5 @@
 # Runs one bench with tiny sizes: cmake -DPROGRAM=... -DJSON=... -P smoke.cmake. It must succeed, print its table and
-# write the same rows as JSON. What the figures are is nobody's business here.
+# write the same rows as JSON. The figures are not checked.
 execute_process(COMMAND ${PROGRAM} --smoke --json ${JSON} RESULT_VARIABLE code OUTPUT_VARIABLE table)
 message("${table}")
 if(NOT code EQUAL 0)

@@ -1,5 +1,5 @@
-# For cross builds of base and mapping alone (FATCTX_ONLY_MAPPING): the libraries they and their tests need, as headers
-# from a folder of CMAKE_PREFIX_PATH, without the files by which packages describe themselves.
+# For cross builds of base and mapping alone (FATCTX_ONLY_MAPPING): finds the headers of the libraries that they and
+# their tests need, in a folder of CMAKE_PREFIX_PATH, without package files.
 function(fatctx_header_only target header)
   string(MAKE_C_IDENTIFIER "FATCTX_${header}_FOLDER" folder)
   find_path(${folder} ${header} REQUIRED)

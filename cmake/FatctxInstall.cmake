@@ -1,5 +1,6 @@
-# Headers, libraries, the command, and a package file: `find_package(fatctx)` then `fatctx::fatctx`, or `fatctx::fatctx_c`
-# for the C interface, which `pkg-config fatctx` finds too; `fatctx::onnxruntime` where it was built.
+# Installs headers, libraries, the command, and a package file. A project calls `find_package(fatctx)`, then links
+# `fatctx::fatctx`, or `fatctx::fatctx_c` for the C interface, which `pkg-config fatctx` finds too, or
+# `fatctx::onnxruntime` if it was built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 if(NOT TARGET fatctx_onnxruntime)

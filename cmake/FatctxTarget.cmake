@@ -1,5 +1,5 @@
-# Compiles the files of a folder ten at a time. Private names are unique within a folder; in tests, whose names are in a
-# namespace of their file, any files can go together.
+# Compiles the files of a folder ten at a time. Private names are unique within a folder. Tests keep their names in a
+# namespace per file, so any of their files can be compiled together.
 function(fatctx_unity target)
   if(target MATCHES "_tests$")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
@@ -18,7 +18,7 @@ function(fatctx_unity target)
   endforeach()
 endfunction()
 
-# The compile options every target of the project shares.
+# Sets the compile options that all targets of the project share.
 function(fatctx_target_options target)
   if(MSVC)
     target_compile_options(${target} PRIVATE /W4 /permissive- /utf-8 /Zc:__cplusplus $<$<BOOL:${FATCTX_WERROR}>:/WX>)
@@ -26,17 +26,17 @@ function(fatctx_target_options target)
   endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough)
-  # When it optimises, g++ 12 sees overlaps and overruns inside std::string and std::vector that cannot happen (GCC bug
-  # 105651 and its relatives), and under the thread sanitizer members of an empty std::optional that might be read (GCC bug
-  # 105562). clang and the other sanitizers look at the same code with all of them on.
+  # When optimising, g++ 12 warns of overlaps and overruns inside std::string and std::vector that cannot happen (GCC
+  # bug 105651 and its relatives). With the thread sanitizer it also warns of reads of members of an empty std::optional
+  # (GCC bug 105562). clang and the other sanitizers check the same code with all warnings on.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict> $<$<NOT:$<CONFIG:Debug>>:-Wno-array-bounds>
       -Wno-maybe-uninitialized)
   endif()
   if(FATCTX_UNITY)
     fatctx_unity(${target})
-    # In a unit, names of other files look like outer names, and types in unnamed namespaces look as if a header had them.
-    # Builds of single files keep both warnings.
+    # In a unity file, names of other files look like outer names, and types in unnamed namespaces look as if a header
+    # had them. Builds of single files keep both warnings.
     target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   if(FATCTX_WERROR)
@@ -49,8 +49,8 @@ function(fatctx_target_options target)
   endif()
 endfunction()
 
-# The same for a program in C that uses the C interface. It is linked by the C++ compiler, whose sanitizers the library
-# needs; its own few lines are not instrumented.
+# Does the same for a C program that uses the C interface. The C++ compiler links it, because the library needs its
+# sanitizers; the program's own few lines are not instrumented.
 function(fatctx_c_target_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
   if(FATCTX_WERROR)
@@ -62,7 +62,7 @@ function(fatctx_c_target_options target)
   endif()
 endfunction()
 
-# A file that ends in the names of systems is for those only.
+# A file whose name ends in the names of systems is compiled only for those.
 set(FATCTX_SYSTEMS posix linux)
 if(WIN32)
   set(FATCTX_SYSTEMS win32)

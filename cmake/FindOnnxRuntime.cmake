@@ -1,8 +1,9 @@
-# ONNX Runtime: OnnxRuntime::headers, and OnnxRuntime::onnxruntime where the library is there too (tests, samples, bench).
+# Finds ONNX Runtime: OnnxRuntime::headers, and OnnxRuntime::onnxruntime if the library exists too (tests, samples,
+# bench).
 #
-# Looked for in ONNXRUNTIME_ROOT (an official release, or any folder with include/ and lib/) and nowhere else if that is
-# set, as a variable of CMake's or of the environment; if not, in what scripts/ort_setup.sh has made. The version is that
-# of the interface that the headers describe: 1.23 for ORT_API_VERSION 23; 0 if they do not say.
+# If ONNXRUNTIME_ROOT is set, as a variable of CMake or of the environment, only that folder is searched (an official
+# release, or any folder with include/ and lib/). Otherwise the output of scripts/ort_setup.sh is used. The version is
+# that of the interface in the headers: 1.23 for ORT_API_VERSION 23; 0 if they do not state it.
 set(OnnxRuntime_place ${ONNXRUNTIME_ROOT})
 if(NOT OnnxRuntime_place AND DEFINED ENV{ONNXRUNTIME_ROOT})
   set(OnnxRuntime_place $ENV{ONNXRUNTIME_ROOT})
@@ -11,7 +12,7 @@ if(NOT OnnxRuntime_place)
   set(OnnxRuntime_place ${PROJECT_SOURCE_DIR}/build/onnxruntime)
 endif()
 
-# Not kept in the cache: another ONNXRUNTIME_ROOT in the next run must count.
+# Not cached, so that another ONNXRUNTIME_ROOT in the next run has an effect.
 unset(OnnxRuntime_INCLUDE_DIR CACHE)
 unset(OnnxRuntime_LIBRARY CACHE)
 find_path(OnnxRuntime_INCLUDE_DIR onnxruntime_c_api.h PATHS ${OnnxRuntime_place}

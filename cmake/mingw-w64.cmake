@@ -1,4 +1,4 @@
-# Toolchain: Windows on x86-64 by MinGW-w64, the variant with C++ threads; programs run under Wine where that is there.
+# Toolchain: Windows on x86-64 with MinGW-w64, the variant with C++ threads; programs run under Wine if it exists.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix)
@@ -8,11 +8,11 @@ find_program(FATCTX_WINE wine)
 if(FATCTX_WINE)
   set(CMAKE_CROSSCOMPILING_EMULATOR ${FATCTX_WINE})
 endif()
-# Headers and libraries of this machine's own system must not be found; programs that run while building must.
+# Headers and libraries of the host must not be found; programs that run during the build must.
 set(CMAKE_FIND_ROOT_PATH ${CMAKE_PREFIX_PATH} /usr/x86_64-w64-mingw32)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# One file that runs without the compiler's own libraries beside it.
+# Links statically, so that the program runs without the compiler's own libraries beside it.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static")

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Bytes in place of a compiler's output; a real packer names files instead, in `source.path`.
+// Makes bytes that replace a compiler's output; a real packer names files instead, in `source.path`.
 std::vector<std::byte> made_up(std::size_t size, unsigned seed) {
   std::vector<std::byte> bytes(size);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>((seed = seed * 1664525U + 1013904223U) >> 24U);

@@ -1,4 +1,4 @@
-"""A model compiled for an execution provider, and how long it and the compiled model take to load.
+"""Compiles a model for an execution provider, and prints how long it and the compiled model take to load.
 
     ep_context.py -i model.onnx -o model_ctx.onnx [-p FatctxExecutionProvider] [-e False|True]
 """
@@ -33,7 +33,7 @@ def shape(text: str) -> tuple[str, list[int]]:
 
 
 def check_embedded_size(model: Path) -> None:
-    """What a model embeds ONNX copies several times, and it ends at 2 GiB."""
+    """Refuses 2 GiB or more, the limit of ONNX, which also copies embedded bytes several times."""
     parts = [model, Path(f"{model}.data"), model.with_suffix(".data")]
     size = sum(os.path.getsize(path) for path in parts if path.exists())
     if size >= 1 << 31:
@@ -45,7 +45,7 @@ def check_embedded_size(model: Path) -> None:
 
 
 def inputs_of(session: ort.InferenceSession, shapes: dict) -> dict[str, np.ndarray]:
-    """Always the same numbers, of the shapes that the model says; what it leaves open has to be given."""
+    """Returns inputs with the model's shapes, always the same numbers; `shapes` gives the sizes that it leaves open."""
     feed = {}
     for model_input in session.get_inputs():
         sizes = shapes.get(model_input.name, model_input.shape)
@@ -64,7 +64,7 @@ def session_of(model: Path, provider: str, options: dict, library: Path | None) 
 
 
 def measured(arguments, compile_time: float) -> str:
-    """In processes of their own, so that nothing of one way is in the memory of another."""
+    """Measures each way in its own process, so that no way affects the memory of another."""
     feed_of = functools.partial(inputs_of, shapes=dict(arguments.shape))
 
     def row(way, model, cold=None):
@@ -109,7 +109,7 @@ def main() -> int:
         return ort_provider.session_options(arguments.provider, ort_provider.provider_options(arguments),
                                             arguments.library)
 
-    # The model as it is.
+    # The original model.
     normal, normal_load = timed(lambda: ort.InferenceSession(str(arguments.input), options()))
     feed = inputs_of(normal, dict(arguments.shape))
 

@@ -1,8 +1,8 @@
-// A model and its weights from memory, compiled into memory, and loaded from there:
+// Compiles a model and its weights from memory into memory, and loads the result from there:
 //
 //   ep_context_buffer <model.onnx> <model.onnx.data> <out_ctx.onnx> <data name> <embed mode 0|1> [execution provider]
 //
-// <data name> is what the model calls the file of its weights; it need not exist under that name.
+// <data name> is the model's name of the file with its weights; no file of that name need exist.
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -20,7 +20,7 @@ constexpr const char* kHelp =
 
 using Buffer = std::vector<char>;
 
-// An initializer whose bytes lie in a file: where, and as what.
+// An initializer whose bytes are in a file: its place there, and its type and shape.
 struct External {
   std::string name, file;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -28,12 +28,12 @@ struct External {
   std::uint64_t offset = 0, length = 0;
 };
 
-// As much of protobuf as the initializers of an ONNX model need.
+// A reader of as much of protobuf as the initializers of an ONNX model need.
 class Message {
  public:
   explicit Message(std::string_view bytes) : rest_(bytes) {}
 
-  // The next field; its number is then in field(), its content in number() or bytes().
+  // Reads the next field; field() then has its number, number() or bytes() its content.
   bool next() {
     if (rest_.empty()) return false;
     const std::uint64_t key = varint();
@@ -88,7 +88,7 @@ class Message {
   bool packed_ = false;
 };
 
-// TensorProto: dims 1, data_type 2, name 8, external_data 13 (key 1, value 2).
+// Reads TensorProto: dims 1, data_type 2, name 8, external_data 13 (key 1, value 2).
 External read_tensor(std::string_view bytes) {
   External tensor;
   for (Message message(bytes); message.next();) {
@@ -109,7 +109,7 @@ External read_tensor(std::string_view bytes) {
   return tensor;
 }
 
-// ModelProto: graph 7; GraphProto: initializer 5.
+// Reads ModelProto: graph 7; GraphProto: initializer 5.
 std::vector<External> external_tensors(const Buffer& model, const std::string& file) {
   std::vector<External> found;
   for (Message message({model.data(), model.size()}); message.next();) {
@@ -123,7 +123,8 @@ std::vector<External> external_tensors(const Buffer& model, const std::string& f
   return found;
 }
 
-// Values that point into the buffer: valid as long as it is, and to be kept as long as the session.
+// Returns values that point into the buffer. They are valid as long as it is, and must live as long as the
+// session.
 std::vector<Ort::Value> views_of(const std::vector<External>& tensors, Buffer& data) {
   const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
   std::vector<Ort::Value> views;
@@ -137,19 +138,20 @@ std::vector<Ort::Value> views_of(const std::vector<External>& tensors, Buffer& d
   return views;
 }
 
-// ONNX Runtime looks for the file on the disk unless it is given one from memory, and copies what it takes from there.
+// Gives ONNX Runtime the file from memory, because it looks on the disk otherwise. It copies the bytes that
+// it needs.
 void add_file(Ort::SessionOptions& options, const std::string& name, Buffer& data) {
   options.AddExternalInitializersFromFilesInMemory({std::filesystem::path(name).native()}, {data.data()},
                                                    {data.size()});
 }
 
-// The same without copying, from ONNX Runtime 1.31 on; an older one does not know the entry and copies.
+// Does the same without copying, since ONNX Runtime 1.31; an older one does not know the entry and copies.
 void borrow_file(Ort::SessionOptions& options, const std::string& name, Buffer& data) {
   options.AddConfigEntry("session.use_external_initializer_file_buffers_directly", "1");
   add_file(options, name, data);
 }
 
-// Memory of this process that no file backs; 0 where the system does not tell.
+// Returns the memory of this process that no file backs; 0 if the system does not report it.
 std::uint64_t anonymous_bytes() {
   std::ifstream rollup("/proc/self/smaps_rollup");
   std::uint64_t kilobytes = 0;
@@ -178,7 +180,7 @@ int sample_main(const sample::Arguments& arguments) {
   const std::string provider = words.size() > 5 ? words[5] : sample::kOurProvider;
   if (embed) sample::check_embedded_size(std::filesystem::file_size(words[0]) + std::filesystem::file_size(words[1]));
 
-  // The only two files that are read.
+  // Reads no other files.
   const Buffer model = sample::read_file(words[0]);
   Buffer data = sample::read_file(words[1]);
   const std::vector<External> tensors = external_tensors(model, data_name);
@@ -188,12 +190,13 @@ int sample_main(const sample::Arguments& arguments) {
   const auto devices = sample::devices_of(env, provider, arguments);
   const auto options = [&] {
     Ort::SessionOptions made = sample::options_for(env, devices, arguments);
-    made.AddConfigEntry("session.disable_prepacking", "1");  // rearranged weights are copies, too
+    made.AddConfigEntry("session.disable_prepacking", "1");  // prepacked weights are copies, too
     return made;
   };
   sample::Times times;
 
-  // 1. The model as it is: with copies of the weights, with the file borrowed, and with a view for every tensor.
+  // 1. The original model: with copies of the weights, with the file borrowed, and with a view for every
+  // tensor.
   Ort::SessionOptions copying = options();
   add_file(copying, data_name, data);
   Ort::Session copied = load(env, model, copying, times.normal, "copied (files in memory):");
@@ -203,12 +206,12 @@ int sample_main(const sample::Arguments& arguments) {
   Ort::Session borrowed = load(env, model, borrowing, seconds, "borrowed (files in memory, used directly):");
   const std::vector<Ort::Value> views = views_of(tensors, data);
   Ort::SessionOptions viewing = options();
-  borrow_file(viewing, data_name, data);  // else the file has to be on the disk, although nothing is read from it
+  borrow_file(viewing, data_name, data);  // otherwise the file must exist on the disk, although it is not read
   for (std::size_t i = 0; i < tensors.size(); ++i) viewing.AddInitializer(tensors[i].name.c_str(), views[i]);
   Ort::Session viewed = load(env, model, viewing, seconds, "views (AddInitializer):");
   const auto inputs = sample::inputs_of(viewed, arguments);
 
-  // 2. Compiled into memory. In embed mode 0 the compiled graph goes into a file: `out` says beside what.
+  // 2. Compiled into memory. In embed mode 0 the compiled graph is stored in a file, in the folder of `out`.
   Ort::ModelCompilationOptions compilation(env, borrowing);
   Ort::AllocatorWithDefaultOptions allocator;
   void* bytes = nullptr;
@@ -227,7 +230,7 @@ int sample_main(const sample::Arguments& arguments) {
   std::printf("compiled for %s, %s: %.3f MB in memory\n", provider.c_str(), embed ? "embedded" : "external",
               sample::megabytes(size));
 
-  // 3. Saved, for who wants it on the disk.
+  // 3. Saved, for a user who wants it on the disk.
   std::ofstream file(out, std::ios::binary);
   file.write(compiled.data(), static_cast<std::streamsize>(compiled.size()));
   file.close();

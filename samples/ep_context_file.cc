@@ -1,4 +1,5 @@
-// A model from disk, compiled for an execution provider, and the compiled model from disk, with the times of each:
+// Compiles a model from disk for an execution provider, loads the compiled model from disk, and prints the
+// times of each:
 //
 //   ep_context_file <model.onnx> <out_ctx.onnx> <embed mode 0|1> [execution provider]
 #include "ort_session.h"
@@ -10,7 +11,7 @@ constexpr const char* kHelp =
     "  embed mode              0: the compiled graph lies in a file beside the model; 1: inside of the model\n"
     "  execution provider      default: FatctxExecutionProvider\n";
 
-// The model, and the file that its weights are in, if that has one of the usual names.
+// Returns the size of the model and of the file with its weights, if that has one of the usual names.
 std::uint64_t size_of(const std::string& model) {
   namespace fs = std::filesystem;
   std::uint64_t size = fs::file_size(model);
@@ -37,7 +38,7 @@ int sample_main(const sample::Arguments& arguments) {
   };
   sample::Times times;
 
-  // 1. The model as it is.
+  // 1. The original model.
   Ort::Session normal = sample::timed(times.normal, [&] { return load(model); });
   const auto inputs = sample::inputs_of(normal, arguments);
 

@@ -1,9 +1,9 @@
-"""Which way up is a line of text? A small network for pictures, compiled for the execution provider of this project.
+"""Tells which way up a line of text is: a small image network, compiled for the execution provider of this project.
 
     image_classification.py [--text "PLATE 1247"] [--upside-down] [--model classifier.qdq.onnx] [--output FOLDER]
 
-The compiled model runs with session.disable_cpu_ep_fallback=1: ONNX Runtime refuses it unless all of it is run by the
-provider. Its answer is held against that of the CPU provider on the model as it was.
+The compiled model runs with session.disable_cpu_ep_fallback=1: ONNX Runtime refuses it unless the provider runs all of
+it. Its answer is compared with that of the CPU provider on the original model.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main() -> int:
     cpu = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     wanted = cpu.run(None, {text_lines.INPUT: picture})[0][0]
 
-    # The options of the provider are a dictionary of texts.
+    # The options of the provider are a dictionary of strings.
     provider_options = {"memory": "least", **ort_provider.provider_options(arguments)}
     with tempfile.TemporaryDirectory() as temporary:
         compiled = compile_model(model, (arguments.output or Path(temporary)) / f"{model.stem}_ctx.onnx",

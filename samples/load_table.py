@@ -1,4 +1,4 @@
-"""What sessions of a model cost, as `fatctx bench load MODEL.onnx` tabulates it: each way in processes of its own."""
+"""Measures sessions of a model, for the table of `fatctx bench load MODEL.onnx`. Each way has its own processes."""
 
 import ctypes
 import multiprocessing
@@ -11,8 +11,8 @@ COLUMNS = ["way", "min", "median", "further, min", "further, median", "anonymous
 
 
 def _memory() -> dict[str, int]:
-    """Bytes of this process; PSS counts a page that n processes share as a part of n."""
-    ctypes.CDLL(None).malloc_trim(0)  # else what was freed would count
+    """Returns the bytes of this process; PSS divides a page by the number of processes that share it."""
+    ctypes.CDLL(None).malloc_trim(0)  # otherwise freed memory would count
     with open("/proc/self/smaps_rollup") as file:
         found = dict(line.split(":", 1) for line in file if line.endswith("kB\n"))
     return {key: int(found[key].split()[0]) * 1024 for key in ("Anonymous", "Pss")}
@@ -34,7 +34,7 @@ def _child(make, feed_of, sessions: int, results) -> None:
         start = time.perf_counter()
         session = make()
         found["seconds"].append(time.perf_counter() - start)
-        session.run(None, feed_of(session))  # once through every weight
+        session.run(None, feed_of(session))  # reads every weight once
         kept.append(session)
         found.setdefault("first", {name: since(name) for name in before})
     found["all"] = {name: since(name) for name in before}
@@ -43,14 +43,14 @@ def _child(make, feed_of, sessions: int, results) -> None:
 
 
 def drop_from_cache(path) -> None:
-    """Reading it is up to the disk again."""
+    """Drops the file from the page cache, so that the next read goes to the disk."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def measure(way: str, make, feed_of, repeat: int, sessions: int, cold=None) -> list[str]:
-    """A row. `make` and `feed_of` go to processes that begin anew: functions of a module, or partials of them."""
+    """Returns a row. `make` and `feed_of` go to fresh processes: functions of a module, or partials of them."""
     spawn = multiprocessing.get_context("spawn")
     first, further, found = [], [], {}
     for _ in range(repeat):
@@ -74,7 +74,7 @@ def measure(way: str, make, feed_of, repeat: int, sessions: int, cold=None) -> l
 
 
 def once(way: str, seconds: float) -> list[str]:
-    """A row of what is no session."""
+    """Returns a row for a step that is not a session."""
     return [way, *_times([seconds]), *[""] * 7]
 
 

@@ -1,4 +1,4 @@
-"""What the Python samples for ONNX Runtime share: the execution provider of this project, and sessions that use one."""
+"""Shared by the Python samples for ONNX Runtime: the execution provider of this project, and sessions that use one."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ LIBRARY = Path(__file__).resolve().parents[1] / "build" / "release" / "src" / NA
 
 
 def default_library() -> Path:
-    """That of the build, or what the Python package brings."""
+    """Returns the library of the build, or that of the Python package."""
     if LIBRARY.exists():
         return LIBRARY
     import fatctx.onnxruntime
@@ -30,7 +30,7 @@ def provider_options(arguments) -> dict[str, str]:
 
 
 def devices(name: str = OURS, library: Path | None = None) -> list:
-    """Of an execution provider that ONNX Runtime has already, or that `library` brings."""
+    """Returns the devices of an execution provider that ONNX Runtime already has, or that `library` provides."""
     def found():
         return [device for device in ort.get_ep_devices() if device.ep_name == name]
 

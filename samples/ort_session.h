@@ -1,5 +1,5 @@
-// What the samples for ONNX Runtime share: the arguments, an execution provider by its name, inputs of the right shape,
-// times. Every sample can be read without it.
+// Shared by the samples for ONNX Runtime: the arguments, an execution provider by its name, inputs of the
+// right shape, times. Each sample can be understood without it.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
@@ -24,7 +24,7 @@ namespace sample {
 
 constexpr const char* kOurProvider = "FatctxExecutionProvider";
 
-// A wrong command line: exit status 2.
+// An exception for a wrong command line: exit status 2.
 struct Usage : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -90,7 +90,8 @@ inline Arguments read_arguments(int argc, char** argv) {
     const std::string value = argv[++i];
     if (word == "--library") {
       read.library_given = true;
-      read.library = std::filesystem::absolute(value).string();  // ONNX Runtime looks beside itself for relative ones
+      read.library = std::filesystem::absolute(value).string();  // ONNX Runtime resolves relative paths against its own
+                                                                 // folder
     } else if (word == "--option") {
       read.provider_options.insert(split(value));
     } else if (word == "--shape") {
@@ -103,7 +104,7 @@ inline Arguments read_arguments(int argc, char** argv) {
   return read;
 }
 
-// The C++ originals say 0 or 1, the Python one False or True.
+// The C++ originals take 0 or 1, the Python one False or True.
 inline bool read_embed(const std::string& text) {
   if (text == "0" || text == "False") return false;
   if (text == "1" || text == "True") return true;
@@ -112,7 +113,8 @@ inline bool read_embed(const std::string& text) {
 
 inline double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
-// What a model embeds ONNX copies several times, and it ends at 2 GiB.
+// Refuses an embedded size of 2 GiB or more, the limit of ONNX, which also copies embedded bytes several
+// times.
 inline void check_embedded_size(std::uint64_t bytes) {
   if (bytes >= std::uint64_t{1} << 31U) {
     throw Usage("the model and its weights have " + std::to_string(bytes) +
@@ -124,7 +126,7 @@ inline void check_embedded_size(std::uint64_t bytes) {
   }
 }
 
-// Of an execution provider that ONNX Runtime has already, or that --library names.
+// Returns the devices of an execution provider that ONNX Runtime already has, or that --library names.
 inline std::vector<Ort::ConstEpDevice> devices_of(Ort::Env& env, const std::string& name, const Arguments& arguments) {
   const auto named = [&] {
     std::vector<Ort::ConstEpDevice> found;
@@ -158,7 +160,7 @@ struct Input {
   std::vector<std::int64_t> shape;
 };
 
-// Shapes as the model says them; what it leaves open has to be given.
+// Returns the inputs with the model's shapes; the arguments must give the sizes that the model leaves open.
 inline std::vector<Input> inputs_of(const Ort::Session& session, const Arguments& arguments) {
   std::vector<Input> inputs;
   const Ort::AllocatorWithDefaultOptions allocator;
@@ -176,7 +178,7 @@ inline std::vector<Input> inputs_of(const Ort::Session& session, const Arguments
   return inputs;
 }
 
-// Numbers between -1 and 1, or ones: always the same.
+// Fills an input with numbers between -1 and 1, or with ones: always the same.
 inline Ort::Value filled(const Input& input) {
   Ort::AllocatorWithDefaultOptions allocator;
   Ort::Value value = Ort::Value::CreateTensor(allocator, input.shape.data(), input.shape.size(), input.type);
@@ -207,7 +209,7 @@ inline std::vector<Ort::Value> run(Ort::Session& session, const std::vector<Inpu
                      output_names.size());
 }
 
-// The largest difference of two results; other types than float have to be equal.
+// Returns the largest difference of two results; types other than float must be equal.
 inline double difference(const std::vector<Ort::Value>& a, const std::vector<Ort::Value>& b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -225,7 +227,7 @@ inline double difference(const std::vector<Ort::Value>& a, const std::vector<Ort
   return largest;
 }
 
-// How long `work` takes, and what it makes.
+// Runs `work`, measures its time, and returns its result.
 template <typename Work>
 auto timed(double& seconds, Work&& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -254,7 +256,7 @@ inline std::vector<char> read_file(const std::string& path) {
   return bytes;
 }
 
-// main() of a sample: 0, 1 for what failed, 2 for a wrong command line.
+// Runs main() of a sample. Returns 0, 1 for a failure, 2 for a wrong command line.
 template <typename Sample>
 int guarded_main(const char* help, int argc, char** argv, Sample&& body) {
   try {
@@ -263,7 +265,7 @@ int guarded_main(const char* help, int argc, char** argv, Sample&& body) {
     return body(arguments);
   } catch (const Usage& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 2;
-  } catch (const std::exception& error) {  // Ort::Exception is one
+  } catch (const std::exception& error) {  // Ort::Exception derives from it
     return std::fprintf(stderr, "%s\n", error.what()), 1;
   }
 }

@@ -1,10 +1,10 @@
-"""A model of floats turned into one of integers with QuantizeLinear and DequantizeLinear pairs (QDQ), as NPUs want it.
+"""Converts a float model to integers with QuantizeLinear and DequantizeLinear pairs (QDQ), as NPUs require.
 
     quantize_qdq.py -o classifier.qdq.onnx [-i classifier.onnx --calibration inputs.npz --shape INPUT=1,3,48]
                     [--activation uint8|uint16] [--weight uint8|int8] [--mixed NAME=uint16]
 
-Without -i it is the network of image_classification.py, calibrated with lines of text. The steps are those of the QNN
-execution provider: fixed shapes, preprocessing, calibration, QDQ configuration with types for single tensors.
+The default model is the network of image_classification.py, calibrated with lines of text. The steps are those of the
+QNN execution provider: fixed shapes, preprocessing, calibration, QDQ configuration with types for single tensors.
 """
 
 import argparse
@@ -28,7 +28,7 @@ TYPES = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8, "uint16": QuantType
 
 
 class Batches(CalibrationDataReader):
-    """What the network will see, one input after the other."""
+    """The calibration inputs of the network, one after the other."""
 
     def __init__(self, batches: list[dict[str, np.ndarray]]):
         self.batches = batches
@@ -47,7 +47,7 @@ def of_text_lines() -> list[dict[str, np.ndarray]]:
 
 
 def of_file(path: Path) -> list[dict[str, np.ndarray]]:
-    """An .npz with an array for every input, whose first axis counts the batches."""
+    """Reads an .npz with an array for every input, whose first axis counts the batches."""
     arrays = dict(np.load(path))
     return [{name: array[i] for name, array in arrays.items()} for i in range(len(next(iter(arrays.values()))))]
 
@@ -67,7 +67,7 @@ def with_fixed_shapes(source: Path, shapes: dict[str, list[int]], out: Path) -> 
 
 
 def preprocessed(source: Path, folder: Path) -> Path:
-    """Operators fused as the backend has them, shapes inferred, the graph optimised."""
+    """Fuses operators to those of the backend, infers shapes, and optimises the graph."""
     if qnn_preprocess_model(source, folder / "for_qnn.onnx"):
         source = folder / "for_qnn.onnx"
     quant_pre_process(source, folder / "preprocessed.onnx", skip_symbolic_shape=True)
@@ -76,7 +76,7 @@ def preprocessed(source: Path, folder: Path) -> Path:
 
 def quantise(source: Path, out: Path, batches: list[dict[str, np.ndarray]], *, activation: str = "uint8",
              weight: str = "uint8", mixed: dict[str, str] | None = None) -> None:
-    """`mixed`: tensors whose type is another than `activation`; where the types meet, the tool converts."""
+    """Quantises. `mixed` names tensors of another type than `activation`; the tool converts where types meet."""
     overrides = {tensor: [{"quant_type": TYPES[kind]}] for tensor, kind in (mixed or {}).items()}
     config = get_qnn_qdq_config(source, Batches(batches), activation_type=TYPES[activation], weight_type=TYPES[weight],
                                 init_overrides=overrides or None)
@@ -84,7 +84,7 @@ def quantise(source: Path, out: Path, batches: list[dict[str, np.ndarray]], *, a
 
 
 def quantised_types(path: Path) -> Counter:
-    """How many QuantizeLinear nodes make which type."""
+    """Returns how many QuantizeLinear nodes produce each type."""
     model = onnx.load(path)
     types = {value.name: value.data_type for value in model.graph.initializer}
     zero_points = [node.input[2] for node in model.graph.node if node.op_type == "QuantizeLinear"]
@@ -92,7 +92,7 @@ def quantised_types(path: Path) -> Counter:
 
 
 def agreement(model: Path, quantised: Path, batches: list[dict[str, np.ndarray]]) -> tuple[int, float]:
-    """Of how many batches the first output has its largest number in the same place; the largest difference."""
+    """Returns the number of batches whose first outputs have the same largest index, and the largest difference."""
     one, other = (ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (model, quantised))
     pairs = [(one.run(None, batch)[0], other.run(None, batch)[0]) for batch in batches]
     same = sum(bool((a.argmax(-1) == b.argmax(-1)).all()) for a, b in pairs)

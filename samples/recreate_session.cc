@@ -1,18 +1,20 @@
-// A backend that restarts under a running session (a "subsystem restart" of the NPU), and what an application does:
+// Shows a backend that restarts under a running session (a "subsystem restart" of the NPU), and how an
+// application recovers:
 //
 //   recreate_session <model_ctx.onnx> [runs]
 //
-// Every run of the lost session ends with ORT_ENGINE_ERROR. Its weights are not lost: they are a mapped file. The new
-// session is created before the old one goes, so that one of them always holds the mapping; nothing is read again.
+// Every run of the lost session ends with ORT_ENGINE_ERROR. Its weights are not lost: they are a mapped file.
+// The new session is created before the old one is destroyed, so that one of them always holds the mapping;
+// nothing is read again.
 //
-// A restart cannot be ordered, so it is injected: --option inject_restart_at_run=3.
+// A restart cannot be requested, so it is injected: --option inject_restart_at_run=3.
 #include "ort_session.h"
 
 namespace {
 
 constexpr const char* kHelp = "recreate_session <model_ctx.onnx> [runs, default 5]\n\n";
 
-// Where containers are mapped, as far as the system tells.
+// Returns where containers are mapped, as far as the system reports it.
 std::string mapped_containers() {
   std::string found;
   std::ifstream maps("/proc/self/maps");
@@ -29,7 +31,7 @@ class Recreated {
 
   Ort::Session& session() { return session_; }
 
-  // What does not end after `kAttempts` new sessions is not a restart.
+  // A fault that persists after `kAttempts` new sessions is not a restart.
   std::vector<Ort::Value> run(const std::vector<sample::Input>& inputs, const Ort::SessionOptions& options) {
     for (int attempt = 0;; ++attempt) {
       try {
@@ -41,7 +43,7 @@ class Recreated {
       const std::string before = mapped_containers();
       double seconds = 0;
       Ort::Session made = sample::timed(seconds, [&] { return Ort::Session(env_, model_.c_str(), options); });
-      session_ = std::move(made);  // the lost one goes
+      session_ = std::move(made);  // destroys the lost one
       const std::string after = mapped_containers();
       std::printf("created again in %.4f s, mapping %s: %s\n", seconds, before == after ? "kept" : "changed",
                   after.c_str());
@@ -64,7 +66,7 @@ int sample_main(const sample::Arguments& arguments) {
   Ort::Env env(ORT_LOGGING_LEVEL_FATAL, "recreate_session");
   const auto devices = sample::devices_of(env, sample::kOurProvider, arguments);
   Recreated model(env, words[0], sample::options_for(env, devices, arguments));
-  // A new session is one of a backend that works: the injected fault was that of the first.
+  // The new session runs on a backend that works: the fault was injected only into the first.
   sample::Arguments without = arguments;
   without.provider_options.erase("inject_restart_at_run");
   const Ort::SessionOptions options = sample::options_for(env, devices, without);

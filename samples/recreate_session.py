@@ -1,10 +1,10 @@
-"""A backend that restarts under a running session, and what an application does.
+"""Shows a backend that restarts under a running session, and how an application recovers.
 
     recreate_session.py model_ctx.onnx [--option inject_restart_at_run=3]
 
 Every run of the lost session raises EngineError. Its weights are not lost: they are a mapped file. The new session is
-created before the old one goes, so that one of them always holds the mapping; nothing is read again. A restart cannot
-be ordered, so it is injected, by an option of the execution provider.
+created before the old one is destroyed, so that one of them always holds the mapping; nothing is read again. A restart
+cannot be requested, so it is injected, by an option of the execution provider.
 """
 
 import argparse
@@ -23,19 +23,19 @@ ATTEMPTS = 2
 
 
 def mapped_containers() -> list[str]:
-    """Where containers are mapped, as far as the system tells."""
+    """Returns where containers are mapped, as far as the system reports it."""
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
     return [line.split()[0] for line in lines if line.endswith(".fatctx")]
 
 
 class Recreated:
-    """A session that is created again when the backend has been restarted."""
+    """A session that is recreated after a restart of the backend."""
 
     def __init__(self, model: Path, options: dict, library: Path | None = None):
         self.model, self.options, self.library = model, options, library
         self.session = self._create()
-        # A new session is one of a backend that works: the injected fault is that of the first.
+        # The new session runs on a backend that works: the fault was injected only into the first.
         self.options = {key: value for key, value in options.items() if key != "inject_restart_at_run"}
 
     def _create(self) -> ort.InferenceSession:
@@ -49,7 +49,7 @@ class Recreated:
             except EngineError as error:
                 print(f"engine error: {error}")
             before, start = mapped_containers(), time.perf_counter()
-            self.session = self._create()  # the lost one goes when the new one is there
+            self.session = self._create()  # destroys the lost one only when the new one exists
             took, after = time.perf_counter() - start, mapped_containers()
             print(f"created again in {took:.4f} s, mapping {'kept' if before == after else 'changed'}: "
                   f"{', '.join(after) or 'unknown'}")

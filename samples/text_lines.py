@@ -1,7 +1,7 @@
-"""Pictures of lines of text, drawn here, and the network that tells which way up they are.
+"""Draws pictures of lines of text, and finds the network that tells which way up they are.
 
-The network is that of PaddleOCR (ch_ppocr_mobile_v2.0_cls: a MobileNetV3 with 2 classes, 0.6 MB) as the package rapidocr
-brings it; Apache-2.0, both. Only its file is used, nothing of the package is run.
+The network is that of PaddleOCR (ch_ppocr_mobile_v2.0_cls: a MobileNetV3 with 2 classes, 0.6 MB) from the package
+rapidocr; Apache-2.0, both. Only its file is used; no code of the package runs.
 """
 
 import importlib.util
@@ -28,21 +28,21 @@ SAMPLES = ["PLATE 1247", "LABEL 7", "TREE", "PAPER 24", "REAL ART", "BATTLE", "F
 
 
 def model_path() -> Path | None:
-    """None where the package is not installed (scripts/setup.sh)."""
+    """Returns None if the package is not installed (scripts/setup.sh)."""
     module = importlib.util.find_spec(PACKAGE)
     path = Path(module.submodule_search_locations[0]) / MODEL if module else None
     return path if path and path.exists() else None
 
 
 def draw(text: str, upside_down: bool = False) -> np.ndarray:
-    """Black on white: rows, columns, from 0 to 1."""
+    """Draws black on white. Returns rows by columns, from 0 to 1."""
     letters = [np.array([[int(dot) for dot in row] for row in FONT[letter].split()]) for letter in text]
     page = 1 - np.pad(np.concatenate([np.pad(letter, ((0, 0), (0, 1))) for letter in letters], axis=1), 2)
     return (page[::-1, ::-1] if upside_down else page).astype(np.float32)
 
 
 def preprocess(page: np.ndarray) -> np.ndarray:
-    """As the network was trained: 48 rows, at most 192 columns, from -1 to 1, three equal channels, a batch of one."""
+    """Scales as in training: 48 rows, at most 192 columns, from -1 to 1, three equal channels, a batch of one."""
     width = min(WIDTH, int(page.shape[1] * HEIGHT / page.shape[0]))
     rows = (np.arange(HEIGHT) * page.shape[0] / HEIGHT).astype(int)
     columns = (np.arange(width) * page.shape[1] / width).astype(int)

@@ -36,11 +36,11 @@ done
 launcher=()
 if command -v ccache >/dev/null 2>&1; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache # the Python package configures a build of its own
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache # the Python package configures its own build
 fi
 
 OPTIONS+=("-DFATCTX_UNITY=$UNITY")
-# A new configuration for the product alone needs none of the tests' packages. An existing one keeps its tests.
+# A new configuration of the product alone needs none of the tests' packages. An existing one keeps its tests.
 if [[ ${TARGETS[*]} != fatctx_product ]]; then
   OPTIONS+=(-DFATCTX_BUILD_TESTS=ON)
   [[ $PRESET != release ]] || OPTIONS+=(-DFATCTX_BUILD_BENCH=ON)
@@ -50,7 +50,7 @@ fi
 configure() { cmake --preset "$PRESET" "${launcher[@]}" "${OPTIONS[@]}" >"build/$PRESET.configure.log" 2>&1; }
 
 mkdir -p build
-# Generated files name the folder they were made in; a checkout that was moved starts over.
+# Generated files contain the path of their folder, so a checkout that was moved starts over.
 if [[ -f build/$PRESET/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "build/$PRESET/CMakeCache.txt"; then
   rm -rf "build/$PRESET"
 fi
@@ -61,7 +61,7 @@ configure || {
 }
 cmake --build "build/$PRESET" ${TARGETS[@]:+--target "${TARGETS[@]}"}
 
-# What the Python package is made of; the same content is not installed twice.
+# Hashes the sources of the Python package; the same content is not installed twice.
 package_content() {
   { find CMakeLists.txt pyproject.toml cmake include python src -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum
     .venv/bin/python --version; } | sha256sum | cut -d' ' -f1
@@ -75,7 +75,7 @@ if [[ $PYTHON_PACKAGE == yes && -f pyproject.toml ]]; then
   else
     say "Python package fatctx: building and installing into .venv"
     rm -f "$STAMP"
-    # Everything it needs is in .venv already, so pip has nothing to look for outside.
+    # .venv already has everything that it needs, so pip need not search outside.
     .venv/bin/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps --no-index \
       --force-reinstall --config-settings=build-dir=build/python \
       "--config-settings=cmake.define.FATCTX_LIBRARIES=$PWD/build/$PRESET" . >build/python.install.log 2>&1 || {

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 def outcome(case):
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
-    # ctest says "notrun" for a test whose program was not built: that is no skip, the test is missing.
+    # ctest reports "notrun" for a test whose program was not built. That is not a skip: the test is missing.
     if case.get("status") in ("fail", "notrun") and case.find("skipped") is None:
         return "failed"
     if case.find("skipped") is not None or case.get("status") == "disabled":

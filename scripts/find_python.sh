@@ -3,7 +3,7 @@
 
 readonly PYTHON_OLDEST=11 PYTHON_NEWEST=13
 
-# judge_python COMMAND: prints "ok VERSION" or what is wrong with it.
+# judge_python COMMAND: prints "ok VERSION", or the reason why it is not usable.
 judge_python() {
   local version minor
   command -v "$1" >/dev/null 2>&1 || { printf 'not found'; return; }
@@ -22,13 +22,13 @@ judge_python() {
   fi
 }
 
-# find_python: sets PYTHON, or leaves it empty and sets PYTHON_FOUND to what was looked at.
+# find_python: sets PYTHON, or leaves it empty and sets PYTHON_FOUND to the candidates that it tried.
 # shellcheck disable=SC2034  # both are for the caller
 find_python() {
   local candidate verdict
   local -a candidates=()
   PYTHON='' PYTHON_FOUND=''
-  # A Python that was named is the only one looked at: quietly taking another would hide the mistake.
+  # A Python that the user named is the only candidate: silently taking another would hide the mistake.
   if [[ -n ${FATCTX_PYTHON:-} ]]; then
     candidates=("$FATCTX_PYTHON")
   else

@@ -40,7 +40,7 @@ class Row:
 
 
 def parse(text: str) -> list[Row]:
-    """Rows in the order of the file. Raises ValueError, which names the line."""
+    """Returns the rows in the order of the file. Raises ValueError, which names the line."""
     lines = text.splitlines()
     if not lines or lines[0] != HEADING:
         raise ValueError(f"{LEDGER}: the first line is not {HEADING!r}")
@@ -54,7 +54,7 @@ def parse(text: str) -> list[Row]:
 
 
 def with_run(rows: list[Row], run: Row) -> list[Row]:
-    """The rows, with `run` counted in the row of its day, commit and target."""
+    """Returns the rows, with `run` counted in the row of its day, commit and target."""
     for row in rows:
         if (row.date, row.commit, row.target) == (run.date, run.commit, run.target):
             row.executions += run.executions
@@ -65,7 +65,7 @@ def with_run(rows: list[Row], run: Row) -> list[Row]:
 
 
 def table(rows: list[Row]) -> str:
-    """One line a target, the most executions first, and their sums."""
+    """Returns one line per target, the most executions first, and their sums."""
     def line(name: str, of: list[Row]) -> str:
         seconds = sum(row.cpu_seconds for row in of)
         latest = max(of, key=lambda row: row.date)
@@ -81,7 +81,7 @@ def table(rows: list[Row]) -> str:
 
 
 def renewed(document: str, rows: list[Row]) -> str:
-    """The document with the present table between its two marks."""
+    """Returns the document with the current table between its two marks."""
     before, mark, rest = document.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not mark or not end:
@@ -90,7 +90,7 @@ def renewed(document: str, rows: list[Row]) -> str:
 
 
 def commit() -> str:
-    """Of the checkout; with a plus sign if the product or the targets differ from it."""
+    """Returns the commit of the checkout, with a plus sign if the product or the targets differ from it."""
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     changed = git("status", "--porcelain", "--", "src", "include", "tests/fuzz", "tools")
@@ -98,7 +98,7 @@ def commit() -> str:
 
 
 def add(run: Row) -> None:
-    """Several may add at once."""
+    """Adds a run. Several processes may do so at once."""
     with (ROOT / LEDGER).open("r+") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
         rows = with_run(parse(ledger.read()), run)

@@ -9,7 +9,7 @@ source scripts/talk.sh
 readonly LANE=$1 COUNTS=$2
 JOBS=$(nproc)
 readonly JOBS
-# Nothing in a lane may look outside: what is missing is set-up's business.
+# No lane may use the network: set-up installs everything that is missing.
 export PIP_NO_INDEX=1
 
 count() { printf '%s %d\n' "$1" "$2" >>"$COUNTS"; }
@@ -17,7 +17,7 @@ count() { printf '%s %d\n' "$1" "$2" >>"$COUNTS"; }
 # count_report FILE: adds up a JUnit report; prints why each skipped test was skipped.
 count_report() { .venv/bin/python scripts/count_report.py "$1" >>"$COUNTS"; }
 
-# passes COMMAND...: one check without a report of its own.
+# passes COMMAND...: counts one check that has no report of its own.
 passes() {
   if "$@"; then count passed 1; else count failed 1; fi
 }
@@ -84,17 +84,17 @@ lane_tsan() {
 
 lane_tidy() {
   local which=(--changed) how=(--one-by-one)
-  # Changed files are read one by one, which finds a missing #include. Reading all of them ten at a time is much faster.
+  # Checks changed files one by one, which finds a missing #include. Checking all of them ten at a time is much faster.
   [[ ${FATCTX_CHECK_ALL:-no} != yes ]] || which=() how=()
-  # The compile commands of clang, and the headers that building generates.
+  # Needed: the compile commands of clang, and the headers that the build generates.
   scripts/build.sh --preset tidy --no-python "${how[@]}" --targets fatctx_metadata_pb
   passes .venv/bin/python scripts/tidy.py --build build/tidy --jobs "$JOBS" "${which[@]}" src tools
 }
 
 lane_demo() { passes ./quickstart --small --no-install; }
 
-# Binaries of the vendor's compiler; scripts/qnn_setup.sh comes first. Compiled anew each time and kept by nobody, unless
-# FATCTX_QNN_KEEP=yes says that somebody works on these tests.
+# Tests binaries of the vendor's compiler; scripts/qnn_setup.sh comes first. They are compiled anew each time and
+# deleted, unless FATCTX_QNN_KEEP=yes keeps them for work on these tests.
 lane_qnn() {
   local report=build/check/qnn.xml work=$PWD/build/qnn/work code=0
   scripts/build.sh
@@ -109,7 +109,7 @@ lane_qnn() {
   return $code
 }
 
-# missing_for LANE THING...: the lane is skipped, and says why. What is absent is no test that passed.
+# missing_for LANE THING...: skips the lane and prints why. A missing thing is never a passed test.
 missing_for() {
   local lane=$1
   shift
@@ -117,7 +117,7 @@ missing_for() {
   count skipped 1
 }
 
-# headers_in FOLDER: the header-only libraries of this machine alone, without the C library's headers beside them.
+# headers_in FOLDER: links the header-only libraries of this machine, without the C library's headers beside them.
 headers_in() {
   local name
   mkdir -p "$1"
@@ -126,12 +126,12 @@ headers_in() {
   done
 }
 
-# under_wine PROGRAM ARGUMENT...: in a Windows of this lane's own.
+# under_wine PROGRAM ARGUMENT...: runs a program in this lane's own Windows.
 under_wine() {
   WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY='' wine "$@"
 }
 
-# Base and mapping, which need nothing but headers; the rest needs libraries that Debian does not build for Windows.
+# Tests base and mapping, which need only headers; the rest needs libraries that Debian does not build for Windows.
 lane_windows() {
   local googletest=/usr/src/googletest tree=build/windows programs=(base_tests windows_tests) missing=()
   local name report code=0
@@ -159,7 +159,7 @@ lane_windows() {
   return $code
 }
 
-# A compile check, no run of tests: it counts nothing unless it fails.
+# Checks only that it compiles, and runs no tests: it counts nothing unless it fails.
 lane_macos() {
   local zig=${FATCTX_ZIG:-zig} tree=build/macos triple file failed=0 files=0
   if ! $zig version >/dev/null 2>&1; then
@@ -182,19 +182,20 @@ lane_macos() {
   [[ $failed == 0 ]] || count failed "$failed"
 }
 
-# The sysroot of an NDK: FATCTX_ANDROID_SYSROOT, or in the NDK that ANDROID_NDK_ROOT names.
+# Prints the sysroot of an NDK: FATCTX_ANDROID_SYSROOT, or the one in the NDK that ANDROID_NDK_ROOT names.
 android_sysroot() {
   printf '%s' "${FATCTX_ANDROID_SYSROOT:-${ANDROID_NDK_ROOT:-}/toolchains/llvm/prebuilt/linux-x86_64/sysroot}"
 }
 
-# c_symbols FILTER FILE...: names without those of C++.
+# c_symbols FILTER FILE...: prints symbol names, without those of C++.
 c_symbols() {
   local filter=$1
   shift
   nm "$filter" -P "$@" 2>/dev/null | awk 'NF > 1 && $1 !~ /^_Z/ { sub(/@.*/, "", $1); print $1 }' | sort -u
 }
 
-# A compile check, no run of tests: every layer, and every function of C that it calls must be in bionic of this level.
+# Checks only that it compiles, and runs no tests: every layer, and every C function that it calls must be in bionic of
+# this level.
 lane_android() {
   local zig=${FATCTX_ZIG:-zig} tree=$PWD/build/android sysroot libraries file name failed=0 files=0 missing=() objects=()
   local -r api=28 arch=aarch64-linux-android
@@ -230,7 +231,8 @@ lane_android() {
   done
   printf 'compile check only: %d files for Android %d on %s, %d of them do not compile\n' "$files" $api $arch "$failed"
   [[ -n $(c_symbols -D "$libraries/libc.so") ]] || fail 1 "android: nm finds no function in $libraries/libc.so"
-  # What neither the files themselves nor bionic have, less the libraries that are linked and the compiler's own.
+  # Prints symbols that neither the files themselves nor bionic define, except those of the linked libraries and the
+  # compiler.
   c_symbols --undefined-only "${objects[@]}" |
     comm -23 - <({ c_symbols --defined-only "${objects[@]}"; c_symbols -D "$libraries"/lib{c,m,dl}.so; } | sort -u) |
     grep -vE -e '^(LZ4F?_|XXH|sodium_|crypto_|randombytes_|__(cxa|gxx|emutls|aarch64)_|_Unwind_|_GLOBAL_OFFSET_TABLE_)' \
@@ -242,7 +244,8 @@ lane_android() {
   [[ $failed == 0 ]] || count failed "$failed"
 }
 
-# The sanitizers place their shadow at fixed addresses, which a kernel with much randomisation may have given away.
+# The sanitizers place their shadow at fixed addresses. A kernel with much randomisation may use these for something
+# else.
 if [[ $LANE == tsan && ${FATCTX_FIXED_ADDRESSES:-} != yes ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
   FATCTX_FIXED_ADDRESSES=yes exec setarch "$(uname -m)" -R "$0" "$LANE" "$COUNTS"
 fi

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Makes build/onnxruntime/{include,lib}: headers of the package libonnxruntime-dev of Debian testing, and the library of
-# the Python package onnxruntime that .venv holds. scripts/setup.sh calls it; ONNXRUNTIME_ROOT takes its place.
+# the Python package onnxruntime in .venv. scripts/setup.sh calls it; it is not needed if ONNXRUNTIME_ROOT is set.
 #
 #   scripts/ort_setup.sh [--no-install]
 #
-# The headers come through an apt of this script's own (its sources, lists and cache lie in build/), so the machine's
-# own packages stay as they are. When nothing is missing no network is touched. What cannot be had is one line
-# "skipped: WHY" and exit code 5; all but the ONNX Runtime adapter builds without it.
+# The headers come through a separate apt configuration (its sources, lists and cache are in build/), so the packages of
+# the machine do not change. If nothing is missing, no network is used. If an installation fails, prints one line
+# "skipped: WHY" and ends with exit code 5; all but the ONNX Runtime adapter builds without it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
@@ -28,7 +28,7 @@ skip() {
   exit "$EXIT_ENVIRONMENT"
 }
 
-# The number of the C interface that the headers describe; empty if there are none.
+# Prints the number of the C interface in the headers; nothing if there are none.
 headers_version() {
   sed -n 's/^#define ORT_API_VERSION \([0-9]*\).*/\1/p' "$PLACE/include/onnxruntime_c_api.h" 2>/dev/null || true
 }
@@ -37,7 +37,7 @@ wheel_library() {
   { find .venv/lib/ -path '*/onnxruntime/capi/libonnxruntime.so.*.*' 2>/dev/null || true; } | sort | head -n 1
 }
 
-# The Debian archive that this machine uses itself.
+# Prints the Debian archive that this machine uses.
 archive() {
   local found
   # shellcheck disable=SC2016  # apt's own placeholders
@@ -49,7 +49,7 @@ archive() {
 isolated_apt() {
   local tool=$1
   shift
-  # The lists are read again for every answer: they are a few files, used once.
+  # Reads the lists again for every answer: they are a few files, used once.
   "$tool" -o Dir::Etc::SourceList="$APT/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null \
     -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$APT/state" -o Dir::State::Status="$APT/status" \
     -o Dir::State::Lists="$APT/lists" -o Dir::Cache="$APT/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none \
@@ -91,7 +91,7 @@ fi
   skip "the headers are of interface ${version:-unknown}, and $OLDEST is needed; rm -r $PLACE/include fetches them again"
 library=$(wheel_library)
 [[ -n $library ]] || skip ".venv holds no onnxruntime; scripts/setup.sh installs it"
-# The wheel lacks the link by which programs find the library at run time, and the one for the linker.
+# The wheel lacks two links: one by which programs find the library at run time, and one for the linker.
 ln -sfn "$PWD/$library" "$PLACE/lib/libonnxruntime.so.1"
 ln -sfn libonnxruntime.so.1 "$PLACE/lib/libonnxruntime.so"
 say "ONNX Runtime: headers of interface $version, library ${library##*/}"

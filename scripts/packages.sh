@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the list of system packages says and what of it is missing. Sourced; talk.sh comes first.
+# Reads the list of system packages, and finds those that are missing. Sourced; talk.sh comes first.
 
 PACKAGE_LIST="$(dirname "${BASH_SOURCE[0]}")/apt-packages.txt"
 
-# packages_of KIND...: names, one a line.
+# packages_of KIND...: prints names, one per line.
 packages_of() {
   local kind
   for kind in "$@"; do awk -v kind="$kind" '$1 == kind { print $2 }' "$PACKAGE_LIST"; done
@@ -11,7 +11,7 @@ packages_of() {
 
 has_apt() { command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1; }
 
-# missing_packages KIND...: names that dpkg does not call installed; asks no network.
+# missing_packages KIND...: prints names that dpkg does not list as installed; uses no network.
 missing_packages() {
   local installed name
   installed=$(dpkg-query -W -f='${db:Status-Status} ${binary:Package}\n' 2>/dev/null |
@@ -21,7 +21,7 @@ missing_packages() {
   done
 }
 
-# missing_commands: what a build calls, for systems whose package names we do not know.
+# missing_commands: prints missing commands of a build, for systems whose package names are unknown.
 missing_commands() {
   local name
   for name in cmake ninja g++ protoc pkg-config git; do

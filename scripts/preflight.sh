@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Looks at the ground before anything is done, and says in a line what is wrong with it and what helps.
+# Checks the machine before any work starts. On a problem, prints one line with the reason and one with the remedy.
 #
 #   scripts/preflight.sh [ground|tools] [--test] [--check] [--small] [--no-install]
 #
@@ -11,7 +11,7 @@ source scripts/talk.sh
 source scripts/find_python.sh
 source scripts/packages.sh
 
-# Tests show other machines through these two.
+# Tests simulate other machines through these two.
 OS_RELEASE=${FATCTX_OS_RELEASE:-/etc/os-release}
 CPUINFO=${FATCTX_CPUINFO:-/proc/cpuinfo}
 
@@ -55,7 +55,7 @@ check_processor() {
     x86_64) ;;
     *) fail "$EXIT_ENVIRONMENT" "the processor is $machine: the demo's targets are x86-64-v2 and above, and aarch64" ;;
   esac
-  # The kernel's words for x86-64-v2.
+  # The kernel's names of the features of x86-64-v2.
   flags=" $(awk -F': *' '/^flags/ { print $2; exit }' "$CPUINFO") "
   for feature in cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3; do
     [[ $flags == *" $feature "* ]] || missing+=("$feature")
@@ -65,8 +65,8 @@ check_processor() {
     "in a virtual machine choose the CPU model 'host' or 'x86-64-v2'; the library alone still builds: cmake --preset release"
 }
 
-# Measured sizes in MB, rounded up: .venv 850, release build 250, demo 60; tests 300; both sanitizer builds 1,200; the
-# transformer is stored four times on its way (ONNX, imported, in the cache, packed).
+# Measured sizes in MB, rounded up: .venv 850, release build 250, demo 60; tests 300; both sanitizer builds 1,200. The
+# transformer is stored four times (ONNX, imported, in the cache, packed).
 check_space() {
   local need=1200 what="virtual environment, build, demo" free
   [[ -d .venv && -d build/release ]] && need=200
@@ -98,7 +98,7 @@ check_rights() {
   will_install=yes
 }
 
-# A compiler that is there but cannot build C++20 is worse than none: its messages come from deep inside.
+# Tests the compiler: one that cannot build C++20 is worse than none, because its errors come from deep inside.
 check_compiler() {
   local compiler=${CXX:-g++} version
   command -v "$compiler" >/dev/null 2>&1 || fail "$EXIT_ENVIRONMENT" "no C++ compiler: $compiler was not found" \
@@ -120,8 +120,8 @@ if [[ $PART == ground ]]; then
   check_space
   check_rights
 fi
-# While packages are still to be installed, compiler and Python may be among them; setup.sh looks again afterwards.
-# A Python that was named by hand is not among them.
+# While packages are still to be installed, compiler and Python may be among them, and setup.sh checks again afterwards.
+# A Python that the user named is not among them.
 if [[ $will_install == no ]]; then
   check_compiler
   require_python

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Breaks the commit protocol in every way of tests/crash/mutants and expects the test named there to fail.
 
-Works on a copy of the checkout. Each patch is applied alone to the sources that are shipped; the one test program that
-it names is built and run. A mutant whose test passes has survived: the test, or the crash model under it, is blind.
+Works on a copy of the checkout. Each patch is applied alone to the shipped sources; the one test program that it names
+is built and run. A mutant whose test passes has survived: the test, or the crash model under it, does not see it.
 
     scripts/protocol_mutants.py [--build FOLDER] [--only TEXT] [--states N] [--list]
 
@@ -58,14 +58,14 @@ def patch(copy: Path, mutant: Mutant, *options: str) -> None:
 
 
 def files_of(root: Path) -> dict[Path, Path]:
-    """Of what a build needs: path below the root, and where it is."""
+    """Returns the files that a build needs: path below the root, and real path."""
     found = [file for name in COPIED for file in ((root / name).rglob("*") if (root / name).is_dir() else [root / name])]
     return {file.relative_to(root): file for file in found if file.is_file() and "__pycache__" not in file.parts}
 
 
 def copy_checkout(copy: Path) -> None:
-    """What is the same already is left alone, so that it is not built again; what differs gets the time of now, since
-    an object in the build folder may be that of a mutant."""
+    """Copies only files that differ, so that equal ones are not built again. A copied file gets the current time,
+    because an object in the build folder may be that of a mutant."""
     wanted, there = files_of(ROOT), files_of(copy)
     for gone in there.keys() - wanted.keys():
         there[gone].unlink()
@@ -95,7 +95,8 @@ class Build:
             raise CannotTry(done.stdout[-4000:])
 
     def passes(self, program: str, tests: str) -> bool:
-        """A crash or a run without end is a failure like any other; a filter that meets no test is none."""
+        """Returns true if the tests pass. A crash or a run without end is a failure like any other. Raises CannotTry
+        if the filter matches no test."""
         self._run(["ninja", "-C", self.tree, program])
         environment = {**os.environ, "FATCTX_CRASH_STATES": str(self.states), "FATCTX_CRASH_SEED": "1"}
         try:

@@ -3,8 +3,8 @@
 #
 #   scripts/qnn_setup.sh [--no-install]
 #
-# Says first under which licence the compiler comes. --no-install  downloads nothing; says what is missing.
-# When nothing is missing no network is touched. What stands in the way is one line "skipped: WHY" and exit code 5.
+# Prints the licence of the compiler first. --no-install  downloads nothing; prints the missing parts.
+# If nothing is missing, no network is used. On any obstacle prints one line "skipped: WHY"; exit code 5.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
@@ -61,7 +61,7 @@ say "onnxruntime-qnn: installing into $PLACE with $PYTHON"
 mkdir -p build/qnn
 rm -rf "$PLACE"
 "$PYTHON" -m venv "$PLACE" >"$LOG" 2>&1 || skip "$PYTHON could not make $PLACE; its words are in $LOG"
-# No cache: nothing of it may lie outside build/qnn.
+# Uses no cache: all of it must be inside build/qnn.
 "$PLACE/bin/python" -m pip install --disable-pip-version-check --progress-bar off --no-cache-dir --only-binary=:all: \
   --no-deps -r scripts/qnn_requirements.txt >"$LOG" 2>&1 ||
   skip "pip could not install scripts/qnn_requirements.txt (is there a network?); its words are in $LOG"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Removes every check of the reader in turn and expects a test to fail for it.
 
-Works on a copy of the checkout. There each place that refuses a file gets a number and a switch, the tests are built once,
-and then run once per place with that place switched off. A place whose removal no test notices is a survivor: it needs a
-row in tests/container/*/lies_*.h, another test of those in RUNS, or a line in ACCEPTED below with the reason.
+Works on a copy of the checkout. There each place that refuses a file gets a number and a switch. The tests are built
+once, and then run once per place with that place switched off. A place whose removal no test notices is a survivor: it
+needs a row in tests/container/*/lies_*.h, another test of those in RUNS, or a line in ACCEPTED below with the reason.
 
     scripts/rule_mutants.py [--build FOLDER] [--only TEXT]
 
@@ -27,12 +27,12 @@ FILES = ["src/container/read/header.cc", "src/container/read/toc.cc", "src/conta
          "src/container/read/recipe.cc", "src/container/read/recipe_record.cc", "src/container/read/checked_bytes.cc",
          "src/container/read/trust.cc"]
 COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
-# Programs and their tests. Those that take long come later: a place that the first notice does not wait for them.
+# Programs and their tests. Slow ones come later: a mutant that an earlier run notices does not wait for them.
 RUNS = [("container_tests", "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:RecordStream.*:Recipe*.*"),
         ("container_tests", "Codec.*:Heap.*:ColdRecord.*:PackBytes.*:Verify.*"),
         ("runtime_tests", "NewerVersion.*:Signed.*:AppendToOpenFile.AnEarlier*")]
 
-# Places that no test can tell from their absence, and why. Keys are parts of the line or of the ones below it.
+# Places that no test can tell from their absence, and why. A key is a part of the line or of the ones below it.
 ACCEPTED: dict[str, str] = {
     "a text of the description of {}": "the words of the two checks below it, which are tried themselves",
     "the description cannot be encoded": "protobuf encodes whatever passed the checks of texts and size",
@@ -62,7 +62,7 @@ bool mutant(int place) noexcept {
 
 
 def body_indent(lines: list[str], index: int) -> int:
-    """Indentation of the statements of the function around a line."""
+    """Returns the indentation of the statements of the function around a line."""
     for line in reversed(lines[:index]):
         if re.match(r"\S.*\{$", line) and not line.startswith(("namespace", "class", "struct")):
             return 2
@@ -81,19 +81,19 @@ def in_class(lines: list[str], index: int) -> bool:
 
 
 def ends_lambda(lines: list[str], index: int) -> bool:
-    """Whether the statement that begins here is followed by the end of a lambda."""
+    """Returns true if the end of a lambda follows the statement that begins here."""
     end = next(i for i in range(index, len(lines)) if lines[i].rstrip().endswith(";"))
     return lines[end + 1].strip().startswith("};")
 
 
 def mutate(text: str, first: int) -> tuple[str, list[str]]:
-    """The text with switches, and for each the line that it switches off."""
+    """Returns the text with switches, and for each the line that it switches off."""
     lines = text.split("\n")
     places = []
     skip_below = {i for i, line in enumerate(lines) if re.match(r"Result<std::vector<std::byte>> build_tensor_table", line)}
     for index, line in enumerate(lines):
         if any(index > start for start in skip_below):
-            break  # the writer's own checks are not the reader's
+            break  # the writer's own checks are not mutated
         refusal = REFUSAL.search(line)
         finding = FINDING.search(line)
         if not refusal and not finding:
@@ -108,7 +108,7 @@ def mutate(text: str, first: int) -> tuple[str, list[str]]:
         if finding:
             lines[index] = line.replace(finding.group(2), f"if (!mutant({place})) {finding.group(2)}", 1)
         elif last_of_function:
-            # Nothing to fall through to: the refusal loses its rule instead.
+            # There is nothing to fall through to: the refusal loses its rule instead.
             lines[index] = line.replace("return ", f"if (mutant({place})) return Error{{}};\n return ", 1)
         else:
             lines[index] = line.replace("return ", f"if (!mutant({place})) return ", 1)
@@ -119,7 +119,7 @@ def mutate(text: str, first: int) -> tuple[str, list[str]]:
 
 
 def run_tests(programs: Path, place: int | None) -> bool:
-    """True if every test passed. A crash or a run without end is a failure like any other."""
+    """Returns true if every test passed. A crash or a run without end is a failure like any other."""
     environment = dict(os.environ)
     environment.pop("FATCTX_MUTANT", None)
     if place is not None:

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing: system packages (apt), the Python packages of scripts/requirements.txt into .venv, the headers
-# of ONNX Runtime into build/onnxruntime.
+# Installs the missing requirements: system packages (apt), the Python packages of scripts/requirements.txt into .venv,
+# the headers of ONNX Runtime into build/onnxruntime.
 #
 #   scripts/setup.sh [--test] [--check] [--small] [--no-install]
 #
-# --test        also what ./check needs: test libraries, the Python packages of scripts/requirements-test.txt
-# --check       also what the other lanes of ./check need: clang 14 and its tools, shellcheck
-# --no-install  calls neither apt nor pip; says what is missing and ends with 5
-# When nothing is missing no network is touched; that takes about a second.
+# --test        also for ./check: test libraries, the Python packages of scripts/requirements-test.txt
+# --check       also for the other lanes of ./check: clang 14 and its tools, shellcheck
+# --no-install  calls neither apt nor pip; prints the missing parts and ends with 5
+# If nothing is missing, no network is used; that takes about a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
 source scripts/find_python.sh
 source scripts/packages.sh
 
-# Packages of which only files are used, a model for instance: what their code needs is not installed.
+# Packages of which only files are used, a model for instance; their own requirements are not installed.
 readonly DATA_ONLY=rapidocr
 
 INSTALL=yes KINDS=(build) LISTS=(requirements) PASS_ON=()
@@ -38,11 +38,11 @@ install_packages() {
     say "system packages: all there"
     return 0
   fi
-  # Extras ride along with a needed installation and never cause one.
+  # Extras are installed along with required packages and never cause an installation.
   mapfile -t extra < <(missing_packages extra)
   say "system packages: installing ${missing[*]} ${extra[*]}"
   command=(env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" "${extra[@]}")
-  # An update that fails is not the end: a local mirror or a warm cache may still have the packages.
+  # A failed update is not fatal: a local mirror or a warm cache may still have the packages.
   as_root apt-get update -q </dev/null || warn "apt-get update failed; trying with the lists that are here"
   as_root "${command[@]}" </dev/null || fail "$EXIT_ENVIRONMENT" \
     "apt-get could not install the system packages (is there a network?)" \
@@ -52,7 +52,7 @@ install_packages() {
     "once the network is there, run the same command again: what is done is not done twice"
 }
 
-# A list is installed when its stamp was written for this content and this folder.
+# A list is installed if its stamp matches its content and this folder.
 stamp_of() { printf '.venv/fatctx-%s.sha256' "$1"; }
 wanted_stamp() { { cat "scripts/$1.txt"; printf '%s\n' "$PWD"; } | sha256sum | cut -d' ' -f1; }
 is_installed() { [[ -f $(stamp_of "$1") && $(<"$(stamp_of "$1")") == "$(wanted_stamp "$1")" ]]; }
@@ -68,13 +68,13 @@ make_environment() {
   fi
   [[ $INSTALL == yes ]] || fail "$EXIT_ENVIRONMENT" "--no-install, but .venv does not hold what scripts/${missing[0]:-requirements}.txt asks for" \
     "make it: scripts/setup.sh$([[ " ${LISTS[*]} " != *" requirements-test "* ]] || printf ' --test')"
-  # Clearing it would empty the folder of whoever it belongs to.
+  # Clearing a link would empty a folder of another owner.
   [[ ! -L .venv ]] || fail "$EXIT_ENVIRONMENT" ".venv is a link, to $(readlink .venv)" "remove the link: rm .venv"
   require_python
   say "Python packages: installing into .venv with $PYTHON ($("$PYTHON" --version))"
   mkdir -p build/setup
-  # An environment of an unfit Python, or of a checkout that was moved (its commands name the old place), is made anew;
-  # one that was interrupted is continued.
+  # Makes a new environment if the Python does not fit or the checkout was moved (its commands contain the old path).
+  # Continues one that was interrupted.
   if [[ $(judge_python .venv/bin/python) != ok* ]] || ! grep -qF -- "$PWD/.venv" .venv/bin/activate 2>/dev/null; then
     "$PYTHON" -m venv --clear .venv
     missing=("${LISTS[@]}") files=()
@@ -98,7 +98,7 @@ scripts/preflight.sh ground "${PASS_ON[@]}"
 if has_apt && [[ $INSTALL == yes ]]; then install_packages; fi
 scripts/preflight.sh tools "${PASS_ON[@]}"
 make_environment
-# The adapter for ONNX Runtime is left out where its headers cannot be had; the script says so in a line.
+# The adapter for ONNX Runtime is left out if its headers cannot be installed; the script prints a line about it.
 ORT=()
 [[ $INSTALL == yes ]] || ORT=(--no-install)
 scripts/ort_setup.sh "${ORT[@]}" || (($? == EXIT_ENVIRONMENT))

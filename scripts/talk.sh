@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How the scripts speak: headings, one-line errors with a remedy, times. Sourced, never run.
+# Prints the messages of the scripts: headings, one-line errors with a remedy, times. Sourced, never run.
 
 if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
   TALK_BOLD=$'\e[1m' TALK_DIM=$'\e[2m' TALK_RED=$'\e[31m' TALK_PLAIN=$'\e[0m'
@@ -7,8 +7,8 @@ else
   TALK_BOLD='' TALK_DIM='' TALK_RED='' TALK_PLAIN=''
 fi
 
-# Exit codes are those of the command: 2 usage, 5 the environment is not good enough.
-# shellcheck disable=SC2034  # for those who source this
+# Exit codes are those of the command: 2 usage, 5 the environment does not suffice.
+# shellcheck disable=SC2034  # for the scripts that source this
 readonly EXIT_USAGE=2 EXIT_ENVIRONMENT=5
 
 say() { printf '%s\n' "$*"; }
@@ -17,7 +17,7 @@ note() { printf '%s%s%s\n' "$TALK_DIM" "$*" "$TALK_PLAIN"; }
 
 warn() { printf 'warning: %s\n' "$*" >&2; }
 
-# fail CODE FIRST_LINE [MORE...]: the first line names what is wrong, the others what to do about it.
+# fail CODE FIRST_LINE [MORE...]: the first line names the error, the others the remedy.
 fail() {
   local code=$1 first=$2
   shift 2
@@ -31,13 +31,13 @@ heading() { printf '\n%s== %s%s\n' "$TALK_BOLD" "$*" "$TALK_PLAIN"; }
 
 now_ms() { date +%s%3N; }
 
-# seconds_since START_MS: "12.3 s"
+# seconds_since START_MS: prints "12.3 s".
 seconds_since() {
   local spent=$(($(now_ms) - $1))
   printf '%d.%d s' $((spent / 1000)) $((spent % 1000 / 100))
 }
 
-# as_typed WORD...: the words as one line that a shell reads back as the same words.
+# as_typed WORD...: prints the words as one line that a shell reads back as the same words.
 as_typed() {
   local word line=''
   for word in "$@"; do
@@ -46,8 +46,8 @@ as_typed() {
   printf '%s' "${line% }"
 }
 
-# cpu_minutes: what the finished children of this script have used so far, user and system time together: "12.3"
+# cpu_minutes: prints the time of the finished children of this script, user and system time together: "12.3"
 cpu_minutes() {
-  # Fields 16 and 17 are those of waited-for children, in ticks of 10 ms; $$ is the script also where a subshell asks.
+  # Fields 16 and 17 are those of waited-for children, in ticks of 10 ms; $$ is the script also in a subshell.
   awk '{ printf "%.1f", ($16 + $17) / 100 / 60 }' "/proc/$$/stat"
 }

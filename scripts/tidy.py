@@ -2,7 +2,7 @@
 """Runs clang-tidy over the files of some folders; a file whose content and headers passed before is not run again.
 
 A file is run again when it, a header of the project that it includes, its compile command or .clang-tidy changes. In a
-build that compiles several files as one, such a unit is read as one: most of the time goes into the headers.
+build that compiles several files as one unit, that unit is checked as one: most of the time goes into the headers.
 """
 
 import argparse
@@ -16,17 +16,17 @@ import subprocess
 import sys
 
 INCLUDE = re.compile(rb'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
-ROOTS = ("include", "src", ".")  # where the project's own headers are looked for
+ROOTS = ("include", "src", ".")  # the folders to search for the project's headers
 
 
 @functools.lru_cache(maxsize=None)
 def headers_of(path):
-    """Headers of the project that a file includes directly."""
+    """Returns the project's headers that a file includes directly."""
     with open(path, "rb") as file:
         names = [match.decode() for match in INCLUDE.findall(file.read())]
     found = []
     for name in names:
-        if os.path.isabs(name):  # of a generated unit
+        if os.path.isabs(name):  # only generated units include absolute paths
             found.append(os.path.relpath(name))
             continue
         for root in (os.path.dirname(path), *ROOTS):
@@ -44,7 +44,7 @@ def content_hash(path):
 
 
 def reached_from(path):
-    """The file and every header of the project that it includes."""
+    """Returns the file and every header of the project that it includes."""
     reached, waiting = set(), [path]
     while waiting:
         current = waiting.pop()
@@ -55,7 +55,7 @@ def reached_from(path):
 
 
 def changed_files():
-    """Files that differ from the commit where this branch left main; on main, the files with uncommitted changes."""
+    """Returns files changed since this branch left main; on main, the files with uncommitted changes."""
     def git(*words):
         return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout
     base = subprocess.run(["git", "merge-base", "HEAD", "main"], capture_output=True, text=True, check=False).stdout.strip()
@@ -72,7 +72,7 @@ def key_of(path, command, settings):
 
 
 def files_in(path):
-    """The files that a generated unit includes; for any other file, the file itself."""
+    """Returns the files that a generated unit includes; for any other file, the file itself."""
     return headers_of(path) if path.endswith(".cxx") else (path,)
 
 
@@ -81,7 +81,7 @@ def is_chosen(names, prefixes):
 
 
 def run(program, build, path):
-    # A unit includes its files on purpose.
+    # A unity file includes source files on purpose.
     checks = ["--checks=-bugprone-suspicious-include"] if path.endswith(".cxx") else []
     done = subprocess.run([program, "--quiet", "--warnings-as-errors=*", *checks, "-p", build, path],
                           capture_output=True, text=True, check=False)

@@ -4,8 +4,8 @@
     scripts/update_worked_example.py FILE
 
 The test WorkedExample.IsWhatThePackerWrites keeps FILE when the dump differs from it. Ranges stay as they are: each run of
-lines between two code fences is dumped again from its first to its last byte. The sentences in between are for people to
-check.
+lines between two code fences is dumped again from its first to its last byte. The sentences in between must be checked
+by a person.
 """
 
 import re
@@ -17,7 +17,7 @@ LINE = re.compile(r"^([0-9a-f]{8}): ((?:[0-9a-f]{2} ?)+)")
 
 
 def dump(data: bytes, start: int, end: int) -> list[str]:
-    """Rows of 16 bytes; a star stands for rows of zeros."""
+    """Returns rows of 16 bytes; a star stands for rows of zeros."""
     lines = []
     for at in range(start, end, 16):
         row = data[at:min(at + 16, end)]

@@ -3,13 +3,13 @@
 
 Works on a copy of the checkout. There each place that can be broken gets a number and a switch: a check whose error is
 ignored, a statement left out, a condition negated, a comparison that takes one value more or less, a number off by one.
-The tests are built once and run once by themselves: that tells which suites come to which place, and how long they take.
-Then each mutant is tried with those suites alone, the quickest first. A mutant that no test notices is a survivor: it
-needs a test, or a row with the reason in tests/mutants/survivors.txt.
+The tests are built once and run once without a mutant: that tells which suites reach which place, and how long they
+take. Then each mutant is tried with only those suites, the quickest first. A mutant that no test notices is a survivor:
+it needs a test, or a row with the reason in tests/mutants/survivors.txt.
 
     scripts/writer_mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--list]
 
-What was caught is kept in FOLDER/caught.txt and is not tried again until a source or a test changes (--keep: not even
+Caught mutants are kept in FOLDER/caught.txt and are not tried again until a source or a test changes (--keep: not even
 then). Exit status: 0 no survivor without a reason, 1 survivors, 2 it could not be tried.
 """
 
@@ -40,7 +40,7 @@ FILES = [f"src/container/{name}.cc" for name in (
         "open/file_mapping", "open/mapped_container", "open/registry", "view/composed_view", "view/record_copy",
         "view/stitched_view", "view/view_cache")]
 COPIED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "data", "docs", "include", "samples", "src", "tests"]
-# Suites that the shipped code needs longer for are left to their own proofs.
+# Suites that take longer than this with the shipped code are left to their own proofs.
 SUITE_SECONDS = 30
 PROGRAMS = {
     "container_tests": "Append*.*:Adding.*:Rewrite.*:Merge.*:Counters.*:Packer.*:Repair*.*:RoundTrip*.*:PackBytes.*:"
@@ -53,7 +53,7 @@ PROGRAMS = {
     "crash_tests": "AppendProtocol.*:TornSlots.*",
 }
 AMOUNTS = {"FATCTX_HAZARD_ROUNDS": "30", "FATCTX_CRASH_STATES": "20000", "FATCTX_CRASH_SEED": "1"}
-MEMORY = 8 << 30  # of a test program: a mutant may ask for any amount
+MEMORY = 8 << 30  # limit for a test program: a mutant may allocate any amount
 
 SWITCH_HEADER = """// Written by scripts/writer_mutants.py.
 #pragma once
@@ -136,8 +136,8 @@ class Mutant:
     file: str
     line: int
     kind: str
-    text: str  # of the line
-    nth: int   # of those with the same file, kind and text
+    text: str  # the line
+    nth: int   # number among those with the same file, kind and text
 
     @property
     def key(self) -> str:
@@ -149,11 +149,11 @@ class Edit:
     at: int
     kind: str
     insertions: tuple[tuple[int, str], ...]  # with {} for the place
-    cut: tuple[int, int] = (0, 0)            # what the insertion at its first byte takes the place of
+    cut: tuple[int, int] = (0, 0)            # a range that the insertion at its first byte replaces
 
 
 def blanked(text: str) -> str:
-    """The code alone: comments, and what is between quotes, are spaces."""
+    """Returns only the code: comments, and text between quotes, become spaces."""
     def blank(match: re.Match) -> str:
         return re.sub(r"[^\n]", " ", match[0])
     return re.sub(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-zA-Z])'(?:\\.|[^'\\\n])+'|^[ \t]*#[^\n]*", blank, text,
@@ -161,7 +161,7 @@ def blanked(text: str) -> str:
 
 
 def closing(code: str, opening: int) -> int:
-    """Index of the parenthesis that closes the one at `opening`."""
+    """Returns the index of the parenthesis that closes the one at `opening`."""
     depth = 0
     for index in range(opening, len(code)):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(code[index], 0)
@@ -180,7 +180,7 @@ def edits_of(code: str) -> Iterator[Edit]:
         end = closing(code, found.end() - 1)
         begin = max(found.end(), code.rfind(";", found.end(), end) + 1)
         if re.match(r"\s*(const )?(auto|[\w:]+(<[^()]*>)?)[&*]* (const )?\w+ = ", code[begin:end]):
-            continue  # it declares what it looks at
+            continue  # it declares a variable that it tests
         yield Edit(found.start(), "condition negated", ((begin, "fatctx_mutants::flip({}, "), (end, ")")))
     for found in re.finditer(r" (<=|>=|==|!=|<|>) ", code):
         head = code[code.rfind("\n", 0, found.start()) + 1:found.start()]
@@ -205,17 +205,17 @@ def edits_of(code: str) -> Iterator[Edit]:
             continue
         before = code[:found.start()].rstrip()
         if before and before[-1] not in ";{}" and not re.search(r"(\)|\belse|:)$", before):
-            continue  # the end of a longer one
+            continue  # the end of a longer statement
         if before.endswith(")") and not re.search(r"\n[ ]*(\} else )?(if|for|while) \(", before[before.rfind("\n"):]):
             continue
         yield Edit(found.start(1), "statement left out", ((found.start(1), "if (fatctx_mutants::on({})) {{}} else "),))
 
 
 def mutate(name: str, text: str, first: int, without: set[int]) -> tuple[str, list[Mutant]]:
-    """The text with switches, but for lines in `without`, and its mutants. Lines keep their numbers."""
+    """Returns the text with switches, except in lines of `without`, and its mutants. Lines keep their numbers."""
     code = blanked(text)
     mutants: list[Mutant] = []
-    insertions: list[tuple[int, int, str, int]] = []  # where, order, what, where it goes on
+    insertions: list[tuple[int, int, str, int]] = []  # position, order, text, position to continue from
     seen: dict[tuple[str, str], int] = {}
     lines = text.split("\n")
     for edit in sorted(edits_of(code), key=lambda one: (one.at, one.kind)):
@@ -255,7 +255,7 @@ class Build:
         self._write("src/base/mutant_switch.cc", SWITCH)
         self._place_switches(without)
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        # With the flags of ./check, so that most of it is in the cache of the compiler.
+        # With the flags of ./check, so that the compiler's cache has most of it.
         done = run(["cmake", "--preset", "release", *launcher], cwd=self.copy)
         if done.returncode != 0:
             raise CannotTry(done.stdout[-4000:])
@@ -283,7 +283,7 @@ class Build:
             target.write_text(text)
 
     def _copy(self, name: Path) -> None:
-        """What is the same already is left alone, so that it is not built again."""
+        """Copies only files that differ, so that equal ones are not built again."""
         source, target = ROOT / name, self.copy / name
         if source.is_dir():
             for gone in {one.name for one in target.iterdir()} - {one.name for one in source.iterdir()} if target.is_dir() else ():
@@ -301,7 +301,7 @@ class Build:
         self.mutants = []
         for name in FILES:
             text, found = mutate(name, (ROOT / name).read_text(), len(self.mutants), without[name])
-            # A file of its own, included: that alone can be without warnings.
+            # The text is included from a separate file, because only a header can suppress all warnings.
             self._write(f"{name}.switched", text)
             self._write(name, f'#include "{Path(name).name}.switched"\n')
             self.mutants += found
@@ -337,7 +337,7 @@ class Tests:
         return suites
 
     def passes(self, suite: Suite, timeout: float, **environment: str) -> bool:
-        """A crash or a run without end is a failure like any other."""
+        """Returns true if the suite passes. A crash or a run without end is a failure like any other."""
         with tempfile.TemporaryDirectory(dir=self.folder) as temporary:
             process = subprocess.Popen(
                 [self.programs / suite.program, f"--gtest_filter={suite.tests}", "--gtest_brief=1", "--gtest_fail_fast"],
@@ -368,7 +368,7 @@ class Tests:
         return suite
 
     def notice(self, mutant: Mutant) -> str:
-        """The suite that fails, or an empty text."""
+        """Returns the suite that fails, or an empty text."""
         for suite in self.suites:
             if suite.reached[mutant.place] and \
                     not self.passes(suite, 10 + 10 * suite.seconds, FATCTX_MUTANT=str(mutant.place)):
@@ -377,7 +377,7 @@ class Tests:
 
 
 def accepted() -> dict[str, str]:
-    """Reasons by key. A row is "FILE | KIND | LINE[ | NTH]", and below it, indented, why no test can tell."""
+    """Returns reasons by key. A row is "FILE | KIND | LINE[ | NTH]", and below it, indented, why no test can tell."""
     rows: dict[str, str] = {}
     key = ""
     for line in SURVIVORS.read_text().splitlines():
@@ -399,7 +399,7 @@ def digest_of_checkout() -> str:
 
 
 def caught_before(log: Path, keep: bool) -> set[str]:
-    """Keys of the log, which is begun anew unless it is of this checkout."""
+    """Returns the keys of the log. Starts a new log if it belongs to another checkout."""
     head = f"# {digest_of_checkout()}"
     lines = log.read_text().splitlines() if log.is_file() else []
     if not lines or (lines[0] != head and not keep):

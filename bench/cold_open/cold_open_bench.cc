@@ -1,5 +1,5 @@
-// What does it cost to open a container whose pages are not in memory? The disk answers, not the loader: what counts is
-// how many requests an open makes one after another, and how far they lie apart.
+// Measures opening a container whose pages are not in memory. The disk decides, not the loader: the cost
+// depends on how many requests an open makes one after another, and on the distance between them.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

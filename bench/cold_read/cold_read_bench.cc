@@ -1,5 +1,5 @@
-// The chosen record is not in memory: how quickly do its bytes come, beside the rate at which the device gives the same
-// number of bytes to a plain read, and how many bytes are fetched to have them?
+// Measures reading a record that is not in memory: how quickly its bytes arrive, and how many bytes are
+// fetched for them. The floor is the device's rate for a plain read of the same number of bytes.
 #include <fcntl.h>
 
 #include <cstdlib>
@@ -45,7 +45,7 @@ void view_and_touch(const std::string& path, VerifyPolicy verify, bool prefetch)
   touch_every_page(view.bytes());
 }
 
-// A side that counts what it had the disk fetch.
+// A side that counts the bytes that it made the disk fetch.
 struct Counted {
   std::string name;
   std::string policy;
@@ -70,7 +70,7 @@ Report measure(const Options& options, const BenchFolder& files) {
   }
   const auto buffer = aligned_buffer(kUnit);
   const std::span<std::byte> unit(buffer.get(), kUnit);
-  const std::string plain = files.path("plain.bin");  // one of the rivals holds nothing but the bytes
+  const std::string plain = files.path("plain.bin");  // one of the rivals holds only the bytes
   make_plain_file(path, record.id, plain);
   const std::string irpa = files.path("chosen.irpa");
   write_irpa(irpa, entries, unit, true);
@@ -132,7 +132,7 @@ Report measure(const Options& options, const BenchFolder& files) {
     report.rows[i].target = at_least("1 / med ratio", 1 / took[i].median_ratio, kLeastRate);
   }
   for (std::size_t i = 0; i < ways.size(); ++i) {
-    // The first call came before the first drop, so that it may have found everything in the cache.
+    // The first call came before the first drop, so everything may have been in the cache.
     const std::vector<double> fetched(ways[i].fetched.begin() + 1, ways[i].fetched.end());
     Row row;
     row.what = "fetched: " + ways[i].name;

@@ -1,5 +1,5 @@
-// What does it cost to open a container that this process has mapped already, beside the least that can tell: one
-// stat, one lock, one look into a hash table?
+// Measures opening a container that this process has already mapped. The floor is the least work that can
+// find that out: one stat, one lock, one lookup in a hash table.
 #include <sys/stat.h>
 
 #include <memory>
@@ -54,7 +54,7 @@ Report measure(const Options& options, const BenchFolder& files) {
   const Container live = or_stop(Container::open(path, {.verify = VerifyPolicy::kNone}));
   const std::uint64_t file_size = live.report().file_size;
   const std::uint32_t id = live.candidates().front().record_id;
-  (void)or_stop(or_stop(Container::open(path)).acquire(id));  // verified once; the mapping remembers
+  (void)or_stop(or_stop(Container::open(path)).acquire(id));  // verified once; the mapping keeps the result
   Floor floor;
   floor.add(path);
 

@@ -1,4 +1,5 @@
-// What does the later life of a container cost: appending to it, opening it when some of it is lost, writing it anew?
+// Measures the later life of a container: appending to it, opening it when a part of it is lost, writing it
+// anew.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ PackRecord binary(const std::string& name, std::uint64_t seed) {
   return record;
 }
 
-// Blobs that differ, of `size` bytes together.
+// Writes different blobs, of `size` bytes in total.
 void make_large(const BenchFolder& files, std::uint64_t size, const std::string& path) {
   constexpr std::uint64_t kBlobs = 8;
   PackOptions options;
@@ -58,7 +59,7 @@ void make_large(const BenchFolder& files, std::uint64_t size, const std::string&
   for (const std::string& source : sources) ::unlink(source.c_str());
 }
 
-// The least that two barriers cost: the new bytes, a sync, a page, a sync.
+// Measures the least cost of two barriers: the new bytes, a sync, a page, a sync.
 void write_and_sync_twice(const std::string& path, ByteView bytes) {
   const mapping::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) stop("cannot open " + path);

@@ -1,6 +1,6 @@
-// What does a container of many records cost to open, to look up by name and to select from, and how long does it take
-// to have every tensor of a weight blob by name? Closing and unmapping are part of every side but the two that say "in
-// an open container".
+// Measures a container of many records: opening it, looking up a name, selecting, and getting every tensor of
+// a weight blob by name. Every side includes closing and unmapping, except the two that say "in an open
+// container".
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ constexpr Rival kRivals[] = {{"safetensors", write_safetensors, RivalFile::open_
                              {"stored ZIP", write_stored_zip, RivalFile::open_stored_zip},
                              {"IREE .irpa", write_irpa, RivalFile::open_irpa}};
 
-// The same entries, from the same bytes, in the formats of the rivals.
+// Writes the same entries, from the same bytes, in the formats of the rivals.
 std::vector<std::string> write_rivals(const BenchFolder& files, const std::string& stem,
                                       std::span<const RivalEntry> entries) {
   std::vector<std::byte> buffer(kCopyUnit);
@@ -43,7 +43,7 @@ void find_all(const RivalFile& file, std::span<const std::string> names) {
   for (const std::string& name : names) benchmark::DoNotOptimize(file.find(name).data());
 }
 
-// Rows of one group: the first side is the floor of the ratios.
+// Adds the rows of one group: the first side is the floor of the ratios.
 void add_group(Report& report, const std::string& label, std::span<const Side> sides,
                std::span<const std::string> policies, std::uint64_t size, const Options& options) {
   const std::vector<Timing> took = alternate(sides, {.repetitions = options.repetitions});
@@ -67,7 +67,7 @@ void measure_count(Report& report, std::size_t record_count, const Options& opti
   const std::string& wanted = names.records[names.records.size() / 2];
   const std::uint64_t offset = or_stop(open.find(wanted)).file_offset;
   const std::uint64_t file_size = open.report().file_size;
-  const std::string copy = files.path("copy.fatctx");  // the first is held open, so that its opens are further ones
+  const std::string copy = files.path("copy.fatctx");  // the first stays open, so that its opens are further ones
   make_many_records(copy, record_count, kRecordSize, 16, 64);
 
   std::vector<Side> sides = {

@@ -1,5 +1,5 @@
-// What does it cost to get from a path to the first byte of the right record, beside mapping the file without asking
-// anything about it? Closing and unmapping are part of every side.
+// Measures the way from a path to the first byte of the right record. The floor maps the file without any
+// lookup. Every side includes closing and unmapping.
 #include <memory>
 
 #include <benchmark/benchmark.h>

@@ -1,5 +1,5 @@
-// How quickly is a container packed, beside reading, writing and syncing the same bytes, and how much memory does that
-// take whatever goes in?
+// Measures how quickly a container is packed, beside reading, writing and syncing the same bytes. Also
+// measures the memory that this takes, which must not depend on the size of the input.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void pack(std::span<const RivalEntry> entries, Sharing sharing, const std::strin
   (void)or_stop(packer.publish(path));
 }
 
-// Read, write, sync: the floor of every packer.
+// Reads, writes and syncs: the floor of every packer.
 void copy_and_sync(std::span<const RivalEntry> entries, std::span<std::byte> buffer, const std::string& path) {
   RawOutput out(path);
   for (const RivalEntry& entry : entries) {
@@ -57,7 +57,7 @@ void copy_and_sync(std::span<const RivalEntry> entries, std::span<std::byte> buf
 
 void add_rates(Report& report, const Options& options, const BenchFolder& files) {
   constexpr double kLeastRate = 0.5;
-  constexpr double kLeastRateOfBytes = 0.2;  // every byte is looked at as the possible start of something equal
+  constexpr double kLeastRateOfBytes = 0.2;  // every byte is examined as the possible start of an equal range
   constexpr std::size_t kInputs = 8;
   const std::uint64_t size = options.smoke ? kMiB : 24 * kMiB;
   std::vector<std::byte> buffer(kUnit);
@@ -97,7 +97,7 @@ void add_rates(Report& report, const Options& options, const BenchFolder& files)
   add("sizes equal", true);
 }
 
-// Of the packer as it is without any option, which shares by pages; from before the first record is added.
+// Measures the packer with default options, which share by pages, from before the first record is added.
 void add_memory_row(Report& report, const std::string& what, std::uint64_t size, const std::string& path,
                     const std::function<void(Packer&)>& fill) {
   constexpr double kMostMiB = 200;
@@ -146,7 +146,7 @@ void add_memory(Report& report, const Options& options, const BenchFolder& files
   add_memory_row(report, fmt::format("{} records", records), records * 4096, made, [&](Packer& packer) {
     for (std::size_t i = 0; i < records; ++i) or_stop(packer.add(opaque_record(fmt::format("record-{}", i), small)));
   });
-  const std::size_t tensors = options.smoke ? 1000 : std::size_t{1} << 20;  // the most there may be
+  const std::size_t tensors = options.smoke ? 1000 : std::size_t{1} << 20;  // the maximum
   add_memory_row(report, fmt::format("a blob of {} tensors", tensors), tensors * 64, made, [&](Packer& packer) {
     PackRecord record = opaque_record("blob", sparse_file(files, tensors * 64));
     record.type = RecordType::kWeightBlob;

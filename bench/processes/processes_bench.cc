@@ -1,5 +1,5 @@
-// One file, N processes that all read every byte: what memory do they take together, and how long does the last of them
-// wait? Each process is a child of the bench and opens the file for itself.
+// Measures N processes that all read every byte of one file: the memory that they take together, and the time
+// until the last of them is done. Each process is a child of the bench and opens the file itself.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,13 +19,13 @@
 namespace fatctx::bench {
 namespace {
 
-// Whatever keeps the bytes readable.
+// An owner that keeps the bytes readable.
 using Held = std::shared_ptr<const void>;
 
 struct Way {
   std::string name;
   std::string policy;
-  std::function<Held()> open;  // and touches every page
+  std::function<Held()> open;  // also touches every page
 };
 
 struct Grown {
@@ -33,7 +33,7 @@ struct Grown {
   ProcessMemory memory;
 };
 
-// A byte in one direction, to say "go on" or "I am there".
+// A pipe for single bytes in one direction, which mean "go on" or "I am ready".
 class Signal {
  public:
   Signal() {
@@ -74,13 +74,13 @@ struct Child {
   const std::chrono::duration<double, std::micro> took = Clock::now() - start;
   self.from.send('r');
   (void)self.to.receive<char>();  // all have their bytes now
-  (void)::malloc_trim(0);         // a process of its own would not keep what it frees in blocks that were its parent's
+  (void)::malloc_trim(0);         // a separate process would not keep memory that it frees in blocks of its parent
   self.from.send(Grown{took.count(), process_memory() - before});
-  (void)self.to.receive<char>();  // all have looked
+  (void)self.to.receive<char>();  // all have measured
   ::_exit(0);
 }
 
-// One after another opens; then all look at once.
+// Opens in one process after another; then all measure at once.
 std::vector<Grown> run(const Way& way, std::size_t count) {
   std::vector<std::unique_ptr<Child>> children;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// What does a choice cost among records of many SoCs, one for all devices that are known, its explanation, and finding
-// out which SoC this is? No file takes part but those that detection reads.
+// Measures a choice among records of many SoCs, a choice for every known device, its explanation, and the
+// detection of this SoC. Only detection reads files.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 namespace fatctx::bench {
 namespace {
 
-// Context binaries for the HTP parts of the table, over and over with other SDKs: as `append` leaves them, in key
-// order.
+// A list of context binaries for the HTP parts of the table, repeated with other SDKs: in key order, as
+// `append` leaves them.
 class Records {
  public:
   explicit Records(std::size_t count) {

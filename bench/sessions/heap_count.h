@@ -1,11 +1,12 @@
-// Counts what operator new hands out. heap_count.cc replaces the operators of the program it is linked into.
+// Counts the memory that operator new returns. heap_count.cc replaces the operators of the program that links
+// it.
 #pragma once
 
 #include <cstdint>
 
 namespace fatctx::bench {
 
-// Bytes that are handed out at present, with what the allocator rounds them up to.
+// Returns the bytes that are allocated at present, including the allocator's rounding.
 [[nodiscard]] std::int64_t live_heap_bytes() noexcept;
 
 }  // namespace fatctx::bench

@@ -1,5 +1,5 @@
-// What do 1, 8 and 64 inference sessions of one weight record cost in one process? Every session opens the path
-// itself, as sessions of independent components do, and reads every page of the weights.
+// Measures the cost of 1, 8 and 64 inference sessions of one weight record in one process. Every session
+// opens the path itself, as sessions of independent components do, and reads every page of the weights.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,13 +21,13 @@
 namespace fatctx::bench {
 namespace {
 
-// Whatever keeps the weights of one session readable, and where they are.
+// An owner that keeps the weights of one session readable, with their address.
 struct Held {
   std::shared_ptr<const void> owner;
   ByteView weights;
 };
 
-// The model too, although a session does not need it: a component that opens for itself keeps what it got.
+// Holds the model too, although a session does not need it: a component that opens a file keeps what it got.
 Held hold(Model model) {
   struct Component {
     Model model;
@@ -81,7 +81,7 @@ struct Way {
   std::function<Held()> open;
 };
 
-// One figure of each kind per repetition.
+// The samples: one figure of each kind per repetition.
 struct Samples {
   std::vector<double> views_us, mappings, anonymous, file_backed, pss, page_tables, further_heap, first_heap;
 };
@@ -132,7 +132,7 @@ void add_rows(Report& report, int sessions, std::uint64_t size, const std::vecto
               const std::vector<Samples>& samples) {
   constexpr double kMostHeap = 4096;
   const auto label = [&](const char* what) { return fmt::format("{:>2} x {}", sessions, what); };
-  // The policy makes no difference to memory: shown for the default one.
+  // The policy makes no difference to memory, so only the default one is shown.
   const auto each = [&](const char* what, const std::string& unit, double divisor, std::vector<double> Samples::*kind) {
     for (std::size_t i = 0; i < ways.size(); ++i) {
       if (ways[i].policy == "none" && kind != &Samples::views_us) continue;
@@ -156,7 +156,7 @@ void add_rows(Report& report, int sessions, std::uint64_t size, const std::vecto
   each("time until all have their view", "us", 1, &Samples::views_us);
 }
 
-// What a first view costs with and without verification, and what it costs once somebody holds the model.
+// Measures a first view with and without verification, and a view of a model that somebody already holds.
 void add_verification_rows(Report& report, const Options& options, const std::string& container, std::uint64_t size) {
   const Side first[] = {
       {"first session: open, choose, view", [&] { (void)open_session(container, VerifyPolicy::kNone); }},
@@ -175,7 +175,7 @@ void add_verification_rows(Report& report, const Options& options, const std::st
   const std::vector<Timing> again = alternate(further, {.repetitions = options.repetitions});
   for (std::size_t i = 0; i < std::size(further); ++i) {
     Row row = timed_row(further[i].name, "record_on_acquire", size, again[i]);
-    row.ratio_of_minima.reset();  // not of the first session's row
+    row.ratio_of_minima.reset();  // not a ratio to the row of the first session
     row.median_ratio.reset();
     report.rows.push_back(std::move(row));
   }
@@ -213,7 +213,7 @@ Report measure(const Options& options, const BenchFolder& files) {
       "no time includes touching the pages; verification is part of the first session, and shown apart at the end",
   };
 
-  for (const Way& way : ways) {  // once beforehand, so that no side pays for the first use of anything
+  for (const Way& way : ways) {  // once beforehand, so that no side pays for first use
     Samples unused;
     sample(way, 1, unused);
   }

@@ -22,7 +22,7 @@ using Random = std::mt19937_64;
 constexpr std::size_t kTile = 1024;
 constexpr std::uint64_t kPage = 4096;
 
-// The lists of a corpus, while its files are written.
+// A writer of the lists of a corpus, while its files are written.
 class Lists {
  public:
   Lists(const BenchFolder& folder, Corpus& corpus)
@@ -44,14 +44,14 @@ class Lists {
   RawOutput tiles_;
 };
 
-// One file of a corpus.
+// A writer of one file of a corpus.
 class FileOfParts {
  public:
   FileOfParts(std::string path, Lists& lists) : path_(std::move(path)), out_(path_), lists_(lists) {}
 
-  // A part that is moved as a whole.
+  // Adds a part that compilers move as a whole.
   void part(ByteView bytes) { part_of_tiles(bytes, {bytes.size()}); }
-  // A part of tiles of these sizes, one behind the other.
+  // Adds a part of tiles of these sizes, one after the other.
   void part_of_tiles(ByteView bytes, const std::vector<std::size_t>& tile_sizes) {
     if (bytes.empty()) return;
     lists_.part(path_, out_.size(), bytes.size());
@@ -62,13 +62,13 @@ class FileOfParts {
     }
     out_.write(bytes);
   }
-  // Whole tiles, however they are put together.
+  // Adds whole tiles, in whichever order.
   void matrix(ByteView bytes) { part_of_tiles(bytes, std::vector<std::size_t>(bytes.size() / kTile, kTile)); }
-  // What only this file holds.
+  // Adds bytes that only this file holds.
   void own(std::uint64_t size, std::uint64_t seed) { part(weights_bytes(size, seed)); }
 
   [[nodiscard]] std::uint64_t size() const noexcept { return out_.size(); }
-  // Synced, so that no later measurement pays for it.
+  // Syncs the file, so that no later measurement pays for it.
   CorpusFile close(std::string name, std::string arch, std::string unit) {
     CorpusFile file{std::move(name), path_, std::move(arch), std::move(unit)};
     file.size = out_.size();
@@ -82,7 +82,7 @@ class FileOfParts {
   Lists& lists_;
 };
 
-// Matrices of 16 KiB to 1 MiB, whole tiles, of about `total` bytes together.
+// Makes matrices of 16 KiB to 1 MiB, in whole tiles, of about `total` bytes together.
 std::vector<Bytes> make_matrices(std::uint64_t total, Random& random) {
   constexpr std::uint64_t kLeast = 16;
   constexpr std::uint64_t kDoublings = 6;
@@ -102,7 +102,7 @@ std::vector<std::size_t> shuffled(std::size_t count, Random& random) {
   return order;
 }
 
-// The matrix with its tiles in another order.
+// Adds the matrix with its tiles in another order.
 void add_retiled(FileOfParts& file, ByteView matrix, std::uint64_t seed) {
   Random random(seed);
   Bytes made;
@@ -114,7 +114,7 @@ void add_retiled(FileOfParts& file, ByteView matrix, std::uint64_t seed) {
   file.matrix(made);
 }
 
-// The matrix with 64 zeros behind each tile.
+// Adds the matrix with 64 zeros after each tile.
 void add_padded(FileOfParts& file, ByteView matrix) {
   constexpr std::size_t kPadding = 64;
   Bytes made;
@@ -149,16 +149,17 @@ void add_soc4_matrix(FileOfParts& file, const Soc4Chip& chip, std::size_t index,
   file.matrix(matrix);
 }
 
-// Bytes that bring a matrix, which lies at `base` in the first chip, to the place of a page that is `phase` further on.
+// Returns the number of bytes to insert before a matrix that begins at `base` in the first chip. Its offset
+// in a page is then `phase` further than there.
 std::uint64_t gap_before(std::uint64_t at, std::uint64_t base, std::uint64_t phase) {
   return (base + phase - at) % kPage;  // wraps to the right residue: kPage divides 2^64
 }
 
-// How far matrices of a chip are from where they lie in a page of the base.
+// A source of phases: the distance of a chip's matrices from their offset in a page of the base.
 class Phases {
  public:
   Phases(unsigned congruent_percent, Random& random) : percent_(congruent_percent), random_(random) {}
-  // Keeps to the share of bytes, so that it is what is said whatever sizes were drawn.
+  // Keeps to the share of bytes, so that it holds for any sizes that were drawn.
   std::uint64_t next(std::uint64_t size) {
     all_ += size;
     if ((congruent_ + size / 2) * 100 <= percent_ * all_) {
@@ -178,14 +179,14 @@ class Phases {
 
 struct TransformerChip {
   const char* arch;
-  unsigned congruent_percent;  // of the bytes of matrices: at the same place of a page as in the base
+  unsigned congruent_percent;  // of the bytes of matrices: at the same offset in a page as in the base
 };
 
 std::uint64_t aligned(std::uint64_t at, std::uint64_t alignment) {
   return (at + alignment - 1) / alignment * alignment;
 }
 
-// The lines of a list that are about these files.
+// Copies the lines of a list that are about these files.
 void copy_lines(const std::string& from, const std::string& to, const std::vector<CorpusFile>& about) {
   std::ifstream in(from);
   RawOutput out(to);

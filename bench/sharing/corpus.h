@@ -1,5 +1,5 @@
-// Inputs with a known amount of equal bytes, and lists of what they are made of, from which floor.py computes how
-// little a file that holds all of them can be.
+// Makes inputs with a known amount of equal bytes, and lists of their parts. From these, floor.py computes
+// the least size of a file that holds all of them.
 #pragma once
 
 #include <cstdint>
@@ -23,42 +23,46 @@ struct CorpusFile {
 struct Corpus {
   std::string name;
   std::vector<CorpusFile> files;
-  // Every byte of every file stands in one line of each list: "file<TAB>offset<TAB>size". A part is what a compiler
-  // laid down as one; a tile is what it moved as one, so that a matrix in another tiling is a part of its own, made of
-  // tiles that are there already.
+  // Every byte of every file belongs to one line of each list: "file<TAB>offset<TAB>size". A part is a range
+  // that a compiler laid out at once; a tile is one that it moved at once. A matrix in another tiling is
+  // therefore a new part, made of tiles that already exist.
   std::string parts_list;
   std::string tiles_list;
 
   [[nodiscard]] std::uint64_t size_bytes() const;
 };
 
-// Four chips, two models of the same matrices, code of its own in each file. v75 has every matrix at a place shifted by
-// a multiple of 256 bytes, v79 too, and one matrix in 12 in tiles of 1 KiB in another order; v81 has shifts of
-// multiples of 4 bytes, one matrix in 8 in another order of tiles, and one in 25 with 64 zeros behind each tile.
-// `chip_bytes` is about the size of each of the eight files.
+// Makes four chips, two models of the same matrices, and different code in each file.
+//
+// In v75 and v79 every matrix is shifted by a multiple of 256 bytes. In v79 also one matrix in 12 has its
+// tiles of 1 KiB in another order. v81 has shifts of multiples of 4 bytes. There one matrix in 8 has another
+// order of tiles, and one in 25 has 64 zeros after each tile. `chip_bytes` is about the size of each of the
+// eight files.
 [[nodiscard]] Corpus make_soc4(const BenchFolder& folder, std::uint64_t chip_bytes);
 
-// What a compiler makes of a transformer for five chips: v75; v73 with the same layout; v79 and v81 with 62 and 58 of
-// 100 bytes at the same place of a page, the others moved by multiples of 256 bytes; v69 with the tiles of 1 KiB of
-// every matrix in another order. One binary each.
+// Makes one binary for each of five chips, like a compiler's output for a transformer.
+//
+// v73 has the same layout as v75. v79 and v81 have 62 and 58 of 100 bytes at the same offset in a page, and
+// the others moved by multiples of 256 bytes. v69 has the tiles of 1 KiB of every matrix in another order.
 [[nodiscard]] Corpus make_transformer(const BenchFolder& folder, std::uint64_t chip_bytes);
 
-// Four weight blobs with tables of their tensors: one with all tensors of the first, in another order; one with four of
-// five of them and some of its own; one with its tensors on 256 bytes and not on 64.
+// Makes four weight blobs with tables of their tensors. The second has all tensors of the first, in another
+// order. The third has four of five of them and some of its own. The fourth aligns them to 256 bytes and not
+// to 64.
 [[nodiscard]] Corpus make_tensors(const BenchFolder& folder, std::uint64_t blob_bytes);
 
-// The same without the files of one chip.
+// Returns the same corpus without the files of one chip.
 [[nodiscard]] Corpus without_chip(const BenchFolder& folder, const Corpus& corpus, const std::string& arch,
                                   std::string name);
 
-// Files that somebody has; nobody knows what they are made of.
+// A set of files from the user; their parts are unknown.
 struct GivenFiles {
   Corpus files;                      // without lists
-  std::vector<CorpusFile> archives;  // *.dlc among them: what a vendor's tools make of the same binaries
+  std::vector<CorpusFile> archives;  // *.dlc among them: the vendor's archive of the same binaries
 };
 [[nodiscard]] GivenFiles given_files(const std::vector<std::string>& paths);
 
-// As the packer takes it.
+// Returns the file as a record for the packer.
 [[nodiscard]] PackRecord record_of(const CorpusFile& file);
 
 }  // namespace fatctx::bench

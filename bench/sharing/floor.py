@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How few bytes a file that holds all of a corpus can have, from the lists of what the corpus is made of.
+"""Computes the least size of a file that holds all of a corpus, from the lists of its parts.
 
     floor.py LIST...
 
 Each line of a list is "file<TAB>offset<TAB>size". The lines of a file must cover it, without a hole or an overlap.
 Prints one line for each list: the bytes of different content among its lines, and the bytes of different pages of
-4 KiB of its files. Looks at nothing but the lists and the files: not at how they were made, and not at how fatctx
-finds what is equal.
+4 KiB of its files. Reads only the lists and the files. It does not know how they were made, nor how fatctx finds equal
+ranges.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ PAGE = 4096
 
 
 class Distinct:
-    """The sum of sizes of different byte strings."""
+    """A sum of the sizes of different byte strings."""
 
     def __init__(self) -> None:
         self.seen: set[bytes] = set()
@@ -31,7 +31,7 @@ class Distinct:
 
 
 def ranges_of(list_name: str) -> dict[str, list[tuple[int, int]]]:
-    """Offset and size of what each file is made of, in the order of the list."""
+    """Returns the offset and size of the parts of each file, in the order of the list."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     with open(list_name, encoding="utf-8") as lines:
         for line in lines:

@@ -1,5 +1,5 @@
-// Rate and memory of packing. Files are made in memory (tmpfs) where the system has it, so that no sync of a disk takes
-// part: a packer that stores a quarter of the bytes would win by that alone.
+// Measures rate and memory of packing. Files are in memory (tmpfs) if the system has it, so that no disk sync
+// counts. A packer that stores a quarter of the bytes would win by that alone.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kMiB = 1024 * 1024;
 
-// Read, hash leaf by leaf, write: what every packer with checksums does at least. One thread.
+// Reads, hashes leaf by leaf, and writes: the least work of every packer with checksums. One thread.
 void hash_and_write(const Corpus& corpus, std::span<std::byte> buffer, const std::string& path, bool sync) {
   RawOutput out(path);
   std::vector<Hash128> hashes;
@@ -51,7 +51,7 @@ void add_rates(Report& report, const Options& options, const BenchFolder& folder
   constexpr double kLeastPages = 0.8;
   constexpr double kLeastBytes = 0.2;
   const std::string memory = "/dev/shm";
-  // At the most one whole copy, which all sides make one after the other.
+  // At most one whole copy, which all sides make in turn.
   const bool fits = in_memory(memory) && std::filesystem::space(memory).available > 2 * corpus.size_bytes() &&
                     available_memory() > 4 * corpus.size_bytes();
   std::optional<BenchFolder> made_in;

@@ -10,7 +10,7 @@
 namespace fatctx::bench {
 namespace {
 
-// As one word of a shell.
+// Quotes text as one word of a shell.
 std::string quoted(const std::string& text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -13,21 +13,22 @@ namespace fatctx::bench {
 [[nodiscard]] PackOptions pack_options(Sharing sharing);
 [[nodiscard]] PackReport pack(const std::vector<CorpusFile>& files, Sharing sharing, const std::string& path);
 
-// How large the file is, beside floors and rivals, and whether it is the same for every order of the inputs. The target
-// for `bytes` is judged against the different parts.
+// Targets for the size of the file. Its rows show the size beside floors and rivals, and whether it is the
+// same for every order of the inputs. The target for `bytes` is relative to the different parts.
 struct SizeTargets {
   std::optional<double> bytes = {};    // of the size of the different parts
   std::optional<double> tensors = {};  // the same, for `pages` with the tensors as boundaries
 };
 void add_sizes(Report& report, const BenchFolder& folder, const Corpus& corpus, const SizeTargets& targets);
 
-// The same of files without lists, beside archives of the same; ratios are to all of them together.
+// Adds the same rows for files without lists, beside archives of them; ratios are to all of the files
+// together.
 void add_given_sizes(Report& report, const BenchFolder& folder, const GivenFiles& given);
 
-// How quickly it is packed, beside hashing and writing on one thread, and with how much memory.
+// Adds the rate of packing, beside hashing and writing on one thread, and its memory.
 void add_packing(Report& report, const Options& options, const BenchFolder& folder, const Corpus& corpus);
 
-// What views of the records cost: stitched, composed, and of many sessions.
+// Adds the cost of views of the records: stitched, composed, and of many sessions.
 void add_views(Report& report, const Options& options, const BenchFolder& folder, const Corpus& corpus);
 
 }  // namespace fatctx::bench

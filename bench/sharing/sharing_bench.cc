@@ -1,5 +1,5 @@
-// Weights once: how small is a file of several chips, how quickly is it made, and what does it cost to use a record of
-// it?
+// Measures weights that are stored once: the size of a file of several chips, the time to make it, and the
+// cost of using one of its records.
 #include <fmt/format.h>
 
 #include "sharing/questions.h"
@@ -7,8 +7,8 @@
 namespace fatctx::bench {
 namespace {
 
-// Binaries of real compilers cannot be part of the project; whoever has some, and an archive that the vendor's tools
-// make of them, can see how they compare.
+// Measures the user's own files. Binaries of real compilers cannot be part of the project; a user who has
+// some, and the vendor's archive of them, can compare.
 Report measure_inputs(const Options& options, const BenchFolder& folder) {
   Report report;
   report.question = "Sharing of given files: size, packing";
@@ -47,10 +47,11 @@ Report measure(const Options& options, const BenchFolder& folder) {
   add_sizes(report, folder, without_chip(folder, five, "v69", "transformer, four chips"), {});
   add_sizes(report, folder, five, {});
   add_packing(report, options, folder, five);
-  // What a view may cost is laid down for a record of this size: some of the cost is the same for every record.
+  // The limits for a view are defined for a record of this size, because a part of the cost is the same for
+  // every record.
   constexpr std::uint64_t kViewedRecord = 100'000'000;
   if (!options.smoke && part != kViewedRecord)
-    five = make_transformer(folder, kViewedRecord);  // in place of the others
+    five = make_transformer(folder, kViewedRecord);  // replaces the others
   add_views(report, options, folder, five);
   return report;
 }

@@ -1,4 +1,4 @@
-// Bytes of the file, and nothing but them.
+// Measures the bytes of the file, and only these.
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,13 +54,13 @@ bool equal_files(const std::string& a, const std::string& b) {
   return std::equal(first.bytes().begin(), first.bytes().end(), second.bytes().begin(), second.bytes().end());
 }
 
-// Tensors that are there as views without a byte of memory taken.
+// Returns the number of tensors that have views without taking any memory.
 std::size_t mapped_tensors(const Corpus& corpus, const std::string& path) {
   const Container container = or_stop(Container::open(path));
   std::size_t count = 0;
   for (const CorpusFile& file : corpus.files) {
     const auto table = container.tensors(or_stop(container.find(file.name)).id);
-    if (!table.ok()) continue;  // copy_not_allowed: its blob has to be built
+    if (!table.ok()) continue;  // copy_not_allowed: its blob must be built
     for (std::size_t i = 0; i < table.value().size(); ++i) {
       const WeightView tensor = table.value().view_at(i);
       if (!tensor.bytes().empty()) ++count;
@@ -75,8 +75,8 @@ struct Knob {
 };
 constexpr Knob kKnobs[] = {{Sharing::kOff, "off"}, {Sharing::kPages, "pages"}, {Sharing::kBytes, "bytes"}};
 
-// Packs in several orders, adds the rows, and leaves the file of the first order at `path`. Returns the row of its
-// size, which the next row that is added moves.
+// Packs in several orders, adds the rows, and leaves the file of the first order at `path`. Returns the row
+// of its size; adding another row invalidates it.
 std::size_t add_packed(Report& report, const BenchFolder& folder, const Corpus& corpus, const Knob& knob,
                        std::uint64_t floor, const std::string& path) {
   const std::string other = folder.path("order-n");

@@ -1,4 +1,4 @@
-// What a view of a record costs that does not lie in the file in one piece.
+// Measures views of a record that the file does not store in one piece.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ OpenOptions with_budget(VerifyPolicy verify, std::uint64_t max_copied_bytes) {
   return options;
 }
 
-// A container and a view of one record of it: what a component holds.
+// A container and a view of one of its records, as a component holds them.
 struct Held {
   Container container;
   RecordView view;
@@ -40,10 +40,10 @@ Held hold(const std::string& path, const std::string& name, const OpenOptions& o
   return {std::move(container), std::move(view)};
 }
 
-// A limit in milliseconds is for so much.
+// Limits in milliseconds are per 100 MB.
 double ms_per_100_mb(double us, std::uint64_t size) { return us / 1000 * 1e8 / static_cast<double>(size); }
 
-// Not inlined: the compiler makes slower code of it in one place than in another, and the memory is to be compared.
+// Not inlined: the compiler makes slower code of it in some places, and the memory is to be compared.
 [[gnu::noinline]] std::uint64_t sum_of(ByteView bytes) {
   std::uint64_t sums[8] = {};
   for (std::size_t at = 0; at + sizeof(sums) <= bytes.size(); at += sizeof(sums)) {
@@ -63,17 +63,18 @@ std::int64_t faults_so_far() {
 }
 
 #ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14; older headers do not name it
+#define MADV_POPULATE_READ 22  // Linux 5.14; older headers do not define it
 #endif
 
-// The whole view by one call, whatever it is made of.
+// Populates the whole view with one call, whatever it is made of.
 bool populate_in_one_call(ByteView view) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t size = (view.size() + page - 1) / page * page;
   return ::madvise(const_cast<std::byte*>(view.data()), size, MADV_POPULATE_READ) == 0;
 }
 
-// Bytes of the record that lie in the file in one piece, and so are a pointer into the mapping.
+// Returns the name of a record that the file stores in one piece, so that its view is a pointer into the
+// mapping.
 std::string direct_record(const Container& container, const Corpus& corpus) {
   for (const CorpusFile& file : corpus.files) {
     const RecordInfo record = or_stop(container.find(file.name));
@@ -92,7 +93,7 @@ Row plain_row(const std::string& what, std::uint64_t size, const std::string& un
   return row;
 }
 
-// A plain file with the same bytes, read into memory of its own: what an application does without a container.
+// Reads a plain file with the same bytes into private memory, as an application does that has no container.
 std::vector<std::byte> read_whole(const CorpusFile& file) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(file.size));
   read_raw(open_raw(file.path), 0, bytes);
@@ -106,7 +107,8 @@ const CorpusFile& file_of(const Corpus& corpus, const std::string& arch) {
   return *found;
 }
 
-// How long it takes to have it. Built anew each time: the range of a record goes with its last view.
+// Measures the time to get the view. It is built anew each time: the range of a record goes with its last
+// view.
 void add_stitching(Report& report, const Options& options, const std::string& path, const Corpus& corpus,
                    const CorpusFile& file) {
   constexpr double kMostPerSlice = 2.5;
@@ -132,8 +134,8 @@ void add_stitching(Report& report, const Options& options, const std::string& pa
   stitched.target = at_most("us a slice", stitched.median / record.slice_count, kMostPerSlice);
 }
 
-// How quickly its pages come into the page table. Nobody else may have the file mapped: a direct view is a part of that
-// one map, and would find its pages there.
+// Measures how quickly its pages enter the page table. No other mapping of the file may exist: a direct view
+// is a part of that one mapping, and would find its pages there.
 void add_touching(Report& report, const Options& options, const std::string& path, const std::string& direct,
                   const CorpusFile& file) {
   const OpenOptions unverified = with_budget(VerifyPolicy::kNone, 0);
@@ -246,10 +248,10 @@ void add_composed(Report& report, const Options& options, const std::string& pat
   if (judged) row.target = at_most("of the record", own / static_cast<double>(file.size), kMostPrivate);
 }
 
-// Sessions that open the path for themselves and touch every page of the binary.
+// Measures sessions that open the path themselves and touch every page of the binary.
 void add_sessions(Report& report, const std::string& path, const Corpus& corpus, const std::string& arch) {
   constexpr int kSessions = 64;
-  constexpr double kMostKiB = 4;  // what a session may take anyway: the limit of the bench `sessions`
+  constexpr double kMostKiB = 4;  // limit for any session, as in the bench `sessions`
   const CorpusFile& file = file_of(corpus, arch);
   ModelOptions options;
   options.open.max_copied_bytes = file.size + (1U << 20U);
@@ -268,7 +270,7 @@ void add_sessions(Report& report, const std::string& path, const Corpus& corpus,
     touch_every_page(binary.bytes());
     components.push_back({std::move(model), std::move(session), std::move(binary)});
   };
-  (void)process_memory();  // its first call takes memory that it keeps
+  (void)process_memory();  // its first call allocates memory that it keeps
   const ProcessMemory nobody = process_memory();
   open();
   const ProcessMemory one = process_memory();
@@ -285,7 +287,8 @@ void add_sessions(Report& report, const std::string& path, const Corpus& corpus,
     row.policy = "record_on_acquire";
     return &report.rows.emplace_back(std::move(row));
   };
-  // The first one's own, without the pages of the file. Of the others everything: Pss is exact, the rest is rounded.
+  // For the first session, its own memory without the pages of the file. For the others, everything: Pss is
+  // exact, the rest is rounded.
   const ProcessMemory first = one - nobody;
   add(fmt::format("composed, {}: memory of session 1", arch), first.anonymous + first.shared, 1);
   add(fmt::format("composed, {}: Pss of session 2", arch), two.pss - one.pss, 1);

@@ -1,4 +1,4 @@
-// In a bench an error is the end: the value, or a message and exit code 1.
+// Returns the value of a Result, or ends the bench with a message and exit code 1.
 #pragma once
 
 #include <cstdio>

@@ -16,11 +16,11 @@
 namespace fatctx::bench {
 
 void drop_from_cache(const std::string& path) {
-  // What was read ahead of an earlier call may still be on its way, and would make this one wait.
+  // Data that an earlier call read ahead may still be in flight, and would delay this one.
   constexpr auto kArrived = std::chrono::milliseconds(20);
   std::this_thread::sleep_for(kArrived);
   const mapping::UniqueFd file = open_raw(path);
-  // Only clean pages can be dropped.
+  // The kernel drops only clean pages.
   if (::fdatasync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) {
     stop("cannot drop the pages of " + path);
   }

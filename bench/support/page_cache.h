@@ -1,4 +1,4 @@
-// Making a file cold, and counting what the disk then delivers.
+// Makes a file cold, and counts the bytes that the disk then delivers.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,16 @@
 
 namespace fatctx::bench {
 
-// Writes the file's dirty pages and drops its pages from the cache. The path to it (directory entries, inode) stays in
-// memory. Nobody may have it mapped. Waits first until the disk is quiet.
+// Writes the file's dirty pages and drops its pages from the cache. Its directory entries and inode stay in
+// memory. No process may have it mapped. Waits first until the disk is quiet.
 void drop_from_cache(const std::string& path);
 
-// Bytes of the file that are in the page cache. Not 0 right after a drop: this filesystem keeps its files in memory,
-// and "cold" means nothing there.
+// Returns the bytes of the file that are in the page cache. If it is not 0 right after a drop, the filesystem
+// keeps its files in memory, and "cold" has no meaning there.
 [[nodiscard]] std::uint64_t cached_bytes(const std::string& path);
 
-// Bytes that this process has had fetched from storage, read ahead included; nothing where the system does not say.
+// Returns the bytes that this process made the storage fetch, read ahead included; nothing if the system does
+// not report it.
 [[nodiscard]] std::uint64_t fetched_bytes();
 
 }  // namespace fatctx::bench

@@ -6,7 +6,7 @@
 namespace fatctx::bench {
 namespace {
 
-// Microseconds per call.
+// Returns microseconds per call.
 double time_block(const Side& side, int calls) {
   if (side.before) side.before();
   const auto start = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// Times several ways of doing one thing against each other: A B A B in one process, so that a busy neighbour, a
-// frequency step or a cold cache meets all of them.
+// Times several ways of doing one thing against each other, in turn (A B A B) in one process. A busy
+// neighbour, a frequency step or a cold cache thus affects all of them.
 #pragma once
 
 #include <functional>
@@ -16,21 +16,21 @@ struct Side {
 };
 
 struct Effort {
-  int repetitions = 101;     // blocks per side; at least 15 for a figure that is quoted
-  double block_ms = 0.5;     // a block repeats its side for about this long, at least once: shorter than a time slice
+  int repetitions = 101;     // blocks per side; at least 15 for a published figure
+  double block_ms = 0.5;     // a block repeats its side for about this time, at least once: shorter than a time slice
   int most_calls = 100'000;  // per block
 };
 
 struct Timing {
   double minimum_us = 0;  // of one call: the quickest block
   double median_us = 0;   // the middle block
-  // Against the first side. The median is taken over the repetitions, each of which divides two neighbours in time.
+  // To the first side. The median is over the repetitions, each of which divides two neighbours in time.
   double ratio_of_minima = 1;
   double median_ratio = 1;
 };
 
-// One Timing per side, in their order. Everything is warm: each side runs before it is timed. What `before` undoes,
-// such as pages in the cache, is cold.
+// Returns one Timing per side, in their order. Each side runs before it is timed, so everything is warm,
+// except for state that `before` resets, such as pages in the cache.
 [[nodiscard]] std::vector<Timing> alternate(std::span<const Side> sides, const Effort& effort);
 
 [[nodiscard]] double minimum_of(std::span<const double> values);

@@ -9,7 +9,7 @@
 namespace fatctx::bench {
 namespace {
 
-// Bytes of a "Key:   123 kB" line.
+// Returns the bytes of a "Key:   123 kB" line.
 std::int64_t read_kb_line(const std::string& file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -45,7 +45,7 @@ void reset_peak_memory() {
 std::int64_t peak_memory() { return read_kb_line("/proc/self/status", "VmHWM"); }
 
 std::int64_t peak_growth(const std::function<void()>& work) {
-  (void)::malloc_trim(0);  // what was freed before would hide what this takes
+  (void)::malloc_trim(0);  // memory freed before would hide new allocations
   const ProcessMemory before = process_memory();
   reset_peak_memory();
   work();

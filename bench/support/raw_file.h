@@ -1,4 +1,4 @@
-// Files without a loader: the least that the system asks for. Whatever goes wrong ends the bench.
+// Uses files without a loader: the minimum of system calls. Any error ends the bench.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace fatctx::bench {
 [[nodiscard]] mapping::UniqueFd open_raw(const std::string& path, int flags = 0);  // added to O_RDONLY | O_CLOEXEC
 [[nodiscard]] std::uint64_t size_of(const mapping::UniqueFd& file, const std::string& path);
 void read_raw(const mapping::UniqueFd& file, std::uint64_t offset, std::span<std::byte> into);
-// Reads a range in pieces into one buffer and hands each piece on.
+// Reads a range in pieces into one buffer and passes each piece to `use`.
 void read_in_pieces(const mapping::UniqueFd& file, ByteRange range, std::span<std::byte> buffer,
                     const std::function<void(ByteView)>& use);
 
-// A whole file, mapped read-only and shared.
+// A map of a whole file, read-only and shared.
 class RawMap {
  public:
   explicit RawMap(const std::string& path);
@@ -39,7 +39,7 @@ class RawOutput {
  public:
   explicit RawOutput(const std::string& path);
   void write(ByteView bytes);
-  void write_over(std::uint64_t offset, ByteView bytes);  // what has been written already
+  void write_over(std::uint64_t offset, ByteView bytes);  // a range that is already written
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   void close(bool sync);
 
@@ -50,7 +50,7 @@ class RawOutput {
 
 void touch(const std::byte* byte);
 void touch_every_page(ByteView bytes);
-// The floor of every open: open, fstat, mmap, one touch, munmap, close.
+// Does the minimum of every open: open, fstat, mmap, one touch, munmap, close.
 void map_and_touch(const std::string& path, std::uint64_t offset);
 
 }  // namespace fatctx::bench

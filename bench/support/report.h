@@ -1,4 +1,4 @@
-// What a bench found out, as a table for people and as JSON: the same rows feed both.
+// A bench's results, as a table for people and as JSON, from the same rows.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Target {
 
 struct Row {
   std::string what;            // the side: "floor: open, fstat, mmap, touch, munmap, close"
-  std::string policy;          // what is verified: "none", "record_on_acquire", "nothing" for rivals without checks
+  std::string policy;          // the verified part: "none", "record_on_acquire", "nothing" for rivals without checks
   std::string cache = "warm";  // state of the page cache
   std::uint64_t size_bytes = 0;
   std::string unit = "us";
   double minimum = 0;
   double median = 0;
-  std::optional<double> ratio_of_minima = {};  // to the row marked as the floor; of the same run
+  std::optional<double> ratio_of_minima = {};  // to the row marked as the floor, in the same run
   std::optional<double> median_ratio = {};
   std::optional<Target> target = {};
 };
@@ -43,13 +43,13 @@ struct Machine {
   std::string cpu;
   unsigned cores = 0;
   std::string kernel;
-  std::string filesystem;  // of the folder that holds the files
+  std::string filesystem;  // of the folder with the files
   std::string build;
 };
 [[nodiscard]] Machine describe_machine(const std::string& folder);
 
 [[nodiscard]] std::string as_table(const Report& report, const Machine& machine);
-// Schema "fatctx.bench/1".
+// Returns JSON of schema "fatctx.bench/1".
 [[nodiscard]] std::string as_json(const Report& report, const Machine& machine);
 
 }  // namespace fatctx::bench

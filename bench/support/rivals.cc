@@ -37,7 +37,7 @@ constexpr std::uint32_t kZipLocal = 0x04034b50;
 constexpr std::uint32_t kZipCentral = 0x02014b50;
 constexpr std::uint32_t kZipEnd = 0x06054b50;
 
-// iree/schemas/parameter_archive.h.
+// As in iree/schemas/parameter_archive.h.
 struct IrpaRange {
   le64 offset, size;
 };
@@ -75,7 +75,7 @@ std::string_view text_from(ByteView bytes, std::uint64_t offset, std::uint64_t s
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// CRC-32 of ZIP, eight bytes a step.
+// A CRC-32 of ZIP, eight bytes per step.
 class Crc32 {
  public:
   void update(ByteView bytes) {
@@ -134,7 +134,7 @@ void pad(RawOutput& out, std::uint64_t unit) {
   write_text(out, zeros);
 }
 
-// {"name": {"dtype": "U8", "shape": [n], "data_offsets": [begin, end]}, ...}, read without building a tree.
+// A parser of {"name": {"dtype": "U8", "shape": [n], "data_offsets": [begin, end]}, ...} that builds no tree.
 class SafetensorsHeader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   using Found = std::function<void(std::string name, std::uint64_t begin, std::uint64_t end)>;

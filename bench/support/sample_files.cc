@@ -15,7 +15,7 @@ namespace {
 
 struct SampleTarget {
   const char* arch;
-  const char* feature;  // null: none beyond the level
+  const char* feature;  // null: only the level
 };
 
 constexpr SampleTarget kTargets[] = {
@@ -23,7 +23,7 @@ constexpr SampleTarget kTargets[] = {
     {"x86-64-v4", "avx512-vnni"}, {"x86-64-v4", "amx"},   {"aarch64", nullptr},      {"aarch64", "dotprod"},
 };
 
-// splitmix64: a step and a mix, the whole generator.
+// Returns the next number of splitmix64: a step and a mix, the whole generator.
 std::uint64_t next_random(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15U);
   z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;

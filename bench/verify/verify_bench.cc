@@ -1,4 +1,4 @@
-// How quickly is a container checked, beside hashing the same bytes once as they are read?
+// Measures how quickly a container is checked, beside reading and hashing the same bytes once.
 #include <algorithm>
 #include <memory>
 
@@ -16,7 +16,7 @@ namespace fatctx::bench {
 namespace {
 
 constexpr double kLeastRate = 0.8;
-constexpr double kLeastGainOfTwo = 1.5;  // two threads beside one
+constexpr double kLeastGainOfTwo = 1.5;  // two threads, compared with one
 constexpr int kPairs = 7;
 
 void hash_range(const std::string& path, ByteRange range, std::size_t unit) {
@@ -68,7 +68,7 @@ void add_rows(Report& report, const std::string& label, const std::string& path,
       {"verify one record", [&] { check(container.verify_record(largest.id)); }},
       {"open, view of one record, close",
        [&] {
-         // A registry of its own would be another mapping; the buffer way always verifies afresh.
+         // A second registry would be another mapping; opening a buffer always verifies afresh.
          const RawMap map(path);
          const Container fresh = or_stop(Container::open(Source::of_memory(map.bytes())));
          benchmark::DoNotOptimize(or_stop(fresh.acquire(largest.id)).size_bytes());
@@ -82,7 +82,8 @@ void add_rows(Report& report, const std::string& label, const std::string& path,
   }
 }
 
-// Whole files on one thread and on two; the minimum of alternating pairs, because only a quiet pair tells.
+// Checks whole files on one thread and on two. Uses the minimum of alternating pairs, because only a quiet
+// pair is meaningful.
 void add_thread_rows(Report& report, const std::string& label, const std::string& path) {
   const std::vector<Side> sides = {
       {"verify the whole file on 1 thread", [&] { check(verify_file(path, {.threads = 1})); }},

@@ -27,7 +27,7 @@ AppendOptions append_options(bool replace, std::uint32_t threads, bool one_per_s
   return options;
 }
 
-// An Appender, and whom it tells how far it is: the caller of commit().
+// An Appender with the function that gets its progress: that of the caller of commit().
 class BoundAppender {
  public:
   BoundAppender(std::string path, AppendOptions options) : path_(std::move(path)) {
@@ -46,7 +46,7 @@ class BoundAppender {
     Appender& appender = usable();
     ProgressCall call(std::move(progress));
     calls_.callback = call.callback();
-    return call.run([&] { return appender.commit(); });  // after which nobody calls back
+    return call.run([&] { return appender.commit(); });  // afterwards no callback runs
   }
   void note(const std::string& record, EvidenceNote note) { take_status(usable().note(record, std::move(note))); }
   void close() noexcept { appender_.reset(); }

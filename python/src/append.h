@@ -1,4 +1,4 @@
-// Adding records to a container in place.
+// Binds appending: adds records to a container in place.
 #pragma once
 
 #include <nanobind/nanobind.h>

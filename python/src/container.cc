@@ -23,7 +23,7 @@
 namespace fatctx::python {
 namespace {
 
-// The tensors of one blob, with what its names borrow from.
+// A tensor table of one blob, with the container that its names borrow from.
 struct BoundTensorTable {
   Container container;
   RecordInfo blob;
@@ -187,7 +187,7 @@ void bind_tensor_table(nb::module_& module) {
       .def(
           "__contains__",
           [](const BoundTensorTable& self, nb::handle name) {
-            std::string text;  // a str that is no UTF-8 names nothing
+            std::string text;  // a str that is not UTF-8 names nothing
             return nb::isinstance<nb::str>(name) && nb::try_cast(name, text) && contains(self.table, text);
           },
           nb::arg("name"), nb::sig("def __contains__(self, name: object) -> bool"))
@@ -453,7 +453,7 @@ OpenOptions take_open_options(nb::dict& keywords) {
 
 void refuse_unknown_keywords(const nb::dict& keywords, const char* allowed) {
   for (const auto& [name, value] : keywords) {
-    std::string shown;  // escaped if it is no UTF-8
+    std::string shown;  // escaped if it is not UTF-8
     if (!nb::try_cast(name, shown)) shown = nb::cast<std::string>(nb::repr(name));
     const std::string text = fmt::format("unknown keyword {}; allowed are {}", shown, allowed);
     throw nb::type_error(text.c_str());

@@ -1,4 +1,4 @@
-// The machine and its SoC.
+// Binds the detection of the machine and its SoC.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,7 +6,7 @@
 namespace fatctx::python {
 
 void bind_soc_table(nanobind::module_& module);
-// Behind the classes that it returns.
+// Requires: the classes that its functions return are bound already.
 void bind_detect(nanobind::module_& module);
 
 }  // namespace fatctx::python

@@ -1,4 +1,4 @@
-// Comparing two containers.
+// Binds the comparison of two containers.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -20,7 +20,7 @@
 namespace fatctx::python {
 namespace {
 
-// A context binary with the names of what it is and what it refers to.
+// A context binary of a DLC, with the names of its SoC and of the records that it refers to.
 struct BoundSoc {
   DlcSoc soc;
   std::string entry;
@@ -42,7 +42,7 @@ int get_thin_bytes(PyObject* self, Py_buffer* buffer, int flags) noexcept {
   return fill_bytes(self, buffer, flags, nb::inst_ptr<ThinDlcView>(nb::handle(self))->bytes());
 }
 
-// Slots carry functions as void*; a function pointer converts to one on every system Python runs on.
+// Slots hold functions as void*; a function pointer converts to one on every system that Python runs on.
 const PyType_Slot kThinSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_thin_bytes)}, {0, nullptr}};
 
 void bind_info(nb::module_& module) {

@@ -1,4 +1,4 @@
-// Multi-SoC DLC archives in Python.
+// Binds multi-SoC DLC archives.
 #pragma once
 
 #include <nanobind/nanobind.h>

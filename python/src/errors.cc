@@ -19,7 +19,7 @@ nb::object exception_of(const Error& error) {
   if (error.where.file_offset) file_offset = nb::cast(*error.where.file_offset);
   if (error.where.record_id) record_id = nb::cast(*error.where.record_id);
   if (!error.where.rule.empty()) rule = text_for_people(error.where.rule);
-  // The classes live in Python, where their documentation and their built-in bases are readable.
+  // The classes are defined in Python, where their documentation and their built-in bases are readable.
   return nb::module_::import_("fatctx.errors")
       .attr("_from_library")(static_cast<int>(error.code), text_for_people(error.message),
                              text_for_people(to_text(error)), rule, file_offset, record_id, error.where.os_error);
@@ -32,7 +32,7 @@ void raise_error(const Error& error) {
 }
 
 void bind_errors(nb::module_& module) {
-  // For the test that holds errors.py to the C++ list; not part of the interface.
+  // For the test that compares errors.py with the C++ list; not part of the interface.
   module.def(
       "_error_code_name",
       [](int code) {

@@ -1,4 +1,4 @@
-// From the library's errors as values to Python's exceptions, and the lock that a long call lets go.
+// Turns the library's error values into Python's exceptions, and releases the GIL during long calls.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,24 +16,26 @@ namespace nb = nanobind;
 // Raises the exception class of the error's code (fatctx/errors.py). Requires: the GIL.
 [[noreturn]] void raise_error(const Error& error);
 
-// The exception object that raise_error() would raise: for lists of what was found. Requires: the GIL.
+// Returns the exception object that raise_error() would raise: for lists of findings. Requires: the GIL.
 [[nodiscard]] nb::object exception_of(const Error& error);
 
-// Text for people that may quote bytes of a path: what is not UTF-8 becomes an escape, never an exception.
+// Converts text for people that may quote bytes of a path: bytes that are not UTF-8 become escapes, never an
+// exception.
 [[nodiscard]] nb::object text_for_people(std::string_view text);
 
-// The value, or the exception. Requires: the GIL.
+// Returns the value, or raises the error. Requires: the GIL.
 template <typename T>
 [[nodiscard]] T take(Result<T> result) {
   if (!result.ok()) raise_error(result.error());
   return std::move(result).value();
 }
-// The exception, if there is one. Requires: the GIL.
+// Raises the error, if there is one. Requires: the GIL.
 inline void take_status(const Status& status) {
   if (!status.ok()) raise_error(status.error());
 }
 
-// Runs `work` with the GIL released: for everything that may read a file or wait for another thread that does.
+// Runs `work` with the GIL released: for everything that may read a file or wait for another thread that
+// does.
 template <typename Work>
 [[nodiscard]] std::invoke_result_t<Work> without_gil(Work work) {
   const nb::gil_scoped_release released;

@@ -1,4 +1,5 @@
-// What needs no container: hashes, sizes, the layout of the format, and what this machine can do.
+// Binds functions that need no container: hashes, sizes, the layout of the format, and the abilities of this
+// machine.
 #pragma once
 
 #include <nanobind/nanobind.h>

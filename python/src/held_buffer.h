@@ -1,4 +1,4 @@
-// The bytes of an object with Python's buffer protocol, for as long as they are needed.
+// Holds the bytes of an object with Python's buffer protocol for as long as they are needed.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,15 +9,15 @@
 
 namespace fatctx::python {
 
-// May be given back on any thread, with or without the interpreter's lock.
+// An owner of a buffer. It may be destroyed on any thread, with or without the GIL.
 class HeldBuffer {
  public:
-  // Raises BufferError for a buffer that is not one run of bytes. Requires: the GIL.
+  // Gets the buffer. Raises BufferError if it is not one run of bytes. Requires: the GIL.
   explicit HeldBuffer(nanobind::handle object) {
     if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_C_CONTIGUOUS) != 0) throw nanobind::python_error();
   }
   ~HeldBuffer() {
-    if (Py_IsInitialized() == 0) return;  // the interpreter is gone, and the buffer with it
+    if (Py_IsInitialized() == 0) return;  // the interpreter has ended, and the buffer with it
     const nanobind::gil_scoped_acquire lock;
     PyBuffer_Release(&buffer_);
   }

@@ -16,7 +16,7 @@
 namespace fatctx::python {
 namespace {
 
-// The tensors, and what a PackTensor cannot say of them.
+// Binds one import function. It returns the tensors, and the facts that a PackTensor cannot express.
 template <typename Import>
 void bind_tensors_from(nb::module_& module, const char* name, Import import, const char* signature, const char* doc) {
   module.def(

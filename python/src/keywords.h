@@ -1,4 +1,4 @@
-// Keyword arguments that several functions share, taken out of one dictionary by name and type.
+// Takes keyword arguments that several functions share out of one dictionary, by name and type.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +9,8 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// The value of `name` as a T, removed from `keywords`; `fallback` if it is not there. `kind` is the word for T in the
-// TypeError.
+// Removes `name` from `keywords` and returns it as a T, or returns `fallback` if it is missing. `kind` is the
+// word for T in the TypeError.
 template <typename T>
 [[nodiscard]] T take_keyword(nb::dict& keywords, const char* name, T fallback, const char* kind) {
   if (!keywords.contains(name)) return fallback;

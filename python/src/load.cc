@@ -28,7 +28,7 @@ std::chrono::milliseconds timeout_from(nb::handle seconds) {
   double given = 0;
   if (!nb::try_cast(seconds, given))
     throw nb::type_error("timeout: expected a number of seconds, or None for no limit");
-  constexpr double kMost = 1e9;  // some decades
+  constexpr double kMost = 1e9;  // seconds: about 30 years
   if (!(given > 0 && given <= kMost)) {
     raise_error({ErrorCode::kInvalidArgument,
                  fmt::format("timeout is {} seconds; a limit is above 0 and at most {:.0f}, and None is no limit",

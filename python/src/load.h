@@ -1,4 +1,4 @@
-// One call for any file, as Python sees it.
+// Binds load_context(), the one call that loads any file.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,15 +11,15 @@
 
 namespace fatctx::python {
 
-// The keywords as they stand in a signature, and in an error that lists them.
+// The keywords as a signature, and an error about an unknown one, list them.
 #define FATCTX_LOAD_KEYWORDS                                                                                      \
   FATCTX_SOURCE_KEYWORDS                                                                                          \
   ", prefetch: bool = False, notify: typing.Callable[[LoadEvent], object] | None = None, "                        \
   "progress: typing.Callable[[int, int], object] | None = None, on_damage: str = \"fail\", " FATCTX_OPEN_KEYWORDS \
   ", " FATCTX_POLICY_KEYWORDS
 
-// A load that is asked for. The functions of Python stand beside the options, as who loads decides on which thread and
-// for how long they may be called.
+// A request for a load. The Python functions are separate from the options, because the caller decides on
+// which thread and for how long they may be called.
 struct LoadRequest {
   Source source;
   LoadOptions options;

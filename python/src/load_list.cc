@@ -1,4 +1,4 @@
-// Lists of loads: callbacks of Python on threads of the library.
+// Binds lists of loads, which call Python functions on threads of the library.
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -17,33 +17,33 @@
 namespace fatctx::python {
 namespace {
 
-// What ends a load from within one of its callbacks. Holds nothing of Python, as the library lets go of it without the
-// GIL.
+// An exception that ends a load from within one of its callbacks. It holds no Python object, because the
+// library destroys it without the GIL.
 struct Stopped {};
 
-// What the callbacks of a list share: its functions, and what the first of them raised. Made and destroyed with the
-// GIL.
+// A state that the callbacks of a list share: its functions, and the first exception that one of them raised.
+// Created and destroyed with the GIL.
 class ListCalls {
  public:
   explicit ListCalls(nb::object on_done) : on_done_(std::move(on_done)) {}
   ListCalls(const ListCalls&) = delete;
   ListCalls& operator=(const ListCalls&) = delete;
 
-  // May be let go of on any thread.
+  // Creates the state; the last reference may be released on any thread.
   [[nodiscard]] static std::shared_ptr<ListCalls> make(nb::object on_done) {
     return {new ListCalls(std::move(on_done)), [](ListCalls* calls) {
-              if (Py_IsInitialized() == 0) return;  // the interpreter is gone, and its objects with it
+              if (Py_IsInitialized() == 0) return;  // the interpreter has ended, and its objects with it
               const nb::gil_scoped_acquire lock;
               delete calls;
             }};
   }
-  // The next item of the list. Requires: the GIL.
+  // Adds the next item of the list, and returns its index. Requires: the GIL.
   [[nodiscard]] std::size_t keep(const LoadRequest& request) {
     items_.push_back({request.notify, request.progress, request.options.model.policy});
     return items_.size() - 1;
   }
 
-  // False if it raised. On a thread of the list.
+  // Runs `body` on a thread of the list. Returns false if it raised.
   template <typename Body>
   [[nodiscard]] bool call(const Body& body) {
     if (Py_IsInitialized() == 0) return false;
@@ -75,7 +75,7 @@ class ListCalls {
     });
     (void)call([&] {
       if (++finished_count_ != items_.size()) return;
-      // A function that knows the list would keep it, and itself, for ever.
+      // A function that refers to the list would keep it, and itself, alive forever.
       on_done_ = nb::none();
       for (Item& item : items_) item.notify = item.progress = nb::none();
     });
@@ -83,7 +83,7 @@ class ListCalls {
   [[nodiscard]] BoundSession bound(std::size_t index, Session session) const {
     return {std::move(session), items_[index].policy};
   }
-  // Raises what a function raised, once. Requires: the GIL.
+  // Raises the exception that a function raised, once. Requires: the GIL.
   void raise() {
     if (!raised_) return;
     nb::python_error error = std::move(*raised_);
@@ -99,11 +99,11 @@ class ListCalls {
   };
   nb::object on_done_;
   std::vector<Item> items_;
-  std::size_t finished_count_ = 0;          // under the GIL
-  std::optional<nb::python_error> raised_;  // under the GIL
+  std::size_t finished_count_ = 0;          // guarded by the GIL
+  std::optional<nb::python_error> raised_;  // guarded by the GIL
 };
 
-// Lists whose threads may still call Python: they are ended before the interpreter is.
+// A registry of lists whose threads may still call Python; they are ended before the interpreter.
 class LiveLists {
  public:
   void add(const std::shared_ptr<LoadList>& list) {
@@ -111,7 +111,7 @@ class LiveLists {
     std::erase_if(lists_, [](const auto& known) { return known.expired(); });
     lists_.push_back(list);
   }
-  // Without the GIL.
+  // Ends all of them. Requires: the GIL is released.
   void end_all() {
     std::vector<std::weak_ptr<LoadList>> lists;
     {
@@ -247,7 +247,7 @@ void bind_list_class(nb::module_& module) {
 void bind_load_list(nb::module_& module) {
   bind_item(module);
   bind_list_class(module);
-  // Threads that take the GIL of an interpreter that ends never come back.
+  // A thread that takes the GIL of an ending interpreter never returns.
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function([] { without_gil([] { live_lists().end_all(); }); }));
   module.def(

@@ -26,7 +26,7 @@ PrefetchOptions budget_from(nb::handle max_bytes) {
   return options;
 }
 
-// `work` takes the options. What `progress` raises ends the work.
+// Calls `work` with the options. An exception that `progress` raises ends the work.
 template <typename Work>
 PrefetchReport prefetched(nb::handle max_bytes, nb::object progress, const Work& work) {
   PrefetchOptions options = budget_from(max_bytes);
@@ -166,8 +166,8 @@ BoundLock lock_record(const Container& container, std::uint32_t record_id) {
 }
 
 nb::bytes read_record(const Container& container, const RecordInfo& info) {
-  // The object's own memory is filled without the GIL: nobody else knows of the object yet. It is taken when the first
-  // bytes are there, because until then a recipe may claim any size.
+  // Fills the object's own memory without the GIL, because no other code knows the object yet. Allocates it
+  // only when the first bytes are ready: until then a recipe may claim any size.
   nb::bytes bytes = nb::steal<nb::bytes>(nb::handle());
   const auto take_memory = [&] {
     if (info.size_bytes > static_cast<std::uint64_t>(PY_SSIZE_T_MAX)) throw std::bad_alloc();

@@ -1,4 +1,4 @@
-// Which pages of a record are in memory: prefetch, release, lock; and the bytes of records that have no view.
+// Binds control over the pages of a record: prefetch, release, lock; and reading records that have no view.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,15 +15,15 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// What the methods of Container and Session share. Raise what the library reports, and what `progress` raises: that
-// stops the work.
+// Shared by the methods of Container and Session. They raise the library's errors, and any exception of
+// `progress`, which ends the work.
 [[nodiscard]] PrefetchReport prefetch_record(const Container& container, std::uint32_t record_id, nb::object max_bytes,
                                              nb::object progress);
 [[nodiscard]] PrefetchReport prefetch_session(const Session& session, nb::object max_bytes, nb::object progress);
 [[nodiscard]] PrefetchReport prefetch_thin_dlc(const ThinDlcView& view, nb::object max_bytes, nb::object progress);
 
-// A prefetch on a thread of its own. wait() is one at a time. The destructor cancels and waits, without the GIL: when
-// its thread ends, it may call a profile hook of Python.
+// A prefetch on its own thread. Only one wait() may run at a time. The destructor cancels and waits, without
+// the GIL: when the thread ends, it may call a Python profile hook.
 class BoundPrefetch {
  public:
   explicit BoundPrefetch(PrefetchHandle handle);
@@ -33,7 +33,7 @@ class BoundPrefetch {
   void cancel() noexcept { handle_->cancel(); }
   [[nodiscard]] bool done() const noexcept { return handle_->done(); }
   [[nodiscard]] std::uint64_t done_bytes() const noexcept { return handle_->done_bytes(); }
-  // Requires: the GIL is released.
+  // Waits for the end. Requires: the GIL is released.
   [[nodiscard]] Result<PrefetchReport> wait();
 
  private:
@@ -45,15 +45,15 @@ class BoundPrefetch {
                                                    nb::object max_bytes);
 [[nodiscard]] BoundPrefetch prefetch_in_background(const Session& session, nb::object max_bytes);
 
-// A lock that a `with` statement or unlock() gives up before the object goes.
+// A lock that a `with` statement or unlock() may release before the object is destroyed.
 struct BoundLock {
-  std::shared_ptr<const RecordLock> held;  // null: given up
+  std::shared_ptr<const RecordLock> held;  // null: released
   std::uint32_t record_id = 0;
   std::uint64_t size_bytes = 0;
 };
 [[nodiscard]] BoundLock lock_record(const Container& container, std::uint32_t record_id);
 
-// The bytes of a record, also of one that is stored as a frame.
+// Return or stream the bytes of a record, even of one that is stored as a frame.
 [[nodiscard]] nb::bytes read_record(const Container& container, const RecordInfo& info);
 void stream_to(const Container& container, std::uint32_t record_id, const nb::object& sink, nb::object progress);
 void extract_to(const Container& container, std::uint32_t record_id, nb::handle path, bool overwrite,

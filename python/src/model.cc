@@ -194,7 +194,8 @@ void bind_model_class(nb::module_& module) {
       });
 }
 
-// What the function gives as bytes. Calls it with the GIL, inside call.run().
+// Returns a hook that calls the function and converts its result to bytes. Calls it with the GIL, inside
+// call.run().
 PrepareHook prepare_hook(ProgressCall& call, const nb::object& function) {
   return [&call, &function](const PrepareRequest& request) -> Result<std::vector<std::byte>> {
     std::vector<std::byte> binary;

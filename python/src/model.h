@@ -10,7 +10,7 @@ namespace fatctx::python {
 
 struct BoundModel {
   Model model;
-  SelectPolicy policy;  // for the explanation of its selection
+  SelectPolicy policy;  // explains its selection
 };
 
 struct BoundSession {
@@ -29,9 +29,10 @@ struct ModelKeywords {
 
 // Takes `on_damage` out of `keywords`. Raises TypeError, InvalidArgument.
 [[nodiscard]] OnDamage take_on_damage(nb::dict& keywords);
-// Takes its keywords out of `keywords`, likewise.
+// Takes its keywords out of `keywords`, with the same errors.
 [[nodiscard]] ModelKeywords take_model_keywords(nb::dict& keywords);
-// `device` as for device_from(). Raises NoMatch, InvalidArgument, what a damaged file raises and what `prepare` raises.
+// Chooses a model. `device` as for device_from(). Raises NoMatch, InvalidArgument, the errors of a damaged
+// file and the exceptions of `prepare`.
 [[nodiscard]] BoundModel choose_model(const Container& container, nb::handle device, const SelectPolicy& policy,
                                       const ModelKeywords& keywords);
 

@@ -1,4 +1,5 @@
-// The extension module `fatctx._core`: the C++ library in Python's words. One file per subject beside this one.
+// Defines the extension module `fatctx._core`, which binds the C++ library. Each subject has its own file in
+// this folder.
 #include <nanobind/nanobind.h>
 
 #include "append.h"

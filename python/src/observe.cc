@@ -18,10 +18,11 @@
 namespace fatctx::python {
 namespace {
 
-// A function of Python that the library may call, and give up, on any thread; also when the interpreter is gone.
+// A Python function that the library may call, and release, on any thread, even after the interpreter has
+// ended.
 class HeldFunction {
  public:
-  // Requires: the GIL.
+  // Holds the function. Requires: the GIL.
   explicit HeldFunction(nb::object function) : function_(function.release().ptr()) {}
   ~HeldFunction() {
     if (Py_IsInitialized() == 0) return;
@@ -31,7 +32,7 @@ class HeldFunction {
   HeldFunction(const HeldFunction&) = delete;
   HeldFunction& operator=(const HeldFunction&) = delete;
 
-  // The library wants no exception: what the function raises goes to sys.unraisablehook.
+  // Calls the function. The library expects no exception, so one goes to sys.unraisablehook.
   template <typename Make>
   void operator()(const Make& make_argument) const {
     if (Py_IsInitialized() == 0) return;
@@ -231,7 +232,7 @@ void bind_observe(nb::module_& module) {
   bind_view_cache(module);
   bind_profile(module);
   bind_trace(module);
-  // Functions of Python must not be called, or given up, by a library that outlives the interpreter.
+  // A library that outlives the interpreter must not call or release Python functions.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     without_gil([] {
       set_trace({});

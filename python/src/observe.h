@@ -1,4 +1,4 @@
-// Numbers about loading: metrics, the profile recorder, traces and their replay.
+// Binds measurements of loading: metrics, the profile recorder, traces and their replay.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -32,7 +32,8 @@ Sharing sharing_from(const std::string& word) {
 
 namespace {
 
-// Bytes-like objects are copied, everything else is a path; `part` is (offset, size) in a file.
+// Converts a source. Bytes-like objects are copied, everything else is a path; `part` is (offset, size) in a
+// file.
 PackSource source_from(nb::handle source, const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part) {
   PackSource result;
   if (nb::isinstance<BoundRecordView>(source)) result.loaded = nb::cast<const BoundRecordView&>(source).view;
@@ -53,7 +54,7 @@ PackSource source_from(nb::handle source, const std::optional<std::pair<std::uin
   return result;
 }
 
-// A mapping of text to text, or a sequence of DescribedOption.
+// Converts a mapping of text to text, or a sequence of DescribedOption.
 std::vector<DescribedOption> options_from(nb::handle options) {
   std::vector<DescribedOption> result;
   if (options.is_none()) return result;

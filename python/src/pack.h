@@ -1,4 +1,4 @@
-// Writing containers from Python.
+// Binds writing containers.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,7 +9,7 @@
 
 namespace fatctx::python {
 
-// Raises InvalidArgument.
+// Returns the value of a word. Raises InvalidArgument.
 [[nodiscard]] Sharing sharing_from(const std::string& word);
 
 void bind_pack(nanobind::module_& module);

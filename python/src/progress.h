@@ -1,4 +1,4 @@
-// A Python function as the library's progress callback.
+// Uses a Python function as the library's progress callback.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,15 +15,17 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// What the function raises ends the work, and so does Ctrl-C, with or without a function. On the way through the
-// library it is an exception that holds nothing of Python, as that lets go of its objects without the GIL.
+// A call of the library with progress. An exception of the function ends the work, and so does Ctrl-C, with
+// or without a function. Inside the library it travels as a C++ exception without Python objects, because the
+// library destroys its objects without the GIL.
 class ProgressCall {
  public:
   explicit ProgressCall(nb::object function) : function_(std::move(function)) {}
   ProgressCall(const ProgressCall&) = delete;
   ProgressCall& operator=(const ProgressCall&) = delete;
 
-  // For work inside run(). Lifetime: the result borrows from this object. It takes the GIL for each call.
+  // Returns the callback for work inside run(). Lifetime: the result borrows from this object. It takes the
+  // GIL for each call.
   [[nodiscard]] Progress callback() {
     return [this](std::uint64_t done_bytes, std::uint64_t total_bytes) {
       if (!wants_telling_ && std::chrono::steady_clock::now() < next_look_) return;
@@ -34,7 +36,7 @@ class ProgressCall {
       next_look_ = std::chrono::steady_clock::now() + kBetweenLooks;
     };
   }
-  // For other callbacks of the same work: calls `body` with the GIL, and what it raises ends the work.
+  // Calls `body` with the GIL, for other callbacks of the same work; an exception of `body` ends the work.
   template <typename Body>
   void call_python(const Body& body) {
     const nb::gil_scoped_acquire acquired;
@@ -46,7 +48,8 @@ class ProgressCall {
     }
   }
 
-  // Runs `work` with the GIL released and gives its value, or raises its error or what stopped it. Requires: the GIL.
+  // Runs `work` with the GIL released. Returns its value, or raises its error or the exception that stopped
+  // it. Requires: the GIL.
   template <typename Work>
   auto run(Work work) {
     try {
@@ -58,7 +61,7 @@ class ProgressCall {
 
  private:
   struct Stopped {};
-  // Whoever has the GIL may keep it for milliseconds, which is too long for every 64 KiB.
+  // Another thread may hold the GIL for milliseconds, so taking it for every 64 KiB would be too slow.
   static constexpr std::chrono::milliseconds kBetweenLooks{25};
 
   nb::object function_;

@@ -1,4 +1,4 @@
-// Read-only bytes as Python's buffer protocol and as NumPy arrays show them.
+// Exposes read-only bytes through Python's buffer protocol and as NumPy arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,20 +9,22 @@
 
 namespace fatctx::python {
 
-// An empty range may have a null address, which the buffer protocol's consumers do not expect.
+// Returns an address that is never null. An empty range may have a null address, which users of the buffer
+// protocol do not expect.
 inline const void* address_or_placeholder(ByteView bytes) {
   static constexpr std::byte kNothing{};
   return bytes.empty() ? &kNothing : bytes.data();
 }
 
-// True, with BufferError set, for a request that no view can answer. `what` is an object of the class, as text.
+// Returns true, with BufferError set, for a request that no view can satisfy. `what` names an object of the
+// class.
 inline bool refused(PyObject* self, Py_buffer* buffer, int flags, const char* what) {
   if (buffer == nullptr) {
     PyErr_SetString(PyExc_BufferError, "a buffer request without a place for the answer");
     return true;
   }
   buffer->obj = nullptr;
-  if (!nanobind::inst_ready(nanobind::handle(self))) {  // made by __new__ alone: there is no view in it
+  if (!nanobind::inst_ready(nanobind::handle(self))) {  // created by __new__ alone, so it has no view
     PyErr_Format(PyExc_BufferError, "%s that nobody acquired has no bytes", what);
     return true;
   }
@@ -34,12 +36,12 @@ inline bool refused(PyObject* self, Py_buffer* buffer, int flags, const char* wh
 
 // Answers a request that was not refused with one run of bytes.
 inline int fill_bytes(PyObject* self, Py_buffer* buffer, int flags, ByteView bytes) {
-  // Py_buffer has one pointer type for readers and writers; `readonly` is what keeps the promise.
+  // Py_buffer has one pointer type for readers and writers; `readonly` forbids writing.
   return PyBuffer_FillInfo(buffer, self, const_cast<void*>(address_or_placeholder(bytes)),
                            static_cast<Py_ssize_t>(bytes.size()), 1, flags);
 }
 
-// Raises ImportError without NumPy, saying what to install.
+// Returns a NumPy array. Raises ImportError, with the package to install, if NumPy is missing.
 [[nodiscard]] nanobind::object as_array(nanobind::handle view);
 
 }  // namespace fatctx::python

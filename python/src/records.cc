@@ -260,7 +260,7 @@ RecordInfo find_record(const Container& container, nb::handle id_or_name) {
   }
   const auto number = nb::steal(PyNumber_Index(id_or_name.ptr()));
   if (!number.is_valid()) throw nb::python_error();
-  if (!nb::try_cast(number, id)) {  // negative or beyond 32 bits: no such record, as any other number
+  if (!nb::try_cast(number, id)) {  // negative or beyond 32 bits: not found, like any unknown number
     const std::string text = nb::cast<std::string>(nb::str(number));
     raise_error(Error{ErrorCode::kNotFound, fmt::format("no record {}; ids are 0 to {}", text, UINT32_MAX), {}});
   }

@@ -1,4 +1,4 @@
-// Repairing a file in place.
+// Binds the repair of a file in place.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -26,7 +26,7 @@ std::optional<Sharing> sharing_or_none(const std::optional<std::string>& word) {
   return word ? std::optional(sharing_from(*word)) : std::nullopt;
 }
 
-// How a container is written, whatever of it.
+// A set of options that all functions share that write a container.
 struct How {
   std::optional<std::string> sharing;
   std::uint32_t max_pieces;
@@ -43,7 +43,7 @@ struct How {
   }
 };
 
-// `work` takes options that end with the call, and returns a Result<RewriteReport>.
+// Calls `work` with options that are valid until it returns; `work` returns a Result<RewriteReport>.
 template <typename Options, typename Work>
 RewriteReport run(const How& how, Options options, const Work& work) {
   how.put_into(options);
@@ -64,7 +64,7 @@ Container opened(nb::handle path) {
   return take(without_gil([&] { return Container::open(source); }));
 }
 
-// One record, or an iterable of records; each by id or name.
+// Returns all records but these. `records` is one record, or an iterable of them; each by id or name.
 std::vector<std::uint32_t> all_but(const Container& container, nb::handle records) {
   std::vector<std::uint32_t> gone;
   if (nb::isinstance<nb::str>(records) || PyIndex_Check(records.ptr()) != 0) {
@@ -99,7 +99,7 @@ TargetFilter filter_from(nb::handle target) {
   return filter;
 }
 
-// One dictionary, or an iterable of them.
+// Returns the records for these targets. `targets` is one dictionary, or an iterable of them.
 std::vector<std::uint32_t> left_for(const Container& container, nb::handle targets) {
   std::vector<TargetFilter> filters;
   if (nb::isinstance<nb::dict>(targets)) {
@@ -137,7 +137,7 @@ void bind_reports(nb::module_& module) {
       });
 }
 
-// Keywords as they stand in every signature.
+// The keywords that every signature lists.
 #define FATCTX_HOW_KEYWORDS                                                                         \
   "sharing: str | None = None, max_pieces: int = 4096, overwrite: bool = False, threads: int = 0, " \
   "progress: typing.Callable[[int, int], object] | None = None) -> RewriteReport"

@@ -1,4 +1,4 @@
-// Writing containers anew from Python.
+// Binds writing containers anew.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -21,7 +21,7 @@
 namespace fatctx::python {
 namespace {
 
-// A verdict with the words that go with it.
+// A verdict with its texts.
 struct BoundVerdict {
   std::variant<Container, Model> owner;  // `name` borrows from it
   std::string_view name;

@@ -1,4 +1,4 @@
-// Devices, policies and verdicts as Python sees them.
+// Binds devices, policies and verdicts.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,7 +15,7 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// The keywords as they stand in a signature, and in an error that lists them.
+// The keywords as a signature, and an error about an unknown one, list them.
 #define FATCTX_POLICY_KEYWORDS                                                                              \
   "group: str = \"\", strict: bool = False, allow_lower_arch: bool = False, "                               \
   "allow_generic: bool = True, mix_targets: bool = False, boundaries: typing.Sequence[int] | None = None, " \
@@ -25,7 +25,7 @@ inline constexpr const char* kPolicyKeywords =
     "group, strict, allow_lower_arch, allow_generic, mix_targets, boundaries, record_override, force, "
     "prepare_hook, soc_table, max_sdk";
 
-// A selection with all that its explanation needs.
+// A selection with everything that explains it.
 struct BoundSelection {
   std::variant<Container, Model> owner;  // the candidates borrow from it
   std::vector<Candidate> candidates;
@@ -36,7 +36,8 @@ struct BoundSelection {
 
 // Takes its keywords out of `keywords`. Raises TypeError for a wrong type.
 [[nodiscard]] SelectPolicy take_policy(nb::dict& keywords);
-// None: nothing, which means this machine. Text: device_from_text(). Raises InvalidArgument, TypeError.
+// Converts a device. None becomes nothing, which means this machine; text goes to device_from_text(). Raises
+// InvalidArgument, TypeError.
 [[nodiscard]] std::optional<Device> device_from(nb::handle device);
 
 void bind_select(nb::module_& module);

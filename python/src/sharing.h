@@ -1,4 +1,4 @@
-// What the records of a container have in common.
+// Binds the report of bytes that the records of a container share.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -133,7 +133,7 @@ std::vector<PublicKey> trusted_keys_from(nb::handle keys) {
     }
     trusted.push_back(nb::cast<const PublicKey&>(key));
   }
-  if (trusted.empty()) {  // it would open whatever is there, and that was not asked for
+  if (trusted.empty()) {  // it would accept any file, against the caller's intention
     raise_error({ErrorCode::kInvalidArgument, "trusted_keys without a key; leave it None to ask for no signature"});
   }
   return trusted;

@@ -1,4 +1,4 @@
-// Keys and signatures.
+// Binds keys and signatures.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,7 +11,8 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// None asks for no signature; otherwise an iterable of keys. Raises TypeError, and InvalidArgument for one without any.
+// Converts keys. None requests no signature; otherwise `keys` is an iterable. Raises TypeError, and
+// InvalidArgument for an empty one.
 [[nodiscard]] std::vector<PublicKey> trusted_keys_from(nb::handle keys);
 
 void bind_signature(nb::module_& module);

@@ -20,7 +20,8 @@ struct BufferElement {
   Py_ssize_t item_bytes;
 };
 
-// NumPy's int64 is C's `long` where that has 64 bits; with the same letter no array ends up as its twin "longlong".
+// NumPy's int64 is C's `long` if that has 64 bits. Using the same letter keeps arrays from becoming the twin
+// "longlong".
 constexpr const char* kSigned64 = sizeof(long) == 8 ? "l" : "q";
 constexpr const char* kUnsigned64 = sizeof(long) == 8 ? "L" : "Q";
 
@@ -91,7 +92,7 @@ int get_weight_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
   return 0;
 }
 
-// Slots carry functions as void*; a function pointer converts to one on every system Python runs on.
+// Slots hold functions as void*; a function pointer converts to one on every system that Python runs on.
 const PyType_Slot kRecordSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_record_buffer)}, {0, nullptr}};
 const PyType_Slot kWeightSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_weight_buffer)}, {0, nullptr}};
 

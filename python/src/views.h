@@ -1,4 +1,4 @@
-// Read-only views as Python objects: the buffer protocol over mapped bytes, without a copy.
+// Exposes read-only views as Python objects: the buffer protocol over mapped bytes, without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,14 +15,15 @@ namespace fatctx::python {
 
 namespace nb = nanobind;
 
-// Whoever holds a memoryview of this object holds the object, the object holds `view`, and `view` holds the mapping.
+// A record view. A memoryview of this object holds the object, the object holds `view`, and `view` holds the
+// mapping.
 struct BoundRecordView {
   std::variant<Container, Session> owner;  // `info` borrows its strings from it; a session of a file without records
   RecordInfo info;
   RecordView view;
 };
 
-// A tensor with the layout that the buffer protocol wants to point at.
+// A tensor with its layout in the form of the buffer protocol, which borrows it.
 struct BoundWeightView {
   explicit BoundWeightView(WeightView weight);
 
@@ -33,7 +34,7 @@ struct BoundWeightView {
   Py_ssize_t item_bytes;
 };
 
-// Acquires with the GIL released. Raises what Container::acquire reports.
+// Acquires with the GIL released. Raises the errors of Container::acquire.
 [[nodiscard]] BoundRecordView acquire_record(const Container& container, const RecordInfo& info);
 
 void bind_views(nb::module_& module);

@@ -1,8 +1,8 @@
-"""What the demo feeds its two models."""
+"""Inputs of the demo's two models."""
 
 import numpy as np
 
-# The model package carries no vocabulary, so the sentences stand here together with their BERT (uncased) token ids.
+# The model package has no vocabulary, so each sentence is stored with its BERT (uncased) token ids.
 SENTENCES = (
     # [CLS] the quick brown fox jumps over the lazy dog [SEP]
     ("The quick brown fox jumps over the lazy dog",
@@ -17,7 +17,7 @@ SENTENCES = (
 
 
 def minilm(number):
-    """Input name -> array, in the order of the model's inputs."""
+    """Returns input name -> array, in the order of the model's inputs."""
     ids = np.array([SENTENCES[number % len(SENTENCES)][1]], dtype=np.int64)
     return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
 

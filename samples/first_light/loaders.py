@@ -1,8 +1,8 @@
-"""Four ways to bring one model into a process, each as often as asked.
+"""Four ways to load one model in a process, each any number of times.
 
-Every loader has `open()`, which adds one session and returns it; a session has `run(feeds)` and gives the first output
-as an array of its own. What all sessions of a process may share (instance, device, environment) is made by the
-constructor, before anything is measured.
+Every loader has `open()`, which adds one session and returns it. A session has `run(feeds)`, which returns a copy of
+the first output as an array. The constructor creates all that the sessions of a process may share (instance, device,
+environment), before anything is measured.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ ENTRY = "main_graph"
 
 
 class IreeSession:
-    """One IREE context: its own module state, whatever the parameters come from."""
+    """An IREE context with its own module state, from any source of parameters."""
 
     def __init__(self, context, module, device):
         import iree.runtime as runtime
@@ -31,7 +31,7 @@ def entry_of(module):
 
 
 class IreeOwnFiles:
-    """IREE from a module file and a parameter archive of its own: mapped, or read into memory (preload)."""
+    """A loader of IREE from a module file and a parameter archive: mapped, or read into memory (preload)."""
 
     def __init__(self, module_path, parameters_path, preload):
         import iree.runtime as runtime
@@ -55,7 +55,7 @@ class IreeOwnFiles:
 
 
 class OnnxRuntime:
-    """ONNX Runtime's CPU execution provider with default options."""
+    """A loader of ONNX Runtime's CPU execution provider with default options."""
 
     def __init__(self, model_path):
         import onnxruntime
@@ -78,7 +78,7 @@ class OnnxSession:
 
 
 class FatctxIree:
-    """IREE from a container: every session opens the file anew, and all of them meet in one mapping."""
+    """A loader of IREE from a container: every session opens the file anew, and all of them share one mapping."""
 
     def __init__(self, container_path, verify):
         import fatctx.iree
@@ -106,7 +106,7 @@ class FatctxSession:
 
 
 def chosen_record(container_path):
-    """What was chosen for this machine, for people: the record's name and its target."""
+    """Returns the choice for this machine as text for people: the record's name and its target."""
     import fatctx
 
     view = fatctx.open_model(container_path).session().binary()
@@ -114,7 +114,7 @@ def chosen_record(container_path):
 
 
 def chosen_bytes(container_path):
-    """The module chosen for this machine and its parameters, as the container holds them."""
+    """Returns the module chosen for this machine and its parameters, as the container stores them."""
     import fatctx
 
     session = fatctx.open_model(container_path).session()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a transformer encoder of about 400 MB as ONNX: real operators, made-up weights, the same bytes every time.
 
-A small model hides what loading costs; this one is large enough that a second copy of its weights is plain to see.
+A small model hides the cost of loading; this one is large enough that a second copy of its weights is easy to see.
 Eight layers of width 1024 with 16 heads, feed-forward 4096, fp32, one input `hidden` of fixed shape [1, 16, 1024].
 """
 
@@ -21,7 +21,7 @@ OPSET = 17
 
 
 class Builder:
-    """Collects nodes and weights; every weight is drawn from one seeded generator, in order."""
+    """A collector of nodes and weights; every weight is drawn from one seeded generator, in order."""
 
     def __init__(self, seed):
         self._random = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def transformer(layers, seed):
 
 
 def write(model, path):
-    """Writes beside the target and renames, so that an interrupted run leaves no half model under the name."""
+    """Writes a temporary file and renames it, so that an interrupted run leaves no incomplete model under the name."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     partial = path + ".partial"
     onnx.save(model, partial)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Load time and memory of one model, loaded by fatctx and in the ordinary ways, for 1, 2 and 8 sessions.
+"""Measures load time and memory of one model, loaded by fatctx and in the ordinary ways, for 1, 2 and 8 sessions.
 
-Every line of the table is a process of its own. Exit code 1 if an output differs from ONNX Runtime's by more than the
+Every line of the table has its own process. Exit code 1 if an output differs from ONNX Runtime's by more than the
 limit.
 """
 
@@ -19,7 +19,7 @@ from memory import available_memory
 from tables import print_table, progress, progress_done
 
 LOADERS = (
-    # name, what the table calls it, copies of the weights that one session may cost at its peak
+    # name, label in the table, copies of the weights that one session may cost at its peak
     ("fatctx", "fatctx", 0),
     ("fatctx-none", "fatctx, verify none", 0),
     ("iree-preload", "IREE, own files, preload", 2.1),
@@ -30,7 +30,7 @@ TIMEOUT_SECONDS = 300
 
 
 def write_own_files(container, folder):
-    """The chosen module and its weights as files, for the loaders that want files: the same bytes, taken out."""
+    """Writes the chosen module and its weights to files, for the loaders that need files: the same bytes."""
     import loaders
 
     module, parameters = loaders.chosen_bytes(container)
@@ -44,7 +44,7 @@ def write_own_files(container, folder):
 
 
 def warm(paths):
-    """Reads the files once, so that no loader pays for the disk and none profits from being second."""
+    """Reads the files once, so that no loader pays for the disk and none benefits from being second."""
     for path in paths:
         with open(path, "rb", buffering=0) as file:
             while file.read(1 << 22):
@@ -73,7 +73,7 @@ def row(label, result):
 
 
 def conclusion(results, labels):
-    """What the table shows, for the largest number of sessions, in a line."""
+    """Returns the result of the table, for the largest number of sessions, in one line."""
     most = max(result["sessions"] for result in results)
     pss = {result["loader"]: result["pss_ran"] for result in results if result["sessions"] == most and "pss_ran" in result}
     if "fatctx" not in pss:
@@ -95,7 +95,7 @@ def main():
     counts = [int(count) for count in arguments.sessions.split(",")]
 
     results, differences = [], {}
-    # The files for the rivals lie beside the container: a temporary folder in memory would count as memory.
+    # The files for the rivals are in the container's folder: a temporary folder in memory would count as memory.
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(arguments.container))) as folder:
         module, parameters = write_own_files(arguments.container, folder)
         weights = os.path.getsize(parameters)

@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--output", help="write the first session's output here (npy), to be compared")
     arguments = parser.parse_args()
 
-    loader = make_loader(arguments)  # imports libraries and makes the device: not part of the model's cost
+    loader = make_loader(arguments)  # imports libraries and creates the device: not part of the model's cost
     feeds = inputs.FEEDS[arguments.inputs](0)
     own_memory()  # the first call allocates; the second is the baseline
     before = own_memory()

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Memory:
-    """Anonymous memory and proportional set size, in bytes.
+    """A pair of figures: anonymous memory and proportional set size, in bytes.
 
-    Resident set size is left out on purpose: it counts a page once per mapping and so hides what sharing saves.
+    Resident set size is left out on purpose: it counts a page once per mapping and so hides the savings of sharing.
     """
 
     anonymous: int
@@ -19,7 +19,7 @@ class Memory:
 
 
 def own_memory():
-    # Both numbers from one read of one file: they belong to the same moment, and they are exact, while the counters
+    # Both numbers come from one read of one file, so they belong to the same moment. They are exact, while the counters
     # in /proc/self/status lag behind by up to some hundred kilobytes per processor.
     values = {}
     with open("/proc/self/smaps_rollup", encoding="ascii") as rollup:
@@ -30,13 +30,13 @@ def own_memory():
 
 
 def mappings_of(path):
-    """Address ranges of this process that map the file behind `path`, by device and inode, as (start, end, flags)."""
+    """Returns the address ranges that map the file at `path` here, by device and inode, as (start, end, flags)."""
     wanted = os.stat(path)
     found = []
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
             fields = line.split(None, 5)
-            # The device in this file may be the one below an overlay, so the name decides as well.
+            # The device in this file may be the one below an overlay, so the name counts as well.
             same_name = len(fields) == 6 and fields[5].rstrip("\n") == os.path.realpath(path)
             if int(fields[4]) == wanted.st_ino or same_name:
                 start, _, end = fields[0].partition("-")

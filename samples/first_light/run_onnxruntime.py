@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MiniLM compiled into a container for ONNX Runtime, then eight sessions on one mapping, compared with ordinary ones."""
+"""Compiles MiniLM into a container for ONNX Runtime, and compares eight sessions on one mapping with ordinary ones."""
 
 import argparse
 import gc
@@ -38,7 +38,7 @@ def compile_once(model, context):
 
 
 def measure(label, count, make):
-    """Sessions of one kind: (row of the table, outputs)."""
+    """Measures sessions of one kind. Returns (row of the table, outputs)."""
     gc.collect()
     before, started, sessions, first = own_memory(), time.perf_counter(), [], 0.0
     for _ in range(count):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eight IREE contexts on one mapping: run interleaved, compared with ONNX Runtime, destroyed in random order."""
+"""Runs eight IREE contexts on one mapping: interleaved, compared with ONNX Runtime, destroyed in random order."""
 
 import argparse
 import random
@@ -15,7 +15,7 @@ from tables import progress, progress_done
 
 
 class Failure(Exception):
-    """The demonstration did not show what it promises."""
+    """An error: the demonstration did not show its claim."""
 
 
 def require(condition, text):
@@ -37,7 +37,7 @@ def show_mapping(container, sessions):
 
 
 def run_interleaved(sessions, rounds, chance):
-    """Every session runs every sentence `rounds` times, all of them shuffled into each other."""
+    """Runs every sentence `rounds` times in every session, in a shuffled order."""
     turns = [(s, n) for s in range(len(sessions)) for n in range(len(inputs.SENTENCES)) for _ in range(rounds)]
     chance.shuffle(turns)
     outputs = [[] for _ in inputs.SENTENCES]
@@ -56,7 +56,7 @@ def destroy_in_random_order(sessions, expected, chance):
     for victim in order:
         del alive[victim]
         if alive:
-            # One of the survivors runs, so a view that died with somebody else's session would be found out.
+            # One of the remaining sessions runs, to detect a view that was destroyed with another session.
             survivor = chance.choice(sorted(alive))
             output = alive[survivor].run(inputs.minilm(0))
             require(np.array_equal(output, expected), f"session {survivor} changed its answer after {victim} had gone")
@@ -81,7 +81,7 @@ def demonstrate(arguments):
         first = outputs[number][0]
         same = all(np.array_equal(first, other) for other in outputs[number])
         difference = float(np.abs(first - expected[number]).max())
-        worst = float(np.maximum(worst, difference))  # unlike max(), keeps a difference that is no number
+        worst = float(np.maximum(worst, difference))  # unlike max(), keeps a NaN difference
         print(f'  "{sentence}": largest difference from ONNX Runtime {difference:.2e}')
         require(same, f"the sessions do not agree with each other on sentence {number}")
     print(f"{runs} interleaved runs; all sessions gave bit-identical answers")

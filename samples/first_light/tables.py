@@ -4,7 +4,7 @@ import sys
 
 
 def print_table(title, columns, rows, notes=()):
-    """`columns` are headings; a heading that starts with '>' is aligned to the right. Cells are text."""
+    """Prints a table. `columns` are headings; one that starts with '>' is aligned to the right. Cells are text."""
     headings = [column.lstrip(">") for column in columns]
     right = [column.startswith(">") for column in columns]
     if sys.stdout.isatty():
@@ -45,7 +45,7 @@ def _print_rich(title, headings, right, rows):
 
 
 def progress(text, log=True):
-    """One line of talk: overwritten on a terminal; in a log it stays, or is left out if it is one of many."""
+    """Prints one progress line: overwritten on a terminal; in a log it stays, or is left out if it is one of many."""
     if sys.stderr.isatty():
         print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
     elif log:

@@ -1,4 +1,4 @@
-// fatctx bench: what loading costs on this machine, with the rival beside it.
+// fatctx bench: measures what loading costs on this machine, beside the usual way to load.
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -29,7 +29,7 @@ struct BenchOptions {
   std::string sessions = "1,2,4";
   LoadBenchOptions load;
   bool json = false;
-  // Of an ONNX model.
+  // Options of the bench of an ONNX model.
   std::string svg;
   std::uint32_t runs = 0;
   std::uint32_t dimension = 1;
@@ -38,7 +38,7 @@ struct BenchOptions {
 
 bool is_onnx(const BenchOptions& options) { return options.path.ends_with(".onnx"); }
 
-// Sessions of ONNX Runtime are made by a program of their own, since the command is not linked to it.
+// Another program makes the sessions of ONNX Runtime, because this command does not link it.
 Result<ExitCode> run_onnx_bench(const BenchOptions& options, const CLI::App& command) {
   for (const char* const flag : {"--device", "--verify", "--max-copied-bytes", "--cold"}) {
     if (command.count(flag) == 0) continue;
@@ -63,7 +63,8 @@ std::string time_text(std::uint64_t nanoseconds) {
   return fmt::format("{:.4g} ms", microseconds / 1000);
 }
 
-// Memory that went while the sessions came was somebody else's.
+// Memory that shrank while the sessions were created belonged to something else, so a negative number prints
+// as 0.
 std::string memory_text(const std::optional<ProcessMemory>& memory, std::int64_t ProcessMemory::*kind) {
   if (!memory) return "unknown";
   const std::int64_t bytes = *memory.*kind;
@@ -124,7 +125,7 @@ nlohmann::ordered_json bench_json(const LoadBench& bench, const BenchOptions& op
   return json;
 }
 
-// "1,2,4": from 1 to 1024 sessions each.
+// Parses a list such as "1,2,4": from 1 to 1024 sessions each.
 Result<std::vector<std::uint32_t>> session_counts(std::string_view text) {
   std::vector<std::uint32_t> counts;
   for (std::size_t at = 0; at <= text.size();) {

@@ -16,14 +16,14 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// One session and what it holds.
+// A session with the memory that it holds.
 struct Loaded {
-  std::optional<Session> session;              // mapped
-  std::vector<RecordView> views;               // of the session
-  std::vector<std::vector<std::byte>> copies;  // heap
+  std::optional<Session> session;              // memory-mapped views
+  std::vector<RecordView> views;               // of the session's own records
+  std::vector<std::vector<std::byte>> copies;  // heap copies
 };
 
-// The binaries of all units, then their weights, each once.
+// Returns the binaries of all units, then their weights, each once.
 Result<std::vector<RecordInfo>> records_of(const Model& model) {
   std::vector<RecordInfo> records;
   std::vector<std::uint32_t> weights;
@@ -70,7 +70,8 @@ Result<Loaded> load_once(const std::string& path, const LoadBenchOptions& option
   return loaded;
 }
 
-// As a consumer does that uploads its weights. The sum keeps the reads from being left out.
+// Reads every byte, as an application does that uploads its weights. Returns a sum so that no read is
+// optimised away.
 std::uint64_t read_all(const Loaded& loaded) {
   const auto sum = [](std::uint64_t total, ByteView bytes) {
     return std::accumulate(bytes.begin(), bytes.end(), total,
@@ -114,7 +115,7 @@ Result<LoadFigure> measure(const std::string& path, const LoadBenchOptions& opti
   figure.median_ns = times[times.size() / 2];
   figure.further_min_ns = sessions > 1 ? further : 0;
 
-  give_back_freed_memory();  // that of the loads above would hide that of the next ones
+  give_back_freed_memory();  // memory freed by the loads above would hide what the next ones take
   const auto before = process_memory();
   std::vector<Loaded> loaded;
   volatile std::uint64_t seen = 0;

@@ -1,5 +1,5 @@
-// What loading a model costs for a number of sessions: time until all have their views, and memory once they have
-// read them.
+// Measures loading a model for a number of sessions: the time until all have their views, and the memory once
+// they have read them.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +29,22 @@ struct LoadFigure {
   LoadWay way = LoadWay::kMapped;
   std::uint32_t sessions = 0;
   std::size_t mappings = 0;
-  std::uint64_t composed_bytes = 0;  // memory in which the views' bytes that cannot be mapped were built
+  std::uint64_t composed_bytes = 0;  // memory that holds the views' bytes that cannot be memory-mapped
   std::uint64_t min_ns = 0;          // until the last session has its views
   std::uint64_t median_ns = 0;
-  std::uint64_t further_min_ns = 0;  // of each session after the first; 0 if there is none
-  // What came with the sessions, each byte of each view read. Empty if the system does not say.
+  std::uint64_t further_min_ns = 0;  // for each session after the first; 0 if there is none
+  // Memory that the sessions added, after each byte of each view is read. Empty if the system does not report
+  // it.
   std::optional<ProcessMemory> memory = {};
 };
 
 struct LoadBench {
-  std::string record;               // chosen, names joined by ", "
+  std::string record;               // the chosen ones, names joined by ", "
   std::uint64_t record_bytes = 0;   // of the chosen binaries and their weights
-  std::vector<LoadFigure> figures;  // by sessions, the mapped way first
+  std::vector<LoadFigure> figures;  // ordered by sessions, the mapped way first
 };
 
-// Errors: those of Model::open and Model::begin_session.
+// Measures both ways for each number of sessions. Errors: those of Model::open and Model::begin_session.
 [[nodiscard]] Result<LoadBench> bench_load(const std::string& path, const LoadBenchOptions& options);
 
 }  // namespace fatctx::tools

@@ -13,7 +13,7 @@
 namespace fatctx::tools {
 namespace {
 
-// Bytes of a "Key:   123 kB" line; empty if it is another line.
+// Parses a "Key:   123 kB" line into bytes. Returns nothing for any other line.
 std::optional<std::int64_t> kilobytes(std::string_view line, std::string_view key) {
   if (!line.starts_with(key)) return std::nullopt;
   line.remove_prefix(key.size());

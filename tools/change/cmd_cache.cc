@@ -1,4 +1,4 @@
-// fatctx cache: what lies in a cache folder of composed views, and less of it.
+// fatctx cache: lists and prunes a cache folder of composed views.
 #include <cstdint>
 #include <ctime>
 #include <memory>

@@ -1,4 +1,4 @@
-// fatctx compact and fatctx seal: a container written anew, without what no record uses any more.
+// fatctx compact and fatctx seal: write a container anew, without the bytes that no record uses any more.
 #include <memory>
 #include <string>
 
@@ -17,7 +17,7 @@ struct CompactFlags {
   bool seal = false;
 };
 
-// A sealed file stays sealed where it is; a copy of it is one to go on with.
+// Returns whether the output is sealed. A sealed file stays sealed in place; a copy of it may grow again.
 std::optional<bool> seal_of(const CompactFlags& flags) {
   if (flags.seal) return true;
   return flags.rewrite.output.empty() ? std::optional<bool>() : std::optional<bool>(false);

@@ -1,4 +1,4 @@
-// fatctx keygen: a key pair to sign containers with.
+// fatctx keygen: makes a key pair to sign containers with.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,5 @@
-// fatctx materialize: builds ahead of time, in a cache folder, what views of this machine cannot map of a container.
+// fatctx materialize: builds, ahead of time and in a cache folder, the views that this machine cannot map
+// directly.
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -37,12 +38,12 @@ struct Materialized {
   std::string name;
   std::uint64_t size_bytes = 0;
   std::uint64_t cached_bytes = 0;
-  std::string file;      // empty: nothing of it has to be built
-  std::string rejected;  // why a file that was there was thrown away
-  bool made = false;     // false: it was there
+  std::string file;      // empty: nothing had to be built
+  std::string rejected;  // why an existing file was thrown away
+  bool made = false;     // false: it existed already
 };
 
-// Those that the command line asks for; all that have a view without it.
+// Returns the records that the command line names; by default all that have a view.
 Result<std::vector<RecordInfo>> asked_records(const Container& container, const MaterializeOptions& options) {
   std::vector<RecordInfo> asked;
   if (!options.record.empty()) {
@@ -137,7 +138,7 @@ Result<ExitCode> run_materialize(const MaterializeOptions& options) {
   open.cache_limit_bytes = options.limit_bytes;
   FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const std::vector<RecordInfo> asked, asked_records(container, options));
-  // A bad folder is told also where nothing has to be built.
+  // A bad folder is reported even if nothing must be built.
   FATCTX_TRY(list_view_cache(options.folder));
   std::vector<Materialized> all;
   {

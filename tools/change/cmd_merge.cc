@@ -1,4 +1,4 @@
-// fatctx merge: several containers become one.
+// fatctx merge: merges several containers into one.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// fatctx note: what somebody has measured or seen with a record, kept beside it.
+// fatctx note: keeps a remark or a measurement beside a record.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// fatctx remove: a container without some of its records.
+// fatctx remove: removes records from a container.
 #include <memory>
 #include <string>
 #include <vector>

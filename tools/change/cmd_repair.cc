@@ -1,4 +1,4 @@
-// fatctx repair: damaged copies of metadata get back what their good copies say, in place.
+// fatctx repair: restores damaged copies of metadata from their good copies, in place.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// fatctx sign: a signed copy of a container, in its place or beside it.
+// fatctx sign: signs a container, in place or as a copy.
 #include <memory>
 #include <string>
 

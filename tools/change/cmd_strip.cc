@@ -1,4 +1,4 @@
-// fatctx strip: a container for some of its targets, or for what one device takes.
+// fatctx strip: reduces a container to some of its targets, or to the records that one device takes.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -31,7 +31,7 @@ Error none(const std::string& path, std::string why) {
   return Error{ErrorCode::kNoMatch, fmt::format("{}: {}; nothing was written", path, why)};
 }
 
-// What the device gets of every group.
+// Returns the records that the device gets from every group.
 Result<Ids> chosen_for(const Container& container, const std::string& path, const Device& device,
                        const SocTable& table) {
   std::set<std::string> groups;

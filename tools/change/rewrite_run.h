@@ -1,4 +1,4 @@
-// What the commands that write containers anew have in common: flags, the run, the report.
+// The flags, the run and the report that all commands share that write containers anew.
 #pragma once
 
 #include <optional>
@@ -15,29 +15,31 @@ struct RewriteFlags {
   std::string path;
   std::string output;  // empty: in place
   std::string sharing;
-  std::uint32_t max_pieces = 0;  // 0: not given
+  std::uint32_t max_pieces = 0;  // 0: not passed
   std::uint32_t threads = 0;
   std::uint64_t max_made_bytes = 0;
   bool force = false;
   bool json = false;
 };
 
-// FILE, -o, --force, --json, -j, --max-made-bytes. `sharing`: also --sharing and --max-pieces.
+// Adds FILE, -o, --force, --json, -j and --max-made-bytes. With `sharing` also --sharing and --max-pieces.
 void add_rewrite_flags(CLI::App& command, RewriteFlags& flags, bool sharing);
 void add_sharing_flags(CLI::App& command, RewriteFlags& flags);
 
-// `verb` is what the progress line says. `options` hold what the command itself decides.
+// Writes the container anew. `verb` is printed in the progress line; `options` hold what the command itself
+// decides.
 [[nodiscard]] Result<ExitCode> run_rewrite(std::string_view verb, const RewriteFlags& flags, RewriteOptions options);
 
-// What the flags say of sharing. Errors: invalid_argument (max pieces without sharing by pages).
+// The meaning of the sharing flags. Errors: invalid_argument (max pieces without sharing by pages).
 struct SharingFlags {
   std::optional<Sharing> sharing;
   std::uint32_t max_pieces = 4096;
 };
 [[nodiscard]] Result<SharingFlags> sharing_of(const RewriteFlags& flags);
-// Before anything is read. Errors: exists, if the output is another file and nobody said --force.
+// Checks the output before anything is read. Errors: exists, if the output is another file and --force is not
+// set.
 [[nodiscard]] Status check_output(const RewriteFlags& flags);
-// Warnings to standard error, the report to standard output.
+// Prints warnings to standard error, the report to standard output.
 void print_report(std::string_view verb, const RewriteReport& report, bool json);
 
 }  // namespace fatctx::tools

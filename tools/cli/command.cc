@@ -20,9 +20,9 @@ namespace fatctx::tools {
 
 namespace {
 
-constexpr std::size_t kOptionColumn = 30;  // where the explanation of an option begins in --help
+constexpr std::size_t kOptionColumn = 30;  // column of an option's explanation in --help
 
-// Help that fits a screen: purpose, synopsis, options, examples, where to read more.
+// A formatter that prints help for one screen: purpose, synopsis, options, examples, where to read more.
 class ScreenFormatter : public CLI::FormatterBase {
  public:
   explicit ScreenFormatter(HelpText help) : help_(std::move(help)) {}
@@ -54,7 +54,7 @@ class ScreenFormatter : public CLI::FormatterBase {
     std::string names;
     for (const std::string& name : option.get_snames()) names += (names.empty() ? "-" : ", -") + name;
     for (const std::string& name : option.get_lnames()) names += (names.empty() ? "--" : ", --") + name;
-    // A check appends itself to the type, "HOW:{pages,off}"; the explanation says it in words.
+    // CLI11 appends a check such as "HOW:{pages,off}" to the type; the explanation already says it in words.
     if (option.get_items_expected_max() > 0) {
       const std::string type = option.get_type_name();
       names += " " + type.substr(0, type.find(':'));
@@ -118,7 +118,7 @@ ExitCode usage_error(std::string_view message) {
   return ExitCode::kUsage;
 }
 
-// CLI11 ends sentences with a stop and starts them with a capital; our lines do neither.
+// Adapts a message of CLI11, which ends sentences with a stop and starts them with a capital, to our style.
 std::string as_our_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -135,7 +135,7 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     print_note("fatctx: a command is missing\n");
     std::string help = app.help();
-    help.pop_back();  // its line feed comes from print_note
+    help.pop_back();  // print_note adds the line feed
     print_note(help);
     return ExitCode::kUsage;
   }
@@ -157,7 +157,7 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
     answered = true;
     print_result(fmt::format("{}\n", version.what()));
   } catch (const CLI::Success&) {
-    return ExitCode::kOk;  // an option that answers by itself, as --help does
+    return ExitCode::kOk;  // an option such as --help did all the work
   } catch (const CLI::ParseError& error) {
     return usage_error(as_our_line(error.what()) + "; " + help_hint(parsed_command()));
   }
@@ -211,7 +211,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
     case ErrorCode::kInternal:
       return ExitCode::kBug;
   }
-  return ExitCode::kBug;  // a number that is no code
+  return ExitCode::kBug;  // not a known code
 }
 
 void Outcome::finish(const Result<ExitCode>& result) {
@@ -261,7 +261,7 @@ CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help)
   return command;
 }
 
-// As an unset variable of a script leaves it; no option means anything by it.
+// An unset variable of a script produces an empty value; it has no meaning for any option.
 Error empty_value(std::string_view option) {
   return {ErrorCode::kInvalidArgument,
           fmt::format("{}: the value is empty; give one, or leave the option out", option)};
@@ -273,7 +273,7 @@ Result<std::vector<std::string>> prepare_arguments(const CLI::App& app, const st
   prepared.reserve(arguments.size());
   bool options_end = false;
   std::size_t values_due = 0;
-  std::string due;  // the option that they are of
+  std::string due;  // the option that still expects values
   for (const std::string& argument : arguments) {
     std::string next = argument;
     const bool looks_like_option = argument.size() > 1 && argument[0] == '-' && !options_end;

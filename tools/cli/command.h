@@ -1,8 +1,8 @@
-// The frame of the command: what a subcommand is, how it ends, and the list of all of them.
+// Defines the frame of the command: what a subcommand is, how it ends, and the list of all of them.
 //
-// A subcommand is one file, cmd_NAME.cc, with one function `add_NAME`. It registers its options with CLI11, its help
-// with describe(), and a callback that hands its Result to Outcome::finish(). stdout carries the result only; all
-// talk goes to stderr.
+// A subcommand is one file, cmd_NAME.cc, with one function `add_NAME`. It registers its options with CLI11,
+// its help with describe(), and a callback that hands its Result to Outcome::finish(). stdout carries only
+// the result; all messages go to stderr.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,21 @@ class Validator;
 
 namespace fatctx::tools {
 
-// Exit codes are interface: docs/cli/README.md lists them.
+// Exit codes are part of the interface: docs/cli/README.md lists them.
 enum class ExitCode : int {
   kOk = 0,
-  kCheckFailed = 1,  // the asked check says no
+  kCheckFailed = 1,  // the requested check failed
   kUsage = 2,        // the command line or the manifest is wrong
   kFile = 3,         // a file is damaged, unsupported, or changed while it was read
   kNoMatch = 4,      // nothing in the container fits the device
-  kEnvironment = 5,  // the system: space, locks, memory, a missing tool
-  kBug = 70,         // ours
+  kEnvironment = 5,  // the system: no space, a lock, no memory, a missing tool
+  kBug = 70,         // a bug of fatctx
 };
 
-// The one place that turns an error code into an exit code.
+// Maps an error code to an exit code. No other place does.
 [[nodiscard]] ExitCode exit_code_for(ErrorCode code) noexcept;
 
-// How the command that ran has ended.
+// The outcome of the command that ran.
 class Outcome {
  public:
   // Prints an error as `fatctx: <text>` on stderr; keeps the exit code.
@@ -47,40 +47,41 @@ class Outcome {
   ExitCode code_ = ExitCode::kOk;
 };
 
-// What --help prints beside the options. Every example works as pasted and is one line.
+// The text that --help prints beside the options. Every example is one line and works as pasted.
 struct HelpText {
   std::string purpose;   // one line, no final stop
   std::string synopsis;  // "fatctx info FILE [options]"
   std::vector<std::string> examples;
-  std::string more;  // where to read on: "docs/cli/README.md"
+  std::string more;  // where to read more: "docs/cli/README.md"
 };
 
-// Adds the subcommand `name` with its help. Options are added to the App that comes back.
+// Adds the subcommand `name` with its help. Returns the App to add options to.
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help);
 
-// For every option that is a number: decimal digits, from `least` to `most`. CLI11 by itself takes 2^64 and -1 for the
-// largest number, and 010 for 8. tests/tools/cli/command_test.cc tries every option of every command.
+// Validates an option that is a number: decimal digits, from `least` to `most`. CLI11 alone takes 2^64 and -1
+// for the largest number, and 010 for 8. tests/tools/cli/command_test.cc tries every option of every command.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0,
                                           std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
-// The same for a number with a unit behind it, "4GiB". Comes before CLI::AsSizeValue, which checks the unit.
+// Does the same for a number with a unit, "4GiB". Add it before CLI::AsSizeValue, which checks the unit.
 [[nodiscard]] CLI::Validator size_number();
 
-// --generation N: which state of a container that was appended to is opened; left out, the newest.
+// Adds --generation N: the state to open of a container that was appended to. The default is the newest.
 void add_generation(CLI::App& command, std::uint64_t& generation);
 
-// Brings a command line into the form that CLI11 reads: in option names an underscore becomes a dash. Values, and
-// everything behind a lone `--`, stay as they are.
+// Normalises a command line for CLI11: in option names an underscore becomes a dash. Values, and everything
+// after a lone `--`, do not change.
 // Errors: invalid_argument for an unknown subcommand or option, naming the nearest known one.
 [[nodiscard]] Result<std::vector<std::string>> prepare_arguments(const CLI::App& app,
                                                                  const std::vector<std::string>& arguments);
 
-// Runs one command line (without the program's name), guarded.
+// Runs one command line (without the program's name) under run_guarded().
 [[nodiscard]] ExitCode run_command(const std::vector<std::string>& arguments);
 
-// Exceptions end here: std::bad_alloc is kEnvironment, anything else kBug with a request for a report.
+// Catches every exception: std::bad_alloc becomes kEnvironment, anything else kBug with a request for a
+// report.
 [[nodiscard]] ExitCode run_guarded(const std::function<ExitCode()>& work);
 
-// One line per subcommand; the order is that of `fatctx --help`. The table itself is in commands.cc.
+// One line per subcommand, in the order of `fatctx --help`. The table itself is in commands.cc.
 void add_pack(CLI::App& app, Outcome& outcome);
 void add_append(CLI::App& app, Outcome& outcome);
 void add_note(CLI::App& app, Outcome& outcome);

@@ -1,4 +1,4 @@
-// The dispatch table.
+// The dispatch table of the subcommands.
 #include "tools/cli/command.h"
 
 namespace fatctx::tools {

@@ -1,4 +1,4 @@
-// Words behind a flag: "key=value,key=value".
+// Parses the value of a flag: "key=value,key=value".
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace fatctx::tools {
 
-// `flag` is what errors call it; `allowed` is empty if the caller looks at the keys himself.
-// Errors: invalid_argument (no "=", an empty value, a key that is not among `allowed`, one that is given twice).
+// Parses `text`. `flag` is its name in errors; `allowed` is empty if the caller checks the keys.
+// Errors: invalid_argument (no "=", an empty value, a key that is not among `allowed`, a key that appears twice).
 [[nodiscard]] Result<std::map<std::string, std::string>> flag_words(std::string_view flag, std::string_view text,
                                                                     const std::vector<std::string>& allowed);
 

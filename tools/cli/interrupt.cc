@@ -14,7 +14,7 @@ extern "C" void note_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// Who started us with a signal ignored wants it ignored.
+// Installs the handler, except for a signal that the parent process made this one ignore.
 void (*take(int signal) noexcept)(int) {
   const auto before = std::signal(signal, note_signal);
   if (before == SIG_IGN) std::signal(signal, SIG_IGN);

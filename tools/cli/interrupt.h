@@ -1,11 +1,12 @@
-// Ctrl-C as a request: the work ends at its next step and leaves nothing half done. A second one ends the process.
+// Treats Ctrl-C as a request: the work ends at its next step and leaves nothing half done. A second one ends
+// the process.
 #pragma once
 
 #include <atomic>
 
 namespace fatctx::tools {
 
-// While it is there, the first SIGINT or SIGTERM sets the flag. One at a time.
+// A guard that sets its flag at the first SIGINT or SIGTERM. Only one may exist at a time.
 class Interrupt {
  public:
   Interrupt() noexcept;
@@ -13,7 +14,7 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Lifetime: the program's.
+  // Returns the flag. Lifetime: the program's.
   [[nodiscard]] const std::atomic<bool>* flag() const noexcept;
 
  private:

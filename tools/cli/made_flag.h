@@ -1,4 +1,4 @@
-// --max-made-bytes of the commands that read the bytes of records.
+// --max-made-bytes, an option of the commands that read the bytes of records.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ class App;
 
 namespace fatctx::tools {
 
-// OpenOptions::max_made_bytes, as a size. Lifetime: `bytes` outlives the parse.
+// Adds OpenOptions::max_made_bytes as an option with a size. Lifetime: `bytes` outlives the parse.
 void add_made_limit(CLI::App& command, std::uint64_t& bytes);
 
 }  // namespace fatctx::tools

@@ -1,4 +1,4 @@
-// The program: hands its arguments to run_command() and returns the exit code.
+// Hands the program's arguments to run_command() and returns the exit code.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,8 @@
 
 int main(int argc, char** argv) {
   using fatctx::tools::ExitCode;
-  // Where there is no guard, a file that is cut while it is read ends the command, as it would any other program.
+  // If the guard cannot be installed, truncating a file while it is read ends the command, as it would any
+  // other program.
   (void)fatctx::install_mapping_guard();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   ExitCode code = fatctx::tools::run_command(arguments);

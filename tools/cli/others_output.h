@@ -1,10 +1,10 @@
-// What libraries of others print.
+// Keeps the output of third-party libraries away from stdout.
 #pragma once
 
 namespace fatctx::tools {
 
-// While it lives, what anybody in this process writes to stdout goes to stderr: stdout is for our result, and libraries
-// of vendors greet there. Not thread-safe.
+// A guard that sends to stderr all that this process writes to stdout. stdout is for the result, and
+// libraries of vendors print greetings there. Not thread-safe.
 class OthersOutput {
  public:
   OthersOutput() noexcept;
@@ -13,7 +13,7 @@ class OthersOutput {
   OthersOutput& operator=(const OthersOutput&) = delete;
 
  private:
-  int stdout_;  // a copy of it; negative if it could not be copied, and then nothing is changed
+  int stdout_;  // a copy of it; negative if it could not be copied, and then nothing is redirected
 };
 
 }  // namespace fatctx::tools

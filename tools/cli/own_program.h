@@ -1,4 +1,4 @@
-// Programs and libraries of ours that come with this one.
+// Finds the programs and libraries of fatctx that are installed with this one.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace fatctx::tools {
 
-// Goes on as another program: its output is ours, its exit code is ours, and signals reach it. Comes back only if that
-// cannot be done.
+// Replaces this process by another program: its output and exit code become ours, and signals reach it.
+// Returns only if that fails.
 // Errors: not_found, operation_not_permitted (not a program), no_resource, io.
 [[nodiscard]] Error become_program(const std::vector<std::string>& arguments);
 
-// The folder that the running program lies in, links resolved; empty if the system does not tell.
+// Returns the folder of the running program, links resolved; empty if the system does not report it.
 [[nodiscard]] std::string own_program_folder();
 
-// The path of a program that is built only with ONNX Runtime: beside this one, or in PATH.
+// Returns the path of a program that is built only with ONNX Runtime: in this program's folder, or in PATH.
 // Errors: backend_library_missing with what to install.
 [[nodiscard]] Result<std::string> find_onnxruntime_program(const std::string& name);
 
-// Our execution provider, libfatctx_ort.so: where the build, an archive or an installation puts it, seen from this
-// program. Errors: not_found.
+// Returns the path of our execution provider, libfatctx_ort.so. Looks where the build, an archive or an
+// installation puts it, relative to this program. Errors: not_found.
 [[nodiscard]] Result<std::string> find_provider_beside_program();
 
 }  // namespace fatctx::tools

@@ -19,7 +19,7 @@ struct Decoded {
   std::size_t size = 0;  // bytes taken
 };
 
-// One well-formed UTF-8 character at the front of `text`; nothing if there is none.
+// Decodes one well-formed UTF-8 character at the front of `text`. Returns nothing if there is none.
 std::optional<Decoded> decode_front(std::string_view text) {
   const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };
   const unsigned char first = byte(0);
@@ -74,7 +74,7 @@ std::string escape(std::string_view text, bool keep_line_feeds) {
   return out;
 }
 
-// Columns a cell takes, one per character: near enough for the names that people give.
+// Returns the columns of a cell, one per character: near enough for the names that people use.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

@@ -1,4 +1,4 @@
-// What the command prints, and the one place that makes foreign text harmless.
+// Prints the output of the command. No other place makes foreign text harmless.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace fatctx::tools {
 
-// `text` with everything spelled out that could move the cursor, reorder the line or hide: control characters,
-// bidirectional marks, line separators, invisible marks and bytes that are not UTF-8. "\x1b", "\u202e".
+// Returns `text` with each character escaped that could move the cursor, reorder the line or hide. These are
+// control characters, bidirectional marks, line separators, invisible marks and bytes that are not UTF-8:
+// "\x1b", "\u202e".
 [[nodiscard]] std::string escaped(std::string_view text);
-// The same, but line feeds stay.
+// Does the same, but keeps line feeds.
 [[nodiscard]] std::string escaped_lines(std::string_view text);
 
 [[nodiscard]] std::string grouped(std::uint64_t number);                           // "22,888,448"
@@ -23,7 +24,7 @@ namespace fatctx::tools {
 [[nodiscard]] std::string offset_text(std::uint64_t offset);                       // "0x30000"
 [[nodiscard]] std::string count_text(std::uint64_t count, std::string_view noun);  // "1 record", "2 records"
 
-// Plain text in aligned columns, two blanks apart. Cells are escaped here; callers hand in raw names.
+// A table of plain text in aligned columns, two blanks apart. It escapes cells; callers pass raw names.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -42,7 +43,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "label:   value" lines with the values below each other. Values are escaped here.
+// A list of "label:   value" lines with aligned values. It escapes values.
 class Block {
  public:
   void add(std::string label, std::string_view value);
@@ -52,14 +53,14 @@ class Block {
   std::vector<std::pair<std::string, std::string>> lines_;
 };
 
-// Indented, pure ASCII (so no name can harm a terminal), with a final line feed.
+// Returns indented, pure ASCII JSON (so that no name can harm a terminal), with a final line feed.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
 
-// The result goes to stdout, talk to stderr. Neither escapes: what comes in is already harmless.
+// The result goes to stdout, messages to stderr. Neither escapes: the text must already be harmless.
 void print_result(std::string_view text);
 void print_note(std::string_view text);  // adds the line feed
 
-// Flushes stdout. False if anything written there was lost (a full disk behind a redirection).
+// Flushes stdout. Returns false if anything written there was lost (a full disk behind a redirection).
 [[nodiscard]] bool flush_result();
 
 }  // namespace fatctx::tools

@@ -1,4 +1,4 @@
-// One line on stderr that says how far a long job is. Only a terminal gets it, and only after half a second.
+// Prints the progress of a long job as one line on stderr, only on a terminal, and only after half a second.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace fatctx::tools {
 
-// Not copyable; the line is wiped when the object goes.
+// A progress line. Not copyable; the destructor wipes it.
 //
 //   ProgressLine line("verify");
 //   FATCTX_ASSIGN(const VerifyReport report, container.verify({.progress = line.callback()}));
@@ -18,15 +18,15 @@ class ProgressLine {
   static constexpr std::chrono::milliseconds kFirstAfter{500};
 
   explicit ProgressLine(std::string label);
-  // For tests: whether to draw at all, and after how long.
+  // For tests: `draw` turns drawing on or off, `first_after` is the delay before the first line.
   ProgressLine(std::string label, bool draw, std::chrono::milliseconds first_after = kFirstAfter);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Lifetime: the callback borrows this object.
+  // Returns a callback. Lifetime: it borrows this object.
   [[nodiscard]] Progress callback();
-  // A job that counts in steps instead of bytes: "compile  2 of 4  x86-64-v3".
+  // Reports a job that counts steps instead of bytes: "compile  2 of 4  x86-64-v3".
   void step(std::uint64_t done, std::uint64_t total, std::string_view what);
   void bytes(std::uint64_t done, std::uint64_t total);
 
@@ -40,7 +40,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point next_;
 };
 
-// Whether a person is likely to read stderr, or the result, now.
+// Returns true if a person is likely to read stderr, or the result, now.
 [[nodiscard]] bool stderr_is_terminal() noexcept;
 [[nodiscard]] bool stdout_is_terminal() noexcept;
 

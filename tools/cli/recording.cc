@@ -29,7 +29,8 @@ struct CloseFile {
 class NewFile {
  public:
   static Result<NewFile> create(const std::string& path) {
-    // Not fopen() with "x": the C library of Windows takes the letter, ignores it, and empties the file.
+    // Does not use fopen() with "x": the C library of Windows accepts the letter, ignores it, and truncates
+    // the file.
     auto made = publish_bytes({}, path, false);
     std::error_code unknown;
     const bool exists = std::filesystem::exists(std::filesystem::symlink_status(path, unknown));
@@ -43,7 +44,7 @@ class NewFile {
                                   number == 0 ? error.message : std::system_category().message(number));
       return error;
     }
-    // For appending, which never empties a file, whatever has the name by now.
+    // Opens for appending, which never truncates a file, even if another file has the name by now.
     std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "ab"));
     if (file) return NewFile(path, std::move(file));
     const int error_number = errno;
@@ -55,7 +56,7 @@ class NewFile {
   void write(std::string_view text) noexcept {
     lost_ = std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || lost_;
   }
-  // Errors: io, if anything that was written is lost.
+  // Closes the file. Errors: io, if anything that was written is lost.
   Status close() {
     const bool closed = std::fclose(file_.release()) == 0;
     if (closed && !lost_) return Done{};
@@ -71,7 +72,7 @@ class NewFile {
   bool lost_ = false;
 };
 
-// Also when the work ends by an exception: the sink borrows.
+// Stops the trace also if the work ends by an exception: the sink borrows.
 struct StopTrace {
   StopTrace() = default;
   ~StopTrace() { set_trace({}); }
@@ -106,14 +107,14 @@ std::string profile_table(const Profile& profile) {
   return table.text("  ");
 }
 
-// The file gets CSV; without one, standard error gets a table.
+// Writes the profile as CSV to `file`, or as a table to standard error if there is no file.
 Status report(const Profile& profile, std::optional<NewFile> file) {
   if (file) {
     file->write(profile.csv());
     return file->close();
   }
   std::string table = profile_table(profile);
-  table.pop_back();  // its line feed comes from print_note
+  table.pop_back();  // print_note adds the line feed
   print_note("profile:\n" + table);
   return Done{};
 }

@@ -1,4 +1,4 @@
-// --profile, --profile-file and --trace: what a command does to the library, recorded.
+// --profile, --profile-file and --trace: record what a command does to the library.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct RecordingOptions {
 // Adds the three options to a command that opens containers.
 [[nodiscard]] std::shared_ptr<RecordingOptions> add_recording(CLI::App& command);
 
-// Runs `work` and records what it was asked to, also if the work fails: that is when a record is worth most. Its own
-// errors count only where the work has none.
+// Runs `work` and records what the options ask for, also if the work fails: a recording is worth most then.
+// Errors of the recording count only if the work has none.
 // Errors: those of `work`, invalid_argument (a file to write is the `container` itself), exists (it already exists),
 // io.
 [[nodiscard]] Result<ExitCode> recorded(const RecordingOptions& options, const std::string& container,

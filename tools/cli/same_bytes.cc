@@ -13,7 +13,7 @@ namespace fatctx::tools {
 
 namespace {
 
-// Up to `wanted` bytes from where the last call stopped; fewer at the end.
+// A source of up to `wanted` bytes from where the last call stopped; fewer at the end.
 using Source = std::function<Result<std::string_view>(std::size_t wanted)>;
 
 Result<std::optional<std::uint64_t>> compare(const Container& container, const RecordInfo& record, const Source& source,

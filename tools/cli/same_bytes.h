@@ -1,4 +1,4 @@
-// Whether bytes outside of a container are those of a record.
+// Compares a file outside of a container with a record.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace fatctx::tools {
 
-// Where they differ first; nothing if they are the same. Reads the record as stream_record() does, checked, and stops
-// at the first difference. Of two sizes the shorter one's end is a difference. Errors: those of stream_record(); of the
-// file not_found, io.
+// Returns the offset of the first difference, or nothing if the bytes are the same. Reads the record as
+// stream_record() does, checked, and stops at the first difference. If the sizes differ, the end of the
+// shorter one is a difference. Errors: those of stream_record(); of the file not_found, io.
 [[nodiscard]] Result<std::optional<std::uint64_t>> first_difference(const Container& container,
                                                                     const RecordInfo& record, const std::string& path,
                                                                     const Progress& progress = {});

@@ -1,4 +1,4 @@
-// Running another program: no shell, its output kept within bounds, its end reported in full.
+// Runs another program: without a shell, with bounded output and a full report of how it ended.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace fatctx::tools {
 struct ProcessRequest {
   std::vector<std::string> arguments;                    // the first is the program: a path, never searched for in PATH
   std::string working_folder;                            // empty: ours
-  std::size_t max_output_bytes = std::size_t{64} << 10;  // kept of each stream: the beginning and the end of more
+  std::size_t max_output_bytes = std::size_t{64} << 10;  // per stream; longer output keeps its beginning and its end
 };
 
 struct ProcessResult {
@@ -26,16 +26,16 @@ struct ProcessResult {
   [[nodiscard]] bool succeeded() const noexcept { return signal == 0 && exit_code == 0; }
 };
 
-// Waits for the program to end. Its standard input is empty. What it writes is read to the end; of more than
-// max_output_bytes the middle is dropped, with a line that says so.
+// Runs the program and waits for its end. Its standard input is empty. Reads all of its output; beyond
+// max_output_bytes it drops the middle and inserts a line that says so.
 //
 // Threads: from any number of threads at once; no descriptor leaks into the programs of other threads.
 // Errors: not_found, operation_not_permitted (not a program), no_resource, io.
 [[nodiscard]] Result<ProcessResult> run_process(const ProcessRequest& request);
 
-// The path of a program called `name`: in `folder` if that is given, else in the folders of PATH.
+// Returns the path of a program called `name`: in `folder` if it is not empty, else in the folders of PATH.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& folder);
-// The same for what people write: a name, looked for in PATH, or a path.
+// Does the same for a user's text: a name, looked for in PATH, or a path.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name_or_path);
 
 }  // namespace fatctx::tools

@@ -1,5 +1,5 @@
-// The one file of the tools that starts programs. posix_spawn instead of fork: a threaded parent may not do much
-// between fork and exec, and the C++ library has nothing for this.
+// The only file of the tools that starts programs. It uses posix_spawn instead of fork, because a threaded
+// parent may do little between fork and exec. The C++ library has nothing for this.
 #include "tools/cli/subprocess.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include "tools/cli/own_program.h"
 
-extern "C" char** environ;  // POSIX asks the program to declare it
+extern "C" char** environ;  // POSIX requires the program to declare it
 
 namespace fatctx::tools {
 
@@ -71,12 +71,12 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends = {-1, -1};
-  // Close-on-exec from the start: another thread may spawn between two calls.
+  // Sets close-on-exec at once: another thread may spawn between two calls.
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "no pipe");
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// Keeps the first and the last half of what comes.
+// A text that keeps the first and the last half of its input.
 class BoundedText {
  public:
   explicit BoundedText(std::size_t limit) : half_(std::max<std::size_t>(limit / 2, 1)) {}
@@ -117,11 +117,11 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_;
 };
 
-// Reads both pipes until the program and everything that inherited them has closed them.
+// Reads both pipes until the program, and every process that inherited them, has closed them.
 Status drain(Descriptor& out, Descriptor& err, BoundedText& output, BoundedText& error_output) {
   std::array<char, kPieceSize> piece;
   while (out.get() >= 0 || err.get() >= 0) {
-    std::array<pollfd, 2> waiting = {pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0}};  // -1 is skipped
+    std::array<pollfd, 2> waiting = {pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0}};  // poll() skips -1
     if (::poll(waiting.data(), waiting.size(), -1) < 0) {
       if (errno == EINTR) continue;
       return system_error(errno, "cannot wait for output");
@@ -210,7 +210,7 @@ std::optional<std::string> find_program(const std::string& name, const std::stri
     std::error_code error;
     return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
   };
-  // Absolute, because the program may be started in another folder.
+  // Returns an absolute path, because the program may be started in another folder.
   const auto found = [](const std::filesystem::path& path) { return std::filesystem::absolute(path).string(); };
   if (!folder.empty()) {
     const std::filesystem::path path = std::filesystem::path(folder) / name;
@@ -222,7 +222,7 @@ std::optional<std::string> find_program(const std::string& name, const std::stri
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::filesystem::path path = std::filesystem::path(rest.substr(0, end)) / name;
-    // An empty entry of PATH means the present folder; a program from there is never meant.
+    // An empty entry of PATH means the current folder; a program from there is never meant.
     if (end > 0 && runnable(path)) return found(path);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

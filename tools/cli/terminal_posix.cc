@@ -1,4 +1,4 @@
-// Asks the system who looks at stdout and stderr, and where they lead: C++ has no words for it.
+// Asks the system whether stdout and stderr are terminals, and where they lead: the C++ library cannot.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// -j, --threads of the commands that use several.
+// -j, --threads, an option of the commands that use several threads.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ class App;
 
 namespace fatctx::tools {
 
-// `that` says what they do, as "read and hash". Lifetime: `threads` outlives the parse.
+// Adds the option. `that` says what the threads do, as "read and hash". Lifetime: `threads` outlives the
+// parse.
 void add_threads(CLI::App& command, std::uint32_t& threads, const std::string& that);
 
 }  // namespace fatctx::tools

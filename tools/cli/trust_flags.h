@@ -1,4 +1,4 @@
-// --key and --min-generation: what a command asks of whoever made a container.
+// --key and --min-generation: the trust that a command requires of a container's maker.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ class App;
 namespace fatctx::tools {
 
 struct TrustFlags {
-  std::vector<std::string> keys;  // files
+  std::vector<std::string> keys;  // paths of key files
   std::uint64_t minimum_generation = 0;
 };
 
 void add_trust_flags(CLI::App& command, TrustFlags& flags);
 
-// Errors: those of read_public_key.
+// Returns the options to open a container with. Errors: those of read_public_key.
 [[nodiscard]] Result<OpenOptions> open_options(const TrustFlags& flags, std::uint64_t generation);
 
-// "signed, verified (key 1f…)", "signed, not verified: no key given (key 1f…)".
+// Returns "signed, verified (key 1f…)" or "signed, not verified: no key given (key 1f…)", for example.
 [[nodiscard]] std::string signature_text(std::string_view key_id, bool verified, bool key_given = false);
 
 }  // namespace fatctx::tools

@@ -1,8 +1,8 @@
-// fatctx compile: a model, a list of targets, one container. The compilers are IREE's, the vendor's for Snapdragon, or
-// any program that a command line names.
+// fatctx compile: compiles a model for a list of targets into one container. The compilers are IREE's, the
+// vendor's for Snapdragon, or any program that a command line names.
 //
-// Every target is compiled by itself and side by side with the others, each result kept in a cache and read back.
-// Nothing appears at OUT unless every target succeeded.
+// Targets are compiled separately and in parallel; each result is cached and read back. Nothing appears at
+// OUT unless every target succeeded.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -52,7 +52,7 @@ Result<CompileCache> open_cache(const CompileFlags& flags) {
   return CompileCache::temporary();
 }
 
-// What to print; `pack` gets the summary of a container.
+// Writes the output and returns the text to print; `pack` gets the summary of a container.
 Result<std::string> write_results(const CompileFlags& flags, const CompilePlan& plan, Manifest manifest,
                                   OnnxModels models, nlohmann::ordered_json& pack) {
   const std::string& output = plan.meaning.output;
@@ -90,7 +90,7 @@ Error interrupted(const CompileFlags& flags, const CompilePlan& plan) {
                            flags.no_cache ? "is gone, as --no-cache keeps nothing" : "stays in the cache")};
 }
 
-// Errors: cancelled, if somebody pressed Ctrl-C.
+// Compiles all targets. Errors: cancelled, if Ctrl-C was pressed.
 Result<std::vector<TargetOutcome>> compile_each(const CompileFlags& flags, const CompilePlan& plan,
                                                 const CompileDriver& driver, const Interrupt& interrupt) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -119,14 +119,14 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
     return ExitCode::kCheckFailed;
   }
   FATCTX_TRY(store(compile_each(flags, plan, driver, *interrupt), outcomes));
-  interrupt.reset();  // packing has one of its own
+  interrupt.reset();  // packing has its own
   nlohmann::ordered_json json = report_of(driver.name(), outcomes);
   if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
 
   Manifest manifest;
   manifest.name = input.name;
   manifest.sharing = plan.sharing;
-  manifest.allow_dynamic = true;  // a compiler has taken them, and the warning was said before it ran
+  manifest.allow_dynamic = true;  // a compiler accepted them, and the warning was printed before it ran
   manifest.quant_told = true;
   FATCTX_TRY(store(driver.shared_records(), manifest.records));
   for (TargetOutcome& outcome : outcomes) {
@@ -145,8 +145,8 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   return ExitCode::kOk;
 }
 
-// The pass is one for all, and what it says of the reason seldom names a SoC. Each by itself tells which of them fail;
-// what succeeds stays in the cache.
+// Compiles each target alone after the common pass failed, because its errors seldom name a SoC. This tells
+// which targets fail; the results that succeed stay in the cache.
 Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& plan, const QnnCompile& driver,
                                  const QnnCompile::Together& together, const Interrupt& interrupt) {
   print_log(driver.name() + " said", together.log);
@@ -192,7 +192,8 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   return ExitCode::kOk;
 }
 
-// Errors: invalid_argument (settings for graphs that the model does not have).
+// Prints known problems of the model on the HTP. Errors: invalid_argument (settings for graphs that the model
+// does not have).
 Status warn_of_htp(const OnnxModel& model, const std::string& path, const HtpConfig& config,
                    const std::string& common_arch) {
   if (config.targets.empty()) return Done{};
@@ -218,11 +219,12 @@ Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& p
   return compile_and_pack(flags, plan, driver, input, std::move(models));
 }
 
-// What is wrong with it as ONNX its reader says; other compilers may take files and folders of any form.
+// Checks that the model is a file or a folder. The ONNX reader reports problems inside it; other compilers
+// may take files and folders of any form.
 Status check_model(const CompileFlags& flags, const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return Error{ErrorCode::kNotFound, fmt::format("{}: not there", path)};
-  // A compiler would read a device, or a pipe, for ever.
+  // A compiler would read a device, or a pipe, forever.
   if (!fs::is_regular_file(path, error) && !fs::is_directory(path, error)) {
     return Error{ErrorCode::kNotRegularFile, fmt::format("{}: neither a file nor a folder", path)};
   }
@@ -232,7 +234,7 @@ Status check_model(const CompileFlags& flags, const std::string& path) {
   return Done{};
 }
 
-// Says which entries of the cache were not used when the work is over, however it ends.
+// A guard that prints, when the work ends in any way, which entries of the cache were not used.
 class SaysNotes {
  public:
   explicit SaysNotes(const CompileCache& cache) : cache_(cache) {}
@@ -250,7 +252,7 @@ Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan
   const std::string& path = plan.meaning.model;
   FATCTX_TRY(check_model(flags, path));
   OnnxModels models;
-  // Other compilers may take models of other forms; what is in those nobody here can tell.
+  // Other compilers may take models of other forms, which cannot be inspected here.
   if (plan.compiler != Compiler::kCommand || path.ends_with(".onnx")) {
     FATCTX_ASSIGN(OnnxModel model, read_onnx(path));
     models.emplace(path, std::move(model));
@@ -287,7 +289,8 @@ Result<ExitCode> run_compile(const CompileFlags& flags) {
   return compile_with(flags, plan);
 }
 
-// Of an unset variable of a script; without this the command would look for something else to do.
+// Refuses the value of an unset variable of a script; otherwise the command would choose something else to
+// do.
 std::string refuse_empty(const std::string& value) { return value.empty() ? "the value is empty" : std::string(); }
 
 void add_target_flags(CLI::App& command, CompileFlags& flags) {
@@ -304,7 +307,7 @@ void add_target_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--htp-socs", flags.htp_socs, "Snapdragon: SoCs in any spelling: SM8650,69")->type_name("LIST");
   command.add_option("--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
       ->delimiter(',')
-      ->allow_extra_args(false)  // or it takes MODEL for a number
+      ->allow_extra_args(false)  // otherwise it takes MODEL for a number
       ->type_name("LIST")
       ->check(whole_number());
   command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
@@ -340,7 +343,7 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
   command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing");
 }
 
-// docs/cli/compile.md has a table of what each comes to.
+// docs/cli/compile.md has a table of what each flag maps to.
 void add_vendor_flags(CLI::App& command, VendorLine& line) {
   command.add_option("--backend", line.backend, "The vendor's generator: libQnnHtp.so")->type_name("LIB");
   command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so, or the ONNX model")

@@ -87,13 +87,13 @@ Result<std::string> with_places_filled(const std::string& part,
 
 std::set<std::string> as_set(const std::vector<std::string>& files) { return {files.begin(), files.end()}; }
 
-// The file of that name, or all files of the folder of that name; nothing if there is neither.
+// Adds the file of that name, or all files of the folder of that name; nothing if neither exists.
 void add_file(const std::string& name, std::set<std::string>& files) {
   std::error_code error;
   if (fs::is_regular_file(name, error)) files.insert(name);
 }
 
-// Also what lies in a folder: a model may be one.
+// Adds the files of a folder too: a model may be a folder.
 void add_files(const std::string& name, std::set<std::string>& files) {
   add_file(name, files);
   std::error_code error;
@@ -161,7 +161,7 @@ Result<std::vector<std::string>> CommandTemplate::fill(const CommandTarget& targ
   const PackKey& key = target.key;
   const auto number = [](std::uint32_t value) { return value == 0 ? std::string() : std::to_string(value); };
   const auto value_of = [&](const std::string& place) -> Result<std::string> {
-    if (place == "features") return fmt::format("{}", fmt::join(key.features, ","));  // none is a fact
+    if (place == "features") return fmt::format("{}", fmt::join(key.features, ","));  // no features is a fact too
     std::string value;
     if (place == "model") value = values.model;
     if (place == "output") value = values.output;
@@ -191,7 +191,7 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
   std::string program;
   for (CommandTarget& target : compile.request_.targets) {
     if (!target.config_file.empty()) target.config_file = fs::absolute(target.config_file, error).string();
-    // A place that a target cannot fill is found before the first of them is compiled.
+    // Finds a place that a target cannot fill before the first target is compiled.
     FATCTX_ASSIGN(
         const std::vector<std::string> arguments,
         compile.request_.command.fill(target, {compile.input_.path, kOutputFile, compile.request_.log_level}));
@@ -209,8 +209,8 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
   add_files(compile.input_.path, model);
   if (compile.input_.onnx != nullptr) model.merge(as_set(files_of_model(compile.input_.path, *compile.input_.onnx)));
   std::set<std::string> files = {compile.program_};
-  // Scripts and configurations too: every argument that names a file decides what comes out, also behind "--in=". A
-  // folder among them is an installation more often than an input, and may hold gigabytes.
+  // Scripts and configurations are inputs too: every argument that names a file, also after "--in=", affects
+  // the output. A folder among them is more often an installation than an input, and may hold gigabytes.
   for (const CommandTarget& target : compile.request_.targets) {
     add_file(target.config_file, files);
     FATCTX_ASSIGN(const std::vector<std::string> arguments, compile.arguments_for(target, kOutputFile));
@@ -255,7 +255,8 @@ Error CommandCompile::wrong_form(const std::string& form) const {
                fmt::format("{} wrote a file that begins like {}, and --format says {}", name(), form, request_.format)};
 }
 
-// A DLC says for which SoCs it is; other payloads are opaque, and only their first bytes are looked at.
+// Describes the output. A DLC names its SoCs; other payloads are opaque, and only their first bytes are
+// examined.
 Result<std::vector<ManifestRecord>> CommandCompile::read_back(const CommandTarget& target,
                                                               const std::string& file) const {
   const std::string form = format_of(file);
@@ -306,7 +307,7 @@ Result<CompiledTarget> CommandCompile::compile(std::size_t index, std::string& l
     FATCTX_ASSIGN(std::vector<std::string> arguments, arguments_for(target, output));
     FATCTX_TRY(store(run_tool(name(), std::move(arguments), "", log), compiled.seconds));
     FATCTX_TRY(check_output(output, name()));
-    FATCTX_TRY(read_back(target, output));  // what is wrong is not kept
+    FATCTX_TRY(read_back(target, output));  // bad output is not cached
     FATCTX_TRY(store(cache_->publish(inputs, std::move(work), {kOutputFile}), folder));
   }
   const std::string file = (fs::path(*folder) / kOutputFile).string();

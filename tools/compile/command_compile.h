@@ -1,5 +1,5 @@
-// Any other compiler: a command line with places for the model, the target and the output (docs/cli/compile.md,
-// fatctx compile).
+// Drives any other compiler: a command line with places for the model, the target and the output
+// (docs/cli/compile.md, fatctx compile).
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@
 namespace fatctx::tools {
 
 struct CommandTarget {
-  std::string label;                     // for people, and the end of the record's name
+  std::string label;                     // shown to people, and the end of the record's name
   PackKey key;                           // without a group
   std::string config_file;               // {config}; empty: none
   std::vector<DescribedOption> options;  // what the record was compiled with
 };
 
-// A SoC, a Hexagon arch, a CPU arch with features, or "backend:arch+feature". Errors: invalid_argument.
+// Parses a SoC, a Hexagon arch, a CPU arch with features, or "backend:arch+feature".
+// Errors: invalid_argument.
 [[nodiscard]] Result<CommandTarget> command_target_of_word(std::string_view word, const SocTable& table);
 [[nodiscard]] CommandTarget command_target_of(const HtpTarget& target);
 
-// A command line in parts. Blanks separate; what stands in '...' or "..." is one part; nothing else has a meaning,
-// because no shell is there.
+// A command line in parts. Blanks separate parts; text in '...' or "..." is one part. Nothing else has a
+// meaning, because no shell is involved.
 class CommandTemplate {
  public:
-  // Errors: invalid_argument (empty, an open quote, a place that is not known, no {output}).
+  // Parses a command line. Errors: invalid_argument (empty, an open quote, an unknown place, no {output}).
   [[nodiscard]] static Result<CommandTemplate> parse(std::string_view text);
 
   struct Values {
@@ -38,7 +39,8 @@ class CommandTemplate {
     std::string output;
     std::string log_level;
   };
-  // Errors: invalid_argument, if the target has nothing for a place that the command has.
+  // Returns the arguments for a target. Errors: invalid_argument, if the command has a place that the target
+  // cannot fill.
   [[nodiscard]] Result<std::vector<std::string>> fill(const CommandTarget& target, const Values& values) const;
 
  private:
@@ -50,19 +52,19 @@ class CommandTemplate {
 struct CommandRequest {
   CommandTemplate command;
   std::vector<CommandTarget> targets;  // at least one, no two labels alike
-  std::string format;                  // of the payloads; empty: what their first bytes say
+  std::string format;                  // of the payloads; empty: detected from their first bytes
   std::string log_level;
 };
 
 class CommandCompile : public CompileDriver {
  public:
-  // Lifetime: borrows `cache`.
+  // Creates the driver. Lifetime: borrows `cache`.
   // Errors: backend_library_missing (no such program), invalid_argument (as CommandTemplate::fill), those of reading
   //         the model for its hash.
   [[nodiscard]] static Result<CommandCompile> create(CommandRequest request, const CompileCache& cache,
                                                      CompileInput input);
 
-  [[nodiscard]] std::string name() const override;  // of the program, without its folder
+  [[nodiscard]] std::string name() const override;  // the program's, without its folder
   [[nodiscard]] std::size_t target_count() const noexcept override { return request_.targets.size(); }
   [[nodiscard]] std::string label(std::size_t target) const override { return request_.targets[target].label; }
   [[nodiscard]] Status begin(std::string& log) override;
@@ -84,7 +86,7 @@ class CommandCompile : public CompileDriver {
   CompileInput input_;
   std::string program_;  // absolute
   std::vector<HashedFile> model_;
-  std::vector<HashedFile> files_;  // else that decide what comes out: the program, and all that the commands name
+  std::vector<HashedFile> files_;  // the other inputs of the key: the program, and all files that the commands name
 };
 
 }  // namespace fatctx::tools

@@ -38,7 +38,7 @@ std::vector<std::string> words_of(const StepInputs& inputs) {
   return words;
 }
 
-// Any bytes as text, one code point each, so that no two lists of words come to the same JSON.
+// Encodes any bytes as text, one code point each, so that no two lists of words produce the same JSON.
 std::string as_text(const std::string& bytes) {
   constexpr unsigned kFirstOfTwo = 0x80;
   std::string text;
@@ -60,7 +60,8 @@ nlohmann::ordered_json inputs_json(const StepInputs& inputs) {
   return list;
 }
 
-// The names of the files of an entry, without its record. Errors: io, checksum_mismatch (something that is no file).
+// Returns the names of the files of an entry, without its record. Errors: io, checksum_mismatch (something
+// that is not a file).
 Result<std::set<std::string>> files_in(const fs::path& folder) {
   std::set<std::string> names;
   std::error_code error;
@@ -74,7 +75,7 @@ Result<std::set<std::string>> files_in(const fs::path& folder) {
   return names;
 }
 
-// Whether a folder holds what was stored for these inputs, and nothing else.
+// Checks that a folder holds exactly the files that were stored for these inputs.
 Status check_entry(const fs::path& folder, const StepInputs& inputs) {
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(folder, error))) return not_the_entry("it is a link");
@@ -151,7 +152,7 @@ std::string WorkFolder::file(const std::string& name) const { return (fs::path(p
 
 void WorkFolder::remove() noexcept {
   if (path_.empty()) return;
-  std::error_code ignored;  // what is left of a work folder harms nobody
+  std::error_code ignored;  // the remains of a work folder are harmless
   fs::remove_all(path_, ignored);
 }
 
@@ -166,7 +167,7 @@ Result<CompileCache> CompileCache::temporary() {
 Result<CompileCache> CompileCache::in_folder(const std::string& folder) {
   CompileCache cache(fs::absolute(folder).string());
   FATCTX_TRY(cache.make_folders());
-  FATCTX_TRY(cache.begin());  // an existing folder that cannot be written is found before any work is done
+  FATCTX_TRY(cache.begin());  // reports an existing folder that is not writable before any work starts
   return cache;
 }
 
@@ -218,7 +219,7 @@ std::optional<std::string> CompileCache::find(const StepInputs& inputs) const {
     notes_->lines.push_back(
         fmt::format("cache entry {}: {}; it was not used, and is made anew", folder, whole.error().message));
   }
-  fs::remove_all(folder, error);  // if it cannot be removed, publish() says so
+  fs::remove_all(folder, error);  // if it cannot be removed, publish() reports that
   return std::nullopt;
 }
 
@@ -235,7 +236,7 @@ Result<std::string> CompileCache::publish(const StepInputs& inputs, WorkFolder w
     FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(work.file(name)));
     index["files"][name] = to_hex(hash.bytes);
   }
-  // What the step was made from, and whatever else its tools left, would be kept with each target.
+  // Otherwise the step's inputs, and all other files of its tools, would be kept with each target.
   std::error_code ignored;
   std::vector<fs::path> others;
   for (const auto& entry : fs::directory_iterator(work.path(), ignored)) {
@@ -251,7 +252,7 @@ Result<std::string> CompileCache::publish(const StepInputs& inputs, WorkFolder w
   const std::string folder = entry_folder(key_of(inputs));
   fs::rename(work.path(), folder, error);
   if (!error) return folder;
-  if (find(inputs)) return folder;  // another process published the same step; ours goes with `work`
+  if (find(inputs)) return folder;  // another process published the same step; ours is deleted with `work`
   return folder_error(folder, "cannot publish into the cache; remove what has this name", error);
 }
 

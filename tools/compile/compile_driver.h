@@ -1,5 +1,5 @@
-// What all compilers look like from `fatctx compile`: one input for all targets, and one result for each target, which
-// succeeds or fails by itself.
+// The interface of all compilers to `fatctx compile`: one input for all targets, and one result for each
+// target, which succeeds or fails by itself.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,38 @@
 
 namespace fatctx::tools {
 
-// The model that is compiled. Lifetime: `onnx` belongs to the caller and outlives the driver.
+// A model to compile. Lifetime: `onnx` belongs to the caller and outlives the driver.
 struct CompileInput {
   std::string path;
-  std::string name;                 // what records are named after, and their group
+  std::string name;                 // the prefix of the records' names, and their group
   const OnnxModel* onnx = nullptr;  // null: a model of another form
 };
 
-// What one target came to. Files lie in the cache and live as long as it.
+// A result for one target. Its files are in the cache and live as long as it.
 struct CompiledTarget {
-  std::vector<ManifestRecord> records;  // read back from what the compiler wrote, and checked
-  std::vector<std::string> notes;       // what the compiler did without a word
+  std::vector<ManifestRecord> records;  // read back from the compiler's output, and checked
+  std::vector<std::string> notes;       // things that the compiler did silently
   std::uint64_t size_bytes = 0;
   bool cached = false;
   double seconds = 0;
 };
 
-// Usage: begin(), then compile() for each target, then shared_records().
+// A compiler. Usage: begin(), then compile() for each target, then shared_records().
 class CompileDriver {
  public:
   virtual ~CompileDriver() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;  // "iree-compile 3.13.0": in logs and errors
   [[nodiscard]] virtual std::size_t target_count() const noexcept = 0;
-  [[nodiscard]] virtual std::string label(std::size_t target) const = 0;  // for people; no two alike
+  [[nodiscard]] virtual std::string label(std::size_t target) const = 0;  // for people; no two are equal
 
-  // What is done once for all targets. `log` gets what tools say.
+  // Does the work that all targets share. `log` gets the output of the tools.
   // Errors: serialise_failed, if a tool failed; others if it could not be started.
   [[nodiscard]] virtual Status begin(std::string& log) = 0;
-  // Threads: from any number of threads at once.
-  // Errors: serialise_failed (the compiler failed, or wrote something else than was asked for), others as above.
+  // Compiles for one target. Threads: from any number of threads at once.
+  // Errors: serialise_failed (the compiler failed, or its output does not match the request), others as above.
   [[nodiscard]] virtual Result<CompiledTarget> compile(std::size_t target, std::string& log) const = 0;
-  // Records that belong to no target: weights that all of them use.
+  // Returns the records that belong to no target: weights that all of them use.
   [[nodiscard]] virtual Result<std::vector<ManifestRecord>> shared_records() const = 0;
 };
 

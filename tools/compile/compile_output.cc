@@ -27,7 +27,7 @@ std::string part_ending(const PackRecord& record) {
   const std::string& form = record.description.format;
   if (form == "irpa") return ".irpa";
   if (form == "iree-vmfb") return ".vmfb";
-  // A name that says what it is, as that of a source model does, stays.
+  // A name that already tells its form, as that of a source model does, stays.
   return record.type == RecordType::kSourceModel ? "" : ".bin";
 }
 
@@ -35,8 +35,8 @@ Error cannot_write(const fs::path& path, const std::string& why) {
   return Error{ErrorCode::kIo, fmt::format("{}: cannot be written: {}", path.string(), why)};
 }
 
-// A part is the file that the compiler wrote. Records that lie in a file of several (those of a DLC) belong together in
-// ways that a manifest has no words for.
+// Refuses a record that is only a part of a file. Records of one file (those of a DLC) belong together in
+// ways that a manifest cannot express, so each part must be the whole file that the compiler wrote.
 Status check_whole_file(const PackRecord& record) {
   const PackSource& source = record.source;
   if (!source.path.empty() && !source.part) return Done{};
@@ -100,14 +100,14 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
   for (const std::string& file : all) {
     if (fs::is_directory(folder / file, error)) return cannot_write(folder / file, "it is a folder");
   }
-  // All bytes are on the disk before the first of the old files goes.
+  // All bytes are on the disk before the first old file is removed.
   FATCTX_ASSIGN(const WorkFolder work, WorkFolder::create_in(output));
   for (std::size_t i = 0; i < files.size(); ++i) {
     fs::copy_file(gathered.records[i].source.path, work.file(files[i]), error);
     if (error) return cannot_write(folder / files[i], error.message());
   }
   FATCTX_TRY(write_text(work.file(kManifestFile), manifest_text(manifest, gathered.records, files)));
-  // The manifest goes first and comes last, so that a folder with a manifest has all its parts.
+  // The manifest is removed first and written last, so that a folder with a manifest has all its parts.
   fs::remove(folder / kManifestFile, error);
   std::string text = fmt::format("{}:\n", escaped(output));
   for (const std::string& file : all) {
@@ -115,7 +115,7 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
     if (error) return cannot_write(folder / file, error.message());
     if (file != kManifestFile) text += fmt::format("  {}\n", escaped(file));
   }
-  // What a compiler has taken, pack is told to take too.
+  // Sizes that a compiler accepted must be accepted by pack too.
   const bool fixed = std::all_of(gathered.records.begin(), gathered.records.end(),
                                  [](const PackRecord& record) { return check_fixed_shapes(record).ok(); });
   return text + fmt::format("  {}: fatctx pack {}{} -o {}.fatctx\n", kManifestFile,
@@ -123,7 +123,7 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
                             escaped(manifest.name));
 }
 
-// The archive goes through a container, which is what writes archives whole or not at all.
+// Writes the archive through a container, because only that writes archives whole or not at all.
 Status write_dlc(const CompileCache& cache, const std::string& compiled, const std::string& output, bool force) {
   FATCTX_ASSIGN(const WorkFolder work, cache.begin());
   const std::string container = work.file("one_pass.fatctx");

@@ -45,7 +45,8 @@ Result<TargetsFile> iree_targets(const CompileFlags& flags) {
   return wanted;
 }
 
-// The vendor's files or its list, with what wins over them. No target is no error here.
+// Reads the vendor's files or the list of targets, and applies the flags that override them. A result without
+// targets is not an error here.
 Result<HtpConfig> htp_targets(const CompileFlags& flags, const SocTable& table) {
   HtpConfig config;
   if (!flags.config_file.empty() && !flags.htp_socs.empty()) {
@@ -97,7 +98,8 @@ Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, co
   return targets;
 }
 
-// Files say whether contexts share; a list says nothing, and then equal bytes are stored once as ever.
+// Returns how to share. Vendor files say whether contexts share. A list does not, and then equal bytes are
+// stored once as always.
 SharingWish sharing_for(const CompileFlags& flags, const HtpConfig& htp) {
   SharingWish wish;
   wish.sharing = sharing_from_name(flags.sharing);
@@ -114,7 +116,7 @@ SharingWish sharing_for(const CompileFlags& flags, const HtpConfig& htp) {
   return wish;
 }
 
-// Flags that would be read and change nothing, each with what it is for. The first one that was given is refused.
+// Refuses the first flag that was passed and would have no effect. Each has a text that says what it is for.
 Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& plan) {
   const bool iree = plan.compiler == Compiler::kIree;
   const bool qnn = plan.compiler == Compiler::kQnn;

@@ -1,5 +1,5 @@
-// What `fatctx compile` is asked for: its flags, and what they come to once the vendor's words, files and lists are
-// understood. Whatever can be refused is refused here, before a compiler runs.
+// The flags of `fatctx compile`, and their meaning once the vendor's words, files and lists are understood.
+// All checks that are possible before a compiler runs are done here.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct CompileFlags {
   std::string model;
   std::string output;
   std::string name;
-  // Targets.
+  // Flags for targets.
   std::string targets_file;
   std::vector<std::string> target_words;
   std::string config_file;
@@ -30,7 +30,7 @@ struct CompileFlags {
   std::string sharing_override;  // "true", "false"
   std::string sharing;
   std::string common_arch;
-  // Compilers.
+  // Flags for compilers.
   VendorLine vendor;
   std::string command;
   std::string format;
@@ -39,7 +39,7 @@ struct CompileFlags {
   std::string cache;
   unsigned jobs = 0;
   bool no_cache = false;
-  // What is written.
+  // Flags for the output.
   bool keep_source = false;
   bool seal = false;
   bool force = false;
@@ -50,7 +50,7 @@ struct CompileFlags {
 enum class Compiler { kIree, kQnn, kCommand };
 enum class OutputForm { kContainer, kFolder, kDlc };
 
-// What was asked for, after the vendor's flags were understood.
+// A request, after the vendor's flags were understood.
 struct CompilePlan {
   Compiler compiler = Compiler::kIree;
   OutputForm form = OutputForm::kContainer;
@@ -61,13 +61,13 @@ struct CompilePlan {
   std::vector<CommandTarget> commands;  // its targets
   SharingWish sharing;
 
-  // `htp` with those of `commands` that were given in words.
+  // Returns `htp` with those targets of `commands` that were given in words.
   [[nodiscard]] HtpConfig htp_of_commands() const;
 };
 
-// Prints what is worth knowing before a compiler runs.
+// Turns flags into a plan. Prints warnings before a compiler runs.
 // Errors: invalid_argument (flags that contradict each other or would have no effect, no target, and those of the files
-//         and lists), exists (OUT is there already, and --force is not given), those of meaning_of().
+//         and lists), exists (OUT already exists, and --force is not set), those of meaning_of().
 [[nodiscard]] Result<CompilePlan> plan_of(const CompileFlags& flags);
 
 }  // namespace fatctx::tools

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kShownLogLines = 20;  // of a tool that failed
 
-// The beginning of what a tool said: errors come first, traces after them.
+// Returns the first lines of a tool's output: errors come first, traces after them.
 std::string first_lines(const std::string& log, std::size_t count) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < count && end < log.size(); ++i) end = std::min(log.find('\n', end), log.size() - 1) + 1;
@@ -63,13 +63,13 @@ class TargetRun {
       compile(i, outcome);
       const std::lock_guard lock(mutex_);
       ++done_;
-      line_.reset();  // wipes the line, so that the note starts on a clean one
+      line_.reset();  // wipes the line, so that the note starts on an empty one
       tell(outcome);
       show_progress();
     }
   }
 
-  // No exception leaves a thread.
+  // Compiles for one target. Catches all exceptions, because none may leave a thread.
   void compile(std::size_t target, TargetOutcome& outcome) const {
     try {
       auto result = driver_.compile(target, outcome.log);
@@ -110,7 +110,7 @@ class TargetRun {
   std::vector<TargetOutcome> outcomes_;
   std::size_t label_width_ = 0;
   std::atomic<std::size_t> next_ = 0;
-  std::mutex mutex_;  // guards the two below and the terminal
+  std::mutex mutex_;  // guards the two members below and the terminal
   std::size_t done_ = 0;
   std::optional<ProgressLine> line_;
 };

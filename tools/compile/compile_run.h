@@ -1,4 +1,4 @@
-// Compiles for all targets side by side, tells about each as it ends, and lists what became of them.
+// Compiles for all targets in parallel, reports each as it ends, and returns their outcomes.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,16 @@ struct TargetOutcome {
   std::string log;
 };
 
-// In the order of the targets. Prints a line for each on stderr. Once `stop` is set no further target is begun: it is
-// `cancelled`. Requires: begin() of the driver is done, jobs >= 1.
+// Returns the outcomes in the order of the targets. Prints a line for each on stderr. Once `stop` is set, no
+// further target starts; the remaining ones are `cancelled`. Requires: begin() of the driver is done, jobs >=
+// 1.
 [[nodiscard]] std::vector<TargetOutcome> compile_targets(const CompileDriver& driver, unsigned jobs,
                                                          const std::atomic<bool>& stop);
 
 [[nodiscard]] std::size_t failed_count(const std::vector<TargetOutcome>& outcomes);
 [[nodiscard]] nlohmann::ordered_json outcomes_json(const std::vector<TargetOutcome>& outcomes);
 
-// "TITLE:" and the beginning of what a tool said, on stderr; nothing if it said nothing.
+// Prints "TITLE:" and the first lines of a tool's output on stderr; nothing if the output is empty.
 void print_log(std::string_view title, const std::string& log);
 
 }  // namespace fatctx::tools

@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxReason = 300;  // of what a tool said, in a one-line error
+constexpr std::size_t kMaxReason = 300;  // of a tool's output, in a one-line error
 
-// The line of a log that says why: the first with "error", else the first with anything in it.
+// Returns the line of a log that tells the reason: the first with "error", else the first that is not empty.
 std::string reason_in(const std::string& log) {
   std::istringstream lines(log);
   std::string reason;

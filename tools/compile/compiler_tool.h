@@ -1,4 +1,4 @@
-// Running a compiler that is a program of its own, and first words on what it left behind.
+// Runs compilers that are programs of their own, and does first checks of their output.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace fatctx::tools {
 
-// Runs one tool; `name` is what errors call it. Returns how long it took, in seconds; `log` gets all that it said.
-// Errors: serialise_failed with the reason that stands in its output; those of run_process, if it could not be started.
+// Runs one tool; `name` is its name in errors. Returns its run time in seconds; `log` gets all of its output.
+// Errors: serialise_failed with the reason from its output; those of run_process, if it could not be started.
 [[nodiscard]] Result<double> run_tool(std::string_view name, std::vector<std::string> arguments,
                                       const std::string& folder, std::string& log);
 
-// Compilers report success without a file. Errors: serialise_failed (not there, or empty).
+// Checks that the output file exists, because compilers report success without it.
+// Errors: serialise_failed (missing, or empty).
 [[nodiscard]] Status check_output(const std::string& path, std::string_view tool);
 
 }  // namespace fatctx::tools

@@ -1,5 +1,5 @@
-// IREE as the compiler of `fatctx compile`: the model is imported once, so that every target's code refers to the same
-// weights.
+// Drives IREE as the compiler of `fatctx compile`. The model is imported once, so that every target's code
+// refers to the same weights.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace fatctx::tools {
 
 class IreeCompile : public CompileDriver {
  public:
-  // Lifetime: borrows `cache`. Requires: input.onnx is there.
+  // Lifetime: borrows `cache`. Requires: input.onnx is not null.
   IreeCompile(IreeTools tools, const CompileCache& cache, CompileInput input, TargetsFile wanted)
       : driver_(std::move(tools), cache), input_(std::move(input)), wanted_(std::move(wanted)) {}
 

@@ -30,7 +30,7 @@ Error missing_tool(std::string_view name, const std::string& folder) {
                   name, folder.empty() ? std::string("in PATH") : "in " + folder)};
 }
 
-// "3.13.0rc20261016" of "IREE compiler version 3.13.0rc20261016 @ 89ece8...".
+// Returns "3.13.0rc20261016" for "IREE compiler version 3.13.0rc20261016 @ 89ece8...".
 std::string version_of(const std::string& text) {
   constexpr std::string_view kBefore = "compiler version ";
   const std::size_t at = text.find(kBefore);
@@ -39,7 +39,7 @@ std::string version_of(const std::string& text) {
   return version.substr(0, version.find_first_of(" \n\r"));
 }
 
-// The words of a key: what, with which tool, with which flags, from which bytes.
+// Returns the words of a key: the step, the tool and its flags.
 std::vector<std::string> key_words(std::string_view step, const IreeTools& tools,
                                    const std::vector<std::string>& flags) {
   std::vector<std::string> words = {std::string(step), "iree", tools.version};
@@ -54,7 +54,7 @@ Status check_module(const std::string& path) {
   std::string head(8, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  const bool flatbuffer = head.ends_with("IREE");       // file identifier behind the root offset
+  const bool flatbuffer = head.ends_with("IREE");       // file identifier after the root offset
   const bool archive = head.starts_with("PK\x03\x04");  // a module with its data beside it
   if (flatbuffer || archive) return Done{};
   return Error{ErrorCode::kMalformed,
@@ -79,7 +79,7 @@ Result<IreeTools> find_iree(const std::string& folder) {
   }
   tools.version = version_of(log);
   if (tools.version == kUnknownVersion) {
-    // Two compilers of which nothing is known are told apart by their bytes.
+    // Two compilers of unknown version are told apart by their bytes.
     FATCTX_ASSIGN(const auto programs, hash_files({tools.import_onnx, tools.compile}));
     tools.version += fmt::format("-{:.8}", CompileCache::key_of(StepInputs{.words = {}, .files = programs}));
   }
@@ -91,7 +91,7 @@ Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxM
   std::vector<std::string> flags = {"--externalize-params", "--params-scope", std::string(kParameterScope)};
   const bool own_opset = std::any_of(options.begin(), options.end(),
                                      [](const std::string& option) { return option.starts_with("--opset-version"); });
-  // The importer raises older models to this version and leaves newer ones alone.
+  // The importer raises older models to this version and does not change newer ones.
   if (!own_opset) flags.insert(flags.end(), {"--opset-version", "17"});
   flags.insert(flags.end(), options.begin(), options.end());
 
@@ -100,7 +100,8 @@ Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxM
   if (const auto folder = cache_.find(inputs)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
 
   FATCTX_ASSIGN(WorkFolder work, cache_.begin());
-  // The output has a fixed, relative path: it ends up in the module's debug information and so in its bytes.
+  // The output has a fixed, relative path: it becomes part of the module's debug information and so of its
+  // bytes.
   std::vector<std::string> arguments = {tools_.import_onnx, fs::absolute(path).string()};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.insert(arguments.end(), {"-o", kMlirFile});

@@ -1,4 +1,5 @@
-// IREE's command-line compilers as steps with cached results: import a model once, compile it for each target.
+// Runs IREE's command-line compilers as steps with cached results: imports a model once, compiles it for each
+// target.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@
 
 namespace fatctx::tools {
 
-// The scope under which IREE looks for the parameters; stored as option "iree.parameter_scope" of the weight blob.
+// The scope in which IREE looks for the parameters; stored as option "iree.parameter_scope" of the weight
+// blob.
 inline constexpr std::string_view kParameterScope = "model";
 
 struct IreeTools {
@@ -20,12 +22,12 @@ struct IreeTools {
   std::string version;  // "3.13.0"
 };
 
-// `folder` empty: the folders of PATH.
+// Finds the tools in `folder`; if it is empty, in the folders of PATH.
 // Errors: backend_library_missing with what to install; io and others if the tool does not run.
 [[nodiscard]] Result<IreeTools> find_iree(const std::string& folder);
 
 struct StepResult {
-  std::string folder;  // where the files of the step lie; belongs to the cache
+  std::string folder;  // holds the files of the step; belongs to the cache
   bool cached = false;
   double seconds = 0;
 };
@@ -40,11 +42,11 @@ class IreeDriver {
   IreeDriver(IreeTools tools, const CompileCache& cache) : tools_(std::move(tools)), cache_(cache) {}
   [[nodiscard]] const IreeTools& tools() const noexcept { return tools_; }
 
-  // The model as MLIR, its weights as a parameter archive of their own. A model without weights of note has no
-  // archive: then the file is not there.
+  // Imports the model as MLIR, its weights as a separate parameter archive. A model without large weights has
+  // no archive; then that file does not exist.
   [[nodiscard]] Result<StepResult> import_model(const std::string& path, const OnnxModel& model,
                                                 const std::vector<std::string>& options, std::string& log) const;
-  // Threads: from any number of threads.
+  // Compiles an imported model for one target. Threads: from any number of threads.
   [[nodiscard]] Result<StepResult> compile(const StepResult& imported, const CompileTarget& target,
                                            std::string& log) const;
 
@@ -53,7 +55,7 @@ class IreeDriver {
   const CompileCache& cache_;
 };
 
-// Whether the bytes at `path` begin as an IREE module does. Errors: malformed, not_found.
+// Checks that the file at `path` begins like an IREE module. Errors: malformed, not_found.
 [[nodiscard]] Status check_module(const std::string& path);
 
 }  // namespace fatctx::tools

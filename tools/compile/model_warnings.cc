@@ -27,7 +27,7 @@ std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpCon
                                             const std::string& common_arch) {
   std::vector<std::string> warnings;
   const bool quantised = std::any_of(model.operators.begin(), model.operators.end(), [](const std::string& name) {
-    return name.ends_with("QuantizeLinear") || name.ends_with("DequantizeLinear");  // also those of com.microsoft
+    return name.ends_with("QuantizeLinear") || name.ends_with("DequantizeLinear");  // including those of com.microsoft
   });
   if (!quantised) {
     warnings.emplace_back(

@@ -1,4 +1,4 @@
-// What is known to go wrong with a model on the HTP, said before a compiler runs.
+// Reports known problems of a model on the HTP before a compiler runs.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace fatctx::tools {
 
-// Not quantised, sizes that are not fixed, quantised for an arch that is not the lowest of the targets. `common_arch`
-// is the arch that the caller says it was quantised for ("v73"); empty: not said.
+// Returns the warnings for a model that is not quantised, has sizes that are not fixed, or may be quantised
+// for an arch above the lowest of the targets. `common_arch` is the arch that the model was quantised for
+// ("v73"); empty: unknown.
 [[nodiscard]] std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpConfig& config,
                                                           const std::string& common_arch);
 

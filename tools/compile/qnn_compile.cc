@@ -32,15 +32,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kModelFile = "model.onnx";  // a fixed name: the compiler puts a hash of the path into its output
+constexpr const char* kModelFile = "model.onnx";  // a fixed name: the compiler stores a hash of the path in its output
 constexpr const char* kContextFile = "model_ctx.onnx";
 constexpr const char* kBinaryFile = "model_ctx_qnn.bin";
 constexpr const char* kScriptFile = "compile.py";
 constexpr const char* kRequestFile = "request.json";
 constexpr std::string_view kOwnFiles[] = {kModelFile, kContextFile, kBinaryFile, kScriptFile, kRequestFile};
-constexpr std::uint64_t kBinaryGranule = 4096;  // context binaries are whole pages
+constexpr std::uint64_t kBinaryGranule = 4096;  // a context binary is a whole number of pages
 
-// Settings of the vendor's files for which the QNN provider has an option.
+// A setting of the vendor's files for which the QNN provider has an option.
 struct ProviderOption {
   std::string_view setting;
   const char* option;
@@ -68,7 +68,7 @@ std::string option_value(const std::string& value) {
 std::vector<DescribedOption> applied_settings(const HtpTarget& target) {
   std::vector<DescribedOption> applied;
   for (const DescribedOption& setting : target.settings) {
-    // Several blocks of one file may say the same.
+    // Several blocks of one file may have the same setting.
     const bool known = std::any_of(applied.begin(), applied.end(), [&](const DescribedOption& other) {
       return other.key == setting.key && other.value == setting.value;
     });
@@ -77,7 +77,7 @@ std::vector<DescribedOption> applied_settings(const HtpTarget& target) {
   return applied;
 }
 
-// "graphs.O = 3 against none".
+// Returns text such as "graphs.O = 3 against none".
 std::string settings_text(const std::vector<DescribedOption>& a, const std::vector<DescribedOption>& b) {
   const auto text = [](const std::vector<DescribedOption>& settings) {
     std::vector<std::string> parts;
@@ -88,7 +88,8 @@ std::string settings_text(const std::vector<DescribedOption>& a, const std::vect
   return fmt::format("{} against {}", text(a), text(b));
 }
 
-// Of nlohmann's parser, which refuses what its writer would throw at. Quotes and backslashes do not matter here.
+// Uses nlohmann's parser, which refuses all text that its writer would throw at. Quotes and backslashes do
+// not matter here.
 bool is_utf8(std::string text) {
   std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   return nlohmann::json::accept('"' + text + '"');
@@ -104,7 +105,7 @@ Status write_file(const std::string& path, std::string_view text) {
   return Done{};
 }
 
-// A copy, because links that lead out of a folder are refused by ONNX Runtime, and the original stays out of reach.
+// Copies a file. ONNX Runtime refuses links that lead out of a folder, and a copy protects the original.
 Status bring(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
@@ -120,7 +121,7 @@ Error missing_python(const std::string& python, std::string_view why) {
                            python, why)};
 }
 
-// What the archive says of a target, against what was asked for.
+// Compares the archive's metadata of a target with the request.
 Status check_soc(const HtpTarget& asked, const DlcInfo& info) {
   std::vector<const DlcSoc*> found;
   for (const DlcSoc& soc : info.socs) {
@@ -173,7 +174,7 @@ Result<QnnTools> find_qnn(const std::string& python) {
   const auto found = find_program(program);
   if (!found) return missing_python(program, "there is no such program");
   std::string log;
-  // Whatever goes wrong in there, the packages are not there as they should be.
+  // Any failure of the script means that the packages are not properly installed.
   auto ran = run_process({.arguments = {*found, "-c", std::string(qnn_script()), "versions"}, .working_folder = {}});
   if (!ran.ok()) return missing_python(*found, ran.error().message);
   if (!ran.value().succeeded()) return missing_python(*found, "cannot import onnxruntime and onnxruntime_qnn");
@@ -189,7 +190,7 @@ Result<QnnTools> find_qnn(const std::string& python) {
 
 Status check_settings(const HtpConfig& config) {
   for (const HtpTarget& target : config.targets) {
-    std::map<std::string, const DescribedOption*> said;  // by option
+    std::map<std::string, const DescribedOption*> said;  // settings seen so far, by option
     const std::vector<DescribedOption> settings = applied_settings(target);
     for (const DescribedOption& setting : settings) {
       const DescribedOption& first = *said.emplace(option_of(setting.key), &setting).first->second;
@@ -278,7 +279,7 @@ std::vector<std::pair<std::string, std::string>> QnnCompile::options_for(const T
   options.emplace_back("soc_model", fmt::format("{}", fmt::join(socs, ",")));
   if (any_vtcm) options.emplace_back("vtcm_mb", fmt::format("{}", fmt::join(vtcms, ",")));
   if (!request_.backend_path.empty()) options.emplace_back("backend_path", request_.backend_path);
-  // In one pass the options are those of all; compile_dlc() has made sure that the files agree.
+  // In one pass all targets share the options; compile_dlc() has checked that the files agree.
   for (const DescribedOption& setting : applied_settings(*targets.front())) {
     options.emplace_back(option_of(setting.key), option_value(setting.value));
   }

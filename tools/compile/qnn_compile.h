@@ -1,8 +1,9 @@
-// Snapdragon's HTP as a target of `fatctx compile`: the vendor's compiler, driven through ONNX Runtime's QNN provider
-// in a Python that has it. It is never needed to build, and nothing of it is linked or loaded here.
+// Compiles for Snapdragon's HTP with the vendor's compiler, driven through ONNX Runtime's QNN provider in a
+// Python that has it. It is never needed to build, and nothing of it is linked or loaded here.
 //
-// Each SoC is compiled by itself, so that one that fails stops no other, and the container shares what is equal;
-// compile_dlc() compiles all of them in one pass, as the vendor's generator does. docs/decisions/0017 has the reasons.
+// Each SoC is compiled separately, so a failure for one does not stop the others, and the container shares
+// equal bytes. compile_dlc() compiles all of them in one pass, as the vendor's generator does.
+// docs/decisions/0017 has the reasons.
 #pragma once
 
 #include <cstdint>
@@ -25,31 +26,34 @@ struct QnnTools {
   std::string runtime;  // "1.31.1", of onnxruntime
 };
 
-// `python` empty: FATCTX_QNN_PYTHON of the environment, else python3 in PATH.
+// Finds a Python with the packages: `python`, or if it is empty FATCTX_QNN_PYTHON of the environment, else
+// python3 in PATH.
 // Errors: backend_library_missing with what to install.
 [[nodiscard]] Result<QnnTools> find_qnn(const std::string& python);
 
 struct QnnRequest {
   HtpConfig config;
-  std::string backend_path;  // of the vendor's HTP library; empty: that of the package
+  std::string backend_path;  // of the vendor's HTP library; empty: the package's
   int log_severity = 2;      // of ONNX Runtime: 0 (everything) to 4
 };
 
-// What the compiler of the QNN provider cannot be told: a line for each setting of the files that stays without effect.
+// Returns one line for each setting of the files that has no effect, because the QNN provider has no option
+// for it.
 [[nodiscard]] std::vector<std::string> settings_without_effect(const HtpConfig& config, SharingForm form);
 
-// Whether the provider takes the values of the settings that it has options for. Errors: invalid_argument.
+// Checks that the provider takes the values of all settings that it has options for.
+// Errors: invalid_argument.
 [[nodiscard]] Status check_settings(const HtpConfig& config);
 
-// The same without them: what is compiled.
+// Returns `config` without the settings that have no effect. This is what gets compiled.
 [[nodiscard]] HtpConfig with_effect(HtpConfig config);
 
-// Whether all targets can be compiled in one pass. Errors: invalid_argument (settings that differ).
+// Checks that all targets can be compiled in one pass. Errors: invalid_argument (settings that differ).
 [[nodiscard]] Status check_one_pass(const HtpConfig& config);
 
 class QnnCompile : public CompileDriver {
  public:
-  // Lifetime: borrows `cache`. Requires: input.onnx is there, request.config has targets.
+  // Lifetime: borrows `cache`. Requires: input.onnx is not null, request.config has targets.
   QnnCompile(QnnTools tools, const CompileCache& cache, CompileInput input, QnnRequest request)
       : tools_(std::move(tools)), cache_(&cache), input_(std::move(input)), request_(std::move(request)) {}
 
@@ -64,14 +68,14 @@ class QnnCompile : public CompileDriver {
 
   struct Together {
     std::string file;                     // a multi-SoC DLC, in the cache
-    std::vector<TargetOutcome> outcomes;  // by target: what the archive's own metadata says it is
-    std::optional<Error> error;           // of the pass as a whole, which then says nothing of any target
-    std::vector<std::string> findings;    // what the compiler did without a word
+    std::vector<TargetOutcome> outcomes;  // by target, from the archive's own metadata
+    std::optional<Error> error;           // of the whole pass; then no target has an outcome
+    std::vector<std::string> findings;    // things that the compiler did silently
     std::string log;
   };
-  // All targets in one pass of the compiler, with the weights of the first as the reference.
-  // Requires: at least two targets, begin() is done. Errors: io and others of the cache and of starting a program; what
-  // the compiler does wrong stands in the outcomes.
+  // Compiles all targets in one pass, with the weights of the first as the reference.
+  // Requires: at least two targets, begin() is done.
+  // Errors: io and others of the cache and of starting a program; errors of the compiler are in the outcomes.
   [[nodiscard]] Result<Together> compile_dlc() const;
 
  private:
@@ -82,7 +86,8 @@ class QnnCompile : public CompileDriver {
   };
   using Targets = std::vector<const HtpTarget*>;
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> options_for(const Targets& targets) const;
-  // Runs the compiler for these, unless the cache has it. `check` sees the folder before it is kept.
+  // Runs the compiler for these targets, unless the cache has the result. `check` inspects the folder before
+  // it is cached.
   template <typename Check>
   [[nodiscard]] Result<Step> run(const Targets& targets, std::string& log, const Check& check) const;
   [[nodiscard]] Result<std::vector<ManifestRecord>> read_back(const HtpTarget& target, const std::string& folder) const;

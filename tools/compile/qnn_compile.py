@@ -3,8 +3,8 @@
     python qnn_compile.py versions                    prints the versions as JSON
     python qnn_compile.py compile REQUEST.json        writes the request's output and the binary beside it
 
-A request has model, output (a _ctx.onnx), options (of the provider, as texts) and log_severity (0 to 4). What the
-compiler makes is opaque here; that it is what was asked for is checked by the caller.
+A request has model, output (a _ctx.onnx), options (of the provider, as texts) and log_severity (0 to 4). The output of
+the compiler is opaque here; the caller checks that it matches the request.
 """
 
 import importlib.metadata
@@ -24,7 +24,7 @@ def versions():
 def compile_model(request):
     ort.set_default_logger_severity(request["log_severity"])
     ort.register_execution_provider_library(EP_NAME, onnxruntime_qnn.get_library_path())
-    # Compiling is done on the host; the provider offers itself there as a device of type CPU.
+    # Compilation runs on the host; the provider offers itself there as a device of type CPU.
     devices = [device for device in ort.get_ep_devices()
                if device.ep_name == EP_NAME and device.device.type == ort.OrtHardwareDeviceType.CPU]
     if not devices:

@@ -1,4 +1,4 @@
-// The program that drives the QNN provider, in Python: a copy of qnn_compile.py.
+// A copy of qnn_compile.py, the Python program that drives the QNN provider.
 #pragma once
 
 #include <string_view>

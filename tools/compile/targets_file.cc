@@ -26,9 +26,9 @@ constexpr KnownArch kArchs[] = {
     {"riscv64", "riscv64-unknown-linux-gnu", "generic-rv64"},
 };
 
-// The words of docs/selection.md and what LLVM calls them. A word that covers several of LLVM's asks for all.
+// A word of docs/selection.md and LLVM's names for it. If there are several, all are required.
 struct KnownFeature {
-  std::string_view isa;  // beginning of the triple
+  std::string_view isa;  // prefix of the triple
   std::string_view word;
   std::string_view llvm;
 };
@@ -73,8 +73,8 @@ std::vector<std::string> feature_words(std::string_view triple) {
   return words;
 }
 
-// LLVM's words for ours; the first unknown one, if there is any, in `unknown`. Where there is no table, the words
-// are LLVM's already.
+// Translates our words to LLVM's; `unknown` gets the first unknown one, if there is any. If an ISA has no
+// table, the words are already LLVM's.
 std::string llvm_features(std::string_view triple, const std::vector<std::string>& features,
                           std::optional<std::size_t>& unknown) {
   std::vector<std::string> parts;
@@ -102,13 +102,14 @@ void sort_features(PackKey& key) {
 
 std::string flag_name(std::string_view flag) { return std::string(flag.substr(0, flag.find('='))); }
 
-// Whether `flags` has one of the same name as `flag`.
+// Returns true if `flags` has one of the same name as `flag`.
 bool has_flag(const std::vector<std::string>& flags, std::string_view flag) {
   return std::any_of(flags.begin(), flags.end(),
                      [&](const std::string& other) { return flag_name(other) == flag_name(flag); });
 }
 
-// Flags that the driver must keep in its own hands: it reads the output back and knows the input.
+// Reads a list of flags. Refuses those that the driver itself must set: it reads the output back and knows
+// the input.
 Result<std::vector<std::string>> flags_at(const JsonCursor& cursor, std::initializer_list<std::string_view> reserved) {
   FATCTX_ASSIGN(const auto elements, cursor.elements());
   std::vector<std::string> flags;
@@ -259,7 +260,8 @@ std::vector<std::string> compiler_flags(const CompileTarget& target) {
   };
   if (!target.cpu.empty()) defaults.push_back("--iree-llvmcpu-target-cpu=" + target.cpu);
   if (!target.cpu_features.empty()) defaults.push_back("--iree-llvmcpu-target-cpu-features=" + target.cpu_features);
-  // With hoisting every session gets a private copy of transformed weights, which is what a container is to avoid.
+  // With hoisting every session gets a private copy of transformed weights, which a container exists to
+  // avoid.
   defaults.push_back("--iree-opt-const-expr-hoisting=false");
 
   std::vector<std::string> flags;

@@ -1,4 +1,4 @@
-// The command line of the vendor's generator, pasted behind `fatctx compile`: what each of its flags comes to here.
+// Translates the flags of the vendor's generator, so that its command line works after `fatctx compile`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fatctx::tools {
 
-// As written; empty: not given.
+// Values as on the command line; empty: not passed.
 struct VendorLine {
   std::string backend;     // --backend libQnnHtp.so
   std::string model;       // --model libQnnModelDlc.so
@@ -20,18 +20,18 @@ struct VendorLine {
   [[nodiscard]] bool asks_for_htp() const noexcept { return !backend.empty() || !output_dlc.empty(); }
 };
 
-// What is not said by it stays as it was asked for without it.
+// The flags' meaning. A member that they do not set keeps the value of the command's own flags.
 struct VendorMeaning {
-  std::string model;               // to compile
+  std::string model;               // path of the model to compile
   std::string output;              // OUT, OUT.dlc or OUT/
-  std::string backend_path;        // of the HTP library, if it was named
+  std::string backend_path;        // of the HTP library, if one was named
   int log_severity = 2;            // of ONNX Runtime: 0 verbose ... 3 errors
-  bool show_logs = false;          // of compilers that succeed, too
+  bool show_logs = false;          // also of compilers that succeed
   std::vector<std::string> notes;  // a line for each flag: what it maps to
 };
 
-// `model` and `output` are what was given without the vendor's flags, `by_command` says that the compiler is one of the
-// user's own, which may read a DLC.
+// Translates the flags. `model` and `output` are the command's own arguments. `by_command` says that the
+// compiler is the user's own, which may read a DLC.
 // Errors: invalid_argument, saying why a flag has no counterpart and what to do instead; backend_library_missing, for a
 //         DLC that only the vendor's generator reads.
 [[nodiscard]] Result<VendorMeaning> meaning_of(const VendorLine& line, const std::string& model,

@@ -1,7 +1,8 @@
-// fatctx ctx-gen: several models that share weights, compiled into one container and a context model each.
+// fatctx ctx-gen: compiles several models that share weights into one container, with a context model for
+// each.
 //
-// The work needs ONNX Runtime, which this command does not link: it goes on as the program ep_weight_sharing_ctx_gen
-// beside it, which is this very code with sessions in it.
+// The work needs ONNX Runtime, which this command does not link. It therefore continues as the program
+// ep_weight_sharing_ctx_gen in the same folder, which is the same code with sessions.
 #include <memory>
 #include <string>
 #include <utility>
@@ -59,7 +60,7 @@ void tell_options(const CtxGenPlan& plan, const CtxGenFlags& flags) {
   print_note(text);
 }
 
-// The five steps of the vendor's page.
+// Prints the five steps of the vendor's page.
 void tell_steps(const CtxGenPlan& plan, const CtxGenResult& result) {
   const auto line = [&](std::size_t i) {
     return fmt::format("{} into the context, {:.2f} s", escaped(plan.models[i].input), result.engine.seconds[i]);

@@ -1,5 +1,5 @@
-// The part of ctx-gen that needs ONNX Runtime, as the rest of it sees it. The program ep_weight_sharing_ctx_gen has
-// one; the command `fatctx`, which links no ONNX Runtime, has none.
+// The interface to the part of ctx-gen that needs ONNX Runtime. The program ep_weight_sharing_ctx_gen has an
+// engine; the command `fatctx`, which does not link ONNX Runtime, has none.
 #pragma once
 
 #include <atomic>
@@ -20,27 +20,27 @@ struct EngineModel {
 };
 
 struct EngineRequest {
-  std::string provider;  // name
+  std::string provider;  // its name
   std::string library;   // absolute path
   std::vector<EngineModel> models;
   bool verbose = false;
   const std::atomic<bool>* cancel = nullptr;
-  std::function<void(std::size_t)> begins = {};  // with a model
+  std::function<void(std::size_t)> begins = {};  // called with the index of a model when it starts
 };
 
 struct EngineReport {
   std::string runtime;          // version of ONNX Runtime
-  std::string device;           // that the provider has compiled on
-  std::vector<double> seconds;  // by model
+  std::string device;           // that the provider compiled on
+  std::vector<double> seconds;  // compile time by model
 };
 
-// One environment; a session for each model, in order, created and destroyed.
+// Creates one environment, then creates and destroys a session for each model in order.
 // Errors: backend_library_missing (the library cannot be loaded, or offers no device), cancelled, serialise_failed (the
-// provider took no node, or says what is wrong), not_found, malformed, unsupported, invalid_argument as ONNX Runtime
-// says.
+// provider took no node, or reports an error), not_found, malformed, unsupported, invalid_argument as ONNX Runtime
+// reports them.
 using CtxGenEngine = Result<EngineReport> (*)(const EngineRequest& request);
 
-// Null without one.
+// Returns the engine, or null if this program has none.
 [[nodiscard]] CtxGenEngine ctx_gen_engine() noexcept;
 void set_ctx_gen_engine(CtxGenEngine engine) noexcept;
 

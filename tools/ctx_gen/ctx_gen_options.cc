@@ -29,9 +29,9 @@ constexpr std::size_t kMaxKey = 1024;
 constexpr std::size_t kMaxValue = 8192;
 
 enum class Rule : std::uint8_t {
-  kAny,     // known, and its value is its own business
+  kAny,     // known; its value is not checked
   kSwitch,  // 0 or 1
-  kPrefix,  // of names of graphs
+  kPrefix,  // a prefix of graph names
   kFile,    // the name of one file, which several models would overwrite
   kForced,  // ctx-gen sets it
   kRefused,
@@ -40,7 +40,7 @@ enum class Rule : std::uint8_t {
 struct Entry {
   std::string_view key;
   Rule rule = Rule::kAny;
-  std::string_view value = {};  // kForced: what it is set to
+  std::string_view value = {};  // kForced: the value that it is set to
 };
 
 constexpr Entry kEntries[] = {
@@ -105,7 +105,8 @@ constexpr Entry kEntries[] = {
     {"session.x64quantprecision", Rule::kSwitch},
 };
 
-// docs/cli/compile.md, "fatctx ctx-gen"; tests/ort/ctx_gen_test.py compares them with what the provider itself takes.
+// Documented in docs/cli/compile.md, "fatctx ctx-gen"; tests/ort/ctx_gen_test.py compares them with the
+// provider's own list.
 constexpr std::string_view kReferenceOptions[] = {"group",
                                                   "memory",
                                                   "intra_op_num_threads",
@@ -203,7 +204,7 @@ Error unknown_option(const CtxGenProvider& provider, std::string_view key, const
                                       near.empty() ? "." : near, fmt::join(keys, ", ")));
 }
 
-// Of options that only QNN has, for a provider that is none of it.
+// Handles options that only QNN has, for another vendor's provider.
 Status take_foreign(const CtxGenProvider& provider, const std::string& key, const std::string& value,
                     CtxGenProviderOptions& options) {
   if (!provider.is_reference()) {
@@ -224,9 +225,9 @@ Status take_foreign(const CtxGenProvider& provider, const std::string& key, cons
   return Done{};
 }
 
-constexpr std::size_t kMostDigits = 9;  // of the number of a SoC
+constexpr std::size_t kMostDigits = 9;  // of a SoC's number
 
-// The provider takes numbers; people know names. What the table knows becomes its number, in a list as well.
+// Replaces names of SoCs by numbers, also in a list: the provider takes numbers, but people know names.
 Result<std::string> soc_numbers(const std::string& value, std::vector<std::string>& notes) {
   FATCTX_ASSIGN(const SocTable table, asked_soc_table());
   std::string numbers;

@@ -1,4 +1,5 @@
-// What `ctx-gen` takes behind -e, -C and -i: the execution providers, and which entries and options each of them knows.
+// Parses the values of -e, -C and -i of `ctx-gen`: the execution providers, and the entries and options of
+// each.
 #pragma once
 
 #include <string>
@@ -11,31 +12,32 @@
 
 namespace fatctx::tools {
 
-// An execution provider that compiles.
+// An execution provider that can compile.
 struct CtxGenProvider {
-  std::string_view word;   // of -e
+  std::string_view word;   // value of -e
   std::string_view name;   // as ONNX Runtime knows it
-  std::string_view title;  // in sentences
+  std::string_view title;  // used in sentences
   [[nodiscard]] bool is_reference() const noexcept { return word == "reference"; }
   [[nodiscard]] bool is_qnn() const noexcept { return word == "qnn"; }
 };
 
-// Errors: invalid_argument, with all of them.
+// Returns the provider of that name. Errors: invalid_argument, listing all of them.
 [[nodiscard]] Result<CtxGenProvider> ctx_gen_provider(std::string_view word);
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// "key|value key|value"; `flag` is what errors call it.
-// Errors: invalid_argument (no "|", no key, no value, a key that is there twice, longer than ONNX Runtime takes).
+// Parses "key|value key|value"; `flag` is its name in errors.
+// Errors: invalid_argument (no "|", no key, no value, a key that appears twice, longer than ONNX Runtime takes).
 [[nodiscard]] Result<KeyValues> parse_key_values(std::string_view flag, std::string_view text);
 
 struct CtxGenEntries {
-  KeyValues for_session;                // without what ctx-gen sets itself
+  KeyValues for_session;                // without those that ctx-gen sets itself
   std::string prefix;                   // ep.context_node_name_prefix
-  std::vector<DescribedOption> stored;  // what is written down
+  std::vector<DescribedOption> stored;  // stored in the container
   std::vector<std::string> notes;
 };
-// Errors: invalid_argument (an entry that is refused, a value that the entry cannot have).
+// Checks session entries. Errors: invalid_argument (an entry that is refused, a value that the entry cannot
+// have).
 [[nodiscard]] Result<CtxGenEntries> check_session_entries(std::string_view text, std::size_t model_count);
 
 struct CtxGenProviderOptions {
@@ -43,12 +45,13 @@ struct CtxGenProviderOptions {
   std::vector<DescribedOption> stored;
   std::vector<std::string> notes;
 };
+// Checks the options of a provider.
 // Errors: invalid_argument (a key that the provider does not have, with the nearest; one of another provider; a value
-// that it cannot have, such as a SoC that is not known; two that exclude each other).
+// that it cannot have, such as an unknown SoC; two that exclude each other).
 [[nodiscard]] Result<CtxGenProviderOptions> check_provider_options(const CtxGenProvider& provider,
                                                                    std::string_view text);
 
-// The options of our own provider that a compilation may be given.
+// Returns the options of our own provider that a compilation may set.
 [[nodiscard]] std::vector<std::string> reference_option_keys();
 
 }  // namespace fatctx::tools

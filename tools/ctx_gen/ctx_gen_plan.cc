@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 std::string file_stem_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
-  return name.substr(0, name.rfind('.'));  // npos: all of it
+  return name.substr(0, name.rfind('.'));  // npos: the whole name
 }
 
 Result<std::vector<std::string>> models_of(const std::vector<std::string>& words) {
   std::vector<std::string> models;
   for (const std::string& word : words) {
     if (word.empty())
-      return invalid_argument("a model is missing; write MODEL1,MODEL2");  // as an unset variable gives it
+      return invalid_argument("a model is missing; write MODEL1,MODEL2");  // an unset variable causes this
     for (std::size_t from = 0; from <= word.size();) {
       const std::size_t to = std::min(word.find(',', from), word.size());
       if (to == from) {
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> models_of(const std::vector<std::string>& words
   return models;
 }
 
-// The folder that all outputs go to.
+// Returns the folder of all outputs.
 Result<std::string> folder_of(const CtxGenFlags& flags, const std::vector<std::string>& models) {
   std::error_code error;
   if (!flags.output_dir.empty()) {
@@ -110,7 +110,8 @@ Status check_not_there(const CtxGenPlan& plan) {
   return Done{};
 }
 
-// Graphs of one container need different names. Providers that make up a name from the path need no help.
+// Gives each graph of the container a different name. A provider that derives names from the path needs no
+// prefix.
 Status settle_prefixes(CtxGenPlan& plan) {
   for (CtxGenModel& model : plan.models) model.prefix = plan.entries.prefix;
   const auto collide = [&] {

@@ -1,4 +1,4 @@
-// From the command line of ctx-gen to what is to be made: which model becomes which file, under which names.
+// Turns the command line of ctx-gen into a plan: which model becomes which file, under which names.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct CtxGenFlags {
   bool json = false;
 };
 
-// The same as words of a command line.
+// Returns the flags as words of a command line.
 [[nodiscard]] std::vector<std::string> arguments_of(const CtxGenFlags& flags);
 
 struct CtxGenModel {
@@ -39,19 +39,20 @@ struct CtxGenPlan {
   std::string container;  // name of the file
   CtxGenEntries entries;
   CtxGenProviderOptions options;
-  std::vector<std::string> notes;  // all there are to say before the work begins
+  std::vector<std::string> notes;  // everything to print before the work begins
 };
 
-// Reads the models' heads, writes nothing.
+// Makes the plan. Reads the models' heads, writes nothing.
 // Errors: invalid_argument (no models, two of one name, models of several folders without an output folder, a model
 // that is compiled already, names of graphs that would collide in spite of prefixes, those of ctx_gen_options.h),
-// exists (an output is there, without --force), those of read_onnx.
+// exists (an output already exists, without --force), those of read_onnx.
 [[nodiscard]] Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags);
 
-// "model1_ctx.onnx" for "folder.v2/model1.onnx": what is behind the last dot of the file's name is replaced.
+// Returns "model1_ctx.onnx" for "folder.v2/model1.onnx": replaces the part after the last dot of the file's
+// name.
 [[nodiscard]] std::string context_name_of(const std::string& model);
 
-// The path of an output.
+// Returns the path of an output.
 [[nodiscard]] std::string output_path(const CtxGenPlan& plan, const std::string& name);
 
 }  // namespace fatctx::tools

@@ -13,12 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kReplaced = "replaced";  // folder of the work folder
+constexpr const char* kReplaced = "replaced";  // a folder in the work folder
 
 struct Move {
   fs::path from;
   fs::path to;
-  fs::path old;  // where what was there lies meanwhile
+  fs::path old;  // keeps the replaced file meanwhile
   bool replaces = false;
 };
 
@@ -26,14 +26,15 @@ Error cannot(const fs::path& path, const char* what, const std::error_code& erro
   return {ErrorCode::kIo, fmt::format("{}: cannot be {}: {}", path.string(), what, error.message())};
 }
 
-// Models last, else by name.
+// Orders models last, otherwise by name.
 bool comes_before(const Move& a, const Move& b) {
   const bool a_model = a.to.extension() == ".onnx";
   const bool b_model = b.to.extension() == ".onnx";
   return a_model == b_model ? a.to < b.to : b_model;
 }
 
-// Nothing better can be done if this fails too; what was there is in the work folder then.
+// Moves the files back. If this fails too, nothing more can be done; the old files are then in the work
+// folder.
 void undo(const std::vector<Move>& moves, std::size_t moved) {
   std::error_code ignored;
   for (std::size_t i = moved; i-- > 0;) {
@@ -64,7 +65,7 @@ OutputFolder::OutputFolder(OutputFolder&& other) noexcept
 
 OutputFolder::~OutputFolder() {
   std::error_code ignored;
-  for (const std::string& folder : made_) fs::remove(folder, ignored);  // only if it is empty
+  for (const std::string& folder : made_) fs::remove(folder, ignored);  // only removes an empty folder
 }
 
 Result<std::vector<std::string>> publish_files(const WorkFolder& work, const std::string& folder, bool force) {

@@ -1,4 +1,4 @@
-// Moving what was made into place: all of it, or nothing.
+// Moves the outputs into place: all of them, or none.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace fatctx::tools {
 
-// The folder of the outputs. One that was made for them goes again, unless they came.
+// A folder of the outputs. If it was created for them and they never came, the destructor removes it.
 class OutputFolder {
  public:
-  // Errors: io. `path` empty: the current folder.
+  // Opens or creates the folder; if `path` is empty, the current one. Errors: io.
   [[nodiscard]] static Result<OutputFolder> open(const std::string& path);
   OutputFolder(OutputFolder&& other) noexcept;
   OutputFolder& operator=(OutputFolder&&) = delete;
@@ -26,8 +26,8 @@ class OutputFolder {
   std::vector<std::string> made_;  // the innermost first
 };
 
-// Moves every file of `work` to `folder`, models last, so that whoever finds a model finds what it names. What was
-// there under the same names is put back if one of them cannot be moved. Returns the paths.
+// Moves every file of `work` to `folder`, models last, so that all files that a visible model names exist. If
+// one of them cannot be moved, restores the replaced files. Returns the paths.
 // Errors: exists (without `force`), io.
 [[nodiscard]] Result<std::vector<std::string>> publish_files(const WorkFolder& work, const std::string& folder,
                                                              bool force);

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCpuBackend = "qnn-cpu";
-constexpr std::size_t kMaxSessionEntry = 8192;  // of a session entry, which options of providers are handed on as
+constexpr std::size_t kMaxSessionEntry = 8192;  // of a session entry; providers get their options as such entries
 
 std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
@@ -42,7 +42,7 @@ std::string absolute(const std::string& path) {
   return fs::absolute(path, error).lexically_normal().string();
 }
 
-// What is written down of how a model was compiled.
+// Returns the options that describe how a model was compiled.
 std::vector<DescribedOption> described(const CtxGenPlan& plan, const CtxGenModel& model) {
   std::vector<DescribedOption> options = {{"execution_provider", std::string(plan.provider.word), "ctx-gen"}};
   bool prefixed = false;
@@ -58,7 +58,7 @@ std::vector<DescribedOption> described(const CtxGenPlan& plan, const CtxGenModel
   return options;
 }
 
-// The same as a value of our provider's option record_options.
+// Returns the same as a value of our provider's option record_options.
 std::string as_words(const std::vector<DescribedOption>& options) {
   std::string words;
   for (const DescribedOption& option : options) {
@@ -104,8 +104,9 @@ Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary&
   return request;
 }
 
-// ONNX Runtime gives the nodes their names, and looks for them by these names while it writes the model. Only of our
-// own provider: others may find their graph by the name of the node, as QNN's does.
+// Adds prefixes to node names afterwards, because ONNX Runtime names the nodes and looks them up by these
+// names while it writes the model. Only done for our own provider: others, such as QNN's, may find their
+// graph by the node's name.
 Status add_node_prefixes(const CtxGenPlan& plan, const WorkFolder& work) {
   if (!plan.provider.is_reference()) return Done{};
   for (const CtxGenModel& model : plan.models) {
@@ -116,8 +117,8 @@ Status add_node_prefixes(const CtxGenPlan& plan, const WorkFolder& work) {
   return Done{};
 }
 
-// The largest spill-fill buffer of the group goes into every main node, so that sessions may start in any order. What
-// the providers wrote is in the nodes, what they say of graphs (in a DLC) in the records.
+// Writes the largest spill-fill buffer of the group into every main node, so that sessions may start in any
+// order. The nodes hold the providers' values; the records hold those of the graphs (in a DLC).
 Status even_out_max_size(const CtxGenPlan& plan, const WorkFolder& work, const Manifest& manifest,
                          std::vector<std::string>& notes) {
   std::int64_t largest = 0;
@@ -145,8 +146,8 @@ std::string value_of(const CtxGenPlan& plan, std::string_view key) {
   return {};
 }
 
-// What was asked for, where the provider has left no word about it.
-// A provider may know numbers that the table does not; of these nothing but the number is known.
+// Returns the device of a requested SoC number; needed if the provider leaves no note about it. A provider
+// may know numbers that the table does not have; then only the number is known.
 Result<Device> soc_of_number(const std::string& number) {
   FATCTX_ASSIGN(const SocTable table, asked_soc_table());
   auto known = device_from_text(number, table);
@@ -159,7 +160,7 @@ Result<Device> soc_of_number(const std::string& number) {
 Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   if (!plan.provider.is_qnn() || key.backend != "htp") return Done{};
   if (asks_for_cpu_backend(plan.options.stored)) {
-    key.backend = kCpuBackend;  // else an NPU would be handed it
+    key.backend = kCpuBackend;  // otherwise it would be offered to an NPU
     return Done{};
   }
   const std::string soc = value_of(plan, "soc_model");
@@ -179,15 +180,16 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   return Done{};
 }
 
-// Of a binary with one graph the provider's note is the size of that graph. Said before sizes are evened out: then the
-// note is that of the whole group.
+// Fills in the size of the graph from the provider's note, if the binary has one graph. Must run before sizes
+// are evened out, because the note then holds the size of the whole group.
 void note_spill_fill(RecordDescription& said) {
   if (said.graphs.size() != 1 || said.graphs[0].spill_fill_bytes != 0) return;
   const auto noted = spill_fill_of(said);
   if (noted.ok()) said.graphs[0].spill_fill_bytes = static_cast<std::uint64_t>(noted.value());
 }
 
-// Binaries of other providers lie beside the models, which name them; the container holds them too.
+// Collects the binaries of other providers. They are files beside the models, which name them; the container
+// holds them too.
 Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, CtxGenResult& result) {
   Manifest manifest;
   manifest.name = stem_of(plan.container);
@@ -241,7 +243,8 @@ Status read_records(const std::string& path, CtxGenResult& result) {
   return Done{};
 }
 
-// Of -v: what the records are for, and where that comes from; then whether this machine would choose them.
+// Adds the lines of -v: the target of the records and its source, then whether this machine would choose
+// them.
 Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenResult& result) {
   result.provenance.push_back(fmt::format("library: {} ({})", result.library.path, result.library.found_by));
   result.provenance.push_back(fmt::format("device: {}, ONNX Runtime {}", result.engine.device, result.engine.runtime));

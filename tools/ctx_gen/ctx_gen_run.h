@@ -1,5 +1,5 @@
-// The whole of ctx-gen: everything is made in a folder of its own beside the outputs, and moved into place when all of
-// it is there.
+// Runs ctx-gen: creates everything in a temporary folder beside the outputs, and moves it into place when it
+// is complete.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,18 @@ struct CtxGenRecord {
 struct CtxGenResult {
   ProviderLibrary library;
   EngineReport engine;
-  std::vector<std::string> files;  // that were written, the container and the binaries first
+  std::vector<std::string> files;  // all written files, the container and the binaries first
   std::string container;           // path
   std::uint64_t container_size = 0;
   std::vector<CtxGenRecord> records;
-  std::vector<std::string> notes;       // of the work; those of the plan are said before it
-  std::vector<std::string> provenance;  // -v: what the target is, and how that is known
+  std::vector<std::string> notes;       // of the work; those of the plan are printed before it
+  std::vector<std::string> provenance;  // -v: the target, and how it is known
 };
 
+// Runs the plan. On any error but io while files are moved, nothing has changed; on that one, the old files
+// are restored.
 // Errors: those of find_provider_library, of the engine, of packing; exists (without `force`, a file that the provider
-// writes besides); io. But for io while files are moved, nothing has changed then, and then what was there is put back.
+// writes besides); io.
 [[nodiscard]] Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flags, CtxGenEngine engine);
 
 [[nodiscard]] std::string ctx_gen_text(const CtxGenPlan& plan, const CtxGenResult& result);

@@ -17,9 +17,10 @@ namespace fatctx::tools {
 
 namespace {
 
-// `fatctx device --json` wraps the devices together with how they were found; a bare description is taken as well.
+// Parses a description. `fatctx device --json` wraps the devices with how they were found; a bare one is
+// taken as well.
 Result<Detection> described_in(const std::string& text) {
-  // Writing JSON is recursive: what is nested deeper than any device description is dropped while reading.
+  // Writing JSON is recursive, so reading drops all that is nested deeper than any device description.
   constexpr int kMaxDepth = 16;
   const auto shallow = [](int depth, nlohmann::ordered_json::parse_event_t, const nlohmann::ordered_json&) {
     return depth <= kMaxDepth;
@@ -96,7 +97,7 @@ Status add_stated_facts(const DeviceFlags& flags, Device& device) {
 Result<Device> device_in_words(const std::string& text, const std::string& soc_table) {
   FATCTX_ASSIGN(const SocTable table, asked_soc_table(soc_table));
   FATCTX_ASSIGN(Device device, device_from_text(text, table));
-  // Records have to ask for the very same word, so that a slip of the pen refuses them all.
+  // Records must name the very same word, so a spelling mistake makes all of them refuse the device.
   for (const std::string& unknown : unknown_target_words(device.backend, device.arch.value_or(""), device.features)) {
     print_note(escaped(fmt::format("note: device \"{}\": {}", text, unknown)));
   }

@@ -1,4 +1,4 @@
-// The device that a command is about: described in words or in a file, or this machine.
+// Finds the device that a command is about: described in words or in a file, or this machine.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,32 @@ struct DeviceFlags {
   std::string sdk;
   std::string api;
   std::string blob;
-  std::uint32_t vtcm_mb = 0;  // 0: as known
+  std::uint32_t vtcm_mb = 0;  // 0: as detected
   std::string soc_table;
   [[nodiscard]] bool asked() const noexcept { return !device.empty() || !device_file.empty(); }
-  // Facts that belong to a device, whichever it is.
+  // Returns true if the flags state facts of a device, whichever device it is.
   [[nodiscard]] bool stated() const noexcept {
     return !sdk.empty() || !api.empty() || !blob.empty() || vtcm_mb != 0 || !soc_table.empty();
   }
 };
 
-// --device, --device-file, --sdk, --api, --blob, --vtcm-mb, --soc-table.
+// Adds --device, --device-file, --sdk, --api, --blob, --vtcm-mb and --soc-table.
 void add_device_flags(CLI::App& command, DeviceFlags& flags);
 
-// This machine if nothing else is asked for, or what FATCTX_SOC and its siblings put in its place; device_for() says
-// which of its devices a container needs. Errors: invalid_argument, invalid_config, not_found, io.
+// Returns the device that the flags describe. The default is this machine, or the one that FATCTX_SOC and its
+// siblings describe instead; device_for() tells which of its devices a container needs.
+// Errors: invalid_argument, invalid_config, not_found, io.
 [[nodiscard]] Result<Detection> asked_device(const DeviceFlags& flags);
 
-// Puts what the flags say of a device, beside its name, into it. Errors: invalid_argument.
+// Adds the facts that the flags state to a device, all but its name. Errors: invalid_argument.
 [[nodiscard]] Status add_stated_facts(const DeviceFlags& flags, Device& device);
 
-// A device in words, with the table of SoCs that applies. Feature words that no machine is asked for are taken, and a
-// note on stderr says so.
+// Parses a device in words, with the SoC table that applies. Unknown feature words are accepted, and a note
+// on stderr names them.
 [[nodiscard]] Result<Device> device_in_words(const std::string& text, const std::string& soc_table = {});
 
-// The table in `file`; without one that which FATCTX_SOC_TABLE names, or the built-in one.
+// Returns the table in `file`. If `file` is empty, returns the one that FATCTX_SOC_TABLE names, or the
+// built-in one.
 [[nodiscard]] Result<SocTable> asked_soc_table(const std::string& file = {});
 
 }  // namespace fatctx::tools

@@ -1,4 +1,4 @@
-// fatctx device: what this machine is, and how that is known.
+// fatctx device: describes this machine, and how each fact is known.
 #include <limits>
 #include <memory>
 
@@ -32,7 +32,7 @@ std::string mapping_text(const MappingCapability& mapping) {
   return text + (mapping.sealed_memory ? ", sealed copies" : ", no sealed copies");
 }
 
-// "8 MB (soc0.soc_id, table)": with the source of the fact.
+// Appends the source of a fact: "8 MB (soc0.soc_id, table)".
 std::string with_origin(std::string value, const Detection& detection, std::string_view fact) {
   for (const FactOrigin& origin : detection.origins) {
     if (origin.fact == fact) value += " (" + origin.source + (origin.from_table ? ", table)" : ")");

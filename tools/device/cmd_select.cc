@@ -1,4 +1,5 @@
-// fatctx select: which record a device gets, and why not each of the others. Needs no device: one can be described.
+// fatctx select: tells which record a device gets, and why it does not get each of the others. The device may
+// be described, so none is needed.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +37,7 @@ struct SelectOptions {
   bool json = false;
 };
 
-// The devices that are listed, or all that are known; of the listed ones each has to get a record.
+// Prints the coverage of the listed devices, or of all known ones. Fails if a listed device gets no record.
 Result<ExitCode> run_coverage(const SelectOptions& options, const Container& container, const SelectPolicy& policy) {
   const std::vector<Candidate> candidates = container.candidates();
   std::vector<NamedDevice> listed;
@@ -64,7 +65,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
   const bool matrix = options.all_devices || !options.require_coverage.empty();
   FATCTX_ASSIGN(const Detection detection, matrix ? Result<Detection>(Detection{}) : asked_device(options.device));
   const bool next = options.on_damage == "next";
-  // What is checked is built in memory where it cannot be mapped, and goes when the command ends.
+  // A checked record is built in memory if it cannot be memory-mapped, and is freed when the command ends.
   FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
                                                                           .generation = options.generation}));
   const std::vector<Candidate> candidates = container.candidates();
@@ -84,7 +85,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
   if (matrix) return run_coverage(options, container, policy);
   if (next) {
     auto model = Model::choose(container, {.policy = policy, .device = device, .on_damage = OnDamage::kNext});
-    // What fits nothing is told below, for every record.
+    // A record that does not fit is reported below, like every other.
     if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
     if (model.ok()) {
       print_result(options.json ? json_text(nlohmann::ordered_json::parse(model.value().explain_json()))

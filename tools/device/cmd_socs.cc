@@ -1,4 +1,4 @@
-// fatctx socs: the table of SoCs.
+// fatctx socs: prints the table of SoCs.
 #include <memory>
 
 #include <fmt/format.h>

@@ -45,7 +45,7 @@ Status add_lines_of(const std::string& path, std::vector<std::string>& words) {
   return Done{};
 }
 
-// The table knows the part's arch or runtime, or a record is for this very part.
+// Returns true if the table knows the part's arch or runtime, or if a record is for this very part.
 bool can_be_judged(const Soc& soc, std::span<const Candidate> candidates) {
   if (!soc.arch.empty() || !soc.runtime.empty()) return true;
   return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
@@ -54,7 +54,7 @@ bool can_be_judged(const Soc& soc, std::span<const Candidate> candidates) {
   });
 }
 
-// The names of what a device got, or of nobody.
+// Returns the names of the records that a device got; empty if it got none.
 std::vector<std::string> chosen_names(const Container& container, const Selection& selection) {
   std::vector<std::string> names;
   for (const std::uint32_t id : selection.chosen) {
@@ -64,7 +64,7 @@ std::vector<std::string> chosen_names(const Container& container, const Selectio
   return names;
 }
 
-// Of a device that gets nothing: the axes that refused, the most frequent first.
+// Returns the axes that refused a device that gets nothing, the most frequent first.
 std::string reasons(const Selection& selection) {
   std::vector<std::pair<int, std::string_view>> counts;
   for (const Verdict& verdict : selection.verdicts) {

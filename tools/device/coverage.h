@@ -1,4 +1,4 @@
-// Which record each of many devices gets: what a container covers, and what it leaves out.
+// Tells which record each of many devices gets: which devices a container covers, and which not.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@
 namespace fatctx::tools {
 
 struct NamedDevice {
-  std::string name;  // as it was asked for, or the part of the table
+  std::string name;  // as the command line names it, or the part of the table
   Device device;
 };
 
@@ -24,21 +24,21 @@ struct CoveredDevice {
   Selection selection;
 };
 
-// Every part of the table whose backend some context binary of the container has and of which enough is known to judge,
-// and the levels of the processors that the container has binaries for. `flags` tells what is the same for all of them
-// (--sdk, --vtcm-mb).
+// Returns the devices to judge a container by. First come the parts of the table whose backend some context
+// binary has and of which enough is known. The levels of the processors that the container has binaries for
+// follow. `flags` state the facts that all of them share (--sdk, --vtcm-mb).
 [[nodiscard]] Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates,
                                                              const DeviceFlags& flags);
-// Devices in words, with commas between them; "@FILE" stands for the lines of a file, of which those that begin with #
-// say nothing. Errors: invalid_argument (a device that cannot be understood, a list of none), not_found, io.
+// Parses devices in words, separated by commas. "@FILE" stands for the lines of a file; lines that begin with
+// # are ignored. Errors: invalid_argument (a device that cannot be understood, an empty list), not_found, io.
 [[nodiscard]] Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const DeviceFlags& flags);
 
 [[nodiscard]] Result<std::vector<CoveredDevice>> cover(const Container& container, std::vector<NamedDevice> devices,
                                                        const SelectPolicy& policy);
 
-// A row a device, and the sum.
+// Returns a table with one row per device, and the sum.
 [[nodiscard]] std::string coverage_text(const Container& container, std::span<const CoveredDevice> devices);
-// Schema "fatctx.coverage/1".
+// Returns JSON of schema "fatctx.coverage/1".
 [[nodiscard]] nlohmann::ordered_json coverage_json(const Container& container, std::span<const CoveredDevice> devices);
 
 }  // namespace fatctx::tools

@@ -1,4 +1,4 @@
-// Graphs out of the vendor's JSON as a container describes them.
+// Describes a container's graphs from the vendor's JSON.
 #pragma once
 
 #include <string>
@@ -8,11 +8,13 @@
 
 namespace fatctx::tools {
 
-// True if what describes a record is that JSON and no ONNX model: by the end of its name.
+// Returns true if the file that describes a record is that JSON and not an ONNX model, by the end of its
+// name.
 [[nodiscard]] bool is_qnn_json(const std::string& path);
 
-// Graphs with inputs, outputs and spill-fill sizes, and the scales of quantised tensors as the quantisation fact "io".
-// Errors: those of read_qnn_json; invalid_argument (a graph without a name, "io" said twice).
+// Adds graphs with inputs, outputs and spill-fill sizes, and the scales of quantised tensors as the
+// quantisation fact "io".
+// Errors: those of read_qnn_json; invalid_argument (a graph without a name, "io" given twice).
 [[nodiscard]] Status describe_by_qnn_json(const std::string& path, PackRecord& record);
 
 }  // namespace fatctx::tools

@@ -78,7 +78,7 @@ std::vector<std::string> quant_notes(const std::vector<PackRecord>& records,
         silent.size() == 1 ? "a binary" : fmt::format("{} binaries", silent.size()),
         silent.size() == 1 ? "was" : "were", names_text(silent)));
   }
-  // By group and what its records call common.
+  // By group and by the architecture that its records call common.
   std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string_view>> too_high;
   for (const PackRecord& record : records) {
     const auto least = lowest.find(record.key.group);

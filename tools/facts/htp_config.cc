@@ -18,18 +18,18 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::uint64_t kMostVtcmMb = 1024;
-constexpr std::uint32_t kMostArch = 999;  // three digits, as the schema of manifests has it
+constexpr std::uint32_t kMostArch = 999;  // three digits, as in the schema of manifests
 constexpr std::uint64_t kMostCores = 64;
 constexpr std::uint64_t kMostSocId = 0xFFFFFFFF;
 
-// A flag as the vendor's files write it: true, or 1.
+// Reads a flag as the vendor's files write it: true, or 1.
 Result<bool> flag_at(const JsonCursor& cursor) {
   if (cursor.value().is_boolean()) return cursor.boolean();
   FATCTX_ASSIGN(const std::uint64_t number, cursor.number(1));
   return number == 1;
 }
 
-// Any value that is none of those with a meaning here: a number, a text or a flag.
+// Keeps a value that has no meaning here: a number, a text or a flag.
 Status keep_setting(const std::string& path, const JsonCursor& cursor, HtpTarget& target) {
   const nlohmann::json& value = cursor.value();
   if (value.is_structured() || value.is_null()) return cursor.wrong("a number, a text, or true and false");
@@ -81,7 +81,7 @@ class SocFile {
     if (key == "graph_names") return Done{};
     if (key == "vtcm_mb" || key == "vtcm_size_in_mb") {
       FATCTX_ASSIGN(const std::uint64_t megabytes, value.number(kMostVtcmMb));
-      // A binary has one key: selection goes by the graph that wants most.
+      // A binary has one key, so selection goes by the graph that needs most.
       target_.vtcm_mb = std::max(target_.vtcm_mb, static_cast<std::uint32_t>(megabytes));
       return Done{};
     }
@@ -111,7 +111,8 @@ class SocFile {
     if (device.has("dsp_arch")) FATCTX_TRY(take_arch(device.at("dsp_arch")));
     FATCTX_ASSIGN(const auto members, device.members());
     for (const auto& [name, value] : members) {
-      if (name == "soc_id" || name == "soc_model" || name == "dsp_arch" || name == "cores") continue;  // of a run
+      if (name == "soc_id" || name == "soc_model" || name == "dsp_arch" || name == "cores") continue;  // settings of a
+                                                                                                       // run
       FATCTX_TRY(keep_setting("devices." + name, value, target_));
     }
     return Done{};
@@ -163,7 +164,7 @@ class SocFile {
     return Done{};
   }
 
-  // Sections whose keys are many and mean nothing here.
+  // Keeps a section with many keys that have no meaning here.
   Status take_settings(const std::string& section, const JsonCursor& cursor) {
     FATCTX_ASSIGN(const auto members, cursor.members());
     for (const auto& [key, value] : members) {
@@ -176,7 +177,7 @@ class SocFile {
   HtpTarget target_;
 };
 
-// One binary for each SoC and VTCM: of two, nobody could tell which is which.
+// Checks that each pair of SoC and VTCM has one binary: two could not be told apart.
 Status check_distinct(const HtpConfig& config, const std::string& where) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
   for (const HtpTarget& target : config.targets) {

@@ -11,7 +11,7 @@ namespace fatctx::tools {
 
 namespace {
 
-// Of the element types that zero points have, up to 16 bits.
+// The range of the element types that zero points have, up to 16 bits.
 constexpr std::int64_t kLowestZeroPoint = -32768;
 constexpr std::int64_t kHighestZeroPoint = 65535;
 

@@ -1,5 +1,5 @@
-// How the inputs and outputs of a record's graphs stand for numbers: the quantisation fact "io" (docs/manifest.md),
-// kept as JSON text.
+// Reads how the inputs and outputs of a record's graphs are quantised: the quantisation fact "io"
+// (docs/manifest.md), kept as JSON text.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace fatctx::tools {
 
-// By graph, then by tensor.
+// Keys: graph, then tensor.
 using IoQuantisation = std::map<std::string, std::map<std::string, TensorQuantisation>>;
 
-// {"graph": {"tensor": {"scale": 0.5, "zero_point": 128, "outside": "x"}}}; the last two may be left out.
-// Errors: invalid_argument with JSON pointer, what was found and what is allowed.
+// Parses {"graph": {"tensor": {"scale": 0.5, "zero_point": 128, "outside": "x"}}}; the last two are optional.
+// Errors: invalid_argument with JSON pointer, the found and the allowed values.
 [[nodiscard]] Result<IoQuantisation> io_quant_at(const JsonCursor& cursor);
 
 [[nodiscard]] std::string io_quant_text(const IoQuantisation& io);
 
-// What the options of a record say; empty if they say nothing. Errors: malformed.
+// Returns the fact among the options of a record; empty if they have none. Errors: malformed.
 [[nodiscard]] Result<IoQuantisation> io_quant_of(const std::vector<DescribedOption>& options);
 
 }  // namespace fatctx::tools

@@ -16,9 +16,9 @@ namespace fatctx::tools {
 
 namespace {
 
-constexpr std::size_t kShownCharacters = 40;  // of a value that is quoted in an error
+constexpr std::size_t kShownCharacters = 40;  // of a value that an error quotes
 
-// One key in a JSON pointer (RFC 6901).
+// Returns one key as a part of a JSON pointer (RFC 6901).
 std::string pointer_step(std::string_view key) {
   std::string step = "/";
   for (const char letter : key) {
@@ -47,7 +47,7 @@ std::string shown(const nlohmann::json& value) {
   return text;
 }
 
-// Finds the object that says a key twice; the parser itself would keep the last value without a word.
+// A visitor that finds an object with a repeated key; the parser alone would silently keep the last value.
 class RepeatedKeys {
  public:
   bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
@@ -73,7 +73,7 @@ class RepeatedKeys {
   std::optional<std::string> found_;
 };
 
-// "line 3, column 7" of a byte, both counted from 1.
+// Returns the position of a byte as "line 3, column 7", both counted from 1.
 std::string place_of(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -122,7 +122,7 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& file
     const auto last = why.find(": ");
     if (last != std::string::npos) why = why.substr(last + 2);
     return invalid_argument(fmt::format("{}: {}: not JSON: {}", file, place_of(text, error.byte), why));
-  } catch (const nlohmann::json::out_of_range&) {  // says the number, but not where it stands
+  } catch (const nlohmann::json::out_of_range&) {  // tells the number, but not its position
     return invalid_argument(fmt::format("{}: a number is too large for any machine; the largest whole one is {}", file,
                                         std::numeric_limits<std::uint64_t>::max()));
   }

@@ -1,5 +1,5 @@
-// Reading JSON files that people write: comments are allowed, everything unexpected is refused, and every complaint
-// names the file, the place (a JSON pointer), what was found and what is allowed.
+// Reads JSON files that people write. Comments are allowed, and everything unexpected is refused. Every error
+// names the file, the position (a JSON pointer), the found and the allowed values.
 #pragma once
 
 #include <cstddef>
@@ -19,35 +19,36 @@ namespace fatctx::tools {
 
 inline constexpr std::uint64_t kMaxJsonFileSize = std::uint64_t{64} << 20;
 
-// The bytes of a text file. Errors: not_found, not_regular_file, limit_exceeded, io; all name the file.
+// Returns the bytes of a text file. Errors: not_found, not_regular_file, limit_exceeded, io; all name the
+// file.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
 
-// JSON with // and /* */ comments, in which no object says a key twice.
+// Parses JSON with // and /* */ comments, in which no object repeats a key.
 // Errors: invalid_argument with line and column, or with the pointer of the object.
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
 
-// A value, and where it stands. Cheap to copy. Lifetime: borrows from the document and from `file`.
+// A value with its position. Cheap to copy. Lifetime: borrows from the document and from `file`.
 class JsonCursor {
  public:
   JsonCursor(const std::string& file, const nlohmann::json& root) : file_(&file), value_(&root) {}
 
-  // "m.json: /records/0/type: <message>" (invalid_argument).
+  // Returns "m.json: /records/0/type: <message>" (invalid_argument).
   [[nodiscard]] Error error(std::string_view message) const;
-  // The same for a value that should be something else: "found 7; allowed: a string".
+  // Does the same for a value of another kind than expected: "found 7; allowed: a string".
   [[nodiscard]] Error wrong(std::string_view allowed) const;
-  // The same for a word that is none of `allowed`, with the nearest of them.
+  // Does the same for a word that is not among `allowed`, and names the nearest of them.
   [[nodiscard]] Error wrong_word(std::string_view found, const std::vector<std::string>& allowed) const;
 
-  // Refuses anything but an object with no other keys than these.
+  // Refuses anything but an object whose keys are all among these.
   [[nodiscard]] Status only_keys(std::initializer_list<std::string_view> allowed) const;
   [[nodiscard]] bool has(std::string_view key) const;
-  // Requires: an object that has `key`.
+  // Returns a member. Requires: an object that has `key`.
   [[nodiscard]] JsonCursor at(std::string_view key) const;
-  // Refuses an object that lacks `key`. Requires: an object.
+  // Returns a member; refuses an object that lacks `key`. Requires: an object.
   [[nodiscard]] Result<JsonCursor> required(std::string_view key) const;
-  // The elements of an array; refuses anything else.
+  // Returns the elements of an array; refuses anything else.
   [[nodiscard]] Result<std::vector<JsonCursor>> elements() const;
-  // The members of an object in order of their keys; refuses anything else.
+  // Returns the members of an object in order of their keys; refuses anything else.
   [[nodiscard]] Result<std::vector<std::pair<std::string, JsonCursor>>> members() const;
 
   [[nodiscard]] Result<std::string> text() const;  // a string that is not empty
@@ -68,7 +69,7 @@ class JsonCursor {
   std::string pointer_;  // empty: the whole document
 };
 
-// Moves a value that is there into `target`: for values that are optional in the file.
+// Moves a parsed value into `target`: for values that are optional in the file.
 template <typename T, typename Target>
 [[nodiscard]] Status store(Result<T> result, Target& target) {
   if (!result.ok()) return std::move(result).error();

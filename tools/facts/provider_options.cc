@@ -77,7 +77,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && problem == std::errc() && stop == end;
 }
 
-// Whether `fits` is true of every part between commas.
+// Returns true if `fits` is true for every part between commas.
 template <typename Fits>
 bool each_part(std::string_view text, Fits fits) {
   for (;;) {
@@ -171,7 +171,7 @@ bool asks_for_cpu_backend(const std::vector<DescribedOption>& options) {
   if (const DescribedOption* const type = of_provider(options, "backend_type")) return type->value == "cpu";
   const DescribedOption* const path = of_provider(options, "backend_path");
   if (path == nullptr) return false;
-  // Also a path of the other system, whose separator is no separator here.
+  // Handles also a path of the other system, whose separator has no meaning here.
   const std::string_view file = std::string_view(path->value).substr(path->value.find_last_of("/\\") + 1);
   return file == "libQnnCpu.so" || file == "QnnCpu.dll";
 }

@@ -15,10 +15,10 @@ namespace fatctx::tools {
 
 namespace {
 
-// Converters write numbers, the utility writes words.
+// A type by its number, which converters write, and by its word, which the utility writes.
 struct QnnType {
   std::uint32_t number;
-  std::string_view word;  // behind QNN_DATATYPE_
+  std::string_view word;  // without QNN_DATATYPE_
   DType dtype;
   bool fixed_point = false;
 };
@@ -47,7 +47,7 @@ constexpr QnnType kTypes[] = {
 constexpr std::string_view kTypePrefix = "QNN_DATATYPE_";
 constexpr std::uint64_t kMaxDim = std::uint64_t{1} << 40;
 
-// Places of the same facts in the two forms.
+// The keys of the same facts in one of the two forms.
 struct Words {
   const char* type;
   const char* shape;
@@ -58,7 +58,7 @@ struct Words {
 constexpr Words kUtility = {"dataType", "dimensions", "quantizeParams", "quantizationEncoding", "scaleOffset"};
 constexpr Words kConverter = {"data_type", "dims", "quant_params", "encoding", "scale_offset"};
 
-// Of the kinds of tensors that a converter lists.
+// The kinds of tensors that a converter lists.
 constexpr std::uint64_t kInput = 0;
 constexpr std::uint64_t kOutput = 1;
 
@@ -78,14 +78,15 @@ Result<QnnType> type_at(const JsonCursor& cursor) {
   return *found;
 }
 
-// 1 and 0 of a converter are the utility's words QNN_DEFINITION_DEFINED and ..._SCALE_OFFSET.
+// Compares a value with a word of the utility or a number of a converter. Their 1 and 0 are the utility's
+// words QNN_DEFINITION_DEFINED and ..._SCALE_OFFSET.
 bool says(const JsonCursor& cursor, std::string_view key, std::string_view word, std::uint64_t number) {
   if (!cursor.has(key)) return false;
   const nlohmann::json& value = cursor.at(key).value();
   return value.is_string() ? value.get_ref<const std::string&>() == word : value == number;
 }
 
-// The scale and zero point of the whole tensor; nothing if there are none, or one for each channel.
+// Returns the scale and zero point of the whole tensor; nothing if it has none, or one for each channel.
 Result<std::optional<TensorQuantisation>> quantisation_at(const JsonCursor& tensor, const Words& words, DType dtype) {
   std::optional<TensorQuantisation> none;
   if (!tensor.has(words.quantisation)) return none;
@@ -101,7 +102,7 @@ Result<std::optional<TensorQuantisation>> quantisation_at(const JsonCursor& tens
   if (!scale.value().is_number() || !std::isfinite(scale.value().get<double>()) || scale.value().get<double>() <= 0) {
     return scale.wrong("a number above 0");
   }
-  // The vendor's offset is added to what is stored, ONNX takes its zero point away.
+  // The vendor adds its offset to the stored number; ONNX subtracts its zero point.
   const bool is_signed = dtype == DType::kI8 || dtype == DType::kI16;
   const std::int64_t range = std::int64_t{1} << dtype_bits(dtype);
   const std::int64_t lowest = is_signed ? -range / 2 : 0;
@@ -143,7 +144,7 @@ Result<WrappedTensor> tensor_at(const JsonCursor& cursor, const Words& words, st
   return tensor;
 }
 
-// The utility nests what it says of a thing one level deeper, under "info".
+// Returns the object with the facts: the utility nests them one level deeper, under "info".
 JsonCursor inner(const JsonCursor& cursor) {
   return cursor.value().is_object() && cursor.has("info") ? cursor.at("info") : cursor;
 }
@@ -162,7 +163,7 @@ Result<std::vector<WrappedTensor>> tensors_at(const JsonCursor& cursor, const st
   return tensors;
 }
 
-// What the backend says of a graph; 0 if it says nothing, as for backends that have no such buffer.
+// Returns the backend's value for a graph; 0 if there is none, as for backends without such a buffer.
 Result<std::uint64_t> spill_fill_at(const JsonCursor& graph) {
   if (!graph.has("graphBlobInfo")) return std::uint64_t{0};
   const JsonCursor said = inner(graph.at("graphBlobInfo"));
@@ -190,7 +191,8 @@ Status read_graphs(const JsonCursor& info, QnnJson& json) {
   return Done{};
 }
 
-// In the order of their ids, which is that of the graph; without ids in that of their names.
+// Reads the tensors in the order of their ids, which is that of the graph; without ids in the order of their
+// names.
 Status read_tensors(const JsonCursor& tensors, QnnJson& json) {
   WrappedGraph graph;
   std::vector<std::pair<std::uint64_t, WrappedTensor>> inputs;

@@ -1,6 +1,6 @@
-// The vendor's JSON about graphs: what `qnn-context-binary-utility` says of a context binary (info.graphs), and what
-// its converters leave beside a model, `model_net.json` (graph.tensors). ONNX Runtime's script
-// gen_qnn_ctx_onnx_model.py reads the same two.
+// Reads the vendor's JSON about graphs. `qnn-context-binary-utility` prints it for a context binary
+// (info.graphs), and the converters write it beside a model, as `model_net.json` (graph.tensors). ONNX
+// Runtime's script gen_qnn_ctx_onnx_model.py reads the same two.
 #pragma once
 
 #include <string>
@@ -13,16 +13,17 @@
 namespace fatctx::tools {
 
 struct QnnJson {
-  std::string build_id;              // of the SDK; empty: the file does not say
+  std::string build_id;              // of the SDK; empty if the file does not tell
   std::vector<WrappedGraph> graphs;  // the one of a converter has no name
-  // Tensors in fixed point of which the file says no scale for the whole tensor: "graph "g": tensor "x" ...".
+  // Fixed-point tensors for which the file has no scale of the whole tensor: "graph "g": tensor "x" ...".
   std::vector<std::string> notes;
 };
 
-// Errors: invalid_argument with JSON pointer, what was found and what is allowed; a file of neither form.
+// Parses the text. Errors: invalid_argument with JSON pointer, the found and the allowed values; also for a
+// file of neither form.
 [[nodiscard]] Result<QnnJson> parse_qnn_json(std::string_view text, const std::string& file);
 
-// The same for a file. Errors: also those of read_text_file.
+// Reads and parses a file. Errors: also those of read_text_file.
 [[nodiscard]] Result<QnnJson> read_qnn_json(const std::string& path);
 
 }  // namespace fatctx::tools

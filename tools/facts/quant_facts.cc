@@ -27,7 +27,8 @@ Result<std::string> dtype_word(const JsonCursor& cursor) {
   return std::string(dtype_name(dtype));
 }
 
-// One type, or those of a model of mixed precision: "uint16" or ["uint16", "uint8"], kept as "uint16,uint8".
+// Reads one type, or those of a model of mixed precision: "uint16" or ["uint16", "uint8"], kept as
+// "uint16,uint8".
 Result<std::string> types_at(const JsonCursor& cursor) {
   if (!cursor.value().is_array()) return dtype_word(cursor);
   FATCTX_ASSIGN(const auto list, cursor.elements());

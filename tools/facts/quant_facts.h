@@ -1,5 +1,5 @@
-// How a model was quantised: facts of a record, or of a container as a whole, kept as options of the owner "quant".
-// fatctx computes nothing with them; docs/manifest.md says what each means.
+// Keeps how a model was quantised: facts of a record, or of a container as a whole, stored as options of the
+// owner "quant". fatctx computes nothing with them; docs/manifest.md gives their meaning.
 #pragma once
 
 #include <string>
@@ -14,29 +14,30 @@
 namespace fatctx::tools {
 
 inline constexpr std::string_view kQuantOwner = "quant";
-inline constexpr std::string_view kIoQuant = "io";  // the fact that io_quant.h reads
+inline constexpr std::string_view kIoQuant = "io";  // io_quant.h parses this fact
 
 struct QuantFacts {
   std::vector<DescribedOption> options;
-  std::string overrides_from;  // a JSON file whose text is to become the option "overrides"; empty: none
+  std::string overrides_from;  // a JSON file with the text of the option "overrides"; empty: none
 };
 
-// "quant" of a manifest. Pure: reads no file; a relative path starts with `folder`, unless that is empty.
-// Errors: invalid_argument with JSON pointer, what was found and what is allowed.
+// Reads "quant" of a manifest. Pure: reads no file. A relative path is resolved against `folder`, unless that
+// is empty.
+// Errors: invalid_argument with JSON pointer, the found and the allowed values.
 [[nodiscard]] Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder);
 
-// "activation_type=uint16,weight_type=uint8+int4,overrides=FILE" of --quant. Errors: invalid_argument.
+// Parses --quant: "activation_type=uint16,weight_type=uint8+int4,overrides=FILE". Errors: invalid_argument.
 [[nodiscard]] Result<QuantFacts> parse_quant_flag(std::string_view text);
 
-// Adds the facts, those of the file of overrides too, whose text is kept byte for byte.
-// Errors: those of read_text_file; invalid_argument (no JSON, or neither an object nor an array; a fact that is there
-// already).
+// Adds the facts, and the text of the file of overrides byte for byte.
+// Errors: those of read_text_file; invalid_argument (not JSON, or neither an object nor an array; a fact that already
+// exists).
 [[nodiscard]] Status add_quant_facts(const QuantFacts& facts, std::vector<DescribedOption>& options);
 
-// What the QuantizeLinear and DequantizeLinear nodes of a model say, as far as nothing is said yet.
+// Adds the facts of a model's QuantizeLinear and DequantizeLinear nodes. Facts that exist already stay.
 void add_quant_facts_of(const OnnxModel& model, std::vector<DescribedOption>& options);
 
-// The value of a fact, or null.
+// Returns the value of a fact, or null.
 [[nodiscard]] const std::string* quant_fact(const std::vector<DescribedOption>& options, std::string_view key);
 
 }  // namespace fatctx::tools

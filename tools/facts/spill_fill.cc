@@ -14,8 +14,8 @@ namespace fatctx::tools {
 
 namespace {
 
-// Whether one device may load both. What a record does not say fits everything; versions do not count, since a binary
-// of another SDK still shares the buffer of the one beside it.
+// Returns true if one device may load both. A fact that a record lacks fits everything. Versions do not
+// count, since a binary of another SDK still shares the buffer of the one beside it.
 bool for_one_device(const RecordInfo& a, const RecordInfo& b) {
   const auto fits = [](const auto& x, const auto& y) {
     const std::remove_cvref_t<decltype(x)> unsaid = {};

@@ -1,5 +1,5 @@
-// The spill-fill buffer that an EPContext node asks for: sessions of one group share it, so each has to ask for what
-// the largest of them needs. Which starts first is then all the same.
+// Computes the spill-fill buffer of an EPContext node. Sessions of one group share it, so each must request
+// the size of the largest. The order in which they start then does not matter.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace fatctx::tools {
 
-// What a record says of itself: the largest of its graphs, and of what the provider noted; 0: nothing.
+// Returns the size that a record states: the largest of its graphs and of the provider's notes; 0: none.
 // Errors: malformed (more than an EPContext node can ask for).
 [[nodiscard]] Result<std::int64_t> spill_fill_of(const RecordDescription& said);
 
-// The largest of the binaries that a device with `record` may load beside it: those of its group and backend whose
-// targets do not contradict its own, whatever their unit. Errors: those of spill_fill_of, naming the record.
+// Returns the largest size of the binaries that a device with `record` may load beside it. These are the
+// binaries of its group and backend whose targets do not contradict its own, in any unit. Errors: those of
+// spill_fill_of, naming the record.
 [[nodiscard]] Result<std::int64_t> spill_fill_of_group(std::span<const RecordInfo> records,
                                                        const ContainerDescription& description,
                                                        const RecordInfo& record);

@@ -1,4 +1,4 @@
-// fatctx diff: what two containers have in common, and what not.
+// fatctx diff: compares two containers.
 #include <memory>
 #include <string>
 
@@ -48,7 +48,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-// What there is to say of a record beside its name and size.
+// Returns the remark on a record, beside its name and size.
 std::string remark(const RecordDifference& difference) {
   const DiffedRecord& before = difference.before;
   const DiffedRecord& after = difference.after;

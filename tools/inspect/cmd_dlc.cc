@@ -1,5 +1,5 @@
-// fatctx dlc: what is in a multi-SoC DLC, whether it is in order, and a DLC for one of its SoCs. The DLC may lie in a
-// container that it was packed into.
+// fatctx dlc: lists and checks a multi-SoC DLC, and extracts a DLC for one of its SoCs. The DLC may be stored
+// in a container.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -41,7 +41,8 @@ std::string findings_text(const DlcInfo& info) {
   return out;
 }
 
-// The container, if the file is one; nothing if it is to be read as a DLC, whose errors then say what is wrong.
+// Returns the container, if the file is one. Returns nothing if it must be read as a DLC, whose errors then
+// tell the reason.
 Result<std::optional<Container>> container_of(const DlcOptions& options) {
   std::optional<Container> none;
   const auto dlc = is_dlc(options.path);

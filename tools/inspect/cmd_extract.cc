@@ -1,4 +1,4 @@
-// fatctx extract: one record's bytes as a file of their own, checked on the way out.
+// fatctx extract: writes one record's bytes to a file, and verifies them on the way out.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,5 @@
-// fatctx info: what is in a container. Reads header, table of contents and description; payload only for --sharing.
+// fatctx info: describes a container. Reads header, table of contents and description; payload only for
+// --sharing.
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,10 +49,10 @@ ExitCode print_layout(bool json) {
   return ExitCode::kOk;
 }
 
-// A file of another form is worth a few words, unless a view of containers is asked for.
+// Describes a file of another form, unless an option asks for a view of containers.
 Result<ExitCode> no_container(const InfoOptions& options, Error error) {
   const bool other_form = error.code == ErrorCode::kBadMagic || error.code == ErrorCode::kTruncated;
-  // Who asks for a signature wants no file that can have none.
+  // A caller that asks for a signature does not want a file that cannot have one.
   const bool trust_asked = !options.trust.keys.empty() || options.trust.minimum_generation != 0;
   if (!other_form || trust_asked) return error;
   FATCTX_ASSIGN(const std::optional<std::string> text, known_file_text(options.path, options.json));
@@ -72,7 +73,7 @@ Result<ExitCode> no_container(const InfoOptions& options, Error error) {
   return ExitCode::kOk;
 }
 
-// What `select` says of a container and a device.
+// Returns the text of `select` for a container and a device.
 Result<std::string> detection_text(const Container& container, const std::string& device) {
   DeviceFlags flags;
   flags.device = device;
@@ -93,7 +94,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   if (!opened.ok()) return no_container(options, std::move(opened).error());
   const Container container = std::move(opened).value();
 
-  // A damaged description costs names and options, nothing else: the rest is still worth printing.
+  // A damaged description costs only names and options: the rest is still worth printing.
   ContainerDescription description;
   std::optional<Error> description_error;
   if (auto described = container.describe(); described.ok()) {

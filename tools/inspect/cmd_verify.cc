@@ -1,4 +1,4 @@
-// fatctx verify: every check there is, every finding printed.
+// fatctx verify: runs every check and prints every finding.
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -39,7 +39,7 @@ struct VerifyFlags {
   bool json = false;
 };
 
-// "0x10000:4096": an offset and a size, each hexadecimal or decimal.
+// Parses "0x10000:4096": an offset and a size, each hexadecimal or decimal.
 Result<ByteRange> parse_range(const std::string& text) {
   const auto number = [](std::string_view digits) -> std::optional<std::uint64_t> {
     const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
@@ -140,13 +140,14 @@ std::string fit_text(const VerifyFlags& flags, const OnnxFit& fit) {
   }
   const std::string verdict =
       fit.findings.empty() ? fmt::format("fits {}", flags.onnx) : count_text(fit.findings.size(), "finding");
-  // Of the provider of fatctx there is a digest to compare, and no second copy of the bytes.
+  // A model of fatctx's own provider has a digest to compare, and no second copy of the bytes.
   const std::string compared =
       fit.checked_bytes == 0 ? std::string() : fmt::format(", {} compared", size_text(fit.checked_bytes));
   return out + escaped(fmt::format("{}: {}{}", flags.path, verdict, compared)) + "\n";
 }
 
-// A check of its own: it reads what the model names, and of the container what that must be.
+// Runs the fit check. It is separate from the others: it reads the files that the model names, and compares
+// them with the container.
 Result<ExitCode> run_fit(const VerifyFlags& flags) {
   if (flags.strict || !flags.record.empty() || !flags.range.empty()) {
     return Error{ErrorCode::kInvalidArgument, "--onnx is a check of its own: leave out --strict, --record and --range"};

@@ -1,4 +1,4 @@
-// What `fatctx dlc list` and `fatctx info` print of a multi-SoC DLC.
+// Formats a multi-SoC DLC for `fatctx dlc list` and `fatctx info`.
 #pragma once
 
 #include <string>

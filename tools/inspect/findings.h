@@ -1,4 +1,4 @@
-// Findings as JSON, for verify, repair and diff.
+// Formats findings as JSON, for verify, repair and diff.
 #pragma once
 
 #include <vector>

@@ -36,7 +36,8 @@ std::size_t users_of(const RecordInfo& weights, std::span<const RecordInfo> reco
   }));
 }
 
-// The last column of the record table: what is special about where the bytes lie and who uses them.
+// Returns the last column of the record table: where the bytes are stored, if that is special, and which
+// records use them.
 std::string sharing_text(const RecordInfo& record, const Container& container) {
   const std::span<const RecordInfo> records = container.records();
   std::vector<std::string> parts;
@@ -59,7 +60,7 @@ std::string sharing_text(const RecordInfo& record, const Container& container) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// The same behind the codec and what it makes of the size.
+// Returns the same after the codec and the stored size.
 std::string storage_text(const RecordInfo& record, const Container& container) {
   std::string sharing = sharing_text(record, container);
   if (record.codec == Codec::kNone) return sharing;
@@ -67,7 +68,7 @@ std::string storage_text(const RecordInfo& record, const Container& container) {
                      sharing.empty() ? "" : "; ", sharing);
 }
 
-// Bytes that would be in the file again if equal records were not stored once.
+// Returns the bytes that the file would grow by if equal records were not stored once.
 std::uint64_t saved_bytes(std::span<const RecordInfo> records) {
   std::uint64_t saved = 0;
   for (const RecordInfo& record : records) {
@@ -123,7 +124,7 @@ std::string graph_names(const RecordDescription& record) {
   return names;
 }
 
-// What the options of a record say that has a line of its own.
+// Adds a line for each option of a record that has one.
 void add_facts(Block& block, const std::vector<DescribedOption>& options) {
   for (const DescribedOption& option : options) {
     if (option.owner == kQuantOwner) block.add("quant", fmt::format("{} {}", option.key, option.value));
@@ -132,7 +133,8 @@ void add_facts(Block& block, const std::vector<DescribedOption>& options) {
   add_if(block, "optimisation", optimization_level_text(options));
 }
 
-// "1 (644.0 KiB), 2 (1.2 MiB); --generation opens one": the newest of them, each with what the file had then.
+// Returns the newest earlier states, each with its size: "1 (644.0 KiB), 2 (1.2 MiB); --generation opens
+// one".
 std::string earlier_text(const OpenReport& report) {
   constexpr std::size_t kMost = 6;
   const std::vector<GenerationInfo>& all = report.earlier_generations;
@@ -237,7 +239,7 @@ std::string binaries_text(const Container& container) {
   return any ? table.text("  ") : "  none\n";
 }
 
-// The records of one type: name, size and how they are stored and shared.
+// Returns a table of the records of one type: name, size and how they are stored and shared.
 std::string plain_records_text(const Container& container, RecordType type) {
   Table table({{"name"}, {"size", Align::kRight}, {"sharing"}});
   bool any = false;

@@ -1,4 +1,4 @@
-// What `fatctx info` prints for people.
+// Formats a container for `fatctx info`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace fatctx::tools {
 
 [[nodiscard]] std::string header_text(const Container& container, const ContainerDescription& description);
 [[nodiscard]] std::string record_table_text(const Container& container);
-// Source models, context binaries with what each was built for, and weights: what a compiler for several SoCs makes.
+// Returns source models, context binaries with their targets, and weights: the output of a compiler for
+// several SoCs.
 [[nodiscard]] std::string parts_text(const Container& container);
 [[nodiscard]] std::string degraded_text(const OpenReport& report);  // empty if nothing is lost
 [[nodiscard]] std::string record_details_text(const Container& container, const ContainerDescription& description);

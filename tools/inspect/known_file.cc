@@ -46,7 +46,7 @@ constexpr KnownForm kForms[] = {
      "fatctx pack keeps it as a source model, or takes the binary of its EPContext nodes with --ep-context FILE"},
 };
 
-// By the first bytes where there are some that tell, else by the name.
+// Returns the form by the first bytes, or by the name if they do not tell.
 std::string form_of(const std::string& path) {
   std::string format = format_of(path);
   if (!format.empty()) return format;
@@ -86,7 +86,7 @@ Json tensors_json(const std::vector<PackTensor>& tensors) {
   return list;
 }
 
-// The operators, and which graphs lie in a binary beside the model.
+// Returns the operators, and the graphs whose binary is a file beside the model.
 std::string onnx_text(const OnnxModel& model) {
   Block block;
   block.add("graph", model.graph.name);

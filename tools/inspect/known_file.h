@@ -1,4 +1,4 @@
-// Files that are no containers and whose form is known all the same: what can be said of them.
+// Describes files of a known form that are not containers.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,13 @@
 
 namespace fatctx::tools {
 
-// What `fatctx info` prints of the file at `path`: the entries of a DLC, the tensors of a file of weights, the graph of
-// an ONNX model, or one line for what is opaque. Nothing if the form is not known, or the file cannot be read.
+// Returns the text that `fatctx info` prints for the file at `path`. This is the entries of a DLC, the
+// tensors of a file of weights, the graph of an ONNX model, or one line for an opaque file. Returns nothing
+// if the form is not known, or the file cannot be read.
 // Errors: those of the importers, for a file that begins as one of a known form and is damaged.
 [[nodiscard]] Result<std::optional<std::string>> known_file_text(const std::string& path, bool json);
 
-// "DLC, IREE modules, ...": the forms that are known.
+// Returns the known forms: "DLC, IREE modules, ...".
 [[nodiscard]] std::string known_forms();
 
 }  // namespace fatctx::tools

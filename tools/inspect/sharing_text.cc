@@ -31,7 +31,7 @@ struct BarStyle {
 
 BarStyle style_of(Bars bars) { return bars == Bars::kBlocks ? BarStyle{"█", "░"} : BarStyle{"#", "-"}; }
 
-// Cut at a border of letters, so that what is left is UTF-8.
+// Truncates between characters, so that the rest is valid UTF-8.
 std::string shortened(std::string text, std::size_t width) {
   constexpr std::string_view kCut = "...";
   std::size_t letters = 0;
@@ -50,7 +50,7 @@ std::string repeated(std::string_view mark, std::uint64_t count) {
   return text;
 }
 
-// A part of the bar that is not nothing shows.
+// Returns the length of a part of the bar. A part that is not zero is visible.
 std::uint64_t bar_part(std::uint64_t bytes, std::uint64_t largest) {
   if (bytes == 0) return 0;
   const double part = static_cast<double>(bytes) / static_cast<double>(largest) * static_cast<double>(kBarWidth);
@@ -98,7 +98,7 @@ class ReportText {
     return table.text();
   }
 
-  // The empty line behind the block is part of it: there may be no block.
+  // The empty line after the block is part of it, because the block may be missing.
   [[nodiscard]] std::string sharers() const {
     std::string text;
     for (const RecordSharing& record : report_.records) {

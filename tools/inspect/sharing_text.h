@@ -1,4 +1,4 @@
-// What `fatctx info --sharing` prints for people.
+// Formats the report of `fatctx info --sharing`.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace fatctx::tools {
 
 enum class Bars : std::uint8_t { kAscii, kBlocks };
 
-// Lines of at most 100 columns.
+// Returns lines of at most 100 columns.
 [[nodiscard]] std::string sharing_report_text(const Container& container, const SharingReport& report, Bars bars);
 
-// Blocks where a person looks at a terminal that can show them, and has not asked for plain text (NO_COLOR).
+// Returns block characters for a terminal that can show them, unless the user asks for plain text (NO_COLOR).
 [[nodiscard]] Bars bars_of_terminal();
 
 }  // namespace fatctx::tools

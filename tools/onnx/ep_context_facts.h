@@ -1,5 +1,5 @@
-// What an execution provider has written about a context binary into the model around it, kept with the record as
-// options, so that `fatctx wrap` can write it again.
+// Keeps an execution provider's facts about a context binary, from the model around it, as options of the
+// record, so that `fatctx wrap` can write them again.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@
 namespace fatctx::tools {
 
 inline constexpr std::string_view kEpContextOwner = "EPContext";
-inline constexpr std::string_view kCompatibilityPrefix = "ep_compatibility_info.";  // of keys of a model's notes
+inline constexpr std::string_view kCompatibilityPrefix = "ep_compatibility_info.";  // of keys of a model's metadata
 
-// Attributes of a main node, by their names in ONNX.
+// Attributes of a main node, by their ONNX names.
 inline constexpr std::string_view kSourceFact = "source";
 inline constexpr std::string_view kSdkVersionFact = "ep_sdk_version";
 inline constexpr std::string_view kMaxSizeFact = "max_size";
 
-// What a provider calls itself in `source` may vary: "QNN", "qnn" and "QNNExecutionProvider" are one.
+// Returns true for QNN's provider. Its name in `source` varies: "QNN", "qnn" and "QNNExecutionProvider" are
+// the same.
 [[nodiscard]] bool is_qnn(std::string_view source);
 
-// The backend of the binaries of a provider, by its `source`: "htp" for QNN's, else the name of the provider in small
-// letters, "tensorrt" for "TensorrtExecutionProvider".
+// Returns the backend of a provider's binaries, by its `source`: "htp" for QNN's, else the name of the
+// provider in small letters, "tensorrt" for "TensorrtExecutionProvider".
 [[nodiscard]] std::string backend_of_source(std::string_view source);
 
-// The value of a fact, or an empty text.
+// Returns the value of a fact, or an empty text.
 [[nodiscard]] std::string ep_context_fact(const std::vector<DescribedOption>& options, std::string_view key);
 
 }  // namespace fatctx::tools

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// What fills a page begins on one: equal tensors of two models are then equal pages, which are stored once and mapped
-// in both. What does not shares pages with its neighbours, on the boundary that vector instructions like.
+// A tensor of a page or more begins on a page. Equal tensors of two models are then equal pages, which are
+// stored once and mapped in both. A smaller one shares pages with its neighbours, aligned for vector
+// instructions.
 unsigned alignment_log2(std::uint64_t size) { return size >= kPage ? 12 : 6; }
 
 }  // namespace

@@ -92,7 +92,7 @@ DescribedTensor describe(const onnx::ValueInfoProto& value) {
   return tensor;
 }
 
-// A number of an entry of external_data: digits only.
+// Parses a number of an entry of external_data: digits only.
 std::optional<std::uint64_t> number_of(const std::string& text) {
   std::uint64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -147,7 +147,7 @@ Result<OnnxInitializer> initializer_of(const onnx::TensorProto& tensor) {
   return initializer;
 }
 
-// What a model says of its values by name: types of all that have one, and scalars among its initializers.
+// A view of a model's values by name: types of all that have one, and scalars among its initializers.
 struct Values {
   std::map<std::string_view, const onnx::ValueInfoProto*> types;
   std::map<std::string_view, const onnx::TensorProto*> constants;
@@ -173,11 +173,13 @@ DescribedTensor described(const Values& values, const std::string& name) {
 template <typename T>
 T from_raw(const std::string& raw) {
   T value{};
-  std::copy_n(raw.begin(), sizeof(T), reinterpret_cast<char*>(&value));  // ONNX data is little-endian, as we are
+  std::copy_n(raw.begin(), sizeof(T), reinterpret_cast<char*>(&value));  // ONNX data is little-endian, like this
+                                                                         // machine
   return value;
 }
 
-// The one number that a scale or a zero point of a whole tensor is; nothing if it is not one.
+// Returns the number of a scalar, such as the scale or zero point of a whole tensor; nothing if it is not a
+// scalar.
 std::optional<double> scalar(const Values& values, const std::string& name) {
   const auto found = values.constants.find(name);
   if (found == values.constants.end()) return std::nullopt;
@@ -210,7 +212,7 @@ std::optional<double> scalar(const Values& values, const std::string& name) {
   return std::nullopt;
 }
 
-// The scale and zero point of a QuantizeLinear or DequantizeLinear node; its other side is `outside`.
+// Returns the scale and zero point of a QuantizeLinear or DequantizeLinear node; its other side is `outside`.
 std::optional<TensorQuantisation> quantisation_of(const Values& values, const onnx::NodeProto& node,
                                                   const std::string& outside) {
   if (node.input_size() < 2) return std::nullopt;
@@ -221,7 +223,7 @@ std::optional<TensorQuantisation> quantisation_of(const Values& values, const on
   return TensorQuantisation{.scale = *scale, .zero_point = static_cast<std::int64_t>(*zero_point), .outside = outside};
 }
 
-// Puts into `context` how numbers of the model become those of the node, and back.
+// Adds to `context` how the model's numbers are converted to those of the node, and back.
 void add_quantised(const onnx::GraphProto& graph, const Values& values, OnnxEpContext& context) {
   const auto among = [](const std::vector<DescribedTensor>& tensors, const std::string& name) {
     return std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.name == name; });
@@ -239,8 +241,8 @@ void add_quantised(const onnx::GraphProto& graph, const Values& values, OnnxEpCo
   }
 }
 
-// "q=x;": the binary calls x what the model calls q. Names may hold an equals sign, so the model's decide where one
-// ends.
+// Parses "q=x;": the model's name q is x in the binary. Names may contain an equals sign, so the model's
+// names decide where one ends.
 std::map<std::string, std::string> names_in_binary(const OnnxEpContext& context, std::string_view overrides) {
   std::set<std::string_view> known;
   for (const auto* tensors : {&context.inputs, &context.outputs}) {
@@ -273,7 +275,7 @@ void rename_as_in_binary(OnnxEpContext& context, std::string_view overrides) {
   context.quantised = std::move(quantised);
 }
 
-// Takes the payload out of `node`: it may be most of the model.
+// Moves the payload out of `node`: it may be most of the model.
 OnnxEpContext ep_context_of(const onnx::GraphProto& graph, const Values& values, onnx::NodeProto& node) {
   OnnxEpContext context;
   context.name = node.name();
@@ -299,7 +301,7 @@ OnnxEpContext ep_context_of(const onnx::GraphProto& graph, const Values& values,
   return context;
 }
 
-// A model without a graph is what protobuf makes of many a file that is none.
+// Returns false for a model without a graph, which protobuf reads from many files that are not models.
 bool looks_like_a_model(const onnx::ModelProto& model) {
   return model.has_graph() && model.ir_version() > 0 &&
          (model.graph().node_size() > 0 || model.graph().output_size() > 0);
@@ -332,8 +334,9 @@ Status save(const onnx::ModelProto& model, const std::string& path) {
   return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
 }
 
-// Every tensor of the model that may have bytes of its own: initializers and attributes, of inner graphs and functions
-// too. `visit` gets each of them once. Graphs nest as deep as protobuf lets them, which is a hundred levels.
+// Calls `visit` once for every tensor of the model that may have bytes of its own: initializers and
+// attributes, also of inner graphs and functions. Graphs nest as deep as protobuf allows, which is a hundred
+// levels.
 Status for_every_tensor(onnx::GraphProto& graph, const std::function<Status(onnx::TensorProto&)>& visit);
 
 Status for_every_tensor(onnx::NodeProto& node, const std::function<Status(onnx::TensorProto&)>& visit) {
@@ -379,7 +382,7 @@ void list_operators(const onnx::GraphProto& graph, std::set<std::string>& operat
   for (const onnx::NodeProto& node : graph.node()) list_operators(node, operators);
 }
 
-// The element types of what flows through QDQ nodes; false if one of them leaves its type open.
+// Lists the element types around QDQ nodes; returns false if one of the nodes leaves its type open.
 bool list_quantised_types(const onnx::GraphProto& graph, OnnxModel& model) {
   std::map<std::string_view, int> types;  // of initializers
   for (const onnx::TensorProto& tensor : graph.initializer()) types.emplace(tensor.name(), tensor.data_type());
@@ -398,7 +401,7 @@ bool list_quantised_types(const onnx::GraphProto& graph, OnnxModel& model) {
       for (const onnx::AttributeProto& attribute : node.attribute()) {
         if (attribute.name() == "output_dtype" && attribute.i() != 0) type = static_cast<int>(attribute.i());
       }
-      if (!quantises) continue;  // what fed it has said the type
+      if (!quantises) continue;  // the node before it has the type
     }
     if (type == onnx::TensorProto::INT32) continue;
     (value == types.end() ? model.activation_types : model.weight_types).insert(element_type_name(type));
@@ -413,7 +416,7 @@ void remove_external(onnx::TensorProto& tensor, const std::string& key) {
   }
 }
 
-// Sets `key` of the external data, and takes away others of this name.
+// Sets `key` of the external data, and removes others of this name.
 void set_external(onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
   remove_external(tensor, key);
   auto& entry = *tensor.mutable_external_data()->Add();
@@ -421,7 +424,7 @@ void set_external(onnx::TensorProto& tensor, const std::string& key, const std::
   entry.set_value(value);
 }
 
-// Appends the low bytes of numbers, as external data has them.
+// Appends the low bytes of numbers, as external data stores them.
 template <typename Numbers>
 void append_numbers(const Numbers& numbers, std::size_t width, std::vector<std::byte>& bytes) {
   for (const auto number : numbers) {
@@ -430,7 +433,7 @@ void append_numbers(const Numbers& numbers, std::size_t width, std::vector<std::
   }
 }
 
-// The bytes of a tensor inside of the model: as such, or as numbers in the list that goes with its type.
+// Returns the bytes of a tensor inside the model: raw data, or numbers in the list that belongs to its type.
 std::vector<std::byte> bytes_of(const onnx::TensorProto& tensor, std::uint32_t element_bits) {
   static_assert(std::endian::native == std::endian::little);
   std::vector<std::byte> bytes;
@@ -439,7 +442,7 @@ std::vector<std::byte> bytes_of(const onnx::TensorProto& tensor, std::uint32_t e
     bytes.assign(raw.begin(), raw.end());
     return bytes;
   }
-  const std::size_t width = std::max(element_bits / 8, 1U);  // two elements of 4 bits stand in one number
+  const std::size_t width = std::max(element_bits / 8, 1U);  // one number holds two elements of 4 bits
   append_numbers(tensor.float_data(), sizeof(float), bytes);
   append_numbers(tensor.double_data(), sizeof(double), bytes);
   append_numbers(tensor.int32_data(), width, bytes);
@@ -457,7 +460,7 @@ void clear_bytes(onnx::TensorProto& tensor) {
   tensor.clear_uint64_data();
 }
 
-// Points one tensor into the file that its external data lies in, if it lies outside of the model.
+// Points a tensor with external data into the file that now holds its bytes.
 Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint64_t& pointed) {
   if (!lies_outside(tensor)) return Done{};
   FATCTX_ASSIGN(const OnnxInitializer initializer, initializer_of(tensor));
@@ -477,12 +480,12 @@ Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint
   set_external(tensor, "location", place->second.file);
   set_external(tensor, "offset", fmt::format("{}", place->second.file_offset + external.offset));
   set_external(tensor, "length", fmt::format("{}", size));
-  remove_external(tensor, "checksum");  // of the old file
+  remove_external(tensor, "checksum");  // it belongs to the old file
   ++pointed;
   return Done{};
 }
 
-// Makes external data of the initializers that are to be some.
+// Turns the chosen initializers into external data.
 void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>& moved) {
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
     const auto found = moved.find(tensor.name());

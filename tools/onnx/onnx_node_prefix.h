@@ -1,4 +1,4 @@
-// Names of EPContext nodes that say which part of a larger model they are.
+// Prefixes the names of EPContext nodes, to tell which part of a larger model they are.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace fatctx::tools {
 
-// Writes the model at `model_path` again to `output`, with `prefix` before the name of every EPContext node that does
-// not begin with it yet. Returns how many were changed.
+// Rewrites the model at `model_path` to `output`, with `prefix` before the name of every EPContext node that
+// does not begin with it yet. Returns how many nodes changed.
 // Errors: those of read_onnx; io.
 [[nodiscard]] Result<std::uint64_t> write_onnx_with_node_prefix(const std::string& model_path,
                                                                 const std::string& prefix, const std::string& output);

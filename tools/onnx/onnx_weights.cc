@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the bytes are, if that is inside of the model's folder: a model must not make anybody pack a file of theirs
-// that it has nothing to do with.
+// Returns the path of the bytes, if that is inside the model's folder. A model must not make a user pack an
+// unrelated file.
 Result<std::string> path_inside(const std::string& model_path, const std::string& location) {
   const fs::path relative(location);
   if (!leads_down(relative) || location.find('\0') != std::string::npos) {
@@ -94,7 +94,7 @@ Result<OnnxWeights> external_weights(const OnnxModel& model, const std::string& 
   for (const std::vector<OnnxInitializer>* list : {&model.initializers, &model.inner}) {
     for (const OnnxInitializer& initializer : *list) {
       if (!initializer.external || initializer.external->location != location) continue;
-      // Names are unique in a graph only; a table has room for one of each.
+      // Names are unique only within a graph; a table has room for one of each.
       const bool inner = list == &model.inner;
       if (inner && (initializer.name.empty() || names.contains(initializer.name))) continue;
       auto tensor = tensor_of(initializer, file_size, weights.options);

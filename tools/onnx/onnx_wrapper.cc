@@ -12,7 +12,8 @@ namespace fatctx::tools {
 
 namespace {
 
-// The oldest forms of ONNX that hold such a model: old runtimes read it too. 16-bit quantisation came later.
+// The oldest versions of ONNX that can express such a model, so that old runtimes read it too. 16-bit
+// quantisation came later.
 struct OnnxVersion {
   int ir = 8;
   int opset = 13;
@@ -42,7 +43,7 @@ void set_value(onnx::ValueInfoProto& value, const std::string& name, DType dtype
   value.set_name(name);
   auto& type = *value.mutable_type()->mutable_tensor_type();
   type.set_elem_type(onnx_element_type(dtype));
-  auto& dims = *type.mutable_shape();  // there for a scalar too: without one the rank would be open
+  auto& dims = *type.mutable_shape();  // set for a scalar too: otherwise the rank would be unknown
   for (const std::int64_t size : shape) {
     auto& dim = *dims.add_dim();
     if (size >= 0) dim.set_dim_value(size);
@@ -53,7 +54,7 @@ bool wide(const WrappedTensor& tensor) {
   return tensor.quantisation && (tensor.dtype == DType::kU16 || tensor.dtype == DType::kI16);
 }
 
-// Puts a model together tensor by tensor, and knows which names are taken.
+// A builder that assembles a model tensor by tensor, and tracks the names that are taken.
 class Builder {
  public:
   explicit Builder(WrapperModel& model) : wrapped_(model) {}
@@ -97,7 +98,7 @@ class Builder {
     return Done{};
   }
 
-  // A name that only the model has, such as that of a scale.
+  // Claims a name that only the model has, such as that of a scale.
   Status claim(const std::string& name, const std::string& graph) {
     if (names_.insert(name).second) return Done{};
     return invalid_argument(
@@ -182,7 +183,7 @@ class Builder {
     return Done{};
   }
 
-  // Readers differ in what they take an absent main_context and embed_mode for, so both are always written.
+  // Readers differ in their defaults for main_context and embed_mode, so both are always written.
   void add_node(const WrappedGraph& graph) {
     auto& node = *graph_->add_node();
     const bool main = &graph == wrapped_.graphs.data();
@@ -213,7 +214,7 @@ class Builder {
   onnx::GraphProto* graph_ = nullptr;
   std::set<std::string> graphs_;
   std::set<std::string> names_;
-  std::map<std::string, std::string> givers_;  // by tensor: the graph
+  std::map<std::string, std::string> givers_;  // the graph that gives it, by tensor
   std::map<std::string, const WrappedTensor*> taken_;
 };
 

@@ -1,4 +1,4 @@
-// --one-per-soc and --strict-sharing of the commands that add records.
+// --one-per-soc and --strict-sharing, options of the commands that add records.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace fatctx::tools {
 
-// Lifetime: both outlive the parse.
+// Adds both options. Lifetime: both variables outlive the parse.
 void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing);
 
 }  // namespace fatctx::tools

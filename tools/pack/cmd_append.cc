@@ -1,4 +1,4 @@
-// fatctx append: more records into a container that is there, in place.
+// fatctx append: adds records to an existing container, in place.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -46,8 +46,8 @@ WeightNames names_of(const Container& container, std::span<const std::uint32_t> 
   return names;
 }
 
-// A binary that comes by flags, without weights of its own, is one more target of a model that is there: it refers to
-// what the others of its group and unit refer to.
+// Gives an added binary the weights of its group and unit, if flags add it without weights. It is one more
+// target of an existing model, so it refers to the same weights as the others.
 Status adopt_weights(const Container& container, ManifestRecord& added) {
   PackRecord& record = added.record;
   if (record.type != RecordType::kContextBinary || !record.weights.empty()) return Done{};
@@ -70,7 +70,7 @@ Status adopt_weights(const Container& container, ManifestRecord& added) {
   return Done{};
 }
 
-// Groups of models, not of what lies beside them.
+// Returns the groups of context binaries and weight blobs; other records are ignored.
 std::set<std::string> groups_of(const Container& container) {
   std::set<std::string> groups;
   for (const RecordInfo& record : container.records()) {
@@ -80,7 +80,7 @@ std::set<std::string> groups_of(const Container& container) {
   return groups;
 }
 
-// One more target of the model that is there, unless something else is said.
+// Fills in names: by default the record is one more target of the existing model.
 Status settle_names(const Container& container, RecordFlags& flags) {
   const bool named = !flags.name.empty();
   if (!named) {
@@ -95,7 +95,8 @@ Status settle_names(const Container& container, RecordFlags& flags) {
                                       container.report().path, fmt::join(groups, "\", \"")));
 }
 
-// Nothing is chosen together with binaries of another group, and weights of another one are not adopted.
+// Adds a note for each new group, because selection never mixes groups, and weights of another group are not
+// adopted.
 void note_new_groups(const Container& container, const Manifest& manifest, std::vector<std::string>& notes) {
   const std::set<std::string> there = groups_of(container);
   std::set<std::string> told = there;
@@ -107,7 +108,7 @@ void note_new_groups(const Container& container, const Manifest& manifest, std::
   }
 }
 
-// What is decided when a container is packed and holds for all of it.
+// Refuses settings that are fixed when a container is packed and hold for all of it.
 Status check_manifest(const Manifest& manifest, const std::string& file) {
   const bool quant = !manifest.quant.options.empty() || !manifest.quant.overrides_from.empty();
   if (!manifest.options.empty() || quant) {
@@ -177,7 +178,7 @@ Result<ExitCode> run_append(AppendFlags flags) {
     for (ManifestRecord& record : manifest->records) {
       if (by_flags) FATCTX_TRY(adopt_weights(container, record));
     }
-    // What the file says of itself need not be said of what is added.
+    // Facts of the whole file need not be repeated for an added record.
     if (auto said = container.describe(); said.ok()) manifest->options = std::move(said).value().options;
     notes = manifest->notes;
     note_new_groups(container, *manifest, notes);

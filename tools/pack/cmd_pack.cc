@@ -1,4 +1,4 @@
-// fatctx pack: files and a description of what they are become one container.
+// fatctx pack: packs files and their description into one container.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -31,7 +31,7 @@ struct PackFlags {
   std::string output;
   std::string sharing;
   std::string reference_weight_sharing;
-  std::uint32_t max_pieces = 0;  // 0: not given
+  std::uint32_t max_pieces = 0;  // 0: not passed
   std::uint32_t granule = 0;
   std::uint32_t threads = 0;
   bool seal = false;
@@ -41,7 +41,7 @@ struct PackFlags {
   bool strict_sharing = false;
 };
 
-// --sharing, and the vendor's words for it, with what belongs to it.
+// Reads --sharing, the vendor's words for it, and the options that depend on it.
 Result<SharingWish> sharing_of_flags(const PackFlags& flags) {
   std::string asked = flags.sharing;
   const std::string& vendor = flags.reference_weight_sharing;
@@ -128,7 +128,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {
     print_result(manifest_schema());
-    throw CLI::Success();  // before anything that is missing is missed
+    throw CLI::Success();  // before a missing option is reported
   };
   command->add_flag_callback("--schema", print_schema, "Print the JSON Schema of a MANIFEST, and do nothing else");
   command->callback([flags, &outcome] { outcome.finish(run_pack(*flags)); });

@@ -43,8 +43,8 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return number;
 }
 
-// A name in a model is a claim: it must not lead out of the model's folder. Links are followed, because whoever made
-// them chose to: the snapshots of model hubs are nothing but links.
+// Returns the path of a file that a model names. The name must not lead out of the model's folder. Links are
+// followed, because the owner of the files made them: the snapshots of model hubs consist of links.
 Result<std::string> beside(const std::string& model, const std::string& name) {
   if (name.empty() || !leads_down(name)) {
     return invalid_argument(
@@ -53,12 +53,13 @@ Result<std::string> beside(const std::string& model, const std::string& name) {
   return path_beside(model, name);
 }
 
-// The graph is what the node takes and gives: a model may hold more nodes than one, and conversions around them.
+// Returns a graph with the node's inputs and outputs. The model itself may hold more nodes, and conversions
+// around them.
 DescribedGraph graph_of(const OnnxModel& model, const OnnxEpContext& node) {
   const auto typed = [](const DescribedTensor& tensor) { return !tensor.dtype.empty(); };
   const bool known = !node.outputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), typed) &&
                      std::all_of(node.outputs.begin(), node.outputs.end(), typed);
-  if (!known) return model.graph;  // the nearest there is
+  if (!known) return model.graph;  // the closest description
   return {.name = {}, .inputs = node.inputs, .outputs = node.outputs};
 }
 
@@ -72,7 +73,7 @@ void add_graph(PackRecord& record, const OnnxModel& model, const OnnxEpContext& 
   graphs.push_back(std::move(graph));
 }
 
-// What the provider says of the binary, word for word.
+// Copies the provider's facts about the binary, word for word.
 void add_facts(const OnnxModel& model, const OnnxEpContext& node, PackRecord& record) {
   const auto add = [&record](std::string_view key, std::string value) {
     if (!value.empty()) {
@@ -87,7 +88,7 @@ void add_facts(const OnnxModel& model, const OnnxEpContext& node, PackRecord& re
   }
 }
 
-// Of QNN's provider, which writes down what it compiled for.
+// Sets the target from the notes of QNN's provider.
 Status set_qnn_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
   const auto text = model.metadata.find(std::string(kCompatibilityKey));
   record.key.backend = "htp";
@@ -108,7 +109,7 @@ Status set_qnn_target(const std::string& path, const OnnxModel& model, PackRecor
   return Done{};
 }
 
-// `provider` has made the binary if the node does not say who has.
+// Sets the target of a binary. `provider` is its maker if the node does not name one.
 Status set_target(const std::string& path, const OnnxModel& model, const OnnxEpContext& node, std::string_view provider,
                   ImportedRecords& imported, PackRecord& record) {
   if (format_of(record.source.path) == "ovep-bin") {
@@ -126,7 +127,7 @@ Status set_target(const std::string& path, const OnnxModel& model, const OnnxEpC
   return Done{};
 }
 
-// One binary is for one device, whichever of its models says for which.
+// Checks that both state the same target: one binary is for one device, whichever of its models names it.
 Status check_same_target(const ManifestRecord& there, const ManifestRecord& added) {
   const PackKey& a = there.record.key;
   const PackKey& b = added.record.key;
@@ -144,7 +145,8 @@ Status check_same_target(const ManifestRecord& there, const ManifestRecord& adde
   return differ("vtcm_mb", text(a.vtcm_mb), text(b.vtcm_mb));
 }
 
-// Models of one binary: the provider knows all of its graphs only when it writes the last model.
+// Keeps the larger size of two models of one binary: the provider knows all of its graphs only when it writes
+// the last model.
 void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
   const auto size = [](const RecordDescription& description) {
     const auto found = spill_fill_of(description);
@@ -249,7 +251,7 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   }
   if (records.empty()) return invalid_argument(fmt::format("{}: no EPContext node of it names a binary", path));
   for (const OnnxEpContext* node : followers) {
-    if (binaries.size() != 1) break;  // nothing says whose they are
+    if (binaries.size() != 1) break;  // its owner is unknown
     add_graph(records[binaries[0]].record, model, *node, io[binaries[0]]);
   }
   for (const auto& [index, tensors] : io) {
@@ -309,7 +311,7 @@ Result<ImportedRecords> manifest_records_from_dlc(const std::string& path, const
 
 std::string format_of(const std::string& path) {
   std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed)) return {};  // opening a pipe would wait for whoever writes to it
+  if (!std::filesystem::is_regular_file(path, failed)) return {};  // opening a pipe would block until a writer opens it
   std::string head(8, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));

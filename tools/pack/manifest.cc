@@ -52,7 +52,7 @@ Result<Version> version_at(const JsonCursor& cursor) {
   return version;
 }
 
-// The text of an option: a string as it is, a number or truth value as it is written.
+// Reads the text of an option: a string unchanged, a number or truth value as it is written.
 Status value_at(const JsonCursor& cursor, DescribedOption& option) {
   if (cursor.value().is_string()) {
     option.value = cursor.value().get<std::string>();
@@ -65,7 +65,7 @@ Status value_at(const JsonCursor& cursor, DescribedOption& option) {
   return Done{};
 }
 
-// "options": [{"key": "...", "value": "...", "owner": "..."}], kept in this order.
+// Reads "options": [{"key": "...", "value": "...", "owner": "..."}], in this order.
 Result<std::vector<DescribedOption>> option_list_at(const JsonCursor& cursor) {
   std::vector<DescribedOption> options;
   FATCTX_ASSIGN(const auto list, cursor.elements());
@@ -86,7 +86,8 @@ Result<std::vector<DescribedOption>> option_list_at(const JsonCursor& cursor) {
   return options;
 }
 
-// "options": {"key": "value"} or {"key": {"value": "...", "owner": "..."}}, in order of the keys; or a list.
+// Reads "options": {"key": "value"} or {"key": {"value": "...", "owner": "..."}}, in order of the keys; or a
+// list.
 Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
   std::vector<DescribedOption> options;
   if (cursor.value().is_array()) {
@@ -161,7 +162,7 @@ Result<PackTensor> range_at(const JsonCursor& cursor) {
 struct NamedSource {
   TensorSource source;
   std::string_view name;
-  std::string_view ending;  // of file names that say it; empty: none does
+  std::string_view ending;  // of file names of this form; empty: none
 };
 constexpr NamedSource kSources[] = {
     {TensorSource::kIrpa, "irpa", ".irpa"}, {TensorSource::kSafetensors, "safetensors", ".safetensors"},
@@ -169,7 +170,7 @@ constexpr NamedSource kSources[] = {
     {TensorSource::kRanges, "ranges", ""},
 };
 
-// "format", or what the name of the blob's file says.
+// Reads "format"; the default follows from the name of the blob's file.
 Result<TensorSource> source_at(const JsonCursor& cursor, const std::string& file) {
   if (!cursor.has("format")) {
     if (const auto source = tensor_source_of_file(file)) return *source;
@@ -187,7 +188,7 @@ Result<TensorSource> source_at(const JsonCursor& cursor, const std::string& file
   return format.wrong_word(word, allowed);
 }
 
-// `file` is the blob's, as the manifest has it.
+// Reads the tensors of a blob. `file` is the blob's, as in the manifest.
 Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& folder, const std::string& file) {
   FATCTX_TRY(cursor.only_keys({"format", "shapes_from", "model", "ranges"}));
   ManifestTensors tensors;
@@ -252,7 +253,7 @@ Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) 
   return tensors;
 }
 
-// "graphs": a list of graphs, or {"from": "model.onnx"}.
+// Reads "graphs": a list of graphs, or {"from": "model.onnx"}.
 Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
   if (cursor.value().is_object()) {
     FATCTX_TRY(cursor.only_keys({"from"}));
@@ -278,7 +279,7 @@ Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRe
   return Done{};
 }
 
-// Whether a record of this type may be compressed: what nobody maps.
+// Returns true if a record of this type may be compressed, because it is never memory-mapped.
 bool cold(RecordType type) { return type == RecordType::kSourceModel || type == RecordType::kOpaque; }
 
 Result<Codec> codec_at(const JsonCursor& cursor, RecordType type) {
@@ -292,7 +293,7 @@ Result<Codec> codec_at(const JsonCursor& cursor, RecordType type) {
   return *codec;
 }
 
-// "sharing", "max_pieces" and "granule" (in KiB) of the whole file.
+// Reads "sharing", "max_pieces" and "granule" (in KiB) of the whole file.
 Status sharing_at(const JsonCursor& root, SharingWish& wish) {
   if (root.has("sharing")) {
     FATCTX_ASSIGN(const std::string word, root.at("sharing").text());
@@ -316,7 +317,7 @@ Status sharing_at(const JsonCursor& root, SharingWish& wish) {
   return Done{};
 }
 
-// "ranges": a list, or the name of a file that holds one.
+// Reads "ranges": a list, or the name of a file that holds one.
 Status ranges_of(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
   const JsonCursor ranges = cursor.at("ranges");
   if (cursor.has("tensors")) return ranges.error("tensors say where the parts of a record are; give one of both");
@@ -374,7 +375,7 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
   return result;
 }
 
-// Names twice and weights that are not there: found here, where the place in the file is known.
+// Finds duplicate names and missing weights. It does so here, where the position in the file is known.
 Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<ManifestRecord>& records,
                    const std::set<std::string>& known_weights) {
   std::map<std::string, std::size_t> by_name;
@@ -431,7 +432,7 @@ Status gather_irpa(const ManifestTensors& from, const OnnxModels& models, PackRe
   return Done{};
 }
 
-// What an importer found, added to what the manifest says of the record.
+// Adds an importer's facts to those that the manifest has for the record.
 void describe_tensors(std::vector<PackTensor> tensors, std::vector<DescribedOption> options, std::string_view format,
                       PackRecord& record) {
   record.tensors = std::move(tensors);
@@ -441,13 +442,13 @@ void describe_tensors(std::vector<PackTensor> tensors, std::vector<DescribedOpti
                              std::make_move_iterator(options.end()));
 }
 
-// Of a source model that is ONNX: what it computes with, and how it was quantised. Nothing of it is needed, so a model
-// that cannot be read is packed as any other bytes.
+// Describes a source model that is ONNX: its operators, and how it was quantised. All of it is optional, so a
+// model that cannot be read is packed like any other bytes.
 void describe_source(PackRecord& record, std::vector<std::string>& notes) {
   RecordDescription& description = record.description;
   const std::string& path = record.source.path;
   if (description.format != "onnx" && !path.ends_with(".onnx")) return;
-  std::error_code not_there;  // the packer says so
+  std::error_code not_there;  // the packer reports it
   const std::uint64_t size = std::filesystem::file_size(path, not_there);
   if (not_there || record.source.part) return;
   if (size > kMaxDescribedModel) {
@@ -606,7 +607,7 @@ Result<PackKey> parse_target(std::string_view text) {
 
 namespace {
 
-// What a target is said to be behind its arch.
+// Reads the words after a target's arch.
 Status key_words(std::string_view flag, std::map<std::string, std::string>& words, PackKey& key) {
   key.unit = words["unit"];
   key.variant = words["variant"];

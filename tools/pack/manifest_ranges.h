@@ -1,4 +1,4 @@
-// The "ranges" of a record: where the parts of a file begin and end whose form nobody here knows.
+// Reads the "ranges" of a record: the boundaries of parts of a file whose form is unknown.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace fatctx::tools {
 
-// A list of {"name", "offset", "size"}. The packer checks that they ascend, lie apart, and are inside their record.
-// Errors: invalid_argument with file, JSON pointer, what was found and what is allowed.
+// Reads a list of {"name", "offset", "size"}. The packer checks that they ascend, do not overlap, and are
+// inside their record.
+// Errors: invalid_argument with file, JSON pointer, the found and the allowed values.
 [[nodiscard]] Result<std::vector<PackRange>> ranges_at(const JsonCursor& cursor);
 
-// The same for a file that holds nothing but such a list. Errors: also those of read_text_file.
+// Does the same for a file that holds only such a list. Errors: also those of read_text_file.
 [[nodiscard]] Result<std::vector<PackRange>> read_ranges(const std::string& path);
 
 }  // namespace fatctx::tools

@@ -1,4 +1,4 @@
-// The writing half of the manifest; tests/tools/pack/manifest_test.cc holds that the reading half understands it.
+// Writes manifests; tests/tools/pack/manifest_test.cc checks that the parser understands them.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -69,7 +69,7 @@ Json graphs_json(const std::vector<DescribedGraph>& graphs) {
   return list;
 }
 
-// An object where that keeps the order, else a list.
+// Returns an object if that keeps the order, else a list.
 Json options_json(const std::vector<DescribedOption>& options) {
   const bool by_key = std::adjacent_find(options.begin(), options.end(),
                                          [](const auto& a, const auto& b) { return a.key >= b.key; }) == options.end();

@@ -18,7 +18,7 @@ namespace fatctx::tools {
 
 namespace {
 
-// Below this much, code may well be larger than the weights that it shares.
+// Below this size, a binary's code may well be larger than the weights that it shares.
 constexpr std::uint64_t kFewWeights = std::uint64_t{1} << 20;
 
 PackedRecord packed_record(const PackRecord& record) {
@@ -43,13 +43,13 @@ PackedRecord packed_record(const PackRecord& record) {
   packed.weights = record.weights;
   packed.size_bytes = record.source.bytes.size();
   if (record.source.path.empty()) return packed;
-  std::error_code missing;  // the packer says what is wrong with a file that is not there
+  std::error_code missing;  // the packer reports a missing file
   const auto size = std::filesystem::file_size(record.source.path, missing);
   if (!missing) packed.size_bytes = record.source.part ? record.source.part->size : size;
   return packed;
 }
 
-// What the packer says of the records that were asked for; it lists others too.
+// Copies the packer's report for the requested records; it lists others too.
 void add_what_was_stored(PackSummary& summary) {
   std::map<std::string_view, const PackedRecordReport*> by_name;
   for (const PackedRecordReport& record : summary.report.records) by_name.emplace(record.name, &record);
@@ -141,7 +141,8 @@ std::vector<std::string> what_was_not_shared(const PackSummary& summary) {
       continue;
     }
     const std::uint64_t weights = size_of_weights(record, blob_sizes);
-    // A compiler that cannot share with the blob names it all the same, and leaves the weights in the binary too.
+    // A compiler that cannot share with the blob names it nevertheless, and leaves the weights in the binary
+    // too.
     if (weights < kFewWeights || record.size_bytes < weights / 2 || record.stored.stored_bytes <= record.size_bytes / 2)
       continue;
     lines.push_back(fmt::format(
@@ -178,7 +179,7 @@ std::string summary_text(const PackSummary& summary) {
                                                   : fmt::format("{}, {} of them equal to another and stored once",
                                                                 report.record_count, report.shared_records));
   block.add("payload", fmt::format("{} of {}", size_text(report.stored_bytes), size_text(report.input_bytes)));
-  // Without such a record nothing is worth two more columns, whatever was looked for.
+  // The extra columns appear only if a record has pieces or a recipe, or if sharing by bytes was requested.
   const bool by_pages = std::any_of(summary.report.records.begin(), summary.report.records.end(),
                                     [](const PackedRecordReport& record) { return record.pieces > 1; });
   const bool by_bytes = summary.sharing == Sharing::kBytes ||

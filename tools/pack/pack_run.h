@@ -1,4 +1,4 @@
-// The part that `pack` and `compile` have in common: from a manifest to a published container and a summary.
+// Shared by `pack` and `compile`: turns a manifest into a published container and a summary.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace fatctx::tools {
 
 struct PackRequest {
   Manifest manifest;
-  OnnxModels models;  // read already
+  OnnxModels models;  // models that are already read
   std::string output;
   bool seal = false;
   bool force = false;
-  SharingWish sharing = {};   // wins over the manifest's
+  SharingWish sharing = {};   // overrides the manifest's
   std::uint32_t threads = 0;  // PackOptions::threads
   bool explain_sharing = false;
   bool one_per_soc = false;     // PackOptions::one_per_soc
@@ -30,8 +30,8 @@ struct PackedRecord {
   RecordType type = RecordType::kOpaque;
   std::string target;  // target_text(); empty for records without a target
   std::uint64_t size_bytes = 0;
-  PackedRecordReport stored;  // what the packer says of it
-  std::string group;          // with `unit`: which records hold the same graphs for different targets
+  PackedRecordReport stored;  // the packer's report on it
+  std::string group;          // with `unit`: names the records that hold the same graphs for different targets
   std::string unit;
   std::uint64_t tensor_count = 0;
   std::vector<std::string> weights;
@@ -40,17 +40,21 @@ struct PackedRecord {
 struct PackSummary {
   PackReport report;
   Sharing sharing = Sharing::kPages;
-  std::vector<PackedRecord> records;  // as asked for, in order of the manifest
-  std::vector<std::string> notes;     // warnings of the packer, and what gather_records() remarks
+  std::vector<PackedRecord> records;  // the requested ones, in order of the manifest
+  std::vector<std::string> notes;     // warnings of the packer, and the notes of gather_records()
 };
 
-// Errors: exists (with the remedy), those of gather_records() and of the Packer, each with the place it came from.
+// Packs a manifest. Errors: exists (with the remedy), those of gather_records() and of the Packer, each with
+// its source.
 [[nodiscard]] Result<PackSummary> pack_manifest(PackRequest request);
 
-// One line for each context binary that should share its weights with the others of its group and unit and does not: it
-// stores more than half of its bytes again, and names no weight blob; nothing is asked of the one that was looked at
-// first, because the others can only share with it. A binary that names weight blobs of 1 MiB or more is listed if it
-// stores more than half of its bytes and is itself at least half as large as they are.
+// Returns one line for each context binary that should share its weights with the others of its group and
+// unit and does not.
+//
+// A binary without a weight blob is listed if it stores more than half of its bytes again. The one that is
+// examined first is never listed, because the others can only share with it. A binary that names weight blobs
+// of 1 MiB or more is listed if it stores more than half of its bytes and is at least half as large as they
+// are.
 [[nodiscard]] std::vector<std::string> what_was_not_shared(const PackSummary& summary);
 
 [[nodiscard]] std::string summary_text(const PackSummary& summary);

@@ -19,8 +19,8 @@ namespace fatctx::tools {
 
 namespace {
 
-// Where the tensors of a file of --weights come from, by its first bytes; a safetensors file has none that would tell,
-// so its name does.
+// Returns the source of the tensors in a file of --weights, by its first bytes. A safetensors file has no
+// magic bytes, so its name decides.
 std::optional<ManifestTensors> tensors_of(const PackRecord& record, const std::string& tensors_from) {
   ManifestTensors tensors;
   if (record.description.format == "irpa") {
@@ -36,7 +36,7 @@ std::optional<ManifestTensors> tensors_of(const PackRecord& record, const std::s
   return tensors;
 }
 
-// The initializers inside of a model, as a blob of their own.
+// Returns the initializers inside a model, as a blob of their own.
 Result<ManifestRecord> embedded_record(const ManifestRecord& record, const OnnxModel& model) {
   const std::string& model_path = record.record.source.path;
   FATCTX_ASSIGN(EmbeddedWeights weights,
@@ -50,8 +50,8 @@ Result<ManifestRecord> embedded_record(const ManifestRecord& record, const OnnxM
   return blob;
 }
 
-// `record` is of a model: the blobs are the files with its external data, and what is inside of it if that is asked for
-// or all there is. The first has the record's name, the others a number behind it.
+// Returns the blobs of a model: the files with its external data, and its inner initializers if they are
+// requested or the only ones. The first blob has the record's name, the others a number after it.
 Result<std::vector<ManifestRecord>> weights_of_model(const ManifestRecord& record) {
   const std::string& model_path = record.record.source.path;
   auto model = read_onnx(model_path);
@@ -78,8 +78,8 @@ Result<std::vector<ManifestRecord>> weights_of_model(const ManifestRecord& recor
   return records;
 }
 
-// Models of one group may have one file of external data: one blob then, with the tensors of all. False if no record so
-// far is of the same file.
+// Merges the blob into a record of the same file. Models of one group may share a file of external data,
+// which is then one blob with the tensors of all. Returns false if no record so far is of the same file.
 bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
   if (!blob.tensors || blob.tensors->source != TensorSource::kOnnx) return false;
   for (ManifestRecord& earlier : records) {
@@ -94,7 +94,7 @@ bool joined(const ManifestRecord& blob, std::vector<ManifestRecord>& records) {
   return false;
 }
 
-// What a file says it is must not contradict what the flag makes of it.
+// Checks that the format of a file does not contradict the flag.
 Status check_binary(const PackRecord& record) {
   const std::string& format = record.description.format;
   if (format == "dlc") {
@@ -112,7 +112,7 @@ Status check_binary(const PackRecord& record) {
   return Done{};
 }
 
-// An option that nothing would come of is a mistake that nobody would notice.
+// Refuses an option that would have no effect, because the mistake would remain unnoticed.
 Status check_tensors_from(const RecordFlags& flags, const Manifest& manifest) {
   const bool asked = std::ranges::any_of(manifest.records, [](const ManifestRecord& record) {
     return !record.graphs_from.empty() || (record.tensors && !record.tensors->shapes_from.empty());
@@ -124,7 +124,7 @@ Status check_tensors_from(const RecordFlags& flags, const Manifest& manifest) {
                   flags.tensors_from));
 }
 
-// Facts that are said once for all binaries.
+// Adds the facts that one flag states for all binaries.
 Status add_quant(const RecordFlags& flags, Manifest& manifest) {
   if (flags.quant.empty()) return Done{};
   FATCTX_ASSIGN(const QuantFacts facts, parse_quant_flag(flags.quant));
@@ -138,7 +138,8 @@ Status add_quant(const RecordFlags& flags, Manifest& manifest) {
   return invalid_argument(fmt::format("--quant {}: there is no context binary that it would describe", flags.quant));
 }
 
-// Several archives have entries of the same names and, maybe, for the same targets: each is a unit of its own then.
+// Returns the import options. Several archives may have entries of the same names, and for the same targets,
+// so each is then a unit of its own.
 DlcImport import_of(const std::string& dlc, const RecordFlags& flags) {
   const std::string& group = flags.group.empty() ? flags.name : flags.group;
   if (flags.dlcs.size() < 2) return {.group = group};

@@ -1,5 +1,4 @@
-// What is to go into a container, as the commands that write one are told: by a manifest, or by flags that stand for
-// one.
+// Defines the records to write, as commands get them: by a manifest, or by flags that replace one.
 #pragma once
 
 #include <set>
@@ -23,21 +22,21 @@ struct RecordFlags {
   std::vector<std::string> ep_contexts;
   std::vector<std::string> dlcs;
   std::string tensors_from;
-  std::string quant;  // facts of every context binary that comes by a flag
+  std::string quant;  // facts of every context binary that a flag adds
   bool allow_dynamic = false;
-  std::string group;                    // of what does not say it; empty: the name
-  std::set<std::string> known_weights;  // no flag: weight blobs of the container that is added to
+  std::string group;                    // default group; empty: the name
+  std::set<std::string> known_weights;  // not a flag: weight blobs of the container that is appended to
 };
 
 void add_manifest_argument(CLI::App& command, RecordFlags& flags);
-// --name, --binary, --weights, --ep-context, --dlc, --tensors-from, --quant, --allow-dynamic.
+// Adds --name, --binary, --weights, --ep-context, --dlc, --tensors-from, --quant and --allow-dynamic.
 void add_record_flags(CLI::App& command, RecordFlags& flags);
 
-// Whether what the flags add says for itself which group it belongs to.
+// Returns true if everything that the flags add names its group.
 [[nodiscard]] bool every_group_named(const RecordFlags& flags);
 
-// Reads the manifest, or makes one of the flags. Errors: those of read_manifest, of parsing the flags and of looking at
-// the files that they name; invalid_argument if there are both, or neither.
+// Reads the manifest, or makes one from the flags. Errors: those of read_manifest, of parsing the flags and
+// of reading the files that they name; invalid_argument if both are present, or neither.
 [[nodiscard]] Result<Manifest> manifest_of(const RecordFlags& flags);
 
 }  // namespace fatctx::tools

@@ -1,8 +1,8 @@
-// fatctx export: what other programs can use of a container without knowing it.
+// fatctx export: makes parts of a container usable by programs that do not know it.
 //
-// An ONNX model may keep its weights in another file, at offsets. A weight blob lies in the container as the file that
-// it was, so the container can be that other file: the model then stays small, and everything that loads ONNX models
-// takes its weights out of the container. A DLC that was packed comes back as the file that it was.
+// An ONNX model may keep its weights in another file, at offsets. A container stores a weight blob byte for
+// byte, so it can be that other file. The model then stays small, and every program that loads ONNX models
+// takes its weights from the container. A DLC that was packed is exported as the original file.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -45,7 +45,7 @@ struct ExportOptions {
   bool force = false;
 };
 
-// The container as the model has to call it: ONNX wants a path below the model's folder.
+// Returns the container's name in the model: ONNX requires a path below the model's folder.
 Result<std::string> location_for(const std::string& container, const std::string& output) {
   std::error_code problem;
   const fs::path from = fs::canonical(parent_of(output), problem);
@@ -62,7 +62,7 @@ Result<std::string> location_for(const std::string& container, const std::string
   return relative.generic_string();
 }
 
-// Where a weight blob lies in the file called `file`, if it lies there in one piece.
+// Returns the place of a weight blob in the file called `file`, if it is stored there in one piece.
 Result<OnnxPlace> place_of(const RecordInfo& record, const std::string& file) {
   if (record.size_bytes == 0) return OnnxPlace{.file = file};
   if (record.codec != Codec::kNone || record.recipe || record.slice_count != 1) {
@@ -74,7 +74,7 @@ Result<OnnxPlace> place_of(const RecordInfo& record, const std::string& file) {
   return OnnxPlace{file, record.file_offset, record.size_bytes};
 }
 
-// The value of an option that packing a model gives to its weight blobs; empty: there is none.
+// Returns the value of an option that packing a model gives to its weight blobs; empty: it has none.
 std::string onnx_option(const ContainerDescription& description, std::uint32_t id, std::string_view key) {
   const RecordDescription* record = description.find(id);
   if (record == nullptr) return {};
@@ -84,12 +84,13 @@ std::string onnx_option(const ContainerDescription& description, std::uint32_t i
   return {};
 }
 
-// A model and weights that were not packed together must not become a model that computes nonsense.
+// Refuses a model and weights that were not packed together; they would become a model that computes
+// nonsense.
 Status check_places(const OnnxModel& model, const std::string& location, const Container& container,
                     const RecordInfo& record) {
   auto table = container.tensors(record.id);
   if (!table.ok()) {
-    if (table.error().code == ErrorCode::kNotFound) return Done{};  // an empty table is none
+    if (table.error().code == ErrorCode::kNotFound) return Done{};  // an empty table is not stored
     return std::move(table).error();
   }
   for (const OnnxInitializer& initializer : model.initializers) {
@@ -108,8 +109,8 @@ Status check_places(const OnnxModel& model, const std::string& location, const C
   return Done{};
 }
 
-// Whether a blob is of this model: one that has the place of its external data, one that was named, or one that has
-// what is inside of a model of this file name.
+// Returns true if a blob belongs to this model. It has the location of its external data, or was named, or
+// holds the inner initializers of a model with this file name.
 bool wanted(const ExportOptions& options, const OnnxModel& model, const std::string& location, bool embedded) {
   if (!embedded) return true;
   const bool inside = std::ranges::find(model.external_files, location) == model.external_files.end();

@@ -1,7 +1,8 @@
-// fatctx wrap: the ONNX model and the file that an execution provider of ONNX Runtime, unmodified, loads a record from.
+// fatctx wrap: writes the ONNX model and the file from which an unmodified execution provider of ONNX Runtime
+// loads a record.
 //
-// The binary comes first: whoever finds the model finds its binary too. What can fail is done before either of them
-// gets its name, but for the model's own rename, and then a binary that is new goes again.
+// The binary is published first, so that a visible model always has its binary. All steps that can fail come
+// before that, but for the model's own rename; if that fails, a new binary is removed again.
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -40,7 +41,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;  // that a runtime holds in memory several times over
+constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;  // a runtime holds several copies of it in memory
 
 struct WrapOptions {
   std::string path;
@@ -58,14 +59,14 @@ struct WrapOptions {
 
 struct Wrapped {
   std::string record;
-  std::string binary;  // as the model names it; empty: in the model
+  std::string binary;  // as the model names it; empty: inside the model
   std::uint64_t binary_bytes = 0;
-  bool written = false;  // false: it was there, with the same bytes
+  bool written = false;  // false: it existed already, with the same bytes
   WrapperModel model;    // without the payload
   std::vector<std::string> notes;
 };
 
-// The one that the command line names, or the one that the device gets.
+// Returns the record that the command line names, or the one that the device gets.
 Result<RecordInfo> asked_record(const Container& container, const WrapOptions& options) {
   if (!options.record.empty()) {
     if (options.device.asked() || options.device.stated() || !options.group.empty()) {
@@ -93,7 +94,7 @@ Result<RecordInfo> asked_record(const Container& container, const WrapOptions& o
                                       options.path, selection.chosen.size(), names));
 }
 
-// The stem is what is left of the last full stop of the name.
+// Returns the file name of the binary. The stem is the part of the name before the last full stop.
 Result<std::string> binary_name(const WrapOptions& options, const std::string& source) {
   if (options.binary.empty()) {
     const std::string suffix = binary_suffix(source);
@@ -110,7 +111,7 @@ Result<std::string> binary_name(const WrapOptions& options, const std::string& s
                   options.binary));
 }
 
-// A link in between must not lead elsewhere: runtimes refuse such a place.
+// Checks that no link on the way leads elsewhere: runtimes refuse such a path.
 Status check_below(const std::string& model, const std::string& file) {
   fs::path folders[] = {parent_of(model), parent_of(file)};
   for (fs::path& folder : folders) {
@@ -132,7 +133,8 @@ Error exists_already(const std::string& path) {
   return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path)};
 }
 
-// Does the file hold the record's bytes already? Models of one binary, a graph each, share it.
+// Returns true if the file already holds the record's bytes. Models of one binary, with one graph each, share
+// it.
 Result<bool> holds(const Container& container, const RecordInfo& record, const std::string& path) {
   std::error_code problem;
   if (!fs::is_regular_file(path, problem) || fs::file_size(path, problem) != record.size_bytes) return false;
@@ -158,7 +160,7 @@ Status publish_model(const std::string& bytes, const WrapOptions& options) {
   return exists_already(options.output);
 }
 
-// Both files, or neither.
+// Writes both files, or neither.
 Status write_with_binary(const Container& container, const RecordInfo& record, const WrapOptions& options,
                          const std::string& model, Wrapped& wrapped, const Progress& progress) {
   const std::string file = path_beside(options.output, wrapped.binary);
@@ -172,13 +174,13 @@ Status write_with_binary(const Container& container, const RecordInfo& record, c
   }
   auto published = publish_model(model, options);
   if (!published.ok() && published.error().code != ErrorCode::kCommitUnknown && wrapped.written && !replaces) {
-    std::error_code ignored;  // the error that there is says more
+    std::error_code ignored;  // the first error says more
     fs::remove(file, ignored);
   }
   return published;
 }
 
-// What must not be written over, whatever --force says.
+// Refuses paths that must not be overwritten, even with --force.
 Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
   const std::string file = path_beside(options.output, wrapped.binary);
   if (!wrapped.binary.empty()) FATCTX_TRY(check_below(options.output, file));

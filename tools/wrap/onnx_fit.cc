@@ -28,7 +28,7 @@ constexpr std::string_view kOtherCompilation =
     "the model and the container are from different compilations. Put back the container that belongs to the model, or "
     "compile the model again";
 
-// What an execution provider calls the graph: without a partition_name, by the node.
+// Returns the execution provider's name of the graph: the node's, if it has no partition_name.
 const std::string& graph_of(const OnnxEpContext& node) {
   return node.partition_name.empty() ? node.name : node.partition_name;
 }
@@ -40,7 +40,7 @@ bool shapes_agree(const std::vector<std::int64_t>& a, const std::vector<std::int
                     [](std::int64_t left, std::int64_t right) { return left == right || left < 0 || right < 0; });
 }
 
-// Collects what is found about one model, node by node.
+// A collector of the findings about one model, node by node.
 class Fitting {
  public:
   Fitting(const Container& container, const ContainerDescription& description, const std::string& model_path,
@@ -63,7 +63,8 @@ class Fitting {
   OnnxFit fit;
 
  private:
-  // A follower may carry a path that nobody reads; readers take the main node's binary.
+  // Returns true for a main node. Another node may carry a path, but readers ignore it and take the main
+  // node's binary.
   static bool has_binary(const OnnxEpContext& node) { return node.main_context; }
 
   void find(ErrorCode code, const std::string& node, std::string message, const RecordInfo* record = nullptr) {
@@ -72,7 +73,7 @@ class Fitting {
     fit.findings.push_back({std::move(error)});
   }
 
-  // The file that the node names, if a runtime would read it.
+  // Returns the file that the node names, if a runtime would read it.
   std::optional<std::string> file_of(const OnnxEpContext& node) {
     if (node.cache.empty()) {
       find(ErrorCode::kMalformed, node.name, "names no file, and embed_mode is 0");
@@ -89,7 +90,8 @@ class Fitting {
       find(ErrorCode::kNotFound, node.name, fmt::format("names \"{}\", which is not there", node.cache));
       return std::nullopt;
     }
-    // Beside the real file of a model that is a link counts too: the snapshots of model hubs are nothing but links.
+    // If the model is a link, the folder of its real file counts too: the snapshots of model hubs consist of
+    // links.
     const fs::path real = fs::canonical(file, problem);
     const fs::path model = fs::canonical(model_path_, problem).parent_path();
     const fs::path here = fs::canonical(parent_of(model_path_), problem);
@@ -99,7 +101,7 @@ class Fitting {
     return std::nullopt;
   }
 
-  // Why no record has the bytes, as far as it can be told.
+  // Returns the reason why no record has the bytes, as far as it is known.
   std::string why_none(std::uint64_t size, const std::string& file, const RecordInfo* nearest,
                        std::uint64_t difference) const {
     if (nearest != nullptr) {
@@ -117,7 +119,7 @@ class Fitting {
                        sizes.empty() ? "there is none" : fmt::format("{}", fmt::join(sizes, ", ")));
   }
 
-  // The records with these bytes; several if a binary is there for several targets.
+  // Returns the records with these bytes; several if a binary is stored for several targets.
   template <typename Compare>
   std::vector<RecordInfo> records_with(const OnnxEpContext& node, const std::string& file, std::uint64_t size,
                                        const Compare& compare) {
@@ -202,7 +204,7 @@ class Fitting {
     return found == said->graphs.end() ? nullptr : &*found;
   }
 
-  // Of equal records the one that describes the node's graph.
+  // Chooses, among equal records, the one that describes the node's graph.
   const RecordInfo* choose(const std::vector<RecordInfo>& records, const OnnxEpContext& node) const {
     const auto found = std::find_if(records.begin(), records.end(), [&](const RecordInfo& record) {
       return graph_in(record, graph_of(node)) != nullptr;
@@ -237,7 +239,7 @@ class Fitting {
     check_tensors(node, record, "output", node.outputs, graph->outputs);
   }
 
-  // By name, as execution providers find them.
+  // Compares by name, as execution providers find them.
   void check_tensors(const OnnxEpContext& node, const RecordInfo& record, std::string_view role,
                      const std::vector<DescribedTensor>& of_node, const std::vector<DescribedTensor>& of_record) {
     std::map<std::string_view, const DescribedTensor*> wanted;
@@ -251,7 +253,7 @@ class Fitting {
       }
       const DescribedTensor& described = *found->second;
       wanted.erase(found);
-      if (tensor.dtype.empty()) continue;  // the model does not say it
+      if (tensor.dtype.empty()) continue;  // the model does not state it
       if (tensor.dtype == described.dtype && shapes_agree(tensor.shape, described.shape)) continue;
       find(ErrorCode::kBadReference, node.name,
            fmt::format("its {} \"{}\" is {}{}, in record \"{}\" {}{}", role, tensor.name, tensor.dtype,
@@ -264,14 +266,14 @@ class Fitting {
     }
   }
 
-  // The same file, or a copy of it: what a container is says its table of contents.
+  // Returns true for the same file, or a copy of it: the table of contents identifies a container.
   bool is_this(const Container& other) const {
     const OpenReport here = container_.report();
     const OpenReport there = other.report();
     return there.uuid == here.uuid && there.generation == here.generation && there.toc_hash == here.toc_hash;
   }
 
-  // That the container that the node names, or carries, is this one.
+  // Checks that the container that the node names, or carries, is this one.
   void check_container(const OnnxEpContext& node) {
     if (node.embedded) {
       const auto inside = Container::open(Source::of_memory(std::as_bytes(std::span(node.payload))));
@@ -289,7 +291,8 @@ class Fitting {
                     : fmt::format("names \"{}\", which is no container: {}", node.cache, named.error().message));
   }
 
-  // Our provider takes the unit of partition_name; without one that of the node's name, or the only one.
+  // Checks a node of our provider. The unit is that of partition_name, or else that of the node's name, or
+  // the only one.
   void add_own(const OnnxEpContext& node) {
     if (node.main_context) check_container(node);
     FittedNode made{.node = node.name,
@@ -312,8 +315,8 @@ class Fitting {
     fit.nodes.push_back(std::move(made));
   }
 
-  // The records of our provider in the group of the node, by unit; several of one unit are for several versions of ONNX
-  // Runtime. Empty: none, which has been said.
+  // Returns our provider's records in the group of the node, by unit; several of one unit are for several
+  // versions of ONNX Runtime. If there are none, adds a finding and returns an empty map.
   std::map<std::string_view, std::vector<RecordInfo>> own_units(const OnnxEpContext& node) {
     std::map<std::string_view, std::vector<RecordInfo>> units;
     std::set<std::string_view> groups;
@@ -335,8 +338,9 @@ class Fitting {
     return units;
   }
 
-  // The name of the record that the node was written for; without a digest in the node, of the first. Which of several
-  // a session takes depends on its ONNX Runtime, so one that has the digest will do.
+  // Returns the name of the record that the node was written for. If the node has no digest, that is the
+  // first. The record that a session takes depends on its ONNX Runtime, so any one that has the digest will
+  // do.
   std::string_view compiled_for(const OnnxEpContext& node, const std::vector<RecordInfo>& records) {
     if (node.fatctx_digest.empty()) return records.front().name;
     std::vector<std::string> theirs;

@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::string_view kQnn = "QNNExecutionProvider";
 constexpr std::string_view kOpenVino = "OpenVINOExecutionProvider";
-// How the provider itself calls it, in models and on command lines.
-
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
   Number number{};
@@ -30,7 +28,7 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// "1,3,-1" between the brackets.
+// Parses the sizes between the brackets: "1,3,-1".
 std::optional<std::vector<std::int64_t>> shape_of(std::string_view text) {
   std::vector<std::int64_t> shape;
   if (text.empty()) return shape;
@@ -65,7 +63,7 @@ bool quantisable(DType dtype) {
   return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16;
 }
 
-// Zero points are of the type of what they shift.
+// Returns true if the zero point fits: it has the type of the numbers that it shifts.
 bool fits(const TensorQuantisation& quantisation, DType dtype) {
   const bool is_signed = dtype == DType::kI8 || dtype == DType::kI16;
   const std::int64_t range = std::int64_t{1} << dtype_bits(dtype);
@@ -91,7 +89,7 @@ std::string names_of(const std::vector<WrappedGraph>& graphs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Works out one plan. The steps are in the order of plan_wrap().
+// A planner of one wrapped model. The steps are in the order of plan_wrap().
 class Planner {
  public:
   Planner(std::string_view record, const RecordDescription* said, const WrapWish& wish) : record_(record), wish_(wish) {
@@ -115,7 +113,7 @@ class Planner {
                     record_, what));
   }
 
-  // The graphs that were asked for.
+  // Returns the requested graphs.
   Result<std::vector<WrappedGraph>> asked(std::vector<WrappedGraph> graphs, std::string_view whose) const {
     if (wish_.graph.empty()) return graphs;
     const auto found =
@@ -126,7 +124,7 @@ class Planner {
     return std::vector<WrappedGraph>{std::move(*found)};
   }
 
-  // For one graph whose name its source does not give.
+  // Names a single graph whose source gives no name.
   std::string name_of_one() {
     if (!wish_.graph.empty()) return wish_.graph;
     if (said_.graphs.size() == 1) return said_.graphs[0].name;
@@ -137,7 +135,7 @@ class Planner {
     return std::string(record_);
   }
 
-  // A graph that is described must be one of those that the record says it has: JSON of another binary is a mistake.
+  // Checks that the record has the described graph; otherwise the JSON belongs to another binary.
   Status check_known(const WrappedGraph& graph) const {
     const auto same = [&](const DescribedGraph& known) { return known.name == graph.name; };
     if (said_.graphs.empty() || std::any_of(said_.graphs.begin(), said_.graphs.end(), same)) return Done{};

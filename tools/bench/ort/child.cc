@@ -25,7 +25,8 @@ constexpr const char* kProvider = "FatctxExecutionProvider";
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Of /proc/self/smaps_rollup, in bytes; PSS counts a page that n processes share as a part of n.
+// Returns the fields of /proc/self/smaps_rollup, in bytes. PSS divides a page by the number of processes that
+// share it.
 std::map<std::string, std::int64_t> memory_now() {
   give_back_freed_memory();
   std::ifstream file("/proc/self/smaps_rollup");
@@ -39,7 +40,7 @@ std::map<std::string, std::int64_t> memory_now() {
   return found;
 }
 
-// The most that was resident at once, of everything in the process; it counts pages that others share as well.
+// Returns the peak resident set of the whole process. It counts pages that other processes share as well.
 std::int64_t peak_rss() {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
@@ -60,7 +61,8 @@ class Runtime {
   }
   [[nodiscard]] const Ort::Env& env() const noexcept { return env_; }
 
-  // `memory`: of our provider; empty: an ordinary session.
+  // Returns session options. `memory` is the option of our provider; if it is empty, the session is an
+  // ordinary one.
   [[nodiscard]] Ort::SessionOptions options(const std::string& memory) {
     Ort::SessionOptions made;
     if (memory.empty()) return made;
@@ -99,8 +101,8 @@ std::size_t element_bytes(ONNXTensorElementDataType type) {
   }
 }
 
-// Inputs of a session: ones where they are whole numbers (an index that is in range, a mask that is on), else small
-// numbers.
+// A set of inputs for a session. Whole numbers are 1, so that an index is in range and a mask is on; others
+// are small.
 class Feed {
  public:
   Feed(const Ort::Session& session, std::int64_t dimension) {
@@ -135,7 +137,7 @@ class Feed {
     auto* const bytes = static_cast<char*>(value.GetTensorMutableRawData());
     const std::size_t size = element_bytes(type);
     std::memset(bytes, 0, value.GetTensorSizeInBytes());
-    if (value.GetTensorSizeInBytes() != count * size) return;  // several elements to a byte
+    if (value.GetTensorSizeInBytes() != count * size) return;  // several elements share a byte
     for (std::size_t i = 0; i < count; ++i) {
       if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
         const float number = static_cast<float>(i % 13) / 13.0F;
@@ -151,8 +153,8 @@ class Feed {
   std::vector<Ort::Value> values_;
 };
 
-// Ours and the sessions that ours are made of, in turn, so that what else the machine does meets both. The first of
-// each pays for what the process does once.
+// Measures our sessions and their inner sessions in turn, so that other load on the machine affects both. The
+// first of each pays for the one-time work of the process.
 Json inner(const ChildOptions& options) {
   Runtime runtime(options.library);
   const InnerSessions made_of(options.output);
@@ -173,7 +175,7 @@ Json inner(const ChildOptions& options) {
 
 Json load(const ChildOptions& options) {
   Runtime runtime(options.library);
-  // What the first session of any model costs the process is not the model's.
+  // The first session of any model costs the process something that is not the model's.
   (void)runtime.options(options.memory);
   const auto before = memory_now();
   std::vector<Ort::Session> sessions;
@@ -182,7 +184,8 @@ Json load(const ChildOptions& options) {
     const auto start = Clock::now();
     sessions.push_back(runtime.session(options.model, options.memory));
     const double seconds = seconds_since(start);
-    // Once through every weight, so that the pages of the file are there, and what a run takes.
+    // Runs once so that every weight is read, the pages of the file are resident, and a run's memory is
+    // allocated.
     (void)Feed(sessions.back(), options.dimension).run(sessions.back());
     if (i == 0) {
       result["seconds"] = seconds;
@@ -208,7 +211,7 @@ Json compile(const ChildOptions& options) {
   return {{"seconds", seconds_since(start)}};
 }
 
-// The ordinary session and ours run in turn, so that what else the machine does meets both.
+// Runs the ordinary session and ours in turn, so that other load on the machine affects both.
 Json run(const ChildOptions& options) {
   Runtime runtime(options.library);
   Ort::Session ordinary = runtime.session(options.model, "");

@@ -1,4 +1,5 @@
-// One way to get a session, measured in a process of its own, so that nothing of another way is in its memory.
+// Measures one way to create a session. Each way has a process of its own, so that no other way affects its
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +12,18 @@ namespace fatctx::tools {
 
 struct ChildOptions {
   std::string way;      // "load", "compile", "run", "inner"
-  std::string model;    // that the sessions are made of
+  std::string model;    // the sessions are made from it
   std::string output;   // of "compile": the context model; of "run": the context model to compare `model` with; of
                         // "inner": its container
   std::string library;  // the execution provider
-  std::string memory;   // its option; empty: an ordinary session
+  std::string memory;   // the provider's option; empty: an ordinary session
   std::uint32_t sessions = 1;
   std::uint32_t runs = 0;      // of each of two sessions, in turn
-  std::int64_t dimension = 1;  // in the place of every dimension that is not fixed
+  std::int64_t dimension = 1;  // used for every dimension that is not fixed
   bool embed = false;          // of "compile"
 };
 
-// Prints what it found as JSON. Throws Ort::Exception.
+// Measures what `options` ask for and returns the figures as JSON. Throws Ort::Exception.
 [[nodiscard]] nlohmann::ordered_json run_child(const ChildOptions& options);
 
 }  // namespace fatctx::tools

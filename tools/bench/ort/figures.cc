@@ -50,7 +50,7 @@ constexpr int kLabels = 190;
 constexpr int kBars = 420;
 constexpr int kRow = 26;
 
-// Returns where the next block begins.
+// Draws one block of bars. Returns the top of the next block.
 int draw(std::string& svg, int top, const std::string& title, const std::vector<Bar>& bars) {
   double largest = 0;
   for (const Bar& bar : bars) largest = std::max(largest, bar.size);

@@ -1,4 +1,4 @@
-// What the bench of ONNX Runtime found, and its forms: text, JSON, a picture.
+// Figures of the bench of ONNX Runtime, and their forms: text, JSON, a picture.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct Times {  // seconds
 };
 [[nodiscard]] Times times_of(std::vector<double> seconds);
 
-// A way to get sessions of the model.
+// A way to create sessions of the model, with its figures.
 struct WayFigures {
   std::string way;  // "normal load", "compile", ...
   Times first;
-  Times further;  // of each session after the first; 0 where there is none
+  Times further;  // for each session after the first; 0 if there is none
   std::uint32_t sessions = 1;
   std::int64_t anonymous_first = 0;  // bytes, with one session
-  std::int64_t anonymous_all = 0;    // with all
+  std::int64_t anonymous_all = 0;    // bytes, with all sessions
   std::int64_t pss_first = 0;
   std::int64_t pss_all = 0;
-  std::int64_t peak_rss = 0;  // of the process with all
+  std::int64_t peak_rss = 0;  // of the process, with all sessions
 };
 
 struct RunFigures {
@@ -34,7 +34,7 @@ struct RunFigures {
   Times ours;
 };
 
-// A further session of ours, with the least memory, and the ordinary session that it has inside, alone.
+// A comparison of one more session of ours, with the least memory, and the ordinary session inside it, alone.
 struct InnerFigures {
   Times inner;
   Times ours;
@@ -56,7 +56,7 @@ struct OrtBench {
 
 [[nodiscard]] std::string bench_text(const OrtBench& bench);
 [[nodiscard]] nlohmann::ordered_json bench_json(const OrtBench& bench);  // schema fatctx.bench_onnxruntime/1
-// Bars of the load times, and of the memory of all sessions.
+// Draws bars of the load times, and of the memory of all sessions.
 [[nodiscard]] std::string bench_svg(const OrtBench& bench);
 
 }  // namespace fatctx::tools

@@ -11,7 +11,7 @@
 namespace fatctx::tools {
 namespace {
 
-// As the provider notes it with a weight blob, and without a name in the headers of ONNX Runtime 1.23.
+// The provider stores this option with a weight blob. The headers of ONNX Runtime 1.23 have no name for it.
 constexpr std::string_view kLocationOption = "onnx.location";
 constexpr const char* kBorrowBuffers = "session.use_external_initializer_file_buffers_directly";
 
@@ -48,7 +48,7 @@ InnerSessions::InnerSessions(const std::string& container)
   }
 }
 
-// The options of the provider's inner session with the least memory: src/runtime/ort/ep/cpu_graph.cc.
+// Uses the options of the provider's inner session with the least memory: src/runtime/ort/ep/cpu_graph.cc.
 Ort::Session InnerSessions::session(const Ort::Env& env) const {
   Ort::SessionOptions options;
   options.SetGraphOptimizationLevel(ORT_DISABLE_ALL);
@@ -60,7 +60,7 @@ Ort::Session InnerSessions::session(const Ort::Env& env) const {
   std::vector<std::size_t> sizes;
   for (const Weights& weights : weights_) {
     names.push_back(weights.location);
-    // The interface is not const; it reads.
+    // The parameter is not const, but the call only reads.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast,cppcoreguidelines-pro-type-reinterpret-cast)
     buffers.push_back(const_cast<char*>(reinterpret_cast<const char*>(weights.bytes.data())));
     sizes.push_back(weights.bytes.size_bytes());

@@ -1,5 +1,6 @@
-// What our execution provider makes inside of itself, made without it: an ordinary session over the graph and the
-// weights of a mapped container. What one costs is what no further session of ours can be cheaper than.
+// Creates, without our execution provider, the session that the provider creates inside: an ordinary session
+// over the graph and the weights of a mapped container. Its cost is the least that one more session of ours
+// can cost.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
@@ -13,15 +14,15 @@ namespace fatctx::tools {
 
 class InnerSessions {
  public:
-  // Of the container with one graph that the bench has compiled. Throws std::runtime_error.
+  // Opens the container with one graph that the bench has compiled. Throws std::runtime_error.
   explicit InnerSessions(const std::string& container);
 
-  // Borrows from this object. Throws Ort::Exception.
+  // Creates a session that borrows from this object. Throws Ort::Exception.
   [[nodiscard]] Ort::Session session(const Ort::Env& env) const;
 
  private:
   struct Weights {
-    std::string location;  // what the graph calls it
+    std::string location;  // the name in the graph
     RecordView bytes;
   };
   Container container_;

@@ -1,5 +1,5 @@
-// fatctx_ort_bench: what a session of a model costs, in the ways that there are; `fatctx bench load MODEL.onnx` runs
-// it.
+// fatctx_ort_bench: measures what a session of a model costs, for each way to create one. `fatctx bench load
+// MODEL.onnx` runs it.
 #include <onnxruntime_c_api.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct BenchOptions {
   std::int64_t dimension = 1;
   bool embed = false;
   bool json = false;
-  ChildOptions child;  // with a way: this process is a child
+  ChildOptions child;  // if it names a way, this process is a child
 };
 
 std::uint64_t bytes_of(const std::vector<std::string>& files) {
@@ -71,9 +71,9 @@ std::string machine_text() {
 
 constexpr std::string_view kSpeaker = "fatctx bench: ";
 
-constexpr std::string_view kCodeOfChildren = " (unsupported)";  // which this process says, too
+constexpr std::string_view kCodeOfChildren = " (unsupported)";  // this process prints the same suffix
 
-// What a child has said, as a part of what this process says.
+// Strips the prefix and suffix of a child's message, so that it can be part of a message of this process.
 std::string_view without_speaker(std::string_view said) {
   while (said.ends_with('\n')) said.remove_suffix(1);
   if (said.starts_with(kSpeaker)) said.remove_prefix(kSpeaker.size());
@@ -150,7 +150,7 @@ class Bench {
     return times_of(seconds);
   }
 
-  // Reading it is up to the disk again.
+  // Drops the file from the page cache, so that the next read goes to the disk.
   static void drop_from_cache(const std::string& path) {
     ProcessRequest request;
     const auto dd = find_program("dd", "");
@@ -263,7 +263,7 @@ int main_of(int count, char** words) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_flag("--embed", options.embed, "Also with the container embedded in the model");
   app.add_flag("--json", options.json, "Print JSON (schema fatctx.bench_onnxruntime/1)");
-  // Between the program and its children.
+  // Hidden options that the program passes to its children.
   std::string child;
   app.add_option("--child", child)->group("");
   app.add_option("--output", options.child.output)->group("");

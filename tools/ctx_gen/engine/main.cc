@@ -1,4 +1,4 @@
-// ep_weight_sharing_ctx_gen: `fatctx ctx-gen` with ONNX Runtime in it. The arguments are those of the command.
+// ep_weight_sharing_ctx_gen: runs `fatctx ctx-gen` with ONNX Runtime. The arguments are those of the command.
 #include <string>
 #include <vector>
 

@@ -49,7 +49,8 @@ std::optional<ErrorCode> code_named(std::string_view word) {
   }
 }
 
-// Of our own provider the texts are those of to_text(), with its code; of others ONNX Runtime has a code.
+// Converts an exception. Our own provider's texts come from to_text(), with a code; for others ONNX Runtime
+// has a code.
 Error error_of(const Ort::Exception& problem, std::string_view at) {
   constexpr std::string_view kOurs = "fatctx: ";
   std::string_view text = problem.what();
@@ -66,7 +67,7 @@ Error error_of(const Ort::Exception& problem, std::string_view at) {
   return {code, fmt::format("{}: {}", at, text)};
 }
 
-// While it is there, a request to end reaches the session that is being made.
+// A guard that passes a request to cancel to the session that is being created.
 class CancelWatch {
  public:
   CancelWatch(const std::atomic<bool>* cancel, Ort::SessionOptions& options) {
@@ -75,7 +76,7 @@ class CancelWatch {
       std::unique_lock lock(mutex_);
       while (!done_.wait_for(lock, kLookForCancel, [this] { return ended_; })) {
         if (!cancel->load(std::memory_order_relaxed)) continue;
-        // NOLINTNEXTLINE(bugprone-empty-catch): then the model is compiled to its end
+        // NOLINTNEXTLINE(bugprone-empty-catch): if this fails, the model is compiled to its end
         try {
           options.SetLoadCancellationFlag(true);
         } catch (const Ort::Exception&) {
@@ -119,8 +120,8 @@ std::string type_text(OrtHardwareDeviceType type) {
   return "unknown";
 }
 
-// What the library has added. Compiling is done on the host, where providers for other machines offer themselves as a
-// device of type CPU.
+// Returns the device that the library added. Compilation runs on the host, where providers for other machines
+// offer themselves as a device of type CPU.
 Result<Ort::ConstEpDevice> device_of(Ort::Env& env, const EngineRequest& request) {
   std::set<const OrtEpDevice*> before;
   for (const auto& device : env.GetEpDevices()) before.insert(device);

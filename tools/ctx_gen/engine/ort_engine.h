@@ -1,4 +1,4 @@
-// ctx-gen's sessions of ONNX Runtime.
+// Runs the sessions of ONNX Runtime for ctx-gen.
 #pragma once
 
 #include "fatctx/base/result.h"
@@ -6,7 +6,7 @@
 
 namespace fatctx::tools {
 
-// As CtxGenEngine says.
+// Implements CtxGenEngine.
 [[nodiscard]] Result<EngineReport> run_sessions(const EngineRequest& request);
 
 }  // namespace fatctx::tools
