@@ -4,7 +4,7 @@
 namespace fatctx::fuzz {
 namespace {
 
-// These run on threads of a list as well: nothing of the program is touched.
+// These also run on threads of a list, so they do not touch the program.
 
 void heard(void* user, const fatctx_load_event* event) {
   if (user != nullptr) (void)static_cast<const Callee*>(user)->answer;
@@ -43,7 +43,7 @@ fatctx_load_source Program::load_source() {
     source.offset = choice < 220 ? 0 : std::uint64_t{input_.byte()} * 4096;
     source.size = choice < 240 ? 0 : std::uint64_t{input_.byte()} * 4096;
   }
-  if (choice % 16 == 15) source.path = path();  // beside what is there
+  if (choice % 16 == 15) source.path = path();  // in addition to the source already set
   return source;
 }
 
@@ -60,7 +60,7 @@ fatctx_load_options Program::load_options(bool in_list) {
   options.reserved = choice >> 7;
   if ((choice & 64) == 0) return options;
   options.model = model_options();
-  // Who is stopped leaves a thread behind, which may not ask the caller any more.
+  // A load that is stopped may leave a thread behind, and that thread must not call back.
   if (in_list || options.signal.id != 0 || options.progress != nullptr) options_.model.prepare = nullptr;
   return options;
 }
@@ -149,7 +149,7 @@ void Program::use_loads(std::uint8_t which) {
 }
 
 void Program::use_load_signals(std::uint8_t which) {
-  // None that is short: a program does not end while it has left a thread behind.
+  // No timeout is short: a program that left a thread behind does not end until that thread has ended.
   static constexpr std::uint64_t kTimeouts[] = {0, 3'600'000, ~std::uint64_t{0}};
   if (which == 9) {
     fatctx_load_signal signal = {kNotWritten};
