@@ -4,7 +4,7 @@
 The same program gives the same files; tests/fuzz/seeds_test.py compares them with the committed ones. Needs only
 Python and the golden files.
 
-python tests/fuzz/make_seeds.py
+    python tests/fuzz/make_seeds.py
 """
 
 import argparse

@@ -6,7 +6,7 @@ Two namings exist. With "htp", the kind of an entry is in its name, and the meta
 binaries are numbered, the source model is included, and the metadata is JSON or, in older archives, lines of
 key=value.
 
-python3 dlc_archive.py OUT [--naming htp|backend] [--socs 43,57,69] [--metadata json|lines] [--unaligned] ...
+    python3 dlc_archive.py OUT [--naming htp|backend] [--socs 43,57,69] [--metadata json|lines] [--unaligned] ...
 
 It shares no code with the program under test, so that the two can be compared.
 """
