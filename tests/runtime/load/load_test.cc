@@ -1,4 +1,4 @@
-// What a load makes of each kind of file. How it is stopped and how lists go stands in load_threads_test.cc.
+// The result of a load for each kind of file. load_threads_test.cc covers cancellation and lists.
 #include "fatctx/load.h"
 
 #include <fcntl.h>
