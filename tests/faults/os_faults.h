@@ -21,8 +21,8 @@ enum class Kind : std::uint8_t {
 struct Fault {
   Kind kind = Kind::kError;
   int error_number = 0;
-  long call = 0;          // 0: the next one; counts the calls that this kind of fault can affect
-  bool for_ever = false;  // and all later ones; at most 50 interrupts in a row, so that loops end
+  long call = 0;                  // 0: the next one; counts the calls that this kind of fault can affect
+  bool for_ever = false;          // and all later ones; at most 50 interrupts in a row, so that loops end
   bool descriptors_only = false;  // only calls that create a descriptor
   bool closes_only = false;       // only close, which still releases the descriptor
   long at_most = -1;              // of kShort; -1: half
