@@ -93,7 +93,7 @@ def shell_part(name, script, **more):
 
 
 def test_as_many_parts_run_at_once_as_there_are_jobs(tmp_path, monkeypatch):
-    """Each of the two waits for the other, and gives up if it does not come."""
+    """Each of the two waits for the other, and gives up if there is none."""
     meet = "touch {0}/{1}; for i in $(seq 50); do test -e {0}/{2} && echo 1 && exit; sleep 0.1; done; exit 9"
     parts = [shell_part(mine, meet.format(tmp_path, mine, other)) for mine, other in (("a", "b"), ("b", "a"))]
     assert sorted(run_all(tmp_path, monkeypatch, parts, jobs=2)) == [("a", "passed", 1), ("b", "passed", 1)]
