@@ -72,7 +72,7 @@ class AttachWeights : public ::testing::Test {
   std::string model_ = support::model(support::matrices(kWidth, tensors_));
 };
 
-// An ONNX Runtime whose GetApi behaves as this one's; the version text below is another one.
+// Parts of stand-ins for ONNX Runtimes of other versions.
 const OrtApi* this_interface(std::uint32_t version) noexcept { return OrtGetApiBase()->GetApi(version); }
 const OrtApi* no_interface(std::uint32_t) noexcept { return nullptr; }
 // An ONNX Runtime that cannot create an environment.

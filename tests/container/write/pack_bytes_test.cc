@@ -104,7 +104,8 @@ TEST(PackBytes, EveryRecordComesOutAsItWentIn) {
   }
 }
 
-// A long piece of its own does not end with a granule, so its end becomes a literal, which is later handed over.
+// The end of a chip's own long piece is not a whole granule, so it becomes a literal at first. The literal later moves
+// to a store, and its copy joins the copy before it.
 TEST(PackBytes, CodeThatEndsAnywhereInAGranuleIsOneCopy) {
   std::mt19937_64 random(33);
   std::vector<Bytes> chips(2);

@@ -43,7 +43,7 @@ class Prepare : public ::testing::Test {
     EXPECT_TRUE(is_ok(packer.publish(path_)));
   }
 
-  // Returns options with a compiler whose output names the device, and counts its calls.
+  // Returns options whose compiler names the device in its output and counts its calls.
   ModelOptions options(const std::string& device) {
     ModelOptions made;
     made.device = device_from_text(device).value();

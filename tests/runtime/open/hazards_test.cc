@@ -364,7 +364,7 @@ void make_happen(Event event, const std::string& path, const Made& made) {
     case Event::kRewritePayload: {
       const std::byte wrong = made.file[static_cast<std::size_t>(made.payload)] ^ std::byte{0x40};
       write_at(path, made.payload, ByteView(&wrong, 1));
-      // A check during the first write has seen the new times and the old bytes.
+      // A check during the first write may have seen the new times together with the old bytes.
       wait_for_another_time();
       write_at(path, made.payload, ByteView(&wrong, 1));
       return;

@@ -69,7 +69,7 @@ TEST(ExplainText, NamesTheUnitThatATargetLacks) {
   candidates.back().key.unit = "decode";
   candidates.back().record_id = 9;
   candidates.back().name = "minilm-v2-decode";
-  candidates.erase(candidates.begin() + 3);  // minilm-v4, which lacks the other unit
+  candidates.erase(candidates.begin() + 3);  // minilm-v4: every target would lack its unit
   candidates.erase(candidates.begin());
 
   const std::string text = text_for(candidates, {.arch = "x86-64-v3"});

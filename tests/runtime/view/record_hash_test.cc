@@ -1,4 +1,4 @@
-// Bytes that fit their leaves and the table, but are not those of their record. An author makes them who stores other
+// Bytes that fit their leaves and the table, but are not those of their record. They occur if an author stores other
 // weights and corrects every checksum except the record's own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

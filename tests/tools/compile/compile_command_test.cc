@@ -109,7 +109,7 @@ TEST_F(CompileCommand, CompilesAgainOnlyWhatChanged) {
   EXPECT_EQ(payload("net.SM8650"), "another compiler");
 }
 
-// The output depends on files in every form: named by a part of an argument, by no argument at all, or a folder.
+// A changed input file is noticed in every form: named in a part of an argument, in no argument, or inside a folder.
 TEST_F(CompileCommand, WhatTheCommandReadsIsCompiledAnewWhenItChanges) {
   const auto compiled = [&](const std::string& model, const std::string& places) {
     const std::size_t before = calls();
