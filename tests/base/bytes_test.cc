@@ -10,7 +10,7 @@ namespace bytes_test {
 
 constexpr std::uint64_t kMax = UINT64_MAX;
 
-// Decided with a wider integer, so that it cannot share a mistake with the code under test.
+// The expectation uses a wider integer, so that it cannot share a mistake with the code under test.
 __extension__ using Wide = unsigned __int128;
 bool fits(ByteRange range, std::uint64_t limit) { return Wide{range.offset} + Wide{range.size} <= Wide{limit}; }
 

@@ -40,7 +40,7 @@ TEST(CheckedAlignUp, RoundsUpAndKeepsAlignedNumbers) {
 
 TEST(CheckedAlignUp, SaysNoInsteadOfWrappingAtEveryAlignment) {
   for (unsigned log2 = 1; log2 < 64; ++log2) {
-    const std::uint64_t last = kMax << log2;  // the greatest aligned number
+    const std::uint64_t last = kMax << log2;  // the largest aligned number
     EXPECT_EQ(checked_align_up(last, log2), last) << log2;
     EXPECT_EQ(checked_align_up(last - 1, log2), last) << log2;
     EXPECT_EQ(checked_align_up(last + 1, log2), std::nullopt) << log2;

@@ -16,7 +16,7 @@ struct CodeRow {
   const char* name;
 };
 
-// The numbers cross the C boundary and stand in scripts: this list is written by hand and only ever grows at its end.
+// The numbers cross the C boundary and appear in scripts: this list is written by hand and only grows, at its end.
 constexpr CodeRow kCodes[] = {
     {1, ErrorCode::kIo, "io"},
     {2, ErrorCode::kNotFound, "not_found"},

@@ -1,4 +1,4 @@
-// Our reader and writer against a well-known library: they agree on what is JSON and on every value in it.
+// Our reader and writer against a well-known library: they agree on which texts are JSON, and on every value in them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@ using Oracle = nlohmann::ordered_json;
 
 constexpr std::size_t kDeep = 64;
 
-// Fractions and longer numbers are kept as they were written, which the oracle does not.
+// Fractions and longer numbers are kept as they were written; the oracle does not do this.
 bool has_other_numbers(const Oracle& json) {
   if (json.is_number_float()) return true;
   if (!json.is_structured()) return false;
   return std::any_of(json.begin(), json.end(), [](const Oracle& item) { return has_other_numbers(item); });
 }
 
-// The oracle refuses numbers that no double holds.
+// The oracle refuses numbers that do not fit a double.
 bool has_long_exponent(const std::string& text) {
   static const std::regex exponent("[eE][+-]?[0-9]{3}");
   return std::regex_search(text, exponent);
@@ -38,7 +38,7 @@ struct Count {
 };
 
 void compare(const std::string& text, Count& count) {
-  if (text.find('\0') != std::string::npos) return;  // the end of the text for the oracle
+  if (text.find('\0') != std::string::npos) return;  // the oracle takes it for the end of the text
   if (has_long_exponent(text)) return;
   JsonFault fault;
   const auto ours = read_json(text, kDeep, fault);

@@ -8,7 +8,7 @@
 namespace fatctx {
 namespace json_reader_test {
 
-// Writes down what it is told, and ends the reading at the word "stop".
+// A handler that records its calls, and ends the reading at the word "stop".
 class Notes {
  public:
   bool null() { return note("null"); }

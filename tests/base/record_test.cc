@@ -165,7 +165,7 @@ struct KeyField {
   void (*raise)(SelectionKey&);
   void (*lower)(SelectionKey&);
 };
-// In canonical order: an earlier field decides before every later one.
+// In canonical order: an earlier field takes precedence over all later ones.
 const KeyField kFields[] = {
     {"type", [](auto& k) { k.type = RecordType::kSourceModel; }, [](auto& k) { k.type = RecordType::kWeightBlob; }},
     {"group", [](auto& k) { k.group = "group-n"; }, [](auto& k) { k.group = "group-l"; }},

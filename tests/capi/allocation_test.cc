@@ -1,5 +1,5 @@
-// The n-th allocation fails, once or from then on, in every function of the header: the answer is out_of_memory,
-// nothing is left behind, and the next call works.
+// The n-th allocation fails, once or from then on, in every function of the header. The function returns out_of_memory,
+// leaves nothing behind, and the next call works.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,14 +9,14 @@
 #include "support/process_files.h"
 #include "support/sanitized.h"
 
-// g++ compares what it inlines of these operators with the standard ones.
+// g++ compares the inlined parts of these operators with the standard ones.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 
 namespace {
 
-// Of this thread. 0: allocations succeed.
+// Counts this thread's allocations only. 0: allocations succeed.
 thread_local std::size_t until_failure = 0;
 thread_local bool fails_for_ever = false;
 thread_local bool has_failed = false;
@@ -36,7 +36,7 @@ void* failing_new(std::size_t size) {
 
 void* operator new(std::size_t size) { return failing_new(size); }
 void* operator new[](std::size_t size) { return failing_new(size); }
-// What sorts stably asks for memory in this way; a sanitizer would give its own.
+// Stable sorts allocate with this operator; a sanitizer would supply its own.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
     return failing_new(size);
@@ -50,8 +50,8 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
-// protobuf leaks the element it was about to add to a repeated field when there is no memory for the field. The leak
-// checker of the sanitizers asks for this name.
+// protobuf leaks the element that it was about to add to a repeated field if no memory is left for the field. The leak
+// checker of the sanitizers calls this function by name.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:google::protobuf::"; }
 
@@ -64,7 +64,7 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
  protected:
   CAllocation() : memory(read_file(path)), other(folder.file("other.fatctx")) {
     support::write_file(other, memory);
-    (void)first_line_of_a_trace();  // made once, and not while memory fails; so are the folder and the file
+    (void)first_line_of_a_trace();  // created before allocations fail, like the folder and the file
     (void)cache_folder();
     (void)appended_file();
     (void)KeyFolder::get();
@@ -84,7 +84,7 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
       until_failure = 0;
       failed = has_failed;
       if (failed) {
-        // An allocation that only makes something faster may fail without a word.
+        // An allocation that only makes something faster may fail silently.
         EXPECT_TRUE(code == FATCTX_ERROR_OUT_OF_MEMORY || code == entry.with_good)
             << entry.name << ", allocation " << n << ": " << fatctx_error_code_name(code) << ", " << call.error.message;
       } else {
@@ -115,10 +115,10 @@ TEST_P(CAllocation, ThatFailsIsOutOfMemoryInEveryFunctionAndLeavesNothingBehind)
     }
   }
   EXPECT_TRUE(KeyFolder::get().has_whole_pairs());
-  EXPECT_GT(failures, 500U / kStep);  // the failures do happen
+  EXPECT_GT(failures, 500U / kStep);  // allocations did fail
 }
 
-// What is left to do once the new generation may be on the disk takes no memory.
+// The steps after the new generation may be on the disk allocate no memory.
 TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
   constexpr std::size_t kMost = 3000;
   const std::string file = appended_file();

@@ -18,7 +18,7 @@ class CAppender : public CModel {
   [[nodiscard]] std::int32_t open_appender(const fatctx_append_options* options = nullptr) {
     return fatctx_appender_open(path.c_str(), options, &appender, &error);
   }
-  // A binary for one more target of the model.
+  // Returns a binary for one more target of the model.
   [[nodiscard]] fatctx_pack_record binary(const char* name, const char* arch) {
     auto record = sized<fatctx_pack_record>();
     fatctx_pack_record_init(&record, sizeof record);
@@ -218,7 +218,7 @@ TEST_F(CAppender, ASealedFileSaysHowToGetOneThatIsNot) {
   EXPECT_THAT(error.message, HasSubstr("fatctx compact"));
 }
 
-// It reports, it can stop the work, and it can call the library meanwhile.
+// The callback receives progress, can stop the work, and can call the library meanwhile.
 TEST_F(CAppender, ProgressIsToldAndCanCancel) {
   struct Seen {
     fatctx_appender appender;
@@ -331,7 +331,7 @@ TEST_F(CAppender, StrictSharingIsAnOptionOfPackerAndAppender) {
   fatctx_packer packer = {};
   ASSERT_EQ(fatctx_packer_create(&pack_options, &packer, &error), FATCTX_OK);
   ASSERT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_OK);
-  const std::string packed = path + ".packed";  // the appender holds the lock of the other one
+  const std::string packed = path + ".packed";  // the appender holds the lock of the first file
   EXPECT_EQ(fatctx_packer_publish(packer, packed.c_str(), nullptr, &error), FATCTX_ERROR_UNSUPPORTED);
   EXPECT_EQ(fatctx_packer_close(packer, &error), FATCTX_OK);
 }

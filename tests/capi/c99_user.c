@@ -1,4 +1,4 @@
-/* Compiled as strict C99 with warnings as errors; includes no header of fatctx but one. */
+/* Compiled as strict C99 with warnings as errors; includes only one header of fatctx. */
 #include "capi/c99_user.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static int32_t no_mapping(void* user, int descriptor, uint64_t offset, uint64_t 
 
 static void no_unmap(void* user, const void* mapped, uint64_t size) { (void)user, (void)mapped, (void)size; }
 
-/* What the records have in common: nothing, but the numbers add up. */
+/* Reads the sharing report: the records share nothing, but the numbers must add up. */
 static const char* measure(fatctx_container container, fatctx_error* error) {
   fatctx_sharing sharing;
   fatctx_sharing_info info = {.struct_size = sizeof info};
@@ -103,7 +103,7 @@ static const char* measure(fatctx_container container, fatctx_error* error) {
 
 static void count_event(void* user, const fatctx_profile_event* event) { *(uint64_t*)user += event->ok; }
 
-/* What lies around a view: who maps it, its pages, its ranges, and what all of it costs. */
+/* Uses the functions around a view: its mapping provider, its pages, its ranges, and the cost of all of these. */
 static const char* observe(const char* path, fatctx_error* error) {
   fatctx_mapping_callbacks callbacks = {.struct_size = sizeof callbacks, .name = "none"};
   fatctx_open_options options;
@@ -150,7 +150,7 @@ static const char* observe(const char* path, fatctx_error* error) {
   return events >= 3 ? NULL : "the hook was not called";
 }
 
-/* Functions about DLCs, on a container that has none. */
+/* Calls the functions about DLCs on a container that has none. */
 static const char* no_dlc(const char* path, fatctx_error* error) {
   const uint32_t soc = 57;
   uint32_t found = 7;

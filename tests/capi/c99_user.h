@@ -5,8 +5,7 @@
 extern "C" {
 #endif
 
-/* Packs a container at `path`, opens it, chooses, views and closes. Returns null, or what went wrong in static storage.
- */
+/* Packs a container at `path`, opens it, chooses, views and closes. Returns null, or a static error text. */
 const char* c99_walk(const char* path);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// A DLC on disk, and a container made of it, once for a process: what the functions about DLCs work on in tests.
+// A DLC on disk and a container made from it, created once per process, for tests of the functions about DLCs.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// A container on disk and every kind of handle on it, for tests of the C interface.
+// A container on disk and a handle of every kind on it, for tests of the C interface.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace fatctx::capi::testing {
 using support::Bytes;
 using support::TempDir;
 
-// An error whose every byte tells whether it was written.
+// Returns an error in which every written byte can be recognized.
 inline fatctx_error fresh_error() {
   fatctx_error error;
   fatctx_error_init(&error, sizeof error);
@@ -38,7 +38,7 @@ Sized sized() {
   return value;
 }
 
-// Calls `write(buffer, capacity, size)` twice, as a C program would.
+// Calls `write(buffer, capacity, size)` twice, as a C program would: for the size, then for the text.
 template <typename Write>
 std::string text_from(const Write& write) {
   std::size_t size = 0;
@@ -54,11 +54,11 @@ inline bool equal_bytes(const fatctx_view& view, ByteView expected) {
   return view.size == expected.size() && std::memcmp(view.data, expected.data(), expected.size()) == 0;
 }
 
-// Bytes of the records of cpu_records(): "cpu-x86-64-v3" is the second one.
+// Returns the bytes of "cpu-x86-64-v3", the second record of cpu_records().
 inline Bytes v3_bytes() { return support::pattern(300 + 37 * 2, 2); }
 inline Bytes weights_bytes() { return support::pattern(support::kSampleWeightsSize, 11); }
 
-// The model of support::cpu_records() in a folder that goes with the test.
+// A fixture with the model of support::cpu_records() in a folder that the test removes.
 class CModel : public ::testing::Test {
  protected:
   CModel() : path(folder.file("model.fatctx")) {
@@ -73,7 +73,7 @@ class CModel : public ::testing::Test {
     EXPECT_EQ(fatctx_container_open(path.c_str(), options, &container, &error), FATCTX_OK) << text_of(error);
     return container;
   }
-  // Chosen for a given machine, so that the test does the same on every machine.
+  // Opens a fixed device, so that the test does the same on every machine.
   [[nodiscard]] fatctx_device device(const char* text = "x86-64-v3") {
     fatctx_device device = {};
     EXPECT_EQ(fatctx_device_parse(text, &device, &error), FATCTX_OK) << text_of(error);

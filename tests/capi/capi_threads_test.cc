@@ -1,4 +1,4 @@
-// The C interface from many threads: handles that others close, opens that meet, a fork in the middle.
+// The C interface from many threads: handles that other threads close, simultaneous opens, a fork in between.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ TEST_F(CModel, ThirtyTwoThreadsOpenUseAndCloseWhatIsTheirs) {
   EXPECT_EQ(support::maps_of(path), 0U);
 }
 
-// Threads take handles from a common board, use them, and close them under each other's hands.
+// Threads take handles from a common board, use them, and close them while other threads use them.
 TEST_F(CModel, HandlesClosedByOtherThreadsAreStaleOrWork) {
   std::array<std::atomic<std::uint64_t>, 8> board = {};
   std::atomic<int> wrong = 0;
@@ -66,7 +66,7 @@ TEST_F(CModel, HandlesClosedByOtherThreadsAreStaleOrWork) {
           break;
         }
         case 1:
-          code = fatctx_container_close({place.load()}, nullptr);  // stays on the board, stale for all
+          code = fatctx_container_close({place.load()}, nullptr);  // the id stays on the board, stale for all threads
           break;
         default: {
           const std::uint64_t id = place.load();
@@ -97,7 +97,7 @@ TEST_F(CModel, HandlesClosedByOtherThreadsAreStaleOrWork) {
 }
 
 TEST_F(CModel, AChildForkedAmidstCallsUsesItsHandlesAndOpensAnew) {
-  // A child hung once in some thousand forks until its alarm; the plain build had none in 7,500.
+  // In some thousand forks, one child hung until its alarm; without a sanitizer none did in 7,500.
   if (support::kSanitized) GTEST_SKIP() << "the sanitizer's malloc leaves its locks held in a forked child";
   const fatctx_container container = open();
   std::atomic<bool> done = false;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""libfatctx.so shows exactly what fatctx.h declares: check_exports.py NM LIBRARY HEADER"""
+"""Checks that libfatctx.so exports exactly the functions that fatctx.h declares: check_exports.py NM LIBRARY HEADER"""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-// Views that are composed, through C: the budget in the options, the bytes in the view and in the metrics.
+// Composed views through C: the budget in the options, the bytes in the view and in the metrics.
 #include <gtest/gtest.h>
 
 #include "capi/c_model.h"
@@ -30,7 +30,7 @@ class CComposed : public CModel {
     EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK) << text_of(error);
     return container;
   }
-  // Of the two chips, the one that is a recipe.
+  // Returns the index of the chip that is stored as a recipe.
   [[nodiscard]] std::size_t recipe() {
     const fatctx_container container = open();
     auto record = sized<fatctx_record_info>();

@@ -13,7 +13,7 @@ namespace diff_test {
 
 class CDiff : public CModel {
  protected:
-  // A container of the records of the model as `change` leaves them.
+  // Packs the model's records after `change` and opens the container.
   template <typename Change>
   fatctx_container changed(const Change& change) {
     std::vector<PackRecord> records = support::cpu_records();
@@ -26,7 +26,7 @@ class CDiff : public CModel {
     EXPECT_EQ(fatctx_container_open(other.c_str(), nullptr, &container, &error), FATCTX_OK) << text_of(error);
     return container;
   }
-  // Closes the containers: the answer needs them no more.
+  // Compares and closes the containers; the result does not need them any more.
   fatctx_diff diff(fatctx_container before, fatctx_container after) {
     fatctx_diff made = {};
     EXPECT_EQ(fatctx_diff_create(before, after, nullptr, nullptr, &made, &error), FATCTX_OK) << text_of(error);

@@ -17,7 +17,7 @@ class CDlcs : public ::testing::Test {
   CDlcs(const CDlcs&) = delete;
   CDlcs& operator=(const CDlcs&) = delete;
 
-  // The thin DLC that the file gives.
+  // Returns the thin DLC that is extracted from the file.
   Bytes thin_of_file() {
     auto report = sized<fatctx_thin_dlc>();
     EXPECT_EQ(fatctx_dlc_extract_thin(CDlc::get().dlc().c_str(), choice_of_57(), out.c_str(), 1, &report, &error),

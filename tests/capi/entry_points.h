@@ -1,4 +1,4 @@
-// Every function of fatctx.h that can fail, callable with good, null or stale arguments; tests loop over them.
+// Every function of fatctx.h that can fail, callable with valid, null or stale arguments; tests loop over them.
 // tests/capi/entry_points_test.cc compares this list with the header.
 #pragma once
 
@@ -50,7 +50,7 @@ struct Handles {
   fatctx_load_list load_list = {};  // that has finished
 };
 
-// Callbacks of embedders that say yes and do nothing; no test opens anything with them.
+// Returns callbacks of an embedder that succeed and do nothing; no test opens anything with them.
 inline const fatctx_mapping_callbacks* idle_provider() {
   static const fatctx_mapping_callbacks callbacks = [] {
     auto made = sized<fatctx_mapping_callbacks>();
@@ -81,7 +81,7 @@ inline const fatctx_info_parts* all_parts() {
   return &parts;
 }
 
-// Closes whatever is still open; what a test has closed or never opened is no matter here.
+// Closes everything that is still open. Handles that a test has closed or never opened are ignored.
 inline void close_all(const Handles& handles) {
   (void)fatctx_device_close(handles.device, nullptr);
   (void)fatctx_container_close(handles.container, nullptr);
@@ -111,8 +111,8 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_load_list_close(handles.load_list, nullptr);
 }
 
-// A container that is appended to, as it was packed: an earlier test may have made it longer. One handle at a time, as
-// the file is locked.
+// Returns a container to append to, as it was packed: an earlier test may have extended it. Only one handle at a time
+// is possible, because the file is locked.
 inline const std::string& appended_file() {
   static const support::TempDir folder;
   static const std::string path = folder.file("appended.fatctx");
@@ -122,7 +122,7 @@ inline const std::string& appended_file() {
   return path;
 }
 
-// Files with weights for the importers; written once, and not while memory fails.
+// A set of weight files for the importers, written once, before allocations fail.
 struct WeightFiles {
   WeightFiles() {
     support::write_file(safetensors,
@@ -144,7 +144,7 @@ inline const WeightFiles& weight_files() {
   return files;
 }
 
-// Small containers that are written anew; written once, and not while memory fails.
+// A set of small containers to rewrite, written once, before allocations fail.
 struct RewrittenFiles {
   RewrittenFiles() {
     PackRecord code = support::binary_record("code", "x86-64-v2", support::pattern(300, 1));
@@ -175,7 +175,7 @@ inline const RewrittenFiles& rewritten_files() {
   return files;
 }
 
-// What loads take. Lifetime: borrows from both.
+// The arguments of a load. Lifetime: borrows from both parameters.
 struct LoadOfFile {
   LoadOfFile(const std::string& path, const fatctx_model_options& model) {
     fatctx_source_init(&source, sizeof source);
@@ -226,7 +226,7 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_container_prefetch_in_background(handles.container, 5, nullptr, &handles.prefetch, &error));
   ok(fatctx_container_lock(handles.container, 1, &handles.lock, &error));
   ok(fatctx_metrics_of_runtime(&handles.metrics, &error));
-  // One event, so that the snapshot has an entry; the recorder is off again afterwards.
+  // One event, so that the snapshot has an entry; the recorder is then off again.
   auto profile = sized<fatctx_profile_options>();
   fatctx_profile_options_init(&profile, sizeof profile);
   profile.level = FATCTX_PROFILE_DETAILED;
@@ -253,7 +253,7 @@ inline Handles open_all(const std::string& path) {
   return handles;
 }
 
-// One call and what it may need. With `given` false every pointer is null.
+// A call with the objects that it may need. If `given` is false, every pointer is null.
 class Call {
  public:
   Call(Handles with, bool pointers_given, std::string file, const Bytes* memory_of_file, std::string out_file)
@@ -353,9 +353,9 @@ struct EntryPoint {
   const char* name;
   std::function<std::int32_t(Call&)> call;
   bool takes_handle = true;
-  std::int32_t with_nulls = FATCTX_ERROR_INVALID_ARGUMENT;  // what null handles and null pointers give
+  std::int32_t with_nulls = FATCTX_ERROR_INVALID_ARGUMENT;  // result for null handles and null pointers
   std::int32_t with_good = FATCTX_OK;
-  std::int32_t with_null_pointers = with_nulls;  // what good handles and null pointers give
+  std::int32_t with_null_pointers = with_nulls;  // result for valid handles and null pointers
 };
 
 inline const fatctx_evidence_note* evidence_note() {
@@ -388,7 +388,7 @@ inline const fatctx_pack_record* second_record() {
   return &record;
 }
 
-// A line that a trace begins with; written once, by the library itself.
+// Returns the first line of a trace; the library itself writes it, once.
 inline const std::string& first_line_of_a_trace() {
   static const std::string line = [] {
     std::string seen;
@@ -402,13 +402,13 @@ inline const std::string& first_line_of_a_trace() {
   return line;
 }
 
-// A folder that views may be cached in; stays until the process ends.
+// Returns a folder that views may be cached in; it stays until the process ends.
 inline const char* cache_folder() {
   static const support::TempDir folder;  // made with mode 0700
   return folder.path().c_str();
 }
 
-// Keys, and what is signed with them. Takes no memory once it is made.
+// A folder with keys and a file to sign. Allocates no memory once it is constructed.
 class KeyFolder {
  public:
   static KeyFolder& get() {
@@ -422,13 +422,13 @@ class KeyFolder {
   [[nodiscard]] const char* secret_key() const { return secret_key_.c_str(); }
   [[nodiscard]] const char* public_key() const { return public_key_.c_str(); }
   [[nodiscard]] const char* signed_file() const { return signed_file_.c_str(); }
-  // Of keys that nobody has made yet.
+  // Returns a name for keys that do not exist yet.
   [[nodiscard]] const char* fresh_name() {
     ++made_;
     std::snprintf(fresh_name_.data() + fresh_name_.size() - kDigits, kDigits + 1, "%0*u", kDigits, made_);
     return fresh_name_.c_str();
   }
-  // No half of a pair lies there without the other.
+  // Returns true if no half of a key pair exists without the other.
   [[nodiscard]] bool has_whole_pairs() const {
     const std::vector<std::string> names = folder_.names();
     return std::ranges::all_of(names, [&](const std::string& name) {

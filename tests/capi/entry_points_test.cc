@@ -18,7 +18,7 @@ std::string text_of_file(const std::string& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Functions that cannot fail: names for numbers, versions, and the _init functions.
+// Returns the functions that cannot fail: names for numbers, versions, and the _init functions.
 std::set<std::string> infallible() {
   return {"fatctx_abi_version",
           "fatctx_library_version",
@@ -92,9 +92,9 @@ class CEntryPointsOn : public CModel {
     *told = call.error;
     return code;
   }
-  // What the error says must be what the function returned.
+  // Checks that the error has the code that the function returned.
   void expect_told(const EntryPoint& entry, std::int32_t code, const fatctx_error& told) {
-    if (std::string_view(entry.name) == "fatctx_error_text") return;  // reads the error
+    if (std::string_view(entry.name) == "fatctx_error_text") return;  // this function reads the error
     EXPECT_EQ(told.code, code) << entry.name;
     EXPECT_EQ(told.message[0] == '\0', code == FATCTX_OK) << entry.name << ": " << told.message;
   }
@@ -135,7 +135,7 @@ TEST_F(CEntryPointsOn, GoodArgumentsEachSucceeds) {
 TEST_F(CEntryPointsOn, ClosedHandlesEachAnswersStaleHandle) {
   const Handles closed = open_all(path);
   close_all(closed);
-  const Handles others = open_all(path);  // takes the slots of the closed ones
+  const Handles others = open_all(path);  // these take the slots of the closed handles
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;

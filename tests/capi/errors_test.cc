@@ -1,4 +1,4 @@
-// Errors, texts and sized structs as they cross the border.
+// Errors, texts and sized structs at the C boundary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST(CErrors, AMessageIsCutAtTheBorderOfACharacter) {
   auto error = fresh_error();
   const std::string umlaut = "\xC3\xA4";
   std::string message = "x";
-  while (message.size() < 2000) message += umlaut;  // 1,023 bytes end in the middle of a character
+  while (message.size() < 2000) message += umlaut;  // a cut at 1,023 bytes would split a character
 
   EXPECT_EQ(write_error(&error, Error{ErrorCode::kIo, message}), FATCTX_ERROR_IO);
 
@@ -119,14 +119,14 @@ TEST(CErrors, AnEscapeIsWrittenWholeOrNotAtAll) {
 }
 
 TEST(CErrors, EveryCutOfATextEndsAtACharacter) {
-  const std::string text = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z";  // one, two, three, four bytes, one
+  const std::string text = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z";  // characters of one, two, three, four, one bytes
   const std::array<std::size_t, 12> expected = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
   for (std::size_t room = 0; room < expected.size(); ++room) {
     EXPECT_EQ(cut_at_character(text, room), expected[room]) << room;
   }
 }
 
-// A program built with an older, smaller struct: bytes beyond its size stay as they are.
+// For a program built with an older, smaller struct, bytes beyond its size stay unchanged.
 TEST(CErrors, EverySizeOfTheStructIsKeptTo) {
   const Error what{
       ErrorCode::kMalformed, "a message", {.file_offset = 0x1234, .record_id = 7, .rule = "F16", .os_error = 5}};
@@ -183,7 +183,7 @@ TEST(CErrors, TextsFollowTheProtocolOfSnprintf) {
 // Shows S4.24.
 TEST(CStructs, OptionsOfAnOlderProgramHaveTheDefaultsOfTheFieldsItLacks) {
   fatctx_pack_options older;
-  std::memset(static_cast<void*>(&older), 0xAB, sizeof older);  // what lies behind an older struct is anything
+  std::memset(static_cast<void*>(&older), 0xAB, sizeof older);  // any bytes may follow an older struct
   older.struct_size = offsetof(fatctx_pack_options, extent_log2);
   older.seal = 1;
   older.overwrite = 0;
@@ -231,7 +231,7 @@ TEST_F(CModel, AReservedFieldThatIsSetIsOfANewerProgram) {
   verify.reserved = 7;
   auto report = sized<fatctx_verify_report>();
   refused(fatctx_container_verify(container, &verify, &report, &error));
-  options.struct_size = offsetof(fatctx_open_options, reserved);  // a program that does not have the field
+  options.struct_size = offsetof(fatctx_open_options, reserved);  // the program does not have the field
   EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &other, &error), FATCTX_OK) << text_of(error);
   EXPECT_EQ(fatctx_container_close(other, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
@@ -327,7 +327,7 @@ TEST(CNames, NumbersThatAreNotListedAreUnknownAlsoBeyondTheEnum) {
   EXPECT_EQ(fatctx_dtype_from_name(nullptr), 0U);
 }
 
-// 0 is a codec, a policy, a mapping and a level: the answer to a word that nobody knows must be another.
+// 0 is a valid codec, policy, mapping and level, so an unknown word must give another number.
 TEST(CNames, WordsLeadBackToTheirNumbersAlsoToZero) {
   const struct {
     const char* (*name)(std::uint32_t);

@@ -1,4 +1,4 @@
-// Tensors of files with weights through C: looked at, and packed with what the caller adds.
+// Tensors of weight files through C: read, and packed together with the caller's additions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST_F(CImportedTensors, OfAnArchiveTellAliasesAndWhatHasNoBytes) {
 TEST_F(CImportedTensors, ArePackedWithTheirFileAndFoundAgain) {
   const auto info = import(&fatctx_tensors_from_irpa, irpa);
   std::vector<fatctx_pack_tensor> refined(info.tensors, info.tensors + info.tensor_count);
-  const std::uint64_t shape[] = {4, 4};  // the archive knows sizes only
+  const std::uint64_t shape[] = {4, 4};  // the archive has sizes only
   refined[0].shape = shape;
   refined[0].rank = 2;
   refined[0].dtype = FATCTX_DTYPE_F32;

@@ -1,4 +1,4 @@
-// Loading through C: what C adds to the tests of the runtime.
+// Loading through C: everything that C adds to the tests of the runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -114,7 +114,7 @@ TEST_F(CModel, ExplainingIsTheSameFromModelAndContainer) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
-// Shows a prepare hook through C: asked once, told for whom, and what it gives or says reaches the caller.
+// Shows a prepare hook through C: it is called once, it is told the device, and its binary or error reaches the caller.
 TEST_F(CModel, ASourceModelIsCompiledByTheHookOfTheCaller) {
   const std::string with_source = path + ".source";
   std::vector<fatctx::PackRecord> records = fatctx::support::cpu_records();
@@ -153,7 +153,7 @@ TEST_F(CModel, ASourceModelIsCompiledByTheHookOfTheCaller) {
   };
 
   ASSERT_EQ(fatctx_model_open(with_source.c_str(), &options, &model, &error), FATCTX_OK) << text_of(error);
-  asked.binary.assign(asked.binary.size(), '?');  // it was copied
+  asked.binary.assign(asked.binary.size(), '?');  // it has been copied
   const fatctx_session session = begin(model);
   fatctx_view binary = {};
   auto info = sized<fatctx_view_info>();

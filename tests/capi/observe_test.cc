@@ -24,7 +24,7 @@ class CObserve : public CModel {
     auto off = sized<fatctx_profile_options>();
     EXPECT_EQ(fatctx_profile_start(&off, &error), FATCTX_OK);
   }
-  // A container with a record of several prefetch steps, and one that is stored as a frame.
+  // Opens a container with a record of several prefetch steps and a record stored as a frame.
   [[nodiscard]] fatctx_container open_large() {
     const std::string file = folder.file("large.fatctx");
     auto error_of_pack = fresh_error();

@@ -320,7 +320,7 @@ TEST_F(CPacker, BadRecordsAreRefusedAndChangeNothing) {
 
   auto report = sized<fatctx_pack_report>();
   ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), &report, &error), FATCTX_OK);
-  EXPECT_EQ(report.record_count, 2U);  // and the description
+  EXPECT_EQ(report.record_count, 2U);  // the description is one of them
   EXPECT_EQ(fatctx_packer_publish(packer, path.c_str(), &report, &error), FATCTX_ERROR_EXISTS);
 }
 

@@ -1,4 +1,4 @@
-// Rewriting and merging through C: the files and reports of C++, and what is left when it fails.
+// Rewriting and merging through C: the files and reports are those of C++, and failures leave nothing behind.
 #include "fatctx/rewrite.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ fatctx_rewrite_options rewrite_options() {
   return options;
 }
 
-// All texts of a list of the report.
+// Returns all texts of a list of the report.
 std::vector<std::string> texts(fatctx_rewrite rewrite, std::uint32_t count,
                                std::int32_t (*at)(fatctx_rewrite, std::uint64_t, fatctx_text*, fatctx_error*)) {
   auto error = fresh_error();
@@ -40,7 +40,7 @@ std::vector<std::string> texts(fatctx_rewrite rewrite, std::uint32_t count,
 
 class CRewrite : public CModel {
  protected:
-  // Rewrites or merges with a report, which `look` is shown.
+  // Rewrites or merges with a report and passes the report to `look`.
   template <typename Look>
   void report_of(std::int32_t code, const Look& look) {
     ASSERT_EQ(code, FATCTX_OK) << text_of(error);
@@ -50,7 +50,7 @@ class CRewrite : public CModel {
     EXPECT_EQ(fatctx_rewrite_close(rewrite, &error), FATCTX_OK);
     EXPECT_EQ(fatctx_rewrite_describe(rewrite, &info, &error), FATCTX_ERROR_STALE_HANDLE);
   }
-  // By the protocol of two calls.
+  // Reads ids in two calls: first the count, then the ids.
   std::vector<std::uint32_t> ids_from(
       const std::function<std::int32_t(std::uint32_t*, std::uint64_t, std::uint64_t*)>& call) {
     std::uint64_t count = 0;
@@ -141,7 +141,7 @@ TEST_F(CRewrite, WeightsThatNoBinaryUsesAnyMoreAreTold) {
 TEST_F(CRewrite, InPlaceTheFileIsReplacedAndDefaultsKeepWhatItIs) {
   const Bytes before = read_file(path);
   ASSERT_EQ(fatctx_rewrite_container(path.c_str(), path.c_str(), nullptr, nullptr, &error), FATCTX_OK)
-      << text_of(error);  // no report is wanted
+      << text_of(error);  // without a report
   const Container opened = Container::open(path).value();
   EXPECT_EQ(opened.report().generation, 2U);
   EXPECT_FALSE(opened.report().sealed);
@@ -218,7 +218,7 @@ TEST_F(CRewrite, OptionsThatCannotBeAreRefusedBeforeAnythingIsWritten) {
       {"pieces", [](auto& o, auto*) { o.max_pieces = 0; }, kInvalid, kInvalid, "max_pieces"},
       {"size", [](auto& o, auto*) { o.struct_size = 4; }, kInvalid, kInvalid, "struct_size is 4"},
       {"no ids", [](auto& o, auto*) { o.keep_count = 1; }, kInvalid, kInvalid, "keep"},
-      {"keep", [](auto& o, auto* k) { o.keep = k, o.keep_count = 1; }, kInvalid, kInvalid, ""},  // of a binary alone
+      {"keep", [](auto& o, auto* k) { o.keep = k, o.keep_count = 1; }, kInvalid, kInvalid, ""},  // lacks its weights
       {"generation", [](auto& o, auto*) { o.generation = 1; }, FATCTX_OK, kInvalid, ""},
       {"name", [](auto& o, auto*) { o.model_name = "x"; }, kInvalid, FATCTX_OK, ""},
   };
@@ -245,7 +245,7 @@ TEST_F(CRewrite, OptionsThatCannotBeAreRefusedBeforeAnythingIsWritten) {
 TEST_F(CRewrite, AnOlderProgramsOptionsHaveTheDefaultsForTheRest) {
   auto options = rewrite_options();
   options.sharing = FATCTX_SHARING_OFF;
-  options.max_pieces = 0;  // behind what it knows
+  options.max_pieces = 0;  // outside the older struct
   options.struct_size = offsetof(fatctx_rewrite_options, max_pieces);
   EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, nullptr, &error), FATCTX_OK)
       << text_of(error);
@@ -370,7 +370,7 @@ TEST_F(CRewrite, FiltersSayWhatStays) {
   EXPECT_EQ(first, 1U);
   EXPECT_EQ(count, 5U);
 
-  // Each of the other fields is looked at.
+  // Every other field is compared, too.
   const std::function<void(fatctx_target_filter&)> none[] = {
       [](auto& f) { f.group = "other"; },   [](auto& f) { f.unit = "other"; }, [](auto& f) { f.backend = "htp"; },
       [](auto& f) { f.part = "SM8650"; },   [](auto& f) { f.arch = "v75"; },   [](auto& f) { f.features = "sve"; },

@@ -1,4 +1,4 @@
-// Seams of embedders through C: who maps, where views are placed, what a consumer can take, ranges on request.
+// Seams for embedders through C: mapping of files, placement of views, limits of a consumer, ranges on request.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace seams_test {
 
 using ::testing::HasSubstr;
 
-// Maps by reading, as a system without mmap would; counts what it gives and takes back.
+// A mapping provider that reads into memory, as a system without mmap would, and counts what it gives and takes back.
 struct ReadingProvider {
   std::map<const void*, Bytes> live;
   std::int32_t answer = FATCTX_OK;
@@ -108,7 +108,7 @@ class CSeams : public CModel {
     EXPECT_EQ(fatctx_view_allocator_create(&callbacks, &handle, &error), FATCTX_OK) << text_of(error);
     return handle;
   }
-  // The answer of an open that makes no handle.
+  // Returns the error code of an open that must not make a handle.
   [[nodiscard]] std::int32_t refused_open(const fatctx_open_options& options) {
     fatctx_container container = {};
     const std::int32_t code = fatctx_container_open(path.c_str(), &options, &container, &error);

@@ -1,4 +1,4 @@
-// What records have in common, through C: the report of C++, row by row.
+// Sharing between records through C: the report of C++, row by row.
 #include "fatctx/sharing.h"
 
 #include <gmock/gmock.h>
@@ -108,7 +108,7 @@ TEST_F(CSharing, AnIndexOutOfRangeSaysHowManyThereAre) {
   auto target = sized<fatctx_target_sharing>();
 
   EXPECT_EQ(fatctx_sharing_record(sharing, UINT64_MAX, &record, &error), FATCTX_ERROR_NOT_FOUND);
-  EXPECT_THAT(error.message, HasSubstr("there are 5"));  // and the description
+  EXPECT_THAT(error.message, HasSubstr("there are 5"));  // the description counts, too
   EXPECT_EQ(fatctx_sharing_layout_group(sharing, 99, &group, &error), FATCTX_ERROR_NOT_FOUND);
   EXPECT_THAT(error.message, HasSubstr("layout group 99"));
   EXPECT_EQ(fatctx_sharing_target(sharing, 4, &target, &error), FATCTX_ERROR_NOT_FOUND);

@@ -1,4 +1,4 @@
-// The shared library as a plug-in host treats it: loaded, used, closed while things of it are in use.
+// The shared library in a plug-in host: loaded, used, and closed while its objects are still in use.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -45,7 +45,7 @@ TEST_F(Unload, ViewsForksAndLaterLoadsSurviveAClose) {
 
   EXPECT_EQ(info.size, fatctx::testing::kWeightsSize);
   EXPECT_EQ(*static_cast<const std::byte*>(info.data), fatctx::testing::pattern(1, 1)[0]);
-  const pid_t child = ::fork();  // runs the fork handlers that were installed by the library
+  const pid_t child = ::fork();  // runs the fork handlers that the library installed
   if (child == 0) ::_exit(0);
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

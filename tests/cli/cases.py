@@ -23,7 +23,7 @@ SECTION = re.compile(r"--- (setup|run|stdout|stderr|exit)(?: (.+))?")
 
 
 class Malformed(Exception):
-    """A file of cases that cannot be read; says where."""
+    """Raised for a file of cases that cannot be read; the message names the place."""
 
 
 @dataclasses.dataclass
@@ -31,7 +31,7 @@ class Case:
     name: str
     file: str = ""          # without .txt
     setup: str = ""
-    setup_of: str = ""      # the case of the same file whose set-up this is
+    setup_of: str = ""      # name of a case in the same file, if this case uses its set-up
     run: str = ""
     stdout: str = ""
     stdout_is_json: bool = False
@@ -125,7 +125,8 @@ def load_file(path: pathlib.Path) -> list[Case]:
 
 
 def load_all() -> list[Case]:
-    """Every case, in the order of files and of cases in them. Raises Malformed; also if a name is there twice."""
+    """Returns every case, in the order of files and of cases in them. Raises Malformed, also for a name that occurs
+    twice."""
     cases = [case for path in sorted(CASES.glob("*.txt")) for case in load_file(path)]
     seen: dict[str, str] = {}
     for case in cases:

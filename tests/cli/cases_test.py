@@ -1,4 +1,4 @@
-"""The files of cases are read and written without loss, and a broken one is refused with its place."""
+"""The files of cases are read and written without loss; a broken file is refused, and the error names the place."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The pages of docs/cli, docs/sharing.md and the help texts show commands that exist as cases, and answers that the cases check."""
+"""The pages of docs/cli, docs/sharing.md and the help texts show commands that exist as cases, with the output that
+the cases check."""
 
 import pathlib
 import re
@@ -40,7 +41,7 @@ def console_blocks(page: str) -> list[str]:
 
 
 def commands_of(block: str) -> list[tuple[str, str]]:
-    """Pairs of a command and the answer shown below it."""
+    """Returns pairs of a command and the output shown below it."""
     return [(part.split("\n", 1)[0], part.split("\n", 1)[1]) for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
 
 
@@ -83,7 +84,7 @@ def test_an_example_of_a_help_text_is_a_case(command):
 
 
 def sections() -> dict[str, list[tuple[str, str]]]:
-    """Page and text of every section about a command, by command."""
+    """Returns page and text of every section about a command, by command."""
     found: dict[str, list[tuple[str, str]]] = {}
     for page in FAMILIES:
         for command, text in re.findall(r"^## fatctx ([\w-]+)\n(.*?)(?=^## |\Z)", read(page), re.MULTILINE | re.DOTALL):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the cases of the command line: tests/cli/cases/*.txt, whose form cases.py describes.
 
-The set-up and the line of a case run in one fresh folder, with an environment of their own. --update writes the
-printed text as the new expectation, except where the expectation already matches, so that placeholders stay.
+Set-up and command of a case run in one new folder, with an environment of their own. --update writes the printed
+text as the new expectation, except where the expectation already matches, so that placeholders stay.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def shell(script: str, folder: str, program: pathlib.Path) -> subprocess.Complet
     environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder,
                    "LC_ALL": "C.UTF-8", "TZ": "UTC", "SETUP": str(HERE / "setup"), "PYTHON": sys.executable}
     for name, value in os.environ.items():
-        if name.endswith("SAN_OPTIONS"):  # how a sanitizer build behaves is the caller's business
+        if name.endswith("SAN_OPTIONS"):  # the caller chooses the behavior of a sanitizer build
             environment[name] = value
     return subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=TIMEOUT_S, check=False)
@@ -87,7 +87,7 @@ def matches(is_json: bool, expected: str, found: str) -> bool:
 
 
 def check(case: Case, program: pathlib.Path, update: bool) -> tuple[str, bool]:
-    """The complaint about a case, empty if it is as expected; and whether the case was updated."""
+    """Runs a case. Returns the complaint, empty if the case passes, and true if the case was updated."""
     try:
         run = run_case(case, program)
     except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
@@ -128,7 +128,7 @@ def main() -> int:
     except case_files.Malformed as error:
         print(error, file=sys.stderr)
         return 2
-    # A name is that of a case, or of a file: all of its cases.
+    # A name is that of a case, or of a file for all of its cases.
     unknown = set(arguments.cases) - {case.name for case in known} - {case.file for case in known}
     if unknown:
         print(f"no such case: {', '.join(sorted(unknown))}", file=sys.stderr)

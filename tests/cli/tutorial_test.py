@@ -29,7 +29,7 @@ class Step:
 
 
 def steps_of(page: str) -> list[Step]:
-    """Every command of the page in order; a block of Python is one command."""
+    """Returns every command of the page in order; a block of Python is one command."""
     found = []
     for kind, block in re.findall(r"^```(console|pycon)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         if kind == "pycon":
@@ -49,7 +49,7 @@ def matches(expected: str, found: str) -> bool:
 
 
 def missing() -> str:
-    """Says what this machine lacks to run the page; empty if nothing."""
+    """Returns the parts that this machine lacks to run the page; empty if it lacks none."""
     tools = Path(sys.prefix) / "bin"
     for file, remedy in ((BUILD / "tools" / "fatctx", "scripts/build.sh"), (tools / "iree-compile", "scripts/setup.sh"),
                          (tools / "iree-import-onnx", "scripts/setup.sh")):
@@ -62,7 +62,7 @@ def missing() -> str:
 
 
 def checkout_in(folder: Path) -> Path:
-    """A folder that looks like a checkout: the page writes below its build/ only."""
+    """Makes a folder that looks like a checkout; the page writes only below its build/."""
     (folder / "build").mkdir()
     for name, target in (("build/release", BUILD), (".venv", sys.prefix), ("samples", ROOT / "samples")):
         (folder / name).symlink_to(target)
@@ -70,7 +70,7 @@ def checkout_in(folder: Path) -> Path:
 
 
 def run(steps: list[Step], folder: Path) -> subprocess.CompletedProcess:
-    """Runs all steps in one shell. The output of step N goes into N.out, and its exit code ends the shell if it is not 0."""
+    """Runs all steps in one shell. The output of step N goes to N.out. An exit code other than 0 ends the shell."""
     script = "".join(f"{{\n{step.command}}} >'{folder}/{number}.out' 2>&1 || exit\n" for number, step in enumerate(steps))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "FATCTX_", "PYTHON"))}
     return subprocess.run(["bash", "-c", script], cwd=checkout_in(folder), timeout=TIMEOUT_S, check=False,

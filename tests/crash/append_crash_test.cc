@@ -1,9 +1,9 @@
-// Crash states of the appender that is shipped, through the seam of the file: whatever a crash leaves, the file opens
-// with the generation that was acknowledged last or a later one, every byte of that and of every earlier one is what
-// was written, and the next append works. Syncs fail as well: the disk then has any part of what was written, reads
-// show all of it, and the next append or repair begins there.
+// Crash states of the shipped appender, produced through the file seam. After every crash the file opens with the last
+// acknowledged generation or a later one. Every byte of that generation and of the earlier ones is as written, and the
+// next append works. Syncs fail too: then the disk holds any part of the written bytes, reads show all of them, and the
+// next append or repair starts from there.
 //
-// FATCTX_CRASH_STATES is how many states at least (100,000), FATCTX_CRASH_SEED where chance begins (1). Shows promises
+// FATCTX_CRASH_STATES is the minimum number of states (100,000), FATCTX_CRASH_SEED the random seed (1). Shows promises
 // 3 and 4 of docs/testing.md.
 #include <gtest/gtest.h>
 
@@ -29,15 +29,15 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise)
 
 struct Explored {
   std::uint64_t states = 0;
-  std::uint64_t newer = 0;  // states that open with what nobody had acknowledged yet
+  std::uint64_t newer = 0;  // states that open with a generation not acknowledged yet
   std::uint64_t degraded = 0;
-  std::uint64_t damaged = 0;    // states that lost a page of the header on top
+  std::uint64_t damaged = 0;    // states with an additional lost header page
   std::uint64_t appended = 0;   // states on which another append was tried
-  std::uint64_t restored = 0;   // appends that restored a mirror first, and crashed on the way
-  std::uint64_t roots = 0;      // appends that crashed, by themselves or after other crashes
-  std::uint64_t differing = 0;  // of these, on a file of which the cache showed what the disk did not have
+  std::uint64_t restored = 0;   // appends that restored a mirror first and crashed meanwhile
+  std::uint64_t roots = 0;      // crashing appends, on an intact file or after other crashes
+  std::uint64_t differing = 0;  // of these, on a file whose cache and disk content differ
   std::uint64_t repairs = 0;
-  std::uint64_t repaired_whole = 0;  // that found nothing to restore
+  std::uint64_t repaired_whole = 0;  // repairs that found nothing to restore
   std::map<std::string, std::uint64_t> violations;
 };
 
@@ -65,15 +65,15 @@ class Model {
 
  private:
   static constexpr int kDepth = 4;              // crashes and failed syncs in a row
-  static constexpr std::size_t kChildren = 3;   // states of an attempt that the next one starts from
-  static constexpr std::uint64_t kSample = 64;  // one state of so many is damaged further, or appended to
+  static constexpr std::size_t kChildren = 3;   // states of an attempt that the next attempts start from
+  static constexpr std::uint64_t kSample = 64;  // one state in kSample is damaged further, or appended to
 
   static Bytes first_file() {
     return support::packed_bytes({support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(9'000, 1)),
                                   support::plain_record(RecordType::kOpaque, "note", support::pattern(300, 2))});
   }
 
-  // Of sizes that take one extent or several, so that what an append writes lies elsewhere than what another one did.
+  // Returns records of varying size, one extent or several, so that two appends write to different places.
   [[nodiscard]] std::vector<PackRecord> new_records(std::uint32_t seed) {
     const std::size_t size = random_() % 3 == 0 ? 66'000 + random_() % 70'000 : 1'000 + random_() % 9'000;
     PackRecord record = support::binary_record("binary " + std::to_string(seed), "v" + std::to_string(seed),
@@ -86,14 +86,14 @@ class Model {
     if (!violation.empty()) ++explored_.violations[violation];
   }
 
-  // One append, or now and then a repair, on what the page cache shows.
+  // An append, or sometimes a repair, applied to the content that the page cache shows.
   struct Attempt {
-    Bytes cache;  // as it is afterwards
+    Bytes cache;  // the content afterwards
     std::vector<Call> log;
-    bool failed = false;  // a sync did, as was asked for
+    bool failed = false;  // a sync failed, as requested
   };
 
-  // `failing_sync`: that one fails, from 1; 0: none.
+  // Sync number `failing_sync` fails, counted from 1; 0 means that none fails.
   Attempt attempt_on(const Bytes& cache, std::uint32_t seed, std::uint64_t failing_sync = 0, bool repair = false) {
     Attempt attempt{cache, {}, false};
     auto file = std::make_unique<RecordingFile>(attempt.cache, attempt.log, failing_sync);
@@ -127,15 +127,15 @@ class Model {
     return Done{};
   }
 
-  // What the disk has, and what reads show of it. They differ where a sync failed since the cache was empty: the system
-  // drops the pages that it could not write, and goes on showing them.
+  // A pair of the content on the disk and the content that reads show. They differ after a failed sync until the cache
+  // is emptied: the system drops the pages that it could not write, and continues to show them.
   struct State {
     Bytes disk;
     Bytes cache;
     std::uint64_t acknowledged = 0;
   };
 
-  // One append that crashes everywhere; from some of the states another one, and so on.
+  // Runs one append that crashes at every point, and continues with another one from some of the states.
   void attempt(const State& start, std::uint32_t seed, int depth) {
     ++explored_.roots;
     const bool differ = start.disk != start.cache;
@@ -145,10 +145,11 @@ class Model {
     const Attempt made = attempt_on(start.cache, seed, failing_sync, repair);
     if (!explored_.violations.empty()) return;
     note(oracle_.remember_generation(made.cache));
-    // What the appender found on the disk, acknowledged or not, must stay. What it found in the cache need not.
+    // Everything that the appender found on the disk must stay, acknowledged or not. Content found only in the cache
+    // need not.
     std::uint64_t acknowledged = start.acknowledged;
     if (!differ) acknowledged = std::max(acknowledged, generation_of(start.disk));
-    std::vector<State> next;  // to go on from
+    std::vector<State> next;  // states to continue from
     Epoch epoch{start.disk, {}};
     for (const Call& call : made.log) {
       if (call.kind == Call::Kind::kWrite) {
@@ -161,7 +162,7 @@ class Model {
     }
     if (depth + 1 == kDepth || !explored_.violations.empty()) return;
     std::shuffle(next.begin(), next.end(), random_);
-    // A state in which the cache differs is rare, and what this is about.
+    // States whose cache differs are rare, and they are the subject of this test.
     std::stable_partition(next.begin(), next.end(), [](const State& state) { return state.disk != state.cache; });
     next.resize(std::min(next.size(), kChildren));
     std::uint32_t child = seed * 4 + 1;
@@ -179,20 +180,20 @@ class Model {
     return durable;
   }
 
-  // `failed`: a sync has ended the epoch and failed; that is what the cache shows from then on.
+  // `failed`: the content that the cache shows after a failed sync ended the epoch; null if no sync failed.
   void explore(const Epoch& epoch, std::uint64_t acknowledged, int depth, const Bytes* failed,
                std::vector<State>& next) {
     Crashes crashes(
         epoch,
         [&](const Bytes& image, std::uint64_t size, bool torn) {
           check(image, size, acknowledged);
-          // Torn slots and lost mirrors are what the next append has to live with, so more of them go on.
+          // Torn slots and lost mirrors are the hard cases for the next append, so more of them are kept.
           if (depth + 1 == kDepth || next.size() >= 60 || random_() % (torn ? 16 : 64) != 0) return;
           Bytes disk(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
           if (failed != nullptr && random_() % 4 != 0) {
             next.push_back({std::move(disk), *failed, acknowledged});
           } else {
-            next.push_back({disk, disk, acknowledged});  // the machine starts anew
+            next.push_back({disk, disk, acknowledged});  // the machine restarts
           }
         },
         random_);
@@ -221,10 +222,10 @@ class Model {
     file = attempt_on(file, 1'000'000'000).cache;
     note(oracle_.remember(file));
     note(oracle_.look(file, file.size(), before + 1).violation);
-    oracle_.forget(file);  // no disk of the model has ever seen it
+    oracle_.forget(file);  // no disk of the model has ever held it
   }
 
-  // A page of the header is lost on top, as long as that is the only mirror of the generation.
+  // Loses a page of the header in addition; the caller makes sure that this is the only lost mirror of the generation.
   void damage(const Bytes& image, std::uint64_t size, std::uint64_t acknowledged) {
     ++explored_.damaged;
     Bytes file(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
@@ -247,7 +248,7 @@ TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {
   for (const auto& [violation, count] : explored.violations) ADD_FAILURE() << count << " x " << violation;
   if (!explored.violations.empty()) return;
   EXPECT_GE(explored.states, wanted);
-  // Of what the model is for there has to be some.
+  // Every kind of state that the model is for must have occurred.
   EXPECT_GT(explored.newer, explored.states / 100) << "crashes between the barriers";
   EXPECT_GT(explored.degraded, explored.states / 100);
   EXPECT_GT(explored.damaged, explored.states / 1'000);

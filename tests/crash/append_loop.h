@@ -1,4 +1,4 @@
-// Appends to one file whose content can be told from its generation alone, and the check of it afterwards.
+// Appends to one file whose content follows from its generation alone, and the check of that content afterwards.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using Bytes = support::Bytes;
   return "record of " + std::to_string(generation);
 }
 
-// Of one extent or two, so that a later append may lie where an earlier one that was cut off did.
+// Returns bytes of one extent or two, so that a later append may overlap an earlier one that was cut off.
 [[nodiscard]] inline Bytes record_bytes(std::uint64_t generation) {
   return support::pattern(500 + generation * 37'123 % 100'000, static_cast<std::uint32_t>(generation));
 }
@@ -26,7 +26,7 @@ inline void write_first_generation(const std::string& path) {
       path, support::packed_bytes({support::plain_record(RecordType::kOpaque, record_name(1), record_bytes(1))}));
 }
 
-// What generation makes of the file. One appender at a time. Returns the generation that was made.
+// Appends the record of the next generation and returns that generation. Only one appender may run at a time.
 [[nodiscard]] inline Result<std::uint64_t> append_next(const std::string& path) {
   FATCTX_ASSIGN(Appender appender, Appender::open(path, {.threads = 1}));
   std::uint64_t next = 0;
@@ -39,7 +39,7 @@ inline void write_first_generation(const std::string& path) {
   return report.generation;
 }
 
-// What is wrong with the file, of which `acknowledged` generations were reported; empty if nothing is.
+// Checks the file, of which `acknowledged` generations were reported. Returns a complaint; empty if the file is right.
 [[nodiscard]] inline std::string complaint_about(const std::string& path, std::uint64_t acknowledged) {
   const auto opened = Container::open(path);
   if (!opened.ok()) return to_text(opened.error());

@@ -21,7 +21,7 @@ Crashes::Crashes(const Epoch& epoch, Visit visit, std::mt19937_64& random)
       at += size;
     }
   }
-  image_.resize(static_cast<std::size_t>(end));  // zeros where a file system has nothing yet
+  image_.resize(static_cast<std::size_t>(end));  // a file system fills the gap with zeros
 }
 
 void Crashes::apply_bytes(const Call& write, ByteRange in_write) {
@@ -48,7 +48,7 @@ void Crashes::undo() {
 
 void Crashes::show(bool torn) {
   visit_(image_, size_, torn);
-  // The new size is written apart from the bytes, and may come later.
+  // The new size is written separately from the bytes, possibly later.
   if (size_ != epoch_.durable.size()) visit_(image_, epoch_.durable.size(), torn);
 }
 
@@ -58,7 +58,7 @@ void Crashes::state(const std::vector<std::size_t>& sectors) {
   undo();
 }
 
-// The last one from its front or its back up to any byte.
+// Writes the last sector only up to a random byte, from its front or from its back.
 void Crashes::torn(const std::vector<std::size_t>& sectors, std::size_t last) {
   for (const std::size_t sector : sectors) apply(sector);
   const Sector& sector = sectors_[last];

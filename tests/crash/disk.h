@@ -1,5 +1,5 @@
-// What may be on a disk after a crash: everything before the last sync, and of what was written since any sectors, torn
-// or replaced by junk, with or without the growth of the file.
+// Possible disk contents after a crash. Everything before the last sync is on the disk. Any sectors written since may
+// be there as well, torn or replaced by junk, with or without the growth of the file.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace fatctx::crash {
 
 inline constexpr std::uint64_t kSector = 512;
 
-// Writes between two syncs, over what was on the disk at the first of them.
+// A sequence of writes between two syncs, with the disk content at the first of them.
 struct Epoch {
   Bytes durable;
   std::vector<Call> writes;
 };
 
-// The states that a crash inside of an epoch may leave: all that are few, and `random_states` of the others.
-// `visit` is handed each image with its size; what stands behind the size is not there.
+// A generator of the states that a crash within an epoch may leave: all states of the small classes, and
+// `random_states` of the others. `visit` receives each image with its size; bytes behind that size do not exist.
 //
-// Covers: every number of writes that were issued, of these every subset (of up to 10), each write cut at every 8th
-// sector and at its last ones, sectors by chance, torn sectors, junk in a sector, a write of a page torn at every byte
-// that changes, from the front and from the back, and the size of the file before it grew.
+// Covers: every number of issued writes, and every subset of them (of up to 10); each write cut at every 8th sector and
+// at its last ones; random sectors; torn sectors; junk in a sector; a page write torn at every byte that changes, from
+// the front and from the back; and the size of the file before it grew.
 class Crashes {
  public:
-  // `torn`: a page is neither what it was nor what was written to it.
+  // `torn`: a page has neither its old content nor the written one.
   using Visit = std::function<void(const Bytes& image, std::uint64_t size, bool torn)>;
 
   Crashes(const Epoch& epoch, Visit visit, std::mt19937_64& random);
@@ -55,7 +55,7 @@ class Crashes {
   Visit visit_;
   std::mt19937_64& random_;
   std::vector<Sector> sectors_;
-  std::vector<std::vector<std::size_t>> of_write_;  // indexes of sectors
+  std::vector<std::vector<std::size_t>> of_write_;  // indexes of sectors, for each write
   Bytes image_;
   std::uint64_t size_ = 0;
   std::vector<std::pair<std::uint64_t, Bytes>> saved_;

@@ -1,8 +1,8 @@
 // The promises of writers that may be killed at any moment, in memory that outlives them, and the check of a file
-// against them.
+// against these promises.
 //
-// A writer stores what it means to do before it begins, and what it has done once it was told so. A file is right if it
-// holds at least what was done before somebody looked, at most what was meant after that, and nothing in between.
+// A writer stores its intention before it begins, and the result once the operation has reported it. A file is right if
+// it holds at least the results stored before the look, at most the intentions stored after it, and nothing partial.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,10 +32,10 @@ inline constexpr const char* kBase = "base";  // in every file, so that no file 
 // A promise about the records of one writer in one file. They are numbered without gaps; those up to `removed` are
 // gone.
 struct Promise {
-  Number adding, added;      // meant, and done
-  Number removing, removed;  // meant, and done
-  Number generation;         // that was reported last
-  Number sealing, sealed;    // the newest number of the file that was meant to be sealed, and is
+  Number adding, added;      // intended, and done
+  Number removing, removed;  // intended, and done
+  Number generation;         // the last one reported
+  Number sealing, sealed;    // newest number of the file when sealing was intended, and when it was done
 };
 
 inline constexpr int kPromises = 2;
@@ -49,7 +49,7 @@ struct Board {
   char complaint[2'000];
 };
 
-// A board in memory that processes share with the children that they fork.
+// A board in shared memory: a process and its forked children see the same one.
 class SharedBoard {
  public:
   SharedBoard()
@@ -74,14 +74,14 @@ struct Row {
   int promise = 0;
 };
 
-// A file that somebody may look at at any moment.
+// A file that may be checked at any moment.
 struct Watched {
   std::string path;
   std::vector<Row> rows;
   OpenOptions options = {};
   bool generations_grow = true;
-  std::uint64_t batch = 0;  // records are replaced in sets of that many; 0: they come one by one
-  bool repaired = false;    // copies of its metadata are damaged and repaired, and by nobody else left behind
+  std::uint64_t batch = 0;  // records are replaced in sets of this size; 0: one at a time
+  bool repaired = false;    // copies of its metadata are damaged and repaired; nothing else leaves them behind
 };
 
 [[nodiscard]] inline std::string name_of(int writer, std::uint64_t number) {
@@ -116,8 +116,8 @@ struct Watched {
   return numbers;
 }
 
-// A look at one file. The constructor reads from the board what was done; complaint() reads what was meant, after it
-// has opened the file.
+// A check of one file. The constructor reads the results from the board; complaint() reads the intentions after it has
+// opened the file.
 class Look {
  public:
   Look(const Board& board, const Watched& file) : board_(board), file_(file), repaired_(board.repaired) {
@@ -127,7 +127,7 @@ class Look {
     }
   }
 
-  // Opens the file and returns what is wrong with it; empty if nothing is. `verify` has every byte of it checked.
+  // Opens the file and returns a complaint; empty if the file is right. `verify` also checks every byte of it.
   [[nodiscard]] std::string complaint(bool verify) {
     const auto opened = Container::open(file_.path, file_.options);
     if (!opened.ok()) return to_text(opened.error());
@@ -190,9 +190,9 @@ class Look {
   [[nodiscard]] std::string verify_complaint(const Container& container) const {
     const auto report = container.verify({.threads = 1});
     if (!report.ok()) return to_text(report.error());
-    if (file_.repaired && board_.damaging != repaired_) return {};  // somebody has damaged it meanwhile
+    if (file_.repaired && board_.damaging != repaired_) return {};  // it was damaged again meanwhile
     for (const VerifyFinding& finding : report.value().findings) {
-      // A kill between the two mirrors of a slot leaves one behind, which the next append restores.
+      // A kill between the writes of a slot's two mirrors leaves one of them behind; the next append restores it.
       if (file_.repaired || finding.error.where.rule != "F6") return to_text(finding.error);
     }
     return {};
@@ -205,7 +205,7 @@ class Look {
   std::uint64_t generation_ = 0;
 };
 
-// Looks at the files again and again until it is killed or something is wrong, which it writes on the board.
+// Checks the files in a loop until it is killed or finds an error, which it writes to the board.
 inline void read_all_the_while(Board& board, const std::vector<Watched>& files) {
   constexpr std::uint64_t kVerifyEvery = 4;
   std::map<std::string, std::uint64_t> newest;

@@ -1,5 +1,5 @@
-// The operations that kill_test.cc kills: every one that writes a container, in rounds that can be repeated. Each notes
-// on the board what it means to do and what it has done.
+// The operations that kill_test.cc kills: every operation that writes a container, in rounds that can be repeated. Each
+// stores its intention and its result on the board.
 #pragma once
 
 #include <fcntl.h>
@@ -19,17 +19,17 @@
 
 namespace fatctx::crash::kills {
 
-// The files of one test.
+// A set of paths and keys that one test works with.
 struct Place {
   std::string target;
-  std::string source;  // of signing
+  std::string source;  // for signing
   KeyFiles keys;
   Board& board;
 };
 
 struct Operation {
   const char* name;
-  // Runs one round of the writer of that number, which waits while another one holds the lock.
+  // Runs one round of the writer with this number. It waits while another writer holds the lock.
   Status (*round)(const Place&, int writer);
   std::vector<Watched> (*files)(const Place&);
   int writers = 1;
@@ -103,7 +103,7 @@ inline constexpr std::uint64_t kKept = 3;
   return rewrite(place.target, place.board.promises[0], {});
 }
 
-// Appends one record and removes all but the newest kKept, by their names or as what strip does not keep.
+// Appends one record and removes all but the newest kKept, either by name or as the records that strip does not keep.
 [[nodiscard]] inline Status shorten(const Place& place, bool by_name) {
   Promise& promise = place.board.promises[0];
   FATCTX_TRY(append_round(place, 0));
@@ -130,7 +130,7 @@ inline constexpr std::uint64_t kKept = 3;
 [[nodiscard]] inline Status remove_round(const Place& place, int) { return shorten(place, true); }
 [[nodiscard]] inline Status strip_round(const Place& place, int) { return shorten(place, false); }
 
-// Appends to the source, which has the first promise, and signs it into the target, which has the second.
+// Appends to the source (the first promise) and signs it into the target (the second promise).
 [[nodiscard]] inline Status sign_round(const Place& place, int writer) {
   Promise& source = place.board.promises[0];
   Promise& target = place.board.promises[1];

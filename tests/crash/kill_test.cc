@@ -1,10 +1,10 @@
-// kill -9 in the middle of every operation that writes a container, for real: at every system call, and at any moment,
-// while a reader opens the file all the while. Every open gives a whole container, what was acknowledged is there, and
-// the next operation works.
+// kill -9 in the middle of every operation that writes a container, on real processes: at every system call and at
+// random moments, while a reader keeps opening the file. Every open gives a whole container with everything that was
+// acknowledged, and the next operation works.
 //
-// FATCTX_KILLS is how many kills at any moment there are, over all operations (36); from 1,000 on each is also killed
-// at every system call, and not only at some. FATCTX_CRASH_SEED is where chance begins (1). Shows promises 4 and 5 of
-// docs/testing.md.
+// FATCTX_KILLS is the number of kills at random moments, over all operations (36). From 1,000 on, each operation is
+// also killed at every system call, and not only at some. FATCTX_CRASH_SEED is the random seed (1). Shows promises 4
+// and 5 of docs/testing.md.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ using support::is_ok;
 
 constexpr int kUsualKills = 36;
 constexpr int kManyKills = 1'000;
-constexpr int kMostInVain = 100;  // kills of writers that have done nothing yet
+constexpr int kMostInVain = 100;  // kills of writers that have not done anything yet
 constexpr int kNeverEnding = 1'000'000;
 
 int kills_asked_for() { return support::amount("FATCTX_KILLS", kUsualKills); }
@@ -41,7 +41,7 @@ int wait_for(pid_t child) {
   return status;
 }
 
-// A child that ends with this process, and is killed with this object.
+// A child process that ends with its parent, and that is killed with this object.
 class Child {
  public:
   explicit Child(const std::function<int()>& work) {
@@ -64,12 +64,12 @@ class Child {
     siginfo_t info = {};
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
   }
-  // Kills the child. Returns false if it had ended by itself.
+  // Kills the child. Returns false if it had already ended by itself.
   [[nodiscard]] bool kill() {
     ::kill(pid_, SIGKILL);
     return WIFSIGNALED(wait_for(std::exchange(pid_, 0)));
   }
-  // Gives the child up to somebody who has waited for it.
+  // Releases the child after the caller has waited for it.
   void forget() noexcept { pid_ = 0; }
 
  private:
@@ -109,7 +109,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     EXPECT_GT(board_->opens, 0U);
   }
 
-  // Returns numbers that are the same for the same seed.
+  // Returns a generator whose numbers depend on the seed and the operation only.
   [[nodiscard]] std::mt19937_64 chance() const {
     return std::mt19937_64(static_cast<std::uint64_t>(support::amount("FATCTX_CRASH_SEED", 1)));
   }
@@ -136,7 +136,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     return 0;
   }
 
-  // Checks, once no writer runs, that the files are right and that the next round works.
+  // Checks that the files are right and that the next round works. No writer may be running.
   void expect_whole_and_usable() {
     ASSERT_TRUE(reader_->is_alive()) << "the reader has ended: " << board_->complaint;
     for (const Watched& file : files_) {
@@ -153,7 +153,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     for (const Watched& file : files_) ASSERT_EQ(Look(*board_, file).complaint(true), "");
   }
 
-  // Takes what the file has as what was done: a writer that was killed did what it meant, or did not.
+  // Makes the file's content the promised one: a killed writer may or may not have done what it intended.
   void take_over(const Watched& file) {
     const auto container = Container::open(file.path, file.options);
     ASSERT_TRUE(is_ok(container));
@@ -170,7 +170,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
 
   [[nodiscard]] unsigned long long opens() const { return board_->opens.load(); }
 
-  // Removes what a kill leaves beside the files.
+  // Removes the temporary files that a kill leaves next to the files.
   void remove_temporaries() {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (ours_.contains(entry.path().string())) continue;
@@ -217,7 +217,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
 
 enum class Traced { kKilled, kEnded, kNotAllowed };
 
-// Lets the child go on to the `stop`-th time that it enters or leaves a system call, and kills it there.
+// Lets the child run until it enters or leaves a system call for the `stop`-th time, and kills it there.
 Traced kill_at(Child& child, int stop) {
   if (!WIFSTOPPED(wait_for(child.pid()))) return Traced::kNotAllowed;
   (void)::ptrace(PTRACE_SETOPTIONS, child.pid(), nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
@@ -235,7 +235,7 @@ Traced kill_at(Child& child, int stop) {
 }
 
 TEST_P(Kill, AtEverySystemCallLeavesWhatWasAcknowledged) {
-  // Without a release's patience only some of the stops, at other places for every operation and seed.
+  // A usual run takes only some of the stops, at different places for each operation and seed.
   constexpr int kUsualStride = 101;
   const int stride = kills_asked_for() < kManyKills ? kUsualStride : 1;
   int killed = 0;
@@ -265,7 +265,7 @@ TEST_P(Kill, AtEverySystemCallLeavesWhatWasAcknowledged) {
 
 TEST_P(Kill, AtAnyMomentLeavesWhatWasAcknowledged) {
   const int kills = std::max(1, kills_asked_for() / static_cast<int>(std::size(kOperations)));
-  // Microseconds: of some rounds, however long one takes here.
+  // Microseconds. A multiple of one round's time, so that it fits a slow machine.
   auto longest = std::max<std::uint64_t>(5'000, 4 * static_cast<std::uint64_t>(round_took_.count()));
   std::mt19937_64 random = chance();
   std::uint64_t rounds = 0;

@@ -1,7 +1,7 @@
-// Several processes and one file: appenders take turns and lose nothing, readers never meet an error.
+// Several processes share one file: appenders take turns and lose nothing, readers never meet an error.
 //
-// FATCTX_APPENDS_EACH is how often each of the appenders has to succeed (10), FATCTX_READER_OPENS how many opens there
-// are at least (1,000). Shows promises 4 and 5 of docs/testing.md.
+// FATCTX_APPENDS_EACH is the number of appends that each appender must complete (10), FATCTX_READER_OPENS the minimum
+// number of opens (1,000). Shows promises 4 and 5 of docs/testing.md.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ using support::is_ok;
 
 constexpr int kProcesses = 8;
 
-// Children that report through a pipe; what one writes at once is read at once.
+// A group of children that report through a pipe. A message written in one call is read in one call.
 template <typename Message>
 class Children {
  public:
@@ -45,14 +45,14 @@ class Children {
     const pid_t child = ::fork();
     if (child < 0) throw std::runtime_error("no process");
     if (child == 0) {
-      ::alarm(250);  // for what the parent has given up
+      ::alarm(250);  // ends a child after the parent has given up
       ::_exit(work([this](const Message& message) {
         if (::write(ends_[1], &message, sizeof message) != sizeof message) ::_exit(99);
       }));
     }
     children_.push_back(child);
   }
-  // All messages, once all children have ended; a child's number that is not 0 is a failure of the test.
+  // Returns all messages once all children have ended. Fails the test if a child exits with another status than 0.
   [[nodiscard]] std::vector<Message> messages() {
     ::close(std::exchange(ends_[1], -1));
     std::vector<Message> all;
@@ -137,10 +137,10 @@ TEST(ManyProcesses, AppendersTakeTurnsAndEveryAcknowledgedRecordIsThere) {
 
 struct Read {
   std::uint64_t opens = 0;
-  std::uint64_t generations = 0;  // how many different ones
+  std::uint64_t generations = 0;  // number of different ones
 };
 
-// Opens again and again until `path` has the generation `last`.
+// Opens `path` in a loop until it has the generation `last`.
 int read_all_the_while(const std::string& path, std::uint64_t last, const Children<Read>::Report& report) {
   Read read;
   std::uint64_t seen = 0;

@@ -79,7 +79,7 @@ Found Oracle::look(const Bytes& image, std::uint64_t size, std::uint64_t acknowl
   const container::Header& header = toc.value().header;
   found.generation = header.generation;
   found.degraded = header.degraded;
-  const std::uint32_t mirrors = std::uint32_t{container::kDegradedSlotA0} * 5 << header.pair;  // it and the second next
+  const std::uint32_t mirrors = std::uint32_t{container::kDegradedSlotA0} * 5 << header.pair;  // slot and its mirror
   found.pair_whole = (header.degraded & mirrors) == 0;
   if (header.generation < acknowledged) {
     found.violation = "an acknowledged generation is lost";

@@ -1,5 +1,5 @@
-// What an append asks of its file, call by call: the order of docs/format.md, section 13, and what it does when a call
-// fails.
+// The calls that an append makes on its file, one by one: the order of docs/format.md, section 13, and its behavior
+// when a call fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Attempt {
     report = appender.value().commit();
   }
 
-  // "slot 1", "new" (behind the old end), "sync", in order, with repetitions left out.
+  // Returns the calls in order, without repetitions: "slot 1", "new" (behind the old end), "sync".
   [[nodiscard]] std::vector<std::string> calls(std::uint64_t old_size) const {
     std::vector<std::string> names;
     for (const Call& call : log) {
@@ -57,7 +57,7 @@ using Calls = std::vector<std::string>;
 const Calls kUpToBarrier1 = {"slot 0", "new", "sync"};
 const Calls kWholeCommit = {"slot 0", "new", "sync", "slot 1", "slot 3", "slot 2", "sync"};
 
-// With something before it.
+// Returns `calls` followed by `more`.
 Calls after(Calls calls, const Calls& more) {
   calls.insert(calls.end(), more.begin(), more.end());
   return calls;
@@ -70,8 +70,8 @@ TEST(AppendProtocol, NewBytesThenABarrierThenTheInactivePairThenABarrier) {
   EXPECT_EQ(one.calls(first.size()), kWholeCommit);
 }
 
-// What reads well may exist in the page cache only. Of the two mirrors only one is in danger at a time: the second is
-// written when the first is on the disk, and when reads show the new pair.
+// A mirror that reads well may exist in the page cache only. Only one of the two mirrors is at risk at a time: the
+// second is written once the first is on the disk and reads show the new pair.
 TEST(AppendProtocol, ThePresentPairIsWrittenAgainWithTheBytesThatItHas) {
   const Bytes& first = support::unsealed_sample();
   const Attempt one(first);
@@ -102,7 +102,7 @@ TEST(AppendProtocol, ADamagedMirrorIsWholeOnTheDiskBeforeAnythingElseIsWritten) 
   }
 }
 
-// From the next extent on, that is: up to there it becomes padding, which is zero.
+// The bytes from the next extent on stay. Up to there they become padding, which is zero.
 TEST(AppendProtocol, WhatLiesBehindTheEndIsLeftAsItIs) {
   const Bytes& whole = support::unsealed_sample();
   Bytes first = whole;
@@ -128,7 +128,7 @@ TEST(AppendProtocol, AFirstBarrierThatFailsIsNotAskedAgainAndLeavesTheOldGenerat
   EXPECT_EQ(generation_of(first), 1U);
 }
 
-// Whether the slots are on the disk is not known then, and both is possible.
+// It is then unknown whether the slots are on the disk; both are possible.
 TEST(AppendProtocol, ASecondBarrierThatFailsIsNotAskedAgainAndLeavesItToTheNextOpen) {
   const Bytes& first = support::unsealed_sample();
   const Attempt run(first, 2);
@@ -146,7 +146,8 @@ TEST(AppendProtocol, AFailedSyncOfARestoredMirrorEndsTheAppend) {
   std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[2]), kPageSize, std::byte{0});
   const Attempt run(first, 1);
   EXPECT_TRUE(fails_with(run.report, ErrorCode::kIo));
-  // The damaged bytes are back: the next append must not take the cure in the page cache for one on the disk.
+  // The damaged bytes are written back: the next append must not mistake a repair in the page cache for one on the
+  // disk.
   EXPECT_EQ(run.calls(first.size()), (Calls{"slot 2", "sync", "slot 2"}));
   EXPECT_EQ(run.file, first);
 }

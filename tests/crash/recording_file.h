@@ -1,4 +1,4 @@
-// A file in memory that remembers, in order, what was asked of it: the log from which crashes are made.
+// A file in memory that records every write and sync in order. Crash states are generated from this log.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Call {
 
 class RecordingFile final : public mapping::OsFile {
  public:
-  // `failing_sync`: that one fails, from 1; the system has then dropped what was to be written, and says nothing of it
-  // when it is asked again.
+  // Sync number `failing_sync` fails, counted from 1. The system has then dropped the bytes that were to be written,
+  // and the next sync does not report it.
   RecordingFile(Bytes& bytes, std::vector<Call>& log, std::uint64_t failing_sync = 0)
       : bytes_(bytes), log_(log), failing_sync_(failing_sync) {}
 
@@ -61,7 +61,7 @@ class RecordingFile final : public mapping::OsFile {
   std::uint64_t syncs_ = 0;
 };
 
-// What lies on the disk after a crash, for reading only.
+// A read-only file over the disk content after a crash.
 class ImageFile final : public mapping::OsFile {
  public:
   ImageFile(const Bytes& bytes, std::uint64_t size) : bytes_(bytes), size_(size) {}

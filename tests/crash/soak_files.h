@@ -1,6 +1,6 @@
-// Containers of which every byte can be checked without knowing who wrote them: a record begins with its label, which
-// says what the rest of it has to be. Files of one line are versions of each other: a line is begun by packing, goes on
-// by appending, and may be rewritten and signed on its way.
+// Containers whose every byte can be checked without knowledge of the writer: a record begins with its label, and the
+// label determines the rest. The files of one line are versions of each other. Packing begins a line, appending
+// continues it, and rewriting and signing may occur on the way.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Label {
 };
 
 inline constexpr const char* kWeights = "weights";  // the same in every version of a line
-inline constexpr const char* kState = "state";      // replaced in each
+inline constexpr const char* kState = "state";      // replaced in each version
 inline constexpr std::string_view kAdded = "added ";
 inline constexpr std::string_view kCold = "cold ";  // compressed
 inline constexpr std::size_t kTensorBytes = 70'000;
@@ -46,7 +46,7 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   return bytes;
 }
 
-// What is wrong with `bytes` as those of the record `name` of a generation; empty if nothing is.
+// Checks `bytes` as the content of the record `name` in a generation. Returns a complaint; empty if they are right.
 [[nodiscard]] inline std::string complaint_about(std::string_view name, std::uint64_t generation, ByteView bytes) {
   Label label;
   if (bytes.size() < sizeof label) return std::string(name) + " is too short";
@@ -72,7 +72,7 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   return records;
 }
 
-// The first version of a line, which takes the place of whatever `path` is.
+// Writes the first version of a line; it replaces the file at `path`.
 [[nodiscard]] inline Status begin_line(const std::string& path, std::uint64_t line) {
   std::vector<PackRecord> records = records_of({line, 1});
   records.push_back(support::plain_record(RecordType::kWeightBlob, kWeights, bytes_of(kWeights, {line, 1})));
@@ -87,7 +87,7 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   return Done{};
 }
 
-// The next version, by an append.
+// Appends the next version.
 [[nodiscard]] inline Result<AppendReport> append_version(const std::string& path) {
   FATCTX_ASSIGN(Appender appender, Appender::open(path, {.replace = true, .threads = 1}));
   Label label;
@@ -101,8 +101,8 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   return appender.commit();
 }
 
-// The next version, by writing the file anew: without what was added before the last `kept` records, if any of it is
-// there.
+// Writes the next version by rewriting the file without the records added before the last `kept` ones, if it still has
+// any of those.
 [[nodiscard]] inline Result<RewriteReport> rewrite_version(const std::string& path, std::size_t kept) {
   RewriteOptions options;
   options.threads = 1;

@@ -1,8 +1,8 @@
-// Everything at once in one process, for as long as is asked for: readers of every kind beside appends, appends that
-// are killed, rewriting, replacing, cutting, signing and forking. Every byte that is handed out is one that was written
-// for that record and generation, generations only grow, and after each round nothing is held any more.
+// Everything at once in one process, for a given time: all kinds of readers next to appends, killed appends, rewriting,
+// replacing, cutting, signing and forking. Every byte that is handed out was written for that record and generation.
+// Generations only grow. After each round no resource is held any more.
 //
-// FATCTX_SOAK_SECONDS is how long (3). Shows promises 2, 4, 5 and 7 of docs/testing.md.
+// FATCTX_SOAK_SECONDS is the duration (3). Shows promises 2, 4, 5 and 7 of docs/testing.md.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -39,17 +39,18 @@ using Codes = std::set<ErrorCode>;
 using Random = std::mt19937_64;
 
 const Codes kNone = {};
-// Another one writes to the file, or has put another in its place.
+// Another writer writes to the file, or has replaced it.
 const Codes kTaken = {ErrorCode::kLocked, ErrorCode::kChanged};
-// What is to be kept was said of a generation that had it; somebody replaced the record since.
+// The list of records to keep came from an earlier generation, and a writer has replaced the record since.
 const Codes kTakenOrReplaced = {ErrorCode::kLocked, ErrorCode::kChanged, ErrorCode::kNotFound};
-// As HazardOfACut says; of a file cut to a few bytes nobody can tell what it was.
+// The codes that HazardOfACut lists. After a cut to a few bytes the file's former content cannot be recognized.
 const Codes kCut = {ErrorCode::kTruncated,        ErrorCode::kChanged,  ErrorCode::kMappingLost,
                     ErrorCode::kChecksumMismatch, ErrorCode::kBadMagic, ErrorCode::kMalformed};
 
 constexpr std::uint64_t kCutLine = 0;  // of the file that is cut; all others count from 1
 
-// One generation has one content, whoever looks, and for each who looks generations only grow.
+// A memory of the content of each generation. The content is the same for every reader, and for one reader the
+// generations only grow.
 class Oracle {
  public:
   [[nodiscard]] bool agrees(const std::string& file, std::uint64_t generation, std::uint64_t content) {
@@ -73,7 +74,7 @@ std::uint64_t content_of(const Container& container) {
   return std::hash<std::string>{}(text);
 }
 
-// One record, as a view or, if it is compressed, as a stream. Empty if its bytes are right.
+// Checks one record, as a view or, if it is compressed, as a stream. Returns an empty string if its bytes are right.
 std::string record_complaint(const Container& container, const RecordInfo& record) {
   const std::uint64_t generation = container.report().generation;
   Bytes streamed;
@@ -111,7 +112,7 @@ class Soak : public ::testing::Test {
     ++done_[what];
   }
 
-  // Counts a success; an error has to be an expected one.
+  // Counts a success. An error must be one of the expected ones.
   template <typename T>
   bool did(const std::string& what, const Result<T>& result, const Codes& expected) {
     if (result.ok()) {
@@ -130,7 +131,7 @@ class Soak : public ::testing::Test {
   }
   [[nodiscard]] const std::string& any_file(Random& random) const { return files_[random() % files_.size()]; }
 
-  // Of one reader, by path and uuid.
+  // The newest generation that one reader has seen, by path and uuid.
   using Newest = std::map<std::string, std::uint64_t>;
 
   void look_at(const std::string& path, const Container& container, Newest& newest, Random& random) {
@@ -149,7 +150,7 @@ class Soak : public ::testing::Test {
     did(record.codec == Codec::kNone ? "views" : "streams");
   }
 
-  // What readers may do with a container, one of it.
+  // Does one of the things that readers may do with a container.
   void use(const Container& container, Random& random) {
     const auto weights = container.find(kWeights);
     ASSERT_TRUE(is_ok(weights));
@@ -158,7 +159,7 @@ class Soak : public ::testing::Test {
         const auto report = container.verify({.threads = 1});
         if (!did("verifies", report, kNone)) return;
         for (const VerifyFinding& finding : report.value().findings) {
-          // Whoever is killed between the mirrors of a slot leaves one behind, which the next append restores.
+          // A kill between the writes of a slot's two mirrors leaves one of them behind; the next append restores it.
           EXPECT_EQ(finding.error.where.rule, "F6") << to_text(finding.error);
         }
         return;
@@ -181,14 +182,14 @@ class Soak : public ::testing::Test {
     }
   }
 
-  // What goes on at once, each on a thread of its own.
+  // The roles that run at the same time, each on its own thread.
 
   void read(Random& random) {
     struct Held {
       Container container;
       RecordView view;
     };
-    std::deque<Held> held;  // old generations and files, which stay as they were
+    std::deque<Held> held;  // old generations and files, which must stay as they were
     Newest newest;
     while (going_on()) {
       const std::string& path = random() % 4 == 0 ? signed_ : any_file(random);
@@ -216,7 +217,7 @@ class Soak : public ::testing::Test {
     OpenOptions options;
     options.generation = report.earlier_generations[random() % report.earlier_generations.size()].number;
     const auto earlier = Container::open(path, options);
-    // It goes when the file is written anew.
+    // A rewrite removes the earlier generations.
     if (did("opens of earlier generations", earlier, {ErrorCode::kNotFound})) {
       look_at(path, earlier.value(), newest, random);
     }
@@ -285,7 +286,8 @@ class Soak : public ::testing::Test {
     }
   }
 
-  // A reader who met the cut may find it out now, and with it whoever shares his mapping.
+  // Returns true once the file opens whole. A reader that met the cut may notice it only now, as may every reader that
+  // shares its mapping.
   [[nodiscard]] bool opens_whole_again() {
     for (int i = 0; i < 20; ++i) {
       const auto container = Container::open(cut_);
@@ -353,7 +355,8 @@ class Soak : public ::testing::Test {
     std::vector<Role> roles = {
         &Soak::read, &Soak::read, &Soak::read, &Soak::append, &Soak::change, &Soak::cut, &Soak::read_the_cut_one,
         &Soak::sign};
-    // In a child of many threads the allocator of a sanitizer may wait for a lock that nobody holds any more.
+    // In the forked child of a process with many threads, a sanitizer's allocator may wait for a lock whose holder is
+    // gone.
     if (!support::kSanitized) roles.push_back(&Soak::fork_and_read);
     end_of_round_ = Clock::now() + length;
     std::vector<std::thread> threads;
@@ -374,7 +377,7 @@ class Soak : public ::testing::Test {
   const support::TempDir folder_;
   const std::vector<std::string> files_ = {folder_.file("a.fatctx"), folder_.file("b.fatctx"),
                                            folder_.file("c.fatctx")};
-  const std::string signed_ = folder_.file("signed.fatctx");  // files_[0], now and then
+  const std::string signed_ = folder_.file("signed.fatctx");  // files_[0], signed from time to time
   const std::string cut_ = folder_.file("cut.fatctx");
   Bytes cut_bytes_;
   KeyFiles keys_;
@@ -390,8 +393,8 @@ TEST_F(Soak, EverythingAtOnceHandsOutWhatWasWrittenAndHoldsNothing) {
   const std::chrono::milliseconds all(1'000 * support::amount("FATCTX_SOAK_SECONDS", 3));
   const std::chrono::milliseconds length = std::max<std::chrono::milliseconds>(all / 20, std::chrono::seconds(1));
   const auto rounds = static_cast<std::uint64_t>(all / length);
-  constexpr std::uint64_t kMargin = 32 << 20;  // of memory, for what the allocator keeps
-  constexpr std::size_t kMoreMaps = 64;        // its arenas, and stacks of threads
+  constexpr std::uint64_t kMargin = 32 << 20;  // of memory that the allocator keeps
+  constexpr std::size_t kMoreMaps = 64;        // arenas of the allocator, and thread stacks
   const std::size_t descriptors = support::open_descriptors();
   std::uint64_t memory = 0;  // after the first round
   std::size_t maps = 0;
@@ -410,7 +413,7 @@ TEST_F(Soak, EverythingAtOnceHandsOutWhatWasWrittenAndHoldsNothing) {
       memory = memory_now;
       maps = maps_now;
     }
-    // A sanitizer keeps what was given back, and the stacks of all threads there have been.
+    // A sanitizer keeps freed memory and the stacks of all earlier threads.
     if (support::kSanitized) continue;
     EXPECT_LE(memory_now, memory + kMargin);
     EXPECT_LE(maps_now, maps + kMoreMaps);

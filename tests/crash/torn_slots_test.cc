@@ -1,5 +1,5 @@
-// Two appends in a row crash while they write the same slot: every mixture of the bytes of both, and of what was there
-// before. What a torn slot may come to name was written before it, and is there.
+// Two appends in a row crash while they write the same slot, with every mixture of the bytes of both and of the earlier
+// content. Everything that a torn slot can name was written before the slot, and exists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ OneAppend append_to(const Bytes& start, std::size_t size, std::uint32_t seed) {
   return result;
 }
 
-// Of the slot at `at`: where bytes change.
+// Returns the offsets within the slot at `at` where the bytes differ.
 std::vector<std::size_t> changing(const Bytes& from, const Bytes& to, std::uint64_t at) {
   std::vector<std::size_t> places;
   for (std::size_t i = static_cast<std::size_t>(at); i < at + kPageSize; ++i) {
@@ -43,7 +43,7 @@ std::vector<std::size_t> changing(const Bytes& from, const Bytes& to, std::uint6
   return places;
 }
 
-// `onto` with the bytes of the slot from `from` on, or up to there, as they are in `other`.
+// Returns `onto` with a part of the slot taken from `other`: the bytes behind `cut`, or those before it.
 Bytes torn(Bytes onto, const Bytes& other, std::uint64_t slot, std::size_t cut, bool end_first) {
   const auto first = static_cast<std::ptrdiff_t>(end_first ? cut : slot);
   const auto last = static_cast<std::ptrdiff_t>(end_first ? slot + kPageSize : cut);
@@ -51,8 +51,8 @@ Bytes torn(Bytes onto, const Bytes& other, std::uint64_t slot, std::size_t cut, 
   return onto;
 }
 
-// The second append adds less than the first, so that what the first one's slot names might be overwritten in part: the
-// beginning of it by the second one, while its table of contents is still whole.
+// The second append adds less than the first. It may thus overwrite only the beginning of the data that the first
+// append's slot names, while that append's table of contents is still whole.
 TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
   const Bytes first = support::unsealed_sample();
   Oracle oracle;
@@ -62,12 +62,12 @@ TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
   const Hash128 meant_first = opened(one.after, one.after.size()).value().header.toc_hash;
   const std::uint64_t slot = kSlotOffsets[1];
   std::uint64_t states = 0;
-  std::uint64_t completed = 0;  // the slot of the first append, by the second one
+  std::uint64_t completed = 0;  // times that the second append completed the slot of the first
   for (const bool end_first : {false, true}) {
     for (const std::size_t cut : changing(one.before_slots, one.after, slot)) {
       const Bytes crashed = torn(one.before_slots, one.after, slot, cut, end_first);
       ASSERT_EQ(oracle.look(crashed, crashed.size(), 1).violation, "");
-      if (generation_of(crashed) != 1) continue;  // all that changes is there
+      if (generation_of(crashed) != 1) continue;  // all changed bytes are written
       const OneAppend two = append_to(crashed, 3'000, 8);
       ASSERT_EQ(oracle.remember(two.after), "");
       for (const bool second_end_first : {false, true}) {

@@ -1,5 +1,6 @@
-// The n-th allocation fails, for every n, once and for ever, on every way into and out of a container: an exception or
-// an error, and nothing stays. A program of its own, because it replaces operator new.
+// The n-th allocation fails, for every n, once or from then on, in every operation that reads or writes a container.
+// The operation gives an exception or an error and leaves nothing behind. This is a program of its own, because it
+// replaces operator new.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -22,7 +23,7 @@
 #include "support/sample_container.h"
 #include "support/sanitized.h"
 
-// g++ compares what it inlines of these operators with the standard ones.
+// g++ compares the inlined parts of these operators with the standard ones.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
@@ -31,7 +32,7 @@ namespace {
 
 constexpr long kNever = -1;
 thread_local long until_failure = kNever;  // allocations of this thread that still succeed
-thread_local bool for_ever = true;         // or only the one
+thread_local bool for_ever = true;         // false: only one allocation fails
 thread_local bool failed = false;
 
 bool may_allocate() noexcept {
@@ -45,8 +46,8 @@ bool may_allocate() noexcept {
   return false;
 }
 
-// clang's address sanitizer does not give the locks of its malloc back in a forked child, so nobody is in it while a
-// test forks. glibc's malloc sees to that itself.
+// Held during every allocation and every fork of a test: clang's address sanitizer leaves the locks of its malloc taken
+// in a forked child. glibc's malloc releases its own.
 constinit std::mutex in_malloc;
 
 template <typename Call>
@@ -96,8 +97,8 @@ void operator delete[](void* memory, std::size_t) noexcept { checked_delete(memo
 void operator delete(void* memory, std::align_val_t) noexcept { checked_delete(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { checked_delete(memory); }
 
-// protobuf leaks the element it was about to add to a repeated field when there is no memory for the field. The leak
-// checker of the sanitizers asks for this name.
+// protobuf leaks the element that it was about to add to a repeated field if no memory is left for the field. The leak
+// checker of the sanitizers calls this function by name.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:google::protobuf::"; }
 
@@ -111,7 +112,7 @@ class AllocationFails : public faults::EveryWay {};
 
 TEST_P(AllocationFails, IsAnErrorOrAnExceptionAndLeavesNothing) {
   const Way& way = GetParam();
-  // What is made once per process is made before anything is counted.
+  // Objects that a process creates once exist before allocations are counted.
   const auto good = way.work(path_);
   ASSERT_TRUE(good.ok()) << to_text(good.error());
   const int descriptors = testing::open_descriptors();
@@ -175,7 +176,7 @@ TEST(AllocationFailsOnALiveContainer, AndItsHoldersNoticeNothing) {
   EXPECT_EQ(testing::mappings_of(path), 1);
 }
 
-// The new generation is there if and only if the append says so.
+// The new generation exists if and only if the append reports it.
 TEST(AppendAllocationFails, AndTheFileOpensAsBeforeOrHasWhatWasReported) {
   const Folder folder;
   const std::string path = folder / "m.fatctx";

@@ -1,6 +1,6 @@
-// Every call to the operating system that an append makes fails in turn, with every errno that it may meet, once and
-// for ever: a typed error, the generation before as it was or the new one whole, nothing kept open or locked, and the
-// next append works. Shows promise 4 of docs/testing.md.
+// Every system call of an append fails in turn, with every errno that it may return, once or from then on. The append
+// gives a typed error. The earlier generation is unchanged, or the new one is complete. Nothing stays open or locked,
+// and the next append works. Shows promise 4 of docs/testing.md.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ using support::is_ok;
 struct Number {
   const char* name;
   int value;
-  ErrorCode means;  // unless it says something particular of the call
+  ErrorCode means;  // unless the call gives it a special meaning
 };
 
 constexpr Number kNumbers[] = {
@@ -57,7 +57,7 @@ class AppendFaults : public ::testing::Test {
   }
   static Bytes new_bytes() { return support::pattern(70'000, 91); }
 
-  // Second generation, so that what is overwritten is a slot that was live once.
+  // Returns a file of the second generation, so that the overwritten slot was live once.
   static const Bytes& whole() {
     static const Bytes bytes = [] {
       const support::TempDir folder;
@@ -68,7 +68,7 @@ class AppendFaults : public ::testing::Test {
     }();
     return bytes;
   }
-  // The same without one of its mirrors, which the append restores.
+  // Returns the same file with one mirror missing, which the append restores.
   static Bytes without_a_mirror() {
     Bytes bytes = whole();
     std::fill_n(bytes.begin() + kLostPage, container::kPageSize, std::byte{0x77});
@@ -81,7 +81,7 @@ class AppendFaults : public ::testing::Test {
     support::write_file(path_, bytes);
   }
 
-  // One append that meets the fault. Returns false once there is no such call any more.
+  // Runs one append that meets the fault. Returns false once the append makes no such call.
   bool met_by_append(const Fault& fault, const Bytes& start) {
     start_with(start);
     const std::size_t descriptors = support::open_descriptors();
@@ -107,18 +107,18 @@ class AppendFaults : public ::testing::Test {
     using enum ErrorCode;
     EXPECT_FALSE(error.message.empty());
     EXPECT_EQ(error.message.find('\n'), std::string::npos);
-    if (error.where.rule == "F13" || error.where.rule == "F14") return;  // two copies that cannot be read
+    if (error.where.rule == "F13" || error.where.rule == "F14") return;  // both copies are unreadable
     std::set<ErrorCode> allowed = {kCommitUnknown};
     const auto* number = std::find_if(std::begin(kNumbers), std::end(kNumbers),
                                       [&](const Number& n) { return n.value == fault.error_number; });
     if (number != std::end(kNumbers)) allowed.insert(number->means);
-    if (fault.error_number == EINTR) allowed.insert(kIo);  // from calls that have none
+    if (fault.error_number == EINTR) allowed.insert(kIo);  // from calls that never return EINTR
     if (fault.kind == Kind::kShort && fault.at_most == 0) allowed = {kIo, kTruncated, kCommitUnknown};
     if (call == "open" && (fault.error_number == EACCES || fault.error_number == EROFS)) {
       allowed.insert(kOperationNotPermitted);
     }
     if (call == "fcntl" && (fault.error_number == EACCES || fault.error_number == EAGAIN)) allowed.insert(kLocked);
-    if (call == "fstatfs") allowed.insert(kRemoteFilesystem);  // what cannot be asked may be one
+    if (call == "fstatfs") allowed.insert(kRemoteFilesystem);  // an unknown filesystem may be remote
     EXPECT_TRUE(allowed.contains(error.code)) << to_text(error);
     if (fault.kind == Kind::kError && error.code != kRemoteFilesystem) {
       EXPECT_EQ(error.where.os_error, fault.error_number) << to_text(error);
@@ -138,7 +138,7 @@ class AppendFaults : public ::testing::Test {
       EXPECT_EQ(generation, 2U) << to_text(result.error());
       expect_equal_but_for_the_lost_page(bytes, start, 0);
     }
-    // Behind the header no byte that was there changes, whatever happens.
+    // No existing byte behind the header changes, in any case.
     expect_equal_but_for_the_lost_page(bytes, start, container::kHeaderSize);
     if (generation == 3) {
       const auto view = container.value().acquire("new");
@@ -169,7 +169,7 @@ class AppendFaults : public ::testing::Test {
     for (const VerifyFinding& finding : report.value().findings) ADD_FAILURE() << to_text(finding.error);
   }
 
-  // From the first call to the one that is not there.
+  // Fails every call in turn, until the append makes no further one.
   void every_call(Fault fault, const Bytes& start, long least_calls) {
     for (fault.call = 0; met_by_append(fault, start); ++fault.call) {
       if (HasFailure()) return;
@@ -212,7 +212,7 @@ TEST_F(AppendFaults, InterruptionsAreNoErrors) {
       if (!injected.met()) break;
     }
   }
-  // Of calls that have done their work, or do none.
+  // EINTR of calls that have finished their work, or have none.
   every_call({.error_number = EINTR, .call = 0}, whole(), 0);
 }
 
@@ -245,7 +245,7 @@ TEST_F(AppendFaults, AFileThatCannotBeLockedIsRefusedWithARemedy) {
   }
 }
 
-// Somebody writes the file anew, by rename, between our open and our lock: what went into the old one would be lost.
+// Another writer replaces the file by rename between our open and our lock. An append to the old file would be lost.
 TEST_F(AppendFaults, AFileThatWasReplacedBeforeItWasLockedIsNotAppendedTo) {
   start_with(whole());
   const std::string kept = folder_.file("kept");

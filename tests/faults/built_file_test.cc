@@ -1,4 +1,4 @@
-// A file that was built and is not what readers would open does not get its name, and replaces nothing.
+// A file that readers could not open after it was built does not get its name, and replaces nothing.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using support::Bytes;
 using support::fails_with;
 using support::is_ok;
 
-// Changes the first table of contents of a file of `folder` that is being made, by way of its descriptor.
+// Changes the first table of contents of an unfinished file in `folder`, through its descriptor.
 void damage_a_table(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
@@ -60,7 +60,7 @@ TEST(BuiltFile, IsReadAsReadersDoBeforeItIsNamed) {
     }
     ASSERT_GT(writes, 3) << name;
     support::write_file(path, start);
-    const faults::Before last_write("pwrite", [&] {  // that of the header: the tables are written by then
+    const faults::Before last_write("pwrite", [&] {  // the last write is the header's; the tables are already written
       if (--writes == 0) damage_a_table(folder.path());
     });
 

@@ -1,5 +1,5 @@
-// A disk that fills up, and one that refuses, at every call in turn while a cache folder is used: the error says so,
-// what lies in the folder is whole, nothing else is left there, and no memory is taken in its place.
+// A full disk, or one that refuses, at every call in turn while a cache folder is used. The error names the cause, the
+// files in the folder are whole, nothing else is left there, and memory is not used instead.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -44,7 +44,7 @@ class CacheFolderFaults : public ::testing::Test {
 };
 
 TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
-  // Memory is allowed as well, and must not be taken.
+  // Memory is permitted as well, but must not be used.
   const OpenOptions options{.max_copied_bytes = std::uint64_t{1} << 30, .cache_folder = cache_.path()};
   const Container container = Container::open(path_, options).value();
   ASSERT_TRUE(is_ok(acquire(container)));

@@ -1,5 +1,4 @@
-// Views that outlive main: in atexit handlers, in objects of static storage, in thread_local objects of threads that
-// end late.
+// Views that outlive main: in atexit handlers, in static objects, and in thread_local objects of threads that end late.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,19 +31,19 @@ bool opens_and_reads() {
          device_from_json(R"({"schema": "fatctx.device/1", "backend": "cpu"})").ok();
 }
 
-// Uses the library when it is destroyed, with what it has held all the time and with what it opens then.
+// A late user of the library: its destructor reads a view that it has held all the time, and opens a container.
 struct LateUser {
   std::optional<RecordView> held;
   int exit_code_if_bad = 1;
   ~LateUser() {
-    if (!held) return;  // not taken into use by this process
+    if (!held) return;  // this process has not used it
     const bool reads = held->data()[0] == testing::pattern(testing::kWeightsSize, 1)[0];
     if (!reads || !opens_and_reads()) std::_Exit(exit_code_if_bad);
   }
 };
 
-LateUser static_user;             // constructed before anything of the library was used: destroyed after
-thread_local LateUser late_user;  // of every thread that asks for it
+LateUser static_user;             // constructed before the first use of the library, so destroyed after it
+thread_local LateUser late_user;  // in every thread that uses it
 
 void at_exit() {
   if (!opens_and_reads()) std::_Exit(3);
@@ -55,7 +54,7 @@ RecordView weights() { return Container::open(path_of_model).value().acquire("we
 class Exit : public ::testing::Test {
  protected:
   void SetUp() override {
-    GTEST_FLAG_SET(death_test_style, "fast");  // the child takes the folder over
+    GTEST_FLAG_SET(death_test_style, "fast");  // the child takes over the folder
     path_of_model = folder_ / "m.fatctx";
     testing::pack_small_model(path_of_model);
   }
@@ -65,7 +64,7 @@ class Exit : public ::testing::Test {
 TEST_F(Exit, HandlersMayUseViewsAndOpenContainers) {
   EXPECT_EXIT(
       {
-        (void)std::atexit(at_exit);  // registered before the library is used: runs after what the library registers
+        (void)std::atexit(at_exit);  // registered before the library is used, so it runs after the library's handlers
         static_user.held = weights();
         static_user.exit_code_if_bad = 4;
         start_profile({.level = ProfileLevel::kDetailed});

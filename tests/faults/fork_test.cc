@@ -1,4 +1,4 @@
-// Forks in the middle of opens: the child finds every table whole and opens for itself.
+// Forks in the middle of opens: the child finds every table whole and opens files itself.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ int rounds() {
   return asked == nullptr ? 400 : std::atoi(asked);
 }
 
-// A child does what a program may do after a fork; alarm() ends one that waits for a lock nobody will give back.
+// Does what a program may do in a child after a fork. alarm() ends a child that waits for a lock without a holder.
 int child_work(const std::string& path) {
   ::alarm(20);
   const auto container = Container::open(path);
@@ -34,7 +34,7 @@ int child_work(const std::string& path) {
 }
 
 TEST(Fork, ChildrenOfAnyMomentOpenForThemselves) {
-  // The C library's own calls of malloc() are beyond what allocation_test.cc keeps away from forks.
+  // allocation_test.cc does not keep forks away from the C library's own calls of malloc().
   if (support::kSanitized) GTEST_SKIP() << "the sanitizer's malloc leaves its locks held in a forked child";
   const Folder folder;
   const std::string path = folder / "m.fatctx";

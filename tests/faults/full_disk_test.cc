@@ -1,5 +1,5 @@
-// An append that finds no room, for real: the size of files is limited, or the file system is small. The generation
-// before stays, and the error says so. Shows promise 4 of docs/testing.md.
+// An append that runs out of disk space, on a real system: with a file size limit, or on a small file system. The
+// earlier generation stays, and the error names the cause. Shows promise 4 of docs/testing.md.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ namespace full_disk_test {
 
 using support::Bytes;
 
-// What the children answer.
+// The exit codes of the children.
 enum Answer : int { kNoRoom = 0, kAppended = 1, kWrongError = 2, kOtherBytes = 3, kDoesNotOpen = 4, kSetUp = 5 };
 
 Result<AppendReport> append(const std::string& path) {
@@ -48,7 +48,7 @@ Answer append_where_room_is_short(const std::string& path, const Bytes& start) {
 }
 
 constexpr std::uint64_t kStep = 4096;
-constexpr std::uint64_t kEnough = 170 * kStep;  // for the append
+constexpr std::uint64_t kEnough = 170 * kStep;  // room for the append
 
 TEST(FullDisk, ALimitOfFileSizeIsNoSpaceAtEveryStep) {
   const Bytes& start = support::unsealed_sample();
@@ -97,7 +97,7 @@ TEST(FullDisk, ASmallFileSystemIsNoSpaceAtEveryStep) {
   EXPECT_GT(appended, 0);
 }
 
-// Every writer asks for all of its room before it writes the first byte of it: a full disk is known early.
+// Every writer reserves all of its space before it writes the first byte, so a full disk is detected early.
 TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
   const support::TempDir folder;
   const std::string source = folder.file("m.fatctx");
@@ -131,7 +131,7 @@ TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
     bool reserved = false;
     for (faults::Fault fault{.error_number = ENOSPC}; !reserved; ++fault.call) {
       support::write_file(source, support::unsealed_sample());
-      std::filesystem::remove(out);  // of a writer that did without the call that failed
+      std::filesystem::remove(out);  // from a writer that did not need the failed call
       copied = false;
       const faults::Injected injected(fault);
       const std::optional<ErrorCode> code = write();

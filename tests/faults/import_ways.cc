@@ -1,4 +1,4 @@
-// The ways into files of other formats, and from them into a container.
+// Operations that read files of other formats, and those that turn them into a container.
 #include <filesystem>
 #include <random>
 #include <stdexcept>
@@ -20,7 +20,7 @@
 namespace fatctx::faults {
 namespace {
 
-// Files are written by the constructor, before anything fails.
+// A set of files that the constructor writes, before anything fails.
 class Files {
  public:
   static const Files& get() {
@@ -40,7 +40,7 @@ class Files {
   Files() {
     support::write_file(dlc, support::two_socs().write());
     pack_dlc();
-    // Names and metadata are longer than what a string keeps inside of itself.
+    // Names and metadata are too long for the internal buffer of a string.
     const std::string header = R"({"__metadata__": {"a key that is long": "a value that is long"},
       "model.layers.0.attention.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
       "model.layers.0.attention.scale": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [24, 28]}})";
@@ -51,7 +51,7 @@ class Files {
     writer.tensor("blk.0.attention_norm.weight", {8}, support::GgufWriter::kF32, 0, 32);
     writer.tensor("blk.0.feed_forward_up.weight", {256}, support::GgufWriter::kQ4K, 32, 144);
     support::write_file(gguf, writer.write());
-    // The second has the first's pages but one, behind one of its own.
+    // The second file has one page of its own, then all pages of the first except its first one.
     constexpr std::size_t kPage = 4096;
     std::mt19937_64 random(5);
     const support::Bytes pages = support::random_bytes(random, 6 * kPage);

@@ -1,4 +1,4 @@
-// The ways that keep a container trustworthy: keys, signing, opening with keys, repair, comparing.
+// Operations that keep a container trustworthy: keys, signing, opening with keys, repair, comparing.
 #include <filesystem>
 #include <utility>
 
@@ -14,7 +14,7 @@
 namespace fatctx::faults {
 namespace {
 
-// Made before anything fails.
+// A set of files that the constructor writes, before anything fails.
 class KeepingFiles {
  public:
   static const KeepingFiles& get() {
@@ -49,7 +49,7 @@ Result<std::string> repaired(const std::string& damaged, const std::string& path
   std::filesystem::copy_file(damaged, path, std::filesystem::copy_options::overwrite_existing);
   FATCTX_ASSIGN(const RepairReport report, repair(path));
   if (!report.remaining.empty()) return report.remaining.front().error;
-  return digest_of_file(path);  // a copy that could not be read may have been restored as well
+  return digest_of_file(path);  // an unreadable copy may have been restored as well
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Limits that a process can run into, met for real: descriptors, address space, maps. Each in a child of its own.
+// Limits of a process, actually reached: descriptors, address space, maps. Each in a child process.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,7 +23,7 @@ class Limits : public ::testing::Test {
  protected:
   Limits() : path_(folder_ / "m.fatctx") { testing::pack_small_model(path_); }
 
-  // 0 if opening and viewing fails with `code` and advice that holds `word`.
+  // Returns 0 if opening and viewing fails with `code` and a message that contains `word`.
   static int refused(const std::string& path, ErrorCode code, const std::string& word) {
     const auto container = Container::open(path);
     if (container.ok()) return 1;
@@ -52,11 +52,11 @@ TEST_F(Limits, NoDescriptorIsLeft) {
 
 TEST_F(Limits, NoAddressSpaceIsLeft) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes more address space than the limit leaves";
-  // Sparse: its size is what counts.
+  // A sparse file: only its size matters.
   const std::string large = folder_ / "large.fatctx";
   {
     PackOptions options;
-    options.sharing = Sharing::kOff;  // or the zeros would be stored once
+    options.sharing = Sharing::kOff;  // otherwise the zeros would be stored once
     Packer packer(options);
     PackRecord record;
     record.type = RecordType::kOpaque;
@@ -66,7 +66,7 @@ TEST_F(Limits, NoAddressSpaceIsLeft) {
     ASSERT_TRUE(packer.publish(large).ok());
   }
   EXPECT_EQ(support::in_child([&] {
-              // What is used now, and half of what the map would take.
+              // The current use plus half of the size of the map.
               std::size_t pages = 0;
               if (std::FILE* statm = std::fopen("/proc/self/statm", "r")) {
                 if (std::fscanf(statm, "%zu", &pages) != 1) return 4;
@@ -84,7 +84,7 @@ TEST_F(Limits, NoAddressSpaceIsLeft) {
 TEST_F(Limits, NoMapIsLeft) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs maps of its own";
   EXPECT_EQ(support::in_child([&] {
-              // Every second page readable: the kernel cannot join them, so each is a map.
+              // Every second page is readable, so the kernel cannot join them: each is a map.
               constexpr std::size_t kPage = 4096;
               constexpr std::size_t kMost = 2'000'000;  // above every usual vm.max_map_count
               auto* pages = static_cast<char*>(
@@ -93,7 +93,7 @@ TEST_F(Limits, NoMapIsLeft) {
               std::size_t page = 0;
               while (page < kMost && ::mprotect(pages + page * kPage, kPage, PROT_READ) == 0) page += 2;
               if (page >= kMost) return support::kChildSkipped;
-              // A split takes two; perhaps one is left.
+              // A split takes two maps, so one may be left.
               while (::mmap(nullptr, kPage, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
               }
               if (const int wrong = refused(path_, ErrorCode::kNoResource, "vm.max_map_count"); wrong != 0) {

@@ -1,4 +1,4 @@
-// Reads of the disk that fail while a model checks what it chose.
+// Disk reads that fail while a model checks its chosen target.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -22,7 +22,7 @@ TEST(OnDamageNextFaults, ARecordThatCannotBeReadOnceIsPassedOverAndNamed) {
     const Injected injected({.kind = Kind::kError, .error_number = EIO, .call = call});
     const auto model = Model::open(path, options);
     if (!injected.met()) break;
-    if (!model.ok()) continue;  // what every open needs; or the weights, which all targets share
+    if (!model.ok()) continue;  // the read was one of every open, or of the weights, which all targets share
     const Selection& selection = model.value().selection();
     const bool best = model.value().container()->record(selection.chosen.front()).value().name == "small.x86-64-v4";
     ASSERT_EQ(selection.damaged.empty(), best) << "call " << call << " of " << injected.call();

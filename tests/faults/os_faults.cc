@@ -19,10 +19,10 @@ namespace {
 
 constexpr long kMostInterrupts = 50;
 
-// What a call can suffer beside an error of its own.
+// Ways in which a call can be affected, apart from an error.
 enum Trait : unsigned { kNone = 0, kInterruptible = 1, kTransfers = 2, kMakesDescriptor = 4, kGivesBack = 8 };
 
-// Most calls find that nobody wants anything of them and take no lock, which a fork could leave taken.
+// Most calls find no fault armed and take no lock, because a fork could leave the lock taken.
 std::atomic<bool> active{false};
 std::mutex mutex;
 bool armed = false;
@@ -54,7 +54,7 @@ bool strikes(const char* call, unsigned traits) {
   std::function<void()> act;
   {
     const std::lock_guard lock(mutex);
-    if (act_before && acted_before == call) act = std::exchange(act_before, {});  // what it calls itself is not meant
+    if (act_before && acted_before == call) act = std::exchange(act_before, {});  // not for calls that `act` makes
   }
   if (act) {
     act();

@@ -1,7 +1,8 @@
-// Makes a call to the operating system fail: the n-th one from now on, once or for ever.
+// Makes a system call fail: the n-th one from now on, once or for ever.
 //
-// The linker leads the library's calls here (--wrap, tests/CMakeLists.txt), so that the library itself knows nothing of
-// it. Calls that only give back (munmap, munlock, unlinkat) are counted by nobody and never fail; close does if asked.
+// The linker redirects the library's calls to this file (--wrap, tests/CMakeLists.txt), so the library does not know
+// it. Calls that only release something (munmap, munlock, unlinkat) are not counted and never fail; close does on
+// request.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +15,32 @@ namespace fatctx::faults {
 enum class Kind : std::uint8_t {
   kError,      // returns `error_number`
   kInterrupt,  // EINTR, from calls that the system may interrupt
-  kShort,      // half of what was asked for, or `at_most` bytes, from reads and writes
+  kShort,      // reads and writes transfer only half, or `at_most` bytes
 };
 
 struct Fault {
   Kind kind = Kind::kError;
   int error_number = 0;
-  long call = 0;          // 0: the next one; counts the calls that this kind of fault can meet
-  bool for_ever = false;  // and all after it; an interrupt comes at most 50 times in a row, or nobody could ever go on
-  bool descriptors_only = false;  // only calls that make a descriptor
-  bool closes_only = false;       // only close, which gives the descriptor back all the same
+  long call = 0;                  // 0: the next one; counts the calls that this kind of fault can affect
+  bool for_ever = false;          // and all later ones; at most 50 interrupts in a row, so that loops end
+  bool descriptors_only = false;  // only calls that create a descriptor
+  bool closes_only = false;       // only close, which still releases the descriptor
   long at_most = -1;              // of kShort; -1: half
 };
 
-// While it lives, on all threads. One at a time.
+// A fault that is active during its lifetime, on all threads. Only one can exist at a time.
 class Injected {
  public:
   explicit Injected(const Fault& fault);
   ~Injected();
   Injected(const Injected&) = delete;
   Injected& operator=(const Injected&) = delete;
-  // True once a call was made to fail; `call` says which.
+  // Returns true once a call was made to fail; `call` names it.
   [[nodiscard]] bool met() const;
   [[nodiscard]] std::string call() const;
 };
 
-// While it lives, `act` runs before each call of that name, on its thread, with no fault in it.
+// A hook: during its lifetime `act` runs before each call of this name, on its thread, without faults.
 class Before {
  public:
   Before(const std::string& call, std::function<void()> act);
@@ -48,7 +49,7 @@ class Before {
   Before& operator=(const Before&) = delete;
 };
 
-// Counts calls of the library by name while it lives, on all threads; none of them fails.
+// A counter of the library's calls by name, on all threads, during its lifetime. None of them fails.
 class Counted {
  public:
   Counted();

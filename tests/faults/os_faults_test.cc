@@ -1,6 +1,6 @@
-// Every call to the operating system fails in turn, once and for ever, on every way into and out of a container: each
-// gives a typed error that says what happened, or does not need the call; nothing stays; and the next try succeeds.
-// Shows S5.15.
+// Every system call fails in turn, once or for ever, in every operation that reads or writes a container. The operation
+// gives a typed error that describes the failure, or does not need the call. Nothing stays behind, and the next attempt
+// succeeds. Shows S5.15.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -26,7 +26,7 @@ using faults::Way;
 struct Kinds {
   const char* name;
   Fault fault;
-  std::set<ErrorCode> allowed;  // empty: it has to succeed
+  std::set<ErrorCode> allowed;  // empty: it must succeed
 };
 
 std::vector<Kinds> kinds() {
@@ -68,10 +68,10 @@ TEST_P(OsFaults, AreTypedErrorsAndLeaveNothing) {
         if (result.ok()) {
           EXPECT_EQ(result.value(), good.value()) << "success has to mean the same as ever";
         } else if (const Error& error = result.error(); error.where.rule == "F14") {
-          // One of two copies could not be read: the file opens by the other, and verify says so.
+          // One of two copies could not be read: the file opens with the other, and verify reports it.
           EXPECT_NE(error.message.find("unreadable"), std::string::npos);
         } else {
-          const bool unasked = at == "fstatfs" && error.code == ErrorCode::kRemoteFilesystem;  // it may be one
+          const bool unasked = at == "fstatfs" && error.code == ErrorCode::kRemoteFilesystem;  // it may be remote
           EXPECT_TRUE(unasked || kind.allowed.contains(error.code)) << to_text(error);
           EXPECT_FALSE(error.message.empty());
           EXPECT_EQ(error.message.find('\n'), std::string::npos);

@@ -9,7 +9,7 @@
 
 namespace fatctx::faults {
 
-// Goes with the process that made it, and not when a forked child of it ends.
+// A folder that is removed with the process that created it, and not when a forked child of that process ends.
 class ProcessFolder {
  public:
   ProcessFolder() {}

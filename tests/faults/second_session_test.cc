@@ -1,4 +1,4 @@
-// What a further open and a further session ask of the operating system.
+// The system calls of a further open and a further session.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A stitched view that fails half way: its reservation goes with everything that was mapped into it.
+// A stitched view that fails half way: its reservation is released with everything that was mapped into it.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -15,7 +15,7 @@ namespace stitched_reservation_test {
 
 struct Maps {
   int of_the_file = 0;
-  int reserved = 0;  // nobody may touch them
+  int reserved = 0;  // not accessible
   friend bool operator==(const Maps&, const Maps&) = default;
 };
 
@@ -34,7 +34,7 @@ TEST(StitchedReservation, LeavesNothingWhenTheNthCallFails) {
   const std::string path = folder.file("sliced.fatctx");
   support::write_file(path, support::sliced_model().bytes());
   const Container container = Container::open(path, {.verify = VerifyPolicy::kNone}).value();
-  (void)container.acquire("weights");  // what is made once per process
+  (void)container.acquire("weights");  // creates the objects that a process creates once
   const Maps before = maps_now();
 
   int refused = 0;

@@ -45,7 +45,7 @@ Result<std::string> all_views(const Container& container) {
 namespace {
 
 Result<std::string> report_text(const VerifyReport& report) {
-  // A finding about the system is an error of the check.
+  // A finding is returned as an error, so that faults in a check are seen as errors.
   if (!report.findings.empty()) return report.findings.front().error;
   return std::to_string(report.checked_bytes);
 }
@@ -76,7 +76,7 @@ Result<std::string> whole_model(const std::string& path, const OpenOptions& open
 
 std::uint32_t weights_of(const Container& container) { return container.find("weights").value().id; }
 
-// The file of stitched views; made before anything fails.
+// Returns the file for stitched views; it is written before anything fails.
 std::string sliced_file() {
   static const ProcessFolder folder;
   static const std::string path = [] {
@@ -87,7 +87,7 @@ std::string sliced_file() {
   return path;
 }
 
-// Two inputs of the same bytes, and a container in which one of them is a recipe; made before anything fails.
+// Two inputs of the same bytes, and a container that stores one of them as a recipe. Written before anything fails.
 struct RecipeFiles {
   ProcessFolder folder;
   std::string one = folder.file("one");
@@ -120,7 +120,7 @@ const RecipeFiles& recipe_files() {
   return files;
 }
 
-// Two chips of one family that share their bytes; likewise.
+// Returns a file of two chips of one family that share bytes; it is written before anything fails.
 const std::string& chips_file() {
   static const ProcessFolder folder;
   static const std::string path = [] {
@@ -149,7 +149,7 @@ Result<std::string> composed(const std::string& path) {
   return Error{ErrorCode::kInternal, "no record is a recipe"};
 }
 
-// Made in the folder, and found there. Not cleared by std::filesystem while calls fail: that is the library's.
+// Composes a view in the folder, then finds it there. The caller clears the folder before calls fail.
 Result<std::string> composed_in_a_folder(const std::string& path, const std::string& folder) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
@@ -176,14 +176,14 @@ struct CloseFile {
 };
 
 Result<std::string> by_descriptor(const std::string& path, const FileWindow& window) {
-  // By the C library itself: the caller's own calls do not fail here.
+  // fopen of the C library: the caller's own calls do not fail here.
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (!file) return Error{ErrorCode::kInternal, "the test could not open its file"};
   FATCTX_ASSIGN(const Container container, Container::open(Source::of_descriptor(::fileno(file.get()), window)));
   return all_views(container);
 }
 
-// The container in the middle of a larger file.
+// Opens the container in the middle of a larger file.
 Result<std::string> from_a_package(const std::string& path) {
   constexpr std::uint64_t kOffset = 3 * 4096;
   const std::string package = path + ".package";
@@ -194,12 +194,12 @@ Result<std::string> from_a_package(const std::string& path) {
 
 Result<std::string> profiled(const std::string& path) {
   struct Stop {
-    ~Stop() { start_profile({.level = ProfileLevel::kOff}); }  // stop_profile() would take memory for what it gives
+    ~Stop() { start_profile({.level = ProfileLevel::kOff}); }  // stop_profile() would allocate memory for its result
   } const stop;
   int heard = 0;
   start_profile({.level = ProfileLevel::kDetailed, .hook = [&](const ProfileEvent&) { ++heard; }});
   FATCTX_ASSIGN(std::string text, whole_model(path, {}));
-  // Events are lost rather than calls when memory is short, so what stands in the table is not promised.
+  // If memory is short, events are lost and calls succeed, so the content of the table is not promised.
   (void)current_profile().csv();
   return text;
 }
@@ -209,12 +209,12 @@ Result<std::string> traced(const std::string& path) {
     ~Stop() { set_trace({}); }
   } const stop;
   std::string trace;
-  trace.reserve(std::size_t{1} << 20);  // half a line would be no trace
+  trace.reserve(std::size_t{1} << 20);  // so that no line is cut by a failed allocation
   set_trace([&](std::string_view line) { trace.append(line).append("\n"); });
   FATCTX_ASSIGN(std::string text, whole_model(path, {}));
   set_trace({});
   FATCTX_ASSIGN(const ReplayReport replay, replay_trace(trace));
-  (void)replay;  // what met the fault gives another answer
+  (void)replay;  // the call that met the fault gives another answer
   return text;
 }
 
@@ -276,7 +276,7 @@ std::vector<Way> ways() {
       {"model that checks what it chooses",
        [](const std::string& path) -> Result<std::string> {
          ModelOptions options = for_aarch64();
-         options.on_damage = OnDamage::kNext;  // nothing else fits: a failed read is an error, and no other target
+         options.on_damage = OnDamage::kNext;  // no other target fits, so a failed read is an error
          FATCTX_ASSIGN(const Model model, Model::open(path, options));
          FATCTX_ASSIGN(const Session session, model.begin_session());
          FATCTX_ASSIGN(const RecordView binary, session.binary());

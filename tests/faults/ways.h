@@ -1,4 +1,4 @@
-// Every way into a container, through it and out of it, for tests that make things fail on the way.
+// Every operation that reads, uses or writes a container, for tests that make system calls or allocations fail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,29 +17,29 @@ namespace fatctx::faults {
 
 struct Way {
   const char* name;
-  // What the way gave, so that two runs can be compared. The file is one of testing::pack_small_model().
+  // Returns the outcome, so that two runs can be compared. The file is one of testing::pack_small_model().
   std::function<Result<std::string>(const std::string& path)> work;
-  int least_calls;  // to the system, in a good run
+  int least_calls;  // system calls in a successful run
 };
 
 [[nodiscard]] std::vector<Way> ways();
-// Those of ways() that do not use the file at `path`, but files of other formats.
+// Returns the operations among ways() that use files of other formats instead of the file at `path`.
 [[nodiscard]] std::vector<Way> import_ways();
-// Signing, keys, repair, comparing: with files of their own too.
+// Returns the operations for signing, keys, repair and comparing; they have files of their own, too.
 [[nodiscard]] std::vector<Way> keeping_ways();
 
-// What ways give: of bytes, of a file, of every record of a container.
+// Digests of an outcome: of bytes, of a file, of every record of a container.
 [[nodiscard]] std::string digest(ByteView bytes);
 [[nodiscard]] Result<std::string> digest_of_file(const std::string& path);
 [[nodiscard]] Result<std::string> all_views(const Container& container);
 [[nodiscard]] Result<std::string> loaded(const std::string& path, const LoadOptions& options);
 
-// A test of each way, on a file of its own.
+// A fixture for a test of each operation, on a file of its own.
 class EveryWay : public ::testing::TestWithParam<Way> {
  protected:
   EveryWay() : path_(folder_ / "m.fatctx") { testing::pack_small_model(path_); }
 
-  // Files that a way left because it did not end.
+  // Counts the files that an interrupted operation left.
   [[nodiscard]] std::size_t temporaries() const {
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path_).parent_path())) {
@@ -52,7 +52,7 @@ class EveryWay : public ::testing::TestWithParam<Way> {
   std::string path_;
 };
 
-// "ThePathAndAllViews": for INSTANTIATE_TEST_SUITE_P.
+// Returns a name such as "ThePathAndAllViews", for INSTANTIATE_TEST_SUITE_P.
 [[nodiscard]] std::string name_of(const ::testing::TestParamInfo<Way>& way);
 
 }  // namespace fatctx::faults

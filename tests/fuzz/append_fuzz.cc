@@ -1,8 +1,9 @@
-// An append onto any bytes, and what opens afterwards: the new record with its bytes, and everything that was there.
+// An append to arbitrary bytes, and the file that opens afterwards: it has the new record with its bytes, and
+// everything that it had before.
 //
-// Input: 1 byte what is added (below) and whether the rest is the file itself (128); 1 byte which good file; then edits
-// of it until the bytes are used up, after which every checksum is made right. fuzz/edited_container.h says what an
-// edit is.
+// Input: 1 byte for the added record (below) and whether the rest is the file itself (128); 1 byte for the good file;
+// then edits of it until the bytes are used up. After the edits every checksum is corrected. fuzz/edited_container.h
+// defines the edits.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -34,7 +35,7 @@ Bytes appended_to(Bytes bytes, const std::string& name) {
   return std::move(kept.bytes());
 }
 
-// The third has three generations, and slot A names the last one.
+// The third file has three generations, and slot A names the last one.
 const std::array<Bytes, 3>& good_files() {
   static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(),
                                              appended_to(appended_to(fuzz::rich_file(), "one"), "two")};
@@ -43,14 +44,14 @@ const std::array<Bytes, 3>& good_files() {
 
 PackRecord new_record(unsigned what) {
   if ((what & 1) != 0) return support::plain_record(RecordType::kOpaque, "new", support::pattern(40 + what, 77));
-  // What is there already, as it is or in part.
+  // Some of these bytes are already in the good files, in full or in part.
   Bytes bytes = (what & 2) != 0 ? support::pattern(66'000, 11) : support::pattern(70'000, 78);
   PackRecord record = support::binary_record("new", (what & 4) != 0 ? "aarch64" : "v81", std::move(bytes));
   if ((what & 8) != 0) record.weights = {"weights"};
   return record;
 }
 
-// What an open file says of one record: its bytes, or that it cannot be had.
+// A record's answer from an open file: its bytes, or none if they cannot be read.
 struct Kept {
   Hash128 hash;
   std::optional<Bytes> bytes;
@@ -78,14 +79,14 @@ void require_kept(const std::map<std::string, Kept>& before, const std::map<std:
   for (const auto& [name, kept] : before) {
     if (std::find(superseded.begin(), superseded.end(), name) != superseded.end()) continue;
     const auto found = after.find(name);
-    if (found == after.end() && name.ends_with(".tensors")) continue;  // the table goes with its blob
+    if (found == after.end() && name.ends_with(".tensors")) continue;  // the table disappears together with its blob
     require(found != after.end(), "a record is still there", name);
     require(found->second.hash == kept.hash && found->second.bytes == kept.bytes, "a record is as it was", name);
   }
 }
 
-// What an append may write to of the bytes that are there: the header, the copies of the table of contents, one of
-// which may have been damaged, and what becomes padding behind the committed end. They are zero in what comes back.
+// Returns the file with zeros where an append may overwrite existing bytes: the header, the copies of the table of
+// contents (one may have been damaged), and the padding behind the committed end.
 Bytes without_copies(const Bytes& file, const container::Header& header) {
   Bytes rest = file;
   const auto forget = [&](std::uint64_t from, std::uint64_t to) {

@@ -1,12 +1,12 @@
-// Appenders, on a file of the program's own.
+// Appenders on a file that belongs to the program.
 #include <filesystem>
 
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
 
-// The program's own file is a copy of a container, unless the program has written it itself; it grows, and goes with
-// the program. Files that other programs use are not opened for appending.
+// The program's own file is a copy of a container, unless the program has written it itself. It grows, and is removed
+// with the program. Files that other programs use are not opened for appending.
 void Program::open_appender() {
   const std::uint8_t choice = input_.byte();
   std::error_code missing;

@@ -1,4 +1,4 @@
-// Containers: every way to open one, what it says of itself and its records, their bytes, and what they share.
+// Containers: every way to open one, the properties of it and its records, their bytes, and sharing.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
@@ -7,7 +7,7 @@ void Program::make_containers(std::uint8_t which) {
   fatctx_container container = {kNotWritten};
   fatctx_view view = {kNotWritten, nullptr, 0};
   const support::Bytes& bytes = files().memory[0];
-  // Most often all of it, so that there is something to use.
+  // Usually the whole file is opened, so that there is something to use.
   const std::uint8_t cut = which % 8 == 1 ? input_.byte() : 0;
   const std::uint64_t size = bytes.size() - std::uint64_t{cut} * (bytes.size() / 256);
   switch (which % 8) {
@@ -62,7 +62,7 @@ void Program::open_other_containers(std::uint8_t which) {
         fatctx_container_open_memory(bytes.data(), bytes.size(), options, nullptr, nullptr, out(container), &error_),
         kContainer, container);
   }
-  // Where the asset says that it is, somewhere else, beyond any end.
+  // The offset is that of the model in the asset, another one, or one beyond any end.
   static const std::uint64_t kSizes[] = {0, files().memory[0].size(), 4096, ~std::uint64_t{0}};
   const std::uint8_t place = input_.byte();
   const std::uint64_t offset =
@@ -227,7 +227,7 @@ void Program::read_records(fatctx_container container, std::uint8_t which) {
   }
 }
 
-// What two containers have in common: made, asked and closed in one go.
+// Compares two containers: creates the diff, queries it and closes it.
 void Program::compare(std::uint8_t at) {
   if (!affordable()) return;
   fatctx_diff diff = {kNotWritten};

@@ -1,4 +1,4 @@
-// DLC archives: in files, in containers, cut for one chip, as views.
+// DLC archives: in files, in containers, cut for one chip, and as views.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
@@ -96,7 +96,7 @@ void Program::import_dlc() {
 void Program::use_stored_dlcs(std::uint8_t which) {
   const fatctx_container of = {handle(kContainer)};
   const std::uint8_t choice = input_.byte();
-  // Most often the only one there is.
+  // Usually null, which selects the only layout.
   const char* const layout = choice < 192 ? nullptr : word();
   switch (which % 6) {
     case 0: {

@@ -33,7 +33,7 @@ std::vector<PackRecord> model_records() {
   return records;
 }
 
-// Small ones: three chips of one family with the same weights.
+// Returns small records: three chips of one family with the same weights.
 std::vector<PackRecord> chip_records() {
   const support::ChipCorpus corpus =
       support::make_chip_corpus(5, {.tensors = 3, .rows = 32, .row_size = 1024, .code_size = 5'000});
@@ -81,8 +81,8 @@ Files::Files() {
   std::filesystem::permissions(cache, std::filesystem::perms::owner_all);
   const char* const opened[] = {model.c_str(), asset.c_str(), cache.c_str(), "/dev/null"};
   for (std::size_t i = 0; i < std::size(opened); ++i) descriptors[i + 1] = ::open(opened[i], O_RDONLY | O_CLOEXEC);
-  // For good, so before the first program: what a program does must not depend on those before it. Where there is no
-  // guard, the call that programs make says so.
+  // The guard stays installed, so it is installed before the first program: a program must not depend on earlier ones.
+  // Where it is not supported, the call that programs make reports it.
   (void)install_mapping_guard();
 }
 

@@ -1,11 +1,11 @@
-// A program of calls of the C interface over a table of handles: good ones, closed ones, of another kind, made up,
-// none; with pointers and without, with structs of any size, with callbacks that fail and that close what is in use.
-// Whatever it is: no crash, a code and a message for every error, no handle from a call that failed, no byte written
-// behind a struct or a buffer, and in the end every handle closes exactly once, every callback has got back what it
-// gave, and nothing is mapped. tests/style/c_calls_fuzz_test.py sees to it that every function is called.
+// A program of calls of the C interface over a table of handles: valid, closed, of another kind, invented, or zero. Its
+// pointers may be null, its structs have any size, and its callbacks fail or close a handle that is in use. In every
+// case: no crash, a code and a message for every error, no handle from a failed call, no byte written behind a struct
+// or a buffer. At the end every handle closes exactly once, every callback has got back what it gave, and nothing is
+// mapped. tests/style/c_calls_fuzz_test.py checks that every function is called.
 //
-// Input: calls. A call is 1 byte of which group, 1 byte which pointers are null, 1 byte which of the group, then its
-// arguments as it takes them: a handle is 1 byte (see handle()), a number or a size of a struct is 1 byte.
+// Input: calls. A call is 1 byte for the group, 1 byte for the null pointers, 1 byte for the call within the group,
+// then its arguments in order. A handle is 1 byte (see handle()), and so is a number or the size of a struct.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {

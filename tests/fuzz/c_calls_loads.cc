@@ -4,7 +4,7 @@
 namespace fatctx::fuzz {
 namespace {
 
-// These run on threads of a list as well: nothing of the program is touched.
+// These also run on threads of a list, so they do not touch the program.
 
 void heard(void* user, const fatctx_load_event* event) {
   if (user != nullptr) (void)static_cast<const Callee*>(user)->answer;
@@ -43,7 +43,7 @@ fatctx_source Program::load_source() {
     source.offset = choice < 220 ? 0 : std::uint64_t{input_.byte()} * 4096;
     source.size = choice < 240 ? 0 : std::uint64_t{input_.byte()} * 4096;
   }
-  if (choice % 16 == 15) source.path = path();  // beside what is there
+  if (choice % 16 == 15) source.path = path();  // in addition to the source already set
   return source;
 }
 
@@ -101,7 +101,7 @@ void Program::use_loads(std::uint8_t which) {
 }
 
 void Program::use_load_signals(std::uint8_t which) {
-  // None that is short: a program does not end while it has left a thread behind.
+  // No timeout is short: a program that left a thread behind does not end until that thread has ended.
   static constexpr std::uint64_t kTimeouts[] = {0, 3'600'000, ~std::uint64_t{0}};
   if (which == 9) {
     fatctx_load_signal signal = {kNotWritten};

@@ -1,4 +1,4 @@
-// Memory: prefetch, release and lock; and the seams through which callers map files, place views and follow ranges.
+// Memory: prefetch, release and lock; and the seams through which callers map files, place views and access ranges.
 #include <unistd.h>
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 namespace fatctx::fuzz {
 namespace {
 
-// Blocks of exactly the size that was asked for, so that the address sanitizer sees a byte too many.
+// Allocates a block of exactly the requested size, so that the address sanitizer detects an access behind its end.
 void* block_of(std::uint64_t size, std::uint64_t alignment) {
   void* block = nullptr;
   const auto aligned = std::max<std::size_t>(static_cast<std::size_t>(alignment), sizeof(void*));
   return ::posix_memalign(&block, aligned, static_cast<std::size_t>(size)) == 0 ? block : nullptr;
 }
 
-// Maps by reading, as a system without mmap would.
+// Maps by reading, as on a system without mmap.
 std::int32_t map(void* user, int descriptor, std::uint64_t offset, std::uint64_t size, const void** mapped,
                  fatctx_error* error) {
-  if (user == nullptr) return FATCTX_ERROR_UNSUPPORTED;  // of a struct without it
+  if (user == nullptr) return FATCTX_ERROR_UNSUPPORTED;  // the struct was too short for `user`
   auto& callee = *static_cast<Callee*>(user);
   if (const std::int32_t code = callee.say(error); code != FATCTX_OK) return code;
   void* const block = block_of(size, 4096);
@@ -44,7 +44,7 @@ std::int32_t allocate(void* user, std::uint64_t size, std::uint64_t alignment, f
   if (user == nullptr) return FATCTX_ERROR_NO_RESOURCE;
   auto& callee = *static_cast<Callee*>(user);
   require(block->data == nullptr && block->descriptor == -1, "a block comes empty");
-  if (callee.answer < 128) {  // others fail when the block is filled
+  if (callee.answer < 128) {  // other callees fail when the block is filled
     if (const std::int32_t code = callee.say(error); code != FATCTX_OK) return code;
   }
   block->data = block_of(size, alignment);
@@ -101,7 +101,7 @@ void Program::use_memory(std::uint8_t which) {
       return made(fatctx_container_lock(of, input_.byte() % 9, out(lock), &error_), kLock, lock);
     }
     default: {
-      // A file that is cut while it is mapped: the guard, which is installed, makes that an error and no end.
+      // Cuts a file that is mapped: the guard is installed and turns the access into an error.
       std::error_code ignored;
       const auto size = std::filesystem::file_size(files().out, ignored);
       if (ignored || !fatctx_mapping_guard_installed()) return;
@@ -127,7 +127,7 @@ void Program::use_prefetches(std::uint8_t which) {
     const std::uint8_t choice = input_.byte();
     Work* const watched = work(choice);
     const bool background = which % 8 >= 3;
-    if (background) watched->closes = false;  // on another thread than the program
+    if (background) watched->closes = false;  // it runs on another thread than the program
     const fatctx_prefetch_options& options = prefetches_.emplace_back(prefetch_options(watched));
     if (background) {
       const std::uint64_t id = handle(which % 8 == 3 ? kContainer : kSession);

@@ -1,4 +1,4 @@
-// Models, their sessions, and the views and tensors that come of them.
+// Models, their sessions, and the views and tensors that they produce.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
@@ -110,7 +110,7 @@ void Program::use_views(std::uint8_t which) {
       fatctx_view_info* const said = out(*info.get());
       if (!ok(fatctx_view_describe(of, said, &error_)) || !info.whole()) return;
       if (said->size == 0) return;
-      // The last byte may lie behind the end of a file that was cut.
+      // The last byte may be behind the end of a file that was cut.
       borrowed(static_cast<const unsigned char*>(said->data) + (said->size - 1), 1);
       return;
     }

@@ -1,4 +1,4 @@
-// What a process can see of itself: metrics, profiles, traces and their replay, cache folders.
+// A process observes itself: metrics, profiles, traces and their replay, and cache folders.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
@@ -44,7 +44,7 @@ void Program::use_metrics(std::uint8_t which) {
 }
 
 void Program::trace_line(void* user, const char* line, std::uint64_t size) {
-  constexpr std::size_t kMostText = 16'384;  // replays are recorded too, and would double it each time
+  constexpr std::size_t kMostText = 16'384;  // replays are recorded too, so each would double it
   auto& program = *static_cast<Program*>(user);
   const std::lock_guard lock(program.trace_mutex_);
   require(std::memchr(line, '\n', size) == nullptr, "a line of a trace is one line");
@@ -109,7 +109,7 @@ void Program::use_recorders(std::uint8_t which) {
     case 2:
       return made(fatctx_profile_stop(out(profile), &error_), kProfile, profile);
     case 3: {
-      // Its own release, and the program as the user of its lines.
+      // The release is null, so that the program itself can be the user of the lines.
       const bool given = !null();
       (void)checked(fatctx_trace_start(given ? &trace_line : nullptr, nullptr, this, &error_));
       return;

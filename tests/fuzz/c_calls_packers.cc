@@ -1,13 +1,13 @@
-// Packers, and the tensors of files with weights that records are made of.
+// Packers, and the tensors of weight files that records are made from.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
 
-// Lifetime: what it points to goes with the next one.
+// Lifetime: the pointers in it are valid until the next call.
 fatctx_pack_record Program::record_of_words() {
   fatctx_pack_record whole = {};
   fatctx_pack_record_init(&whole, sizeof whole);
-  static const std::uint64_t shape[256] = {2, 3, 1, 1, 0, 7, 1, 1};  // as long as any rank that is given
+  static const std::uint64_t shape[256] = {2, 3, 1, 1, 0, 7, 1, 1};  // as long as the largest rank
   static const std::int64_t port_shape[] = {1, -1};
   static const fatctx_graph_tensor ports[] = {{"in", "float32", port_shape, 2}, {nullptr, nullptr, nullptr, 1}};
   static const fatctx_option options[] = {{"level", "3", nullptr}, {nullptr, "x", nullptr}};

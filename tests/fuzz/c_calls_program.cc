@@ -180,7 +180,7 @@ void Program::close_everything() {
   }
 }
 
-// There is one recorder of each kind in the process.
+// A process has one recorder of each kind.
 void Program::stop_recorders() {
   fatctx_profile_options off = {};
   fatctx_profile_options_init(&off, sizeof off);
@@ -198,7 +198,7 @@ void Program::leave_nothing() {
     require(ok(fatctx_metrics_runtime(metrics, &runtime, &error_)), "metrics can be read", error_.message);
   };
   look();
-  // A load that was stopped may have left a thread behind, which ends by itself.
+  // A stopped load may have left a thread behind, which ends by itself.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   const auto waits = [&] {
     return runtime.live_mappings != 0 ||
@@ -278,7 +278,7 @@ const fatctx_model_options* Program::model_options() {
   model.refuse_generic = more & 1U;
   if ((more & 2) != 0) model.consumer = &consumer;
   model.consumer_user = &callee(more >> 2);
-  if ((more & 128) != 0) model.boundary_count = 2;  // also of none
+  if ((more & 128) != 0) model.boundary_count = 2;  // also without an array
   model.on_damage = more >> 5 & 3U;
   model.raw_binaries = more >> 3 & 3U;
   if ((more & 7) == 3) model.signal = {handle(kLoadSignal)};
@@ -294,7 +294,7 @@ Program::Work* Program::work(std::uint8_t choice) {
 }
 
 std::int32_t Program::progress(void* user, std::uint64_t done, std::uint64_t total) {
-  if (user == nullptr) return 0;  // of a struct that had no room for it
+  if (user == nullptr) return 0;  // the struct was too short for `user`
   auto& work = *static_cast<Work*>(user);
   require(done <= total, "no more is done than there is to do", std::to_string(done) + " of " + std::to_string(total));
   if (work.closes) {

@@ -1,5 +1,5 @@
-// The table of handles that a program of C calls works on, and what every call of it is held to. What is called is in
-// c_calls_*.cc, a subject each.
+// The table of handles that a program of C calls works on, and the checks that every call must pass. The calls are in
+// c_calls_*.cc, one subject each.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace fatctx::fuzz {
 
-// A struct of the caller's in memory of its own, so that the address sanitizer sees a byte too many, with bytes behind
-// struct_size that must stay as they are.
+// A struct of the caller in its own memory, so that the address sanitizer detects an access behind its end. The bytes
+// behind struct_size must stay unchanged.
 template <typename T>
 class Sized {
  public:
@@ -36,7 +36,7 @@ class Sized {
     if (size_ > sizeof size_) std::memset(bytes_.data() + sizeof size_, 0, size_ - sizeof size_);
     if (choice == kLargerAndSet) bytes_.back() = std::byte{1};
   }
-  // As much of `whole` as struct_size allows, in whole pointers: half of one is no pointer, in whatever version.
+  // Copies as much of `whole` as struct_size allows, in whole pointers: half a pointer is invalid in every version.
   Sized(std::uint8_t choice, const T& whole) : Sized(choice, static_cast<std::uint32_t>(sizeof(void*))) {
     if (size_ <= sizeof size_) return;
     std::memcpy(bytes_.data() + sizeof size_, reinterpret_cast<const std::byte*>(&whole) + sizeof size_,
@@ -52,7 +52,7 @@ class Sized {
   Sized& operator=(const Sized&) = delete;
 
   [[nodiscard]] T* get() { return reinterpret_cast<T*>(bytes_.data()); }
-  // Whether every field is there to be looked at.
+  // Returns true if the struct has every field.
   [[nodiscard]] bool whole() const { return size_ >= sizeof(T); }
 
  private:
@@ -63,18 +63,18 @@ class Sized {
   std::uint32_t size_ = 0;
 };
 
-// What is behind the `user` of callbacks: what they answer, and what they gave and got back.
+// The target of the `user` pointer of callbacks: their answers, and the memory that they gave out and got back.
 struct Callee {
   explicit Callee(std::uint8_t chosen) : answer(chosen) {}
 
   static void release(void* user) {
-    if (user != nullptr) ++static_cast<Callee*>(user)->releases;  // null of a struct that had no room for it
+    if (user != nullptr) ++static_cast<Callee*>(user)->releases;  // null if the struct was too short for `user`
   }
-  // A code as a callback may give it, with a message that is not fit for a line as it is.
+  // Returns a code that a callback may return, with a message that does not fit one line as it is.
   [[nodiscard]] std::int32_t say(fatctx_error* error) const;
   void gave(const void* bytes);
   void got_back(const void* bytes);
-  // Nothing of it is out any more, and the library said so if it took it.
+  // Requires that all its memory has come back, and that the library released it if it took it.
   void require_gone();
   [[nodiscard]] bool gone();
 
@@ -124,12 +124,12 @@ class Program {
     std::uint64_t id = 0;
     bool open = false;
   };
-  // Ranges of a range access that are out; those whose id the caller had no room for are only counted.
+  // The acquired ranges of a range access. A range whose id the caller had no room for is only counted.
   struct Ranges {
     std::vector<std::uint64_t> ids;
     std::uint64_t count = 0;
   };
-  // What is behind the `user` of a progress callback.
+  // The target of the `user` pointer of a progress callback.
   struct Work {
     Program* program;
     bool stops;
@@ -138,8 +138,8 @@ class Program {
   static constexpr std::uint64_t kNotWritten = ~std::uint64_t{0};
   static constexpr unsigned kMostLongCalls = 6;
 
-  // 0 to 199: the newest handles of the kind first, also closed ones; 200 to 219: none; 220 to 239: of another kind;
-  // from 240: made up.
+  // Takes a handle. Byte 0 to 199: handles of this kind, newest first, closed ones included; 200 to 219: zero; 220 to
+  // 239: of another kind; from 240: invented.
   std::uint64_t handle(Kind kind);
   fatctx_view view_handle() { return {handle(kView), nullptr, 0}; }
   bool null() { return (nulls_ >> (null_bit_++ % 8) & 1) != 0; }
@@ -152,9 +152,9 @@ class Program {
   const char* path();
   const char* out_path() { return text(files().out.c_str()); }
 
-  // Every call that can fail comes through here.
+  // Checks the outcome of a call; every call that can fail passes through here.
   std::int32_t checked(std::int32_t code);
-  // Whether one more call that takes long fits into this program; many programs are better than long ones.
+  // Returns true if the program may make another slow call. Many programs are better than long ones.
   bool affordable() { return long_calls_++ < kMostLongCalls; }
   bool ok(std::int32_t code) { return checked(code) == FATCTX_OK; }
   template <typename T>
@@ -182,7 +182,7 @@ class Program {
   void borrowed(const Number* numbers, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) sum_ = static_cast<unsigned char>(sum_ + numbers[i]);
   }
-  // A function that writes a text, into a buffer of any size that the address sanitizer watches.
+  // Calls `write`, a function that writes a text, with a buffer of any size that the address sanitizer watches.
   template <typename Write>
   void texted(const Write& write) {
     const std::size_t capacity = std::size_t{input_.byte()} * 16;
@@ -202,7 +202,7 @@ class Program {
   const fatctx_open_options* open_options();
   fatctx_open_options more_open_options(fatctx_open_options options);
   const fatctx_model_options* model_options();
-  // Lifetime: until the program ends, as the library may hold it for so long.
+  // Lifetime: until the program ends, because the library may hold it that long.
   Callee& callee(std::uint8_t answer) { return callees_.emplace_back(answer); }
   fatctx_release release_of(Callee& callee) {
     callee.owed = !null();
@@ -270,7 +270,7 @@ class Program {
   fatctx_source load_source();
   fatctx_load_options load_options(bool in_list);
 
-  // What a record that is added points to.
+  // The memory that the pointers of an added record point to.
   struct RecordParts {
     fatctx_pack_tensor tensors[2] = {};
     fatctx_pack_range ranges[2] = {};
@@ -288,7 +288,7 @@ class Program {
   std::map<std::uint64_t, Ranges> ranges_;  // of the range accesses
   std::deque<Callee> callees_;
   std::deque<Work> works_;
-  std::deque<fatctx_prefetch_options> prefetches_;  // of those in the background, which borrow them
+  std::deque<fatctx_prefetch_options> prefetches_;  // of background prefetches, which borrow them
   fatctx_error error_ = {};
   Options options_;
   RecordParts parts_;

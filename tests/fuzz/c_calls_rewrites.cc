@@ -1,4 +1,4 @@
-// Containers written anew, and several written as one: always to the program's own file.
+// Rewritten and merged containers; the output is always the program's own file.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {

@@ -1,4 +1,4 @@
-// Devices, words for numbers, and what needs no handle at all.
+// Devices, words for numbers, and calls that need no handle at all.
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
@@ -43,7 +43,7 @@ void Program::use_devices(std::uint8_t which) {
   }
 }
 
-// A table, what is in it, and a detection with it.
+// Opens a table, reads its content, and detects a device with it.
 void Program::use_soc_tables() {
   fatctx_soc_table table = {kNotWritten};
   const char* const file = input_.byte() < 200 ? nullptr : path();
@@ -102,7 +102,7 @@ void Program::text_of_error() {
   whole.has_record_id = choice >> 1 & 1U;
   whole.has_os_error = choice >> 2 & 1U;
   whole.os_error = choice;
-  const int letter = choice & 0x7f;  // texts are UTF-8, or they are not cut at a character
+  const int letter = choice & 0x7f;  // not UTF-8 otherwise, and texts are cut at characters
   std::memset(whole.rule, letter, (choice & 16) != 0 ? sizeof whole.rule : 3);
   std::memset(whole.message, letter, (choice & 8) != 0 ? sizeof whole.message : 3);
   Sized<fatctx_error> given(input_.byte(), whole);
@@ -130,7 +130,7 @@ void Program::use_words(std::uint8_t which) {
       const char* const file = path();
       Sized<fatctx_verify_report> report(input_.byte());
       (void)checked(fatctx_verify_file(file, nullptr, out(*report.get()), &error_));
-      // No path of the fuzzer's names a key, so that nothing is written.
+      // None of the fuzzer's paths names a key, so nothing is written.
       std::uint8_t key[32] = {};
       fatctx_sign_options options = {};
       fatctx_sign_options_init(&options, sizeof options);
@@ -140,7 +140,7 @@ void Program::use_words(std::uint8_t which) {
       Sized<fatctx_repair_report> repaired(input_.byte());
       fatctx_repair_options repair = {};
       fatctx_repair_options_init(&repair, sizeof repair);
-      repair.dry_run = 1;  // the files are for all programs
+      repair.dry_run = 1;  // all programs share the files
       (void)checked(fatctx_repair(file, &repair, out(*repaired.get()), &error_));
       return;
     }

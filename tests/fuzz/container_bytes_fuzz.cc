@@ -1,4 +1,5 @@
-// Any bytes as a container, as they are. Few get behind the checksums: container_edits_fuzz.cc is for those.
+// Arbitrary bytes as a container, unchanged. Few inputs pass the checksums: container_edits_fuzz.cc covers what
+// follows.
 #include "fuzz/input.h"
 #include "fuzz/whole_container.h"
 

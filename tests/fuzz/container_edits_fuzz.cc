@@ -1,7 +1,7 @@
-// Edits of a good container whose checksums are all made right again, as a hostile author would do: what lies behind
-// the hashes meets every kind of nonsense.
+// Edits of a good container whose checksums are all corrected afterwards, as a hostile author would do. The code behind
+// the hashes thus meets every kind of invalid input.
 //
-// Input: 1 byte which file; then edits until the bytes are used up. fuzz/edited_container.h says what an edit is.
+// Input: 1 byte for the file; then edits until the bytes are used up. fuzz/edited_container.h defines the edits.
 #include <array>
 
 #include "fuzz/edited_container.h"
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(file == good, "making the checksums of a good file right changes nothing");
   }
   edits.apply_last();
-  // Of exactly this size, so that the address sanitizer sees one byte too many.
+  // Exactly this size, so that the address sanitizer detects an access behind the end.
   file.shrink_to_fit();
   fuzz::use_container(file);
   return 0;

@@ -1,4 +1,4 @@
-// Any bytes as a description: it is refused, or it says the same after it was written again.
+// Arbitrary bytes as a description: it is refused, or it has the same content after it was written again.
 #include "container/format/disk_format.h"
 #include "container/format/metadata_codec.h"
 #include "fuzz/input.h"
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const auto written = container::encode_description(description.value());
-  if (!written.ok()) {  // what was said in fewer bytes than the writer needs
+  if (!written.ok()) {  // the input is a shorter encoding than the writer's
     fuzz::require_good(written.error());
     fuzz::require(size > container::kMaxDescriptionSize / 2, "what was read can be written", written.error().message);
     return 0;

@@ -1,5 +1,5 @@
-// Any bytes as a DLC: they are refused, or every entry lies in the file, apart from the others; and a thin DLC of each
-// of its context binaries is a DLC with the same payloads.
+// Arbitrary bytes as a DLC: they are refused, or every entry is within the file and overlaps no other. A thin DLC of
+// each of its context binaries is a DLC with the same payloads.
 #include <algorithm>
 #include <set>
 #include <string>

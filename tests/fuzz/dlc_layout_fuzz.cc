@@ -1,8 +1,8 @@
-// Any bytes as the layout of a DLC in a container: they are refused, or they are one form of what they say; every range
-// of the archive is made of runs without gap; and the archive that the layout makes with payloads is refused or cut as
-// any other, with every page of the cut from one place.
+// Arbitrary bytes as the layout of a DLC in a container: they are refused, or they are the one form of their content.
+// Runs cover every range of the archive without a gap. The archive that the layout makes with payloads is refused or
+// cut like any other, and every page of the cut comes from one source.
 //
-// Input: the record. Payloads are a short metadata text with blanks behind.
+// Input: the record. The payloads are a short metadata text followed by blanks.
 #include <algorithm>
 #include <string_view>
 

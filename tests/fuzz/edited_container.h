@@ -1,11 +1,11 @@
-// Good containers, and edits of them by the bytes of a fuzz input. An edit is 1 byte what, and then
+// Good containers, and edits of them by the bytes of a fuzz input. An edit is 1 byte for its kind, and then
 //   0 field of the TOC   1 byte table, 1 byte row, 1 byte place, 1 byte size (1, 2, 4, 8), that many bytes
 //   1 bytes of the TOC   2 bytes place, 1 byte count, the bytes
 //   2 slot A (A0 and A1) 1 byte place, 1 byte count, the bytes
 //   3 prologues          1 byte place, 1 byte count, the bytes
 //   4 payload            1 byte segment, 2 bytes place, 1 byte count, the bytes
-//   5 cut or grow        2 bytes, signed: how many times 61 bytes
-//   6 without a checksum 3 bytes place, 1 byte value: after all others, and nothing is made right
+//   5 cut or grow        2 bytes, signed: the number of 61-byte units
+//   6 without a checksum 3 bytes place, 1 byte value: after all others, and no checksum is corrected
 //   7 slot B             1 byte place, 1 byte count, the bytes
 #pragma once
 
@@ -24,7 +24,8 @@ namespace fatctx::fuzz {
 
 using support::Bytes;
 
-// A file with a little of everything: keys, references, tensors, a description, a compressed record, an empty one.
+// Returns a file with records of every kind: keys, references, tensors, a description, a compressed record, an empty
+// one.
 [[nodiscard]] inline Bytes rich_file() {
   std::vector<PackRecord> records;
   for (const char* arch : {"x86-64-v2", "aarch64"}) {
@@ -97,7 +98,7 @@ class Edits {
       }
     }
   }
-  // What happens after every checksum was made right.
+  // Applies the edits that come after every checksum was corrected.
   void apply_last() {
     for (const auto& [place, value] : last_) {
       if (!file_.empty()) file_[static_cast<std::size_t>(place % file_.size())] = value;
@@ -110,8 +111,8 @@ class Edits {
       std::copy(bytes.begin(), bytes.end(), file_.begin() + static_cast<std::ptrdiff_t>(offset));
     }
   }
-  // A field by table and row, so that a fuzzer need not find out where tables lie. The tables are those of the good
-  // file: an edit of the directory must not change what the next edit means.
+  // Edits a field by table and row, so that a fuzzer need not find the offsets of tables. The tables are those of the
+  // good file: an edit of the directory must not change the meaning of the next edit.
   void field(Input& input) {
     const std::uint64_t which = input.byte() % (container::kTableCount + 2);
     const std::uint64_t row = input.byte();

@@ -1,5 +1,5 @@
-// Any bytes as a GGUF file: it is refused, or its tensors lie in the file, in order and apart, under names of their
-// own.
+// Arbitrary bytes as a GGUF file: it is refused, or its tensors are within the file, ordered, without overlap and with
+// unique names.
 #include "container/import/gguf.h"
 #include "fuzz/tensor_index.h"
 

@@ -1,4 +1,4 @@
-// The bytes of a fuzz input, taken from the front; zeros and nothing when they are used up.
+// The bytes of a fuzz input, taken from the front. Once they are used up, numbers are zero and ranges empty.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Any bytes as an IREE parameter archive: it is refused, or every entry lies in the file and has a name of its own.
+// Arbitrary bytes as an IREE parameter archive: it is refused, or every entry is within the file and has a unique name.
 #include <set>
 
 #include "container/import/irpa.h"

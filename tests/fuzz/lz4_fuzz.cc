@@ -1,8 +1,9 @@
-// The lz4 codec. Any bytes as a frame: they are refused with `codec`, or yield exactly the size that was promised; and
-// never more than that on the way. Any bytes compressed come back, in whatever pieces both happen.
+// The lz4 codec. Arbitrary bytes as a frame are refused with `codec`, or yield exactly the promised size; they never
+// yield more in between. Compressed bytes decompress to the original, with pieces of any size on both sides.
 //
-// Input: 1 byte kind, 3 bytes promised size, 1 byte size of the pieces; then the frame, or (kind 1 and 2) the bytes to
-// compress. Kind 2 has 8 bytes of edits before those: four times {place in the frame, value}.
+// Input: 1 byte for the kind, 3 bytes for the promised size, 1 byte for the size of the pieces; then the frame, or
+// (kind 1 and 2) the bytes to compress. In kind 2, 8 bytes of edits precede those: four times {place in the frame,
+// value}.
 #include <algorithm>
 #include <vector>
 
@@ -40,7 +41,7 @@ Bytes compressed(ByteView plain, std::uint8_t pieces) {
   return frame;
 }
 
-// What the frame yields; nothing if it is refused.
+// Returns the content of the frame, or an error if the frame is refused.
 Result<Bytes> decompressed(ByteView frame, std::uint64_t promised, std::uint8_t pieces) {
   Bytes plain;
   const container::StreamSink sink = [&](ByteView more) -> Status {
@@ -73,9 +74,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const ByteView edits = kind % 3 == 2 ? input.take(8) : ByteView{};
   const ByteView text = input.rest();
-  Bytes plain;  // the text again and again, so that there is something to compress
+  Bytes plain;  // the text is repeated, so that there is something to compress
   for (std::uint64_t i = 0; i <= promised % 4; ++i) plain.insert(plain.end(), text.begin(), text.end());
-  if (plain.empty()) return 0;  // is never compressed: its frame could not say its size
+  if (plain.empty()) return 0;  // never compressed: its frame could not state its size
   Bytes frame = compressed(plain, pieces);
   for (std::size_t i = 0; i + 1 < edits.size(); i += 2) {
     frame[std::to_integer<std::size_t>(edits[i]) % frame.size()] ^= edits[i + 1];

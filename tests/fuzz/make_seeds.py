@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/fuzz/seeds: small inputs that lead each fuzz target to what it is about.
+"""Writes tests/fuzz/seeds: small inputs that lead each fuzz target to its subject.
 
-The same program gives the same files; tests/fuzz/seeds_test.py compares them with what is committed. Needs only Python
-and the golden files.
+The same program gives the same files; tests/fuzz/seeds_test.py compares them with the committed ones. Needs only
+Python and the golden files.
 
     python tests/fuzz/make_seeds.py
 """
@@ -117,8 +117,8 @@ def container_edits() -> Seeds:
 
 
 def append() -> Seeds:
-    # First byte: 1 an opaque record, else a binary (2: of bytes that are there, 4: of a key that is there, 8: with
-    # weights), 16 replace, 128 the rest is the file. Second: 0 plain, 1 sealed, 2 of three generations.
+    # First byte: 1 an opaque record, else a binary (2: of existing bytes, 4: with an existing key, 8: with weights), 16
+    # replace, 128 the rest is the file. Second: 0 plain, 1 sealed, 2 of three generations.
     u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
     seeds = {
         "nothing": b"",
@@ -303,7 +303,7 @@ def recipe() -> Seeds:
 
 
 def xxh32_short(data: bytes) -> int:
-    """xxHash-32, seed 0, of less than 16 bytes: what lz4 frames check their own header with."""
+    """xxHash-32, seed 0, of less than 16 bytes: the checksum of an lz4 frame header."""
     mask = 0xFFFFFFFF
     rotate = lambda value, by: (value << by | value >> (32 - by)) & mask
     value = (374761393 + len(data)) & mask
@@ -326,7 +326,7 @@ def lz4() -> Seeds:
     seed = lambda kind, promised, pieces, data: bytes([kind]) + promised.to_bytes(3, "little") + bytes([pieces]) + data
     text = b"node 1: MatMul, node 2: MatMul, node 3: "
     hello = plain(b"hello, frame")
-    # A token, one literal, then a match of 255 x 20 bytes of it: small in, large out.
+    # A token, one literal, then a match of 255 x 20 bytes of it: a small input with a large output.
     bomb = b"\x1f" + b"a" + b"\x01\x00" + b"\xff" * 20 + b"\x00" + b"\x50" + b"tail!"
     packed = struct.pack("<I", len(bomb)) + bomb
     size_known, independent = 0x08, 0x60
@@ -391,7 +391,7 @@ def dlc() -> Seeds:
     of = lambda *entries: dlc_archive.archive(list(entries))
 
     def small(naming: str, socs: list[int], metadata: str = "json") -> bytes:
-        """Without gaps and with little in it, but for the metadata, so that the seed is small."""
+        """Has no gaps and only small entries, except for the metadata, so that the seed is small."""
         made = dlc_archive.make(naming, socs, graphs=["g"], metadata=metadata, aligned=False)
         for one in made:
             if one.name.startswith("dlc.metadata"):
@@ -625,7 +625,7 @@ def c_calls() -> Seeds:
     # 5 recorders, 6 cache folders, 7 DLCs, 8 DLCs in containers, 9 sharing, 10 appenders, 11 rewrites, 12 loads.
     newest, none, made_up = 0, 210, 250
     kinds = 22
-    # A container where another kind is needed, a device where that is needed.
+    # A container where another kind is needed, a device where a container is needed.
     foreign = lambda kind: next(choice for wanted in (1, 0) if wanted != kind for choice in range(220, 240)
                                 if (kind + 1 + choice % (kinds - 1)) % kinds == wanted)
     call = lambda group, which, *arguments: bytes([group, 0, which, *arguments])
@@ -633,23 +633,23 @@ def c_calls() -> Seeds:
     more = lambda subject, which, *arguments: call(7 + subject, which, *arguments)
     full = 255  # struct_size
     open_memory = call(0, 0, 0)
-    device = call(5, 0, 6)  # "x86-64-v4", which the model has a binary for
+    device = call(5, 0, 6)  # "x86-64-v4"; the model has a binary for it
     choose = call(2, 0, newest, 0, 0, newest)
     session = call(2, 8, newest)
     close = lambda kind, handle=newest: call(6, kind, handle)
     view = call(1, 7, newest, 1)
     packer = call(4, 0, 0, 10)
-    # Paths: 0 what the program writes, 1 the model, 2 chips (recipes), 3 pages (stitched), 4 one with a DLC, 6 the DLC,
-    # 8 safetensors, 9 GGUF, 10 .irpa, 11 the cache folder.
+    # Paths: 0 the program's own output, 1 the model, 2 chips (recipes), 3 pages (stitched), 4 one with a DLC, 6 the
+    # DLC, 8 safetensors, 9 GGUF, 10 .irpa, 11 the cache folder.
     open_path = lambda path, *options: call(0, 2, path, *(options or (0,)))
-    # Options: 32 more of them (4 allocator, 2 provider, 8 any memory for composed views, 16 the cache folder).
+    # Options: 32 more options follow (4 allocator, 2 provider, 8 any memory for composed views, 16 the cache folder).
     composing, caching = (32, 8), (32, 16)
     chip = lambda which: call(1, 8, newest, 13 + which)
     two_chips = chip(0) + chip(1)
     range_of = lambda offset, size: more(3, 1, newest, full, offset, size)
     dlc = more(7, 0, 0)
     of_57 = 1 | 8  # and no entries by name
-    # What follows the handle of a container, by number; and the same of what came later.
+    # The arguments after the handle of a container, by the number of the call; then the same for the later groups.
     of_containers = [(full,), (0,), (), (full, 1), (full, 1), (full, 0), (3, 1), (1,), (0,), (1,), (1,), (1,), (full,), (full, 1)]
     of_others = {1: {(0, 0): (1, full, full), (0, 2): (1,), (4, 0): (), (8, 0): (0,), (8, 1): (0,), (8, 2): (0, full),
                      (8, 5): (0, 1, full)},
@@ -670,7 +670,7 @@ def c_calls() -> Seeds:
     # An appender: 1 replaces, 200 stops in a callback, 244 closes a handle in it.
     appender = lambda choice=0: more(10, 0, choice)
     added, commit = more(10, 5, full, 0, 1, 1, 1, 7, 10, 4, 4, 4, newest), more(10, 1, newest, full)
-    # A load: where from, the size of that, options, the size of these. A path is 0, then which; memory is 100 and more.
+    # A load: the source, its size, the options, their size. A path is 0, then its number; memory is 100 or more.
     load = lambda source, *options: more(12, 0, *source, full, *(options or (0,)), full)
     loaded = b"".join(more(12, which, newest, *arguments) for which, arguments in (
         (1, (full,)), (2, (full, 0)), (3, (full, 0)), (3, (full, 1)), (4, (0,)), (5, (4,)), (6, (0,)), (7, ()), (8, (0, 255)),
@@ -790,7 +790,7 @@ def c_calls() -> Seeds:
                                    open_path(4, *composing) + more(8, 5, newest, 0, 2, full),
         "imported-tensors": b"".join(call(4, which, path) + call(4, 9, newest, full)
                                      for which, path in ((5, 8), (6, 9), (7, 10), (5, 9), (6, 1), (7, 0))) + close(16),
-        # Tensors, graphs and so on, then what more there is: 4 an extent of its own, 8 a part of a file, 16 tensors of
+        # Tensors, graphs and so on, then further parts: 4 an extent of its own, 8 a part of a file, 16 tensors of
         # safetensors, 32 of GGUF, 64 and no others.
         "pack-parts-of-files": packer + call(4, 3, full, 32 + 64, 0, 0, 0, 7, 0, 4, 4, 4, 1, 8, 1, 9, newest) +
                                call(4, 3, full, 16 + 64, 0, 0, 0, 7, 1, 4, 4, 4, 4, 0, 0, newest) +
@@ -833,7 +833,7 @@ def c_calls() -> Seeds:
                               more(10, 1, newest, full, 1, newest),
         "append-options-of-any-size": b"".join(more(10, 0, 2, size) + close(17) for size in range(13)),
         "append-structs-of-any-size": appender() + added + b"".join(more(10, 1, newest, size) for size in range(12)),
-        # A path, the size of the options, and which; rows of the report; what stays of a container.
+        # A path, the size of the options, and the options; rows of the report; the remaining content of a container.
         "rewrite": b"".join(more(11, 0, path, full, *options) + more(11, 2, newest, full) + more(11, 3, newest, full, 0) +
                             b"".join(more(11, 4, newest, full, at) + more(11, 5, newest, at) for at in range(4))
                             for path, *options in ((1, 0), (2, 1, 4), (3, 1, 8 + 2), (4, 1, 32 + 64 + 12), (1, 1, 32 + 192 + 12))) +

@@ -1,5 +1,5 @@
-// Any text as a manifest: it is refused with the file's name, or its records written as a manifest are read again as
-// the same.
+// Arbitrary text as a manifest: it is refused with the file's name, or its records, written as a manifest, are read
+// again as the same records.
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 #include "tools/pack/manifest.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace fatctx;
 
-// The manifest that says all that `manifest` says. Tensors that would come from another file are left out.
+// Returns a manifest with the content of `manifest`. Tensors that would come from another file are left out.
 std::string written(const tools::Manifest& manifest) {
   std::vector<PackRecord> records;
   std::vector<std::string> files;

@@ -1,4 +1,4 @@
-// How a fuzz target complains: one line that says which promise is broken, then the end of the process.
+// The complaint of a fuzz target: one line that names the broken promise, then the end of the process.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline void require(bool kept, std::string_view promise, std::string_view found 
   std::abort();
 }
 
-// What every error of the library is, whatever the input was.
+// Checks the properties of every error of the library, for any input.
 inline void require_good(const Error& error) {
   require(!error.message.empty(), "an error has a message", error_code_name(error.code));
   const std::string line = to_text(error);
@@ -30,7 +30,7 @@ inline void require_good(const Error& error) {
 
 [[nodiscard]] inline bool lies_in(ByteView part, ByteView whole) {
   if (part.empty()) return true;
-  // Addresses as numbers: pointers into different objects must not be compared.
+  // Compares addresses as numbers: pointers into different objects must not be compared.
   const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
   const auto from = reinterpret_cast<std::uintptr_t>(whole.data());
   return begin >= from && part.size() <= whole.size() && begin - from <= whole.size() - part.size();

@@ -1,7 +1,8 @@
-// Any bytes as the program of a recipe: it is refused, or its steps make exactly the record, read nothing but the
-// sources, and are the only way to write them.
+// Arbitrary bytes as the program of a recipe: it is refused, or its steps produce exactly the record, read nothing but
+// the sources, and are the only way to write them.
 //
-// Input: 4 bytes, the size of the record; 1 byte, how many sources; 3 bytes each, their sizes; the rest is the program.
+// Input: 4 bytes for the size of the record; 1 byte for the number of sources; 3 bytes for the size of each; the rest
+// is the program.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ using namespace fatctx;
 using container::Recipe;
 using container::RecipeStep;
 
-constexpr std::uint64_t kMade = std::uint64_t{1} << 16;  // of a record, that much is made
+constexpr std::uint64_t kMade = std::uint64_t{1} << 16;  // of a record, this much is composed
 
 std::byte byte_at(std::uint64_t file_offset) { return static_cast<std::byte>(file_offset * 131 >> 3); }
 
@@ -27,7 +28,7 @@ void require_in_sources(const RecipeStep& step, const std::vector<ByteRange>& so
   fuzz::require(inside, "a copy lies in one source", std::to_string(step.source));
 }
 
-// The program that the steps come from.
+// Returns the program that encodes these steps.
 std::vector<std::byte> written_again(const Recipe& recipe, const std::vector<ByteRange>& sources) {
   std::vector<RecipeStep> steps(recipe.steps().begin(), recipe.steps().end());
   for (RecipeStep& step : steps) {

@@ -1,5 +1,5 @@
-// Every checksum of a file made right again, whatever its tables say: leaves, record hashes, bound hashes, the table of
-// contents, the header. Unlike support::HostileFile it believes nothing: what leaves the file is left alone.
+// Corrects every checksum of a file, whatever its tables say: leaves, record hashes, bound hashes, the table of
+// contents and the header. Unlike support::HostileFile it trusts nothing: ranges outside the file are skipped.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace fatctx::fuzz {
 
 class FileRehash {
  public:
-  // Works on the table of contents that slot A0 names, and puts the same into the place of copy 1.
+  // Works on the table of contents that slot A0 names, and writes the result to copy 1 as well.
   explicit FileRehash(support::Bytes& file) : file_(file) {}
 
   void run() {
@@ -29,7 +29,7 @@ class FileRehash {
   }
 
  private:
-  // What one input may make us hash; overlapping tables could ask for more than the file holds many times over.
+  // Limits the hashing for one input: overlapping tables could request many times the file's size.
   static constexpr std::uint64_t kBudget = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kMostEntries = 256;
 

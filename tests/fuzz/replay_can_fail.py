@@ -1,4 +1,4 @@
-"""Shows that the replay of fuzz inputs fails when it should: a broken promise, a corpus that is not there."""
+"""Shows that the replay of fuzz inputs fails when it must: on a broken promise, and on a missing corpus."""
 
 import pathlib
 import subprocess

@@ -1,10 +1,10 @@
-// Runs a fuzz target over files instead of a fuzzer: seeds and old crashes in every build, with any compiler.
+// Runs a fuzz target over files, without a fuzzer: seeds and old crashes in every build, with any compiler.
 //
 //   replay [--at-least N] [--seconds N] FOLDER [--if-there FOLDER]...
 //
-// Says which file it runs before it does, so that the last line names the input of a crash. A folder that is missing
-// (unless it need not be there), or fewer than N inputs in the first one, is a failure: a corpus that nobody runs looks
-// like one that passes. So is an input that costs more time or memory than its size allows (fuzz/cost.h).
+// Prints each file before it runs it, so that the last line names the input of a crash. A missing folder (unless it is
+// optional) is a failure, and so are fewer than N inputs in the first folder: a corpus that never runs looks like one
+// that passes. An input that costs more time or memory than its size allows (fuzz/cost.h) is a failure, too.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 std::vector<std::string> inputs_of(const char* folder) {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    const bool text = entry.path().extension() == ".md";  // says why an input is here
+    const bool text = entry.path().extension() == ".md";  // explains why an input is here
     if (entry.is_regular_file() && !text) found.push_back(entry.path().string());
   }
   std::sort(found.begin(), found.end());
@@ -36,7 +36,7 @@ void run(const std::string& path, double seconds) {
   std::fflush(stdout);
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  // A copy of exactly this size, so that the address sanitizer sees one byte too many; null if there is none.
+  // A copy of exactly this size, so that the address sanitizer detects an access behind its end; null if it is empty.
   std::uint8_t* copy = bytes.empty() ? nullptr : new std::uint8_t[bytes.size()];
   if (copy != nullptr) std::memcpy(copy, bytes.data(), bytes.size());
   const fatctx::fuzz::Cost cost(bytes.size(), seconds);

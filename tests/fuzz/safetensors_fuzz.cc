@@ -1,5 +1,5 @@
-// Any bytes as a safetensors file: it is refused, or its tensors take every byte behind the header once, under names
-// of their own.
+// Arbitrary bytes as a safetensors file: it is refused, or its tensors cover every byte behind the header once, with
+// unique names.
 #include "container/import/safetensors.h"
 #include "fuzz/tensor_index.h"
 

@@ -1,4 +1,5 @@
-"""The committed seeds are those that make_seeds.py writes, small, and enough; every target has some."""
+"""The committed seeds equal those that make_seeds.py writes. They are small and numerous enough; every target has
+some."""
 
 import importlib.util
 import pathlib

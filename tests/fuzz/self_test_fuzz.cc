@@ -1,5 +1,5 @@
-// A target that breaks a promise on purpose, for tests/fuzz/replay_can_fail.py: what starts with "break" does, and what
-// starts with "memory" or "time" costs too much of it.
+// A target that breaks a promise on purpose, for tests/fuzz/replay_can_fail.py. An input that starts with "break"
+// breaks one; an input that starts with "memory" or "time" costs too much of it.
 #include <ctime>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What every importer of a file with named tensors promises of any bytes.
+// The promises of every importer of a file with named tensors, for arbitrary bytes.
 #pragma once
 
 #include <set>
@@ -11,8 +11,8 @@
 
 namespace fatctx::fuzz {
 
-// The file is refused with a good error, or its tensors lie in it, in order and apart, under names of their own and as
-// large as their types and shapes say. Returns the index, if there is one.
+// Requires that the file is refused with a good error, or that its tensors are within it, ordered, without overlap and
+// with unique names. Their sizes must be those of their types and shapes. Returns the index, if there is one.
 inline Result<container::ImportedIndex> checked_index(container::ReadIndex read, const std::uint8_t* data,
                                                       std::size_t size) {
   Input input(data, size);

@@ -1,4 +1,4 @@
-// Any bytes as the tensor table of a blob: it is refused, or every tensor lies inside the blob and is found by its
+// Arbitrary bytes as the tensor table of a blob: it is refused, or every tensor is inside the blob and is found by its
 // name.
 //
 // Input: 3 bytes, the size of the blob; the rest is the table.

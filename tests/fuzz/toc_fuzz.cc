@@ -1,7 +1,7 @@
-// Any bytes as a table of contents whose hash is right, below header and file: it is refused, or every segment lies in
-// the file and apart from the others, and every slice in its segment.
+// Arbitrary bytes as a table of contents with a correct hash, below header and file: it is refused, or every segment is
+// within the file and overlaps no other, and every slice is within its segment.
 //
-// Input: 1 byte flags of the header, 2 bytes the file's size in extents, the rest is the table of contents.
+// Input: 1 byte for the flags of the header, 2 bytes for the file's size in extents; the rest is the table of contents.
 #include <algorithm>
 
 #include "container/format/hash.h"
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes = input.rest();
   if (bytes.size() < kTablesStart) return 0;  // the header refuses such a size
   Header header;
-  // The uuid and the generation that the table of contents names itself, or all of its checks would end there.
+  // The header takes the uuid and the generation from the table of contents; otherwise every input would fail there.
   std::copy_n(bytes.begin() + 8, header.uuid.size(), header.uuid.begin());
   header.generation = (flags & 1) != 0 ? 2 : 1;
   header.sealed = (flags & 2) != 0;

@@ -1,4 +1,4 @@
-// Everything a reader can do with bytes that may be a container, and what must hold of the answers.
+// Everything that a reader can do with bytes that may be a container, and the properties that the answers must have.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,14 +17,14 @@
 
 namespace fatctx::fuzz {
 
-// True if a value came; an error must be a good one.
+// Returns true if there is a value; an error must be a good one.
 template <typename T>
 [[nodiscard]] bool answered(const Result<T>& result) {
   if (!result.ok()) require_good(result.error());
   return result.ok();
 }
 
-// True if a check came to an end; the only other answer is that it would make more bytes than a call may.
+// Returns true if the check finished. The only permitted error is that it would compose more bytes than a call may.
 [[nodiscard]] inline bool checked(const Result<VerifyReport>& report) {
   if (!answered(report)) {
     require(container::is_over_budget(report.error()), "a check of a buffer comes to an end", report.error().message);
@@ -47,7 +47,7 @@ inline void use_tensors(const Container& container, const RecordInfo& record, By
   }
 }
 
-// Acquires, streams and verifies one record, and lets the three agree.
+// Acquires, streams and verifies one record, and requires that the three agree.
 inline void use_record(const Container& container, const RecordInfo& record, ByteView file) {
   const auto view = container.acquire(record.id);
   const auto report = container.verify_record(record.id);
@@ -122,7 +122,7 @@ inline void use_all_of(ByteView file) {
   use_selection(container);
 }
 
-// The same, at a cost that its size allows: a mutated recipe must not take hours.
+// Does the same at a cost that the file's size allows: a mutated recipe must not take hours.
 inline void use_container(ByteView file) {
   const Cost cost(file.size());
   use_all_of(file);

@@ -1,5 +1,5 @@
-// Any text as what people write about chips and records: devices as JSON and as words, targets as JSON and as words,
-// the flags of pack. Each is refused with a reason, or says the same after it was written again.
+// Arbitrary text in every form in which people describe chips and records: devices as JSON and as words, targets as
+// JSON and as words, the flags of pack. Each is refused with a reason, or means the same after it was written again.
 #include "fatctx/select.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"

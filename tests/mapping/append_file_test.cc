@@ -41,7 +41,7 @@ TEST_F(AppendFile, OneWriterAtATimeAlsoInOneProcess) {
     return !second.ok() && second.error().code == ErrorCode::kLocked ? 0 : 1;
   });
   EXPECT_EQ(in_child, 0);
-  { const auto reader = open_for_reading(path_); }  // closing another descriptor does not give the lock up
+  { const auto reader = open_for_reading(path_); }  // closing another descriptor does not release the lock
   EXPECT_TRUE(fails_with(open_for_appending(path_), ErrorCode::kLocked));
   first.value().reset();
   EXPECT_TRUE(is_ok(open_for_appending(path_)));

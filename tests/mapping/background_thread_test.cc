@@ -1,4 +1,4 @@
-// Children of a process with threads, which ThreadSanitizer cannot follow.
+// Child processes of a process with threads, which ThreadSanitizer cannot follow.
 #include "mapping/background_thread.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(BackgroundThread, IsNotWaitedForInAForkedChild) {
   ASSERT_TRUE(support::is_ok(thread));
 
   const int result = support::in_child([&] {
-    ::alarm(20);  // waiting would be for ever
+    ::alarm(20);  // the child would wait for ever
     if (thread.value()->join()) return 1;
     thread.value().reset();
     return 0;

@@ -123,12 +123,12 @@ TEST(BusGuardThreads, ReadersOfLostPagesAllGoOn) {
   EXPECT_TRUE(cut.region->lost());
 }
 
-// Faults that are not ours, each in a process of its own because handlers are for good.
+// Faults that are not ours. Each is in a process of its own, because handlers are installed for good.
 class ForeignFaults : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-  // A map that nobody told the guard of.
+  // Touches a map that was not registered with the guard.
   static void touch_foreign_lost_page() {
     const TempDir folder;
     support::write_file(folder.file("f"), Bytes(page_size(), std::byte{7}));

@@ -91,7 +91,7 @@ TEST_F(CacheFolderFiles, UseIsNotedApartFromTheTimeItWasMade) {
 }
 
 TEST_F(CacheFolderFiles, ReadingIsNoUse) {
-  make("view", 90000);  // older than a day, and not used since it was made: reading it would set the access time
+  make("view", 90000);  // older than a day, and not used since it was created: a read would set the access time
   const CacheFolder folder = open();
   const auto file = folder.open_file("view").value();
   Bytes some(10);

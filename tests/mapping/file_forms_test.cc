@@ -1,4 +1,4 @@
-// Parts of files and buffers, read as files are.
+// Parts of files and buffers, read like files.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace filesystem_kind_test {
 
 TEST(FilesystemKind, NetworksAndFuseAreRemoteAndDisksAreNot) {
   struct Row {
-    std::uint64_t magic;  // written out once more, from the kernel's magic.h and the filesystems' documents
+    std::uint64_t magic;  // copied by hand from the kernel's magic.h and the filesystems' documents
     std::string_view name;
     bool remote;
   };

@@ -1,4 +1,4 @@
-// Both ways of mapping a file, side by side: what holds for one holds for the other.
+// Both ways of mapping a file, in the same tests: their properties are the same.
 #include "mapping/mapped_region.h"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ TEST_F(OsFileTest, AReadBehindTheEndIsTruncatedWithItsPlace) {
 }
 
 TEST_F(OsFileTest, GoesOnAfterShortReads) {
-  // The kernel hands out the files of /proc by pages, so that a large read is always short.
+  // The kernel returns files in /proc page by page, so a large read is always short.
   std::ifstream stream("/proc/kallsyms", std::ios::binary);
   const std::string expected((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   if (expected.size() < 100'000) GTEST_SKIP() << "this kernel shows no symbols";

@@ -1,4 +1,4 @@
-// Bringing pages in and giving them back. Whatever changes the system for good runs in a child process.
+// Bringing pages in and giving them back. Tests that change the system for good run in a child process.
 #include "mapping/page_advice.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class PageAdvice : public testing::Test {
   [[nodiscard]] std::uint64_t resident(ByteRange range) const {
     return resident_bytes(slice(bytes(), range).value()).value();
   }
-  // From now on advice about the page at `offset` fails. Only in a child.
+  // Makes advice about the page at `offset` fail from now on. Only for a child process.
   [[nodiscard]] bool fail_advice_at(std::uint64_t offset, int error_number) const {
     const auto address = reinterpret_cast<std::uintptr_t>(bytes().data()) + offset;
     return support::fail_call_on(SYS_madvise, static_cast<int>(static_cast<std::uint32_t>(address)), error_number);
@@ -63,7 +63,7 @@ TEST_F(PageAdvice, BringsInTheWholeRangeAndNothingFarFromIt) {
   ASSERT_TRUE(is_ok(method));
   EXPECT_EQ(method.value(), PopulateMethod::kPopulate) << "this kernel is older than 5.14";
   EXPECT_EQ(resident_bytes(slice(region->bytes(), range).value()).value(), range.size);
-  // The system itself maps neighbours that are in its cache, as far as a large page goes.
+  // The system also maps neighbors that are in its cache, up to the size of a large page.
   EXPECT_EQ(resident_bytes(region->bytes().first(28 * kMiB)).value(), 0U);
   EXPECT_EQ(resident_bytes(region->bytes().subspan(36 * kMiB)).value(), 0U);
 }
@@ -100,7 +100,7 @@ TEST_F(PageAdvice, OffsetsInErrorsCountFromTheFirstByteOfAPart) {
 
 TEST_F(PageAdvice, APageThatTheSystemCannotReadIsAnErrorThatNamesIt) {
   for (const int error_number : {EFAULT, EHWPOISON, EIO}) {
-    // A fault on a page that can be read a moment later: somebody cut the file and grew it.
+    // A fault on a page that is readable a moment later: the file was cut and grown again.
     const ErrorCode code = error_number == EFAULT ? ErrorCode::kChanged : ErrorCode::kIo;
     const int result = support::in_child([&] {
       if (!fail_advice_at(0, error_number)) return support::kChildSkipped;
@@ -124,7 +124,7 @@ TEST_F(PageAdvice, LackOfMemoryIsNoResource) {
   EXPECT_EQ(result, 0);
 }
 
-// A disk that fails behind `limit`.
+// A file on a disk that fails behind `limit`.
 class FailingFile final : public OsFile {
  public:
   FailingFile(const OsFile& file, std::uint64_t limit) : file_(file), limit_(limit) {}

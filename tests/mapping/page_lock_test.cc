@@ -50,7 +50,7 @@ TEST_F(PageLocks, HoldThePagesAroundTheirBytesUntilTheyGo) {
   EXPECT_EQ(locked_pages(), 0U);
 }
 
-// The system's own locks do not count: the first unlock of a page undoes all.
+// The system's own locks do not count: the first unlock of a page undoes them all.
 TEST_F(PageLocks, CountWhereTheyOverlap) {
   std::optional<PageLock> wide = PageLock::of(pages(0, 10)).value();
   std::optional<PageLock> left = PageLock::of(pages(2, 2)).value();
@@ -93,7 +93,7 @@ TEST_F(PageLocks, DoNothingInAForkedChild) {
   EXPECT_EQ(locked_pages(), 4U);
 }
 
-// Without privileges and with a limit of two pages.
+// Runs without privileges and with a limit of two pages.
 TEST_F(PageLocks, ARefusalNamesTheLimitAndTheAmountAndLeavesNothingLocked) {
   const int result = support::in_child([&] {
     const rlimit limit{2 * page_size(), 2 * page_size()};

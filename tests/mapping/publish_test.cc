@@ -99,7 +99,7 @@ TEST(Publish, ATargetThatAppearsMeanwhileIsNotOverwritten) {
   support::write_file(target, kOld);
 
   EXPECT_TRUE(fails_with(pending->publish(false), ErrorCode::kExists));
-  pending.reset();  // and with it a temporary name, which the file has where there are no unnamed ones
+  pending.reset();  // this also removes the temporary name, which exists where unnamed files do not
 
   EXPECT_EQ(support::read_file(target), kOld);
   EXPECT_EQ(folder.names(), Names{"late"});
@@ -279,10 +279,10 @@ TEST(Publish, InAFolderThatMayNotBeWrittenNothingHappens) {
   EXPECT_EQ(folder.names(), Names{});
 }
 
-// fsync of the descriptor that is opened `offset` opens from now fails in the child.
+// Makes fsync fail in the child, for the descriptor that is opened `offset` opens from now.
 int publish_with_failing_sync(const std::string& target, int offset, bool overwrite) {
   return support::in_child([&] {
-    // The folder is opened first and the new file second; nothing else is opened in between.
+    // The folder is opened first and the new file second, with no other open in between.
     if (!support::fail_call_on(SYS_fsync, support::next_descriptor() + offset, EIO)) return support::kChildSkipped;
     const Status status = publish(target, overwrite);
     return status.ok() ? 0 : static_cast<int>(status.error().code);

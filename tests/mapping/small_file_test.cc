@@ -21,7 +21,7 @@ TEST(SmallFile, GivesWhatThereIsUpToTheLimit) {
   EXPECT_EQ(read_small_file(folder.file("a"), 4).value(), "Snap");
 }
 
-// Files of the kernel say 0 or a page, whatever they hold.
+// The kernel reports a size of 0 or one page for its files, whatever their content.
 TEST(SmallFile, DoesNotBelieveTheSize) {
   const auto text = read_small_file("/proc/self/stat", 4096);
 

@@ -93,7 +93,7 @@ TEST_F(StitchedRegion, TakesAMapForEachPieceAndGivesAllOfThemBack) {
   std::vector<FilePiece> pieces;
   for (std::size_t page = kPages; page-- > 0;) pieces.push_back(pages(page, 1));
   auto region = map(pieces).value();
-  // A few more are those of a sanitizer.
+  // A sanitizer adds a few more.
   EXPECT_GE(lines_of_maps(), before + kPages);
   region.reset();
   EXPECT_LT(lines_of_maps(), before + kPages / 2);
@@ -122,7 +122,7 @@ TEST_F(StitchedRegion, IsReadOnlySharedAndLeftOutOfCoreDumps) {
 
 TEST_F(StitchedRegion, PiecesBehindTheEndOfTheFileAreRefused) {
   const std::vector<FilePiece> pieces = {pages(0, 1), pages(kPages - 1, 2)};
-  // The heap of a sanitizer maps for the first error, and for the first count.
+  // The heap of a sanitizer creates maps for the first error and for the first count.
   EXPECT_TRUE(fails_with(map(pieces), ErrorCode::kTruncated) && lines_of_maps() > 0);
   const std::size_t before = lines_of_maps();
   EXPECT_TRUE(fails_with(map(pieces), ErrorCode::kTruncated));
@@ -175,7 +175,7 @@ TEST(MapCount, CountsTheMapsOfThisProcess) {
   ASSERT_TRUE(before.has_value());
   EXPECT_GT(before->limit, before->in_use);
   std::vector<void*> pages;
-  for (int i = 0; i < 64; ++i) {  // every second one another kind, or the system would join them
+  for (int i = 0; i < 64; ++i) {  // every second one is of another kind, or the system would join them
     pages.push_back(
         ::mmap(nullptr, page_size(), i % 2 == 0 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }

@@ -1,4 +1,4 @@
-// What eight sessions of a model of 210 MB hold of their own, asked of the system in a process that does nothing else.
+// Private memory of eight sessions of a model of 210 MB, measured by the system in a process that does nothing else.
 #include <fstream>
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ constexpr int kSessions = 8;
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kAllowed = 16 * kMegabyte;  // for all sessions together
 
-// Heap, stacks and private copies of pages; pages of the file do not count, however many there are.
+// Heap, stacks and private copies of pages. Pages of the file do not count, however many are mapped.
 std::uint64_t anonymous_of_this_process() {
   std::ifstream rollup("/proc/self/smaps_rollup");
   for (std::string line; std::getline(rollup, line);) {
@@ -30,7 +30,7 @@ std::uint64_t anonymous_of_this_process() {
   throw std::runtime_error("smaps_rollup has no line for anonymous memory");
 }
 
-// In megabytes, what making and running the sessions takes; -1 if a result is wrong.
+// Returns the megabytes that creating and running the sessions takes; -1 if a result is wrong.
 int anonymous_megabytes(const std::string& container, const std::string& model, const AttachOptions& how) {
   const Container open = Container::open(container).value();
   std::vector<Ort::SessionOptions> options;
@@ -61,9 +61,9 @@ class AttachMemory : public ::testing::Test {
     PackRecord blob = weight_blob("net.weights", tensors);
     blob.source.path = folder_.file("w.bin");
     pack(folder_.file("net.fatctx"), {std::move(blob)});
-    support::write_file(folder_.file("w.bin"), {});  // nothing can be taken from there
+    support::write_file(folder_.file("w.bin"), {});  // no bytes can come from there
   }
-  // A child's exit status has eight bits.
+  // Returns the megabytes of a child process, or 255 on failure: an exit status has eight bits.
   int measured(const AttachOptions& how) {
     return support::in_child([&] {
       try {

@@ -1,4 +1,4 @@
-// What is read of an ONNX model, and that no bytes make the reader do anything else than answer.
+// The parts of an ONNX model that are read. For any bytes the reader gives an answer and does nothing else.
 #include "runtime/ort/attach/attach_model.h"
 
 #include <set>

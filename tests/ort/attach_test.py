@@ -1,4 +1,4 @@
-"""fatctx.onnxruntime: ONNX Runtime sessions whose weights lie in a container, made from Python."""
+"""fatctx.onnxruntime: ONNX Runtime sessions whose weights are in a container, created from Python."""
 
 import gc
 import subprocess
@@ -32,14 +32,14 @@ def run(session) -> list:
 
 @pytest.fixture()
 def net(tmp_path):
-    """A model with external data, a container with that data, and what an ordinary session computes."""
+    """Returns a model with external data, a container with that data, and the results of an ordinary session."""
     path = save_outside(chain(matrices(3, seed=1)), tmp_path / "net.onnx", "w.bin")
     file = pack(tmp_path / "net.fatctx", {"net.weights": (path, tmp_path / "w.bin")})
     return path, file, run(ort.InferenceSession(path))[0]
 
 
 def empty(path: Path) -> None:
-    """Leaves the name of the external data file, which the route initializers needs, and none of its bytes."""
+    """Empties the external data file. Its name stays, because the route initializers needs it."""
     path.write_bytes(b"")
 
 
@@ -134,7 +134,7 @@ def test_a_model_with_its_weights_inside_takes_nothing_from_files(net):
     inside = chain(matrices(3, seed=1)).SerializeToString()
     with pytest.raises(fatctx.errors.InvalidArgument, match="no external data.*`fatctx export --attached` writes"):
         attach_weights(ort.SessionOptions(), file, model=inside, route="file_buffers")
-    # By name, they are replaced.
+    # Initializers are replaced by name, so the model is not compared.
     assert not attach_weights(ort.SessionOptions(), file, model=inside, route="initializers").model_compared
 
 
@@ -375,7 +375,7 @@ print(anonymous_kb() - before)
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """210 MB of weights, and no file beside the model that they could come from."""
+    """Returns a model with 210 MB of weights whose external data file is empty, and their container."""
     folder = tmp_path_factory.mktemp("large")
     path = save_outside(chain(matrices(8, seed=1, width=2560)), folder / "net.onnx", "w.bin")
     file = pack(folder / "net.fatctx", {"net.weights": (path, folder / "w.bin")})

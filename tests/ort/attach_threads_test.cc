@@ -1,4 +1,4 @@
-// Sessions made by many threads at once, of one container and of their own opens of it.
+// Sessions that many threads create at once, of one open container and of their own opens of it.
 #include <atomic>
 #include <barrier>
 #include <optional>

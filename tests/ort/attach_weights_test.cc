@@ -1,4 +1,4 @@
-// Sessions whose weights lie in a container: what they compute, what they hold, and what is refused before they exist.
+// Sessions whose weights are in a container: their results, their memory, and everything that is refused beforehand.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -34,14 +34,14 @@ std::string options_entry(const Ort::SessionOptions& options, const char* key) {
 
 class AttachWeights : public ::testing::Test {
  protected:
-  // The model in a folder of its own, beside it a file of external data that `data` fills.
+  // Writes the model to its own folder, next to a file of external data that `data` fills.
   std::string model_file(const std::string& bytes, const Bytes& data = {}) {
     std::filesystem::create_directories(folder_.file("model"));
     support::write_file(folder_.file("model/w.bin"), data);
     support::write_file(folder_.file("model/net.onnx"), view_of(bytes));
     return folder_.file("model/net.onnx");
   }
-  // The same without external data.
+  // Writes the model without external data.
   std::string model_alone(const std::string& bytes) {
     const std::string path = model_file(bytes);
     std::filesystem::remove(folder_.file("model/w.bin"));
@@ -72,14 +72,14 @@ class AttachWeights : public ::testing::Test {
   std::string model_ = support::model(support::matrices(kWidth, tensors_));
 };
 
-// What an ONNX Runtime of another version would say of itself.
+// Parts of stand-ins for ONNX Runtimes of other versions.
 const OrtApi* this_interface(std::uint32_t version) noexcept { return OrtGetApiBase()->GetApi(version); }
 const OrtApi* no_interface(std::uint32_t) noexcept { return nullptr; }
-// One that has no environment to give.
+// An ONNX Runtime that cannot create an environment.
 const OrtApi* without_environments(std::uint32_t version) noexcept {
   alignas(OrtApi) static std::byte bytes[sizeof(OrtApi)];
   std::memcpy(bytes, OrtGetApiBase()->GetApi(version), sizeof(OrtApi));
-  auto* const api = reinterpret_cast<OrtApi*>(bytes);  // a table of functions, which may not be copied otherwise
+  auto* const api = reinterpret_cast<OrtApi*>(bytes);  // a table of functions that has no copy constructor
   api->CreateEnv = [](OrtLoggingLevel, const char*, OrtEnv**) noexcept {
     return OrtGetApiBase()->GetApi(ORT_API_VERSION)->CreateStatus(ORT_FAIL, "no more of these");
   };
@@ -163,7 +163,7 @@ TEST_F(AttachWeights, TheMappingLivesWhateverGoesFirst) {
 
     copy.reset();
     EXPECT_EQ(support::maps_of(path), 0U) << "the session keeps no share in the mapping";
-    second.reset();  // does not look at the bytes any more
+    second.reset();  // the session does not read the bytes any more
   }
 }
 
@@ -255,7 +255,7 @@ TEST_F(AttachWeights, WithoutTheModelOnnxRuntimeNamesAFileThatNoBlobStandsFor) {
 }
 
 TEST_F(AttachWeights, ATensorThatWouldBeCopiedIsRefusedUnlessThatIsAllowed) {
-  constexpr std::uint64_t kOdd = 2;  // floats are borrowed on multiples of 4 only
+  constexpr std::uint64_t kOdd = 2;  // floats are borrowed only at multiples of 4
   data_.insert(data_.begin(), kOdd, std::byte{0x5A});
   tensors_ = matrix_tensors(kWidth, kCount, kOdd);
   model_ = support::model(support::matrices(kWidth, tensors_));
@@ -282,7 +282,7 @@ TEST_F(AttachWeights, ATensorThatWouldBeCopiedIsRefusedUnlessThatIsAllowed) {
 }
 
 TEST_F(AttachWeights, BlobsInPiecesAreMappedSideBySide) {
-  // Both begin with the same pages, so the second of them lies in the file in two pieces.
+  // Both begin with the same pages, so the second of them is stored in the file in two pieces.
   constexpr std::uint64_t kWide = 64;  // 16 KiB a matrix
   Bytes first = matrix_bytes(kWide, 3, 1);
   Bytes second = matrix_bytes(kWide, 3, 2);
@@ -297,7 +297,7 @@ TEST_F(AttachWeights, BlobsInPiecesAreMappedSideBySide) {
   binary.key.arch = "generic";
   binary.key.generic = true;
   binary.source.bytes = matrix_bytes(8, 1, 5);
-  binary.weights = {"a", "b"};  // these are read as a whole, so they are shared by pages
+  binary.weights = {"a", "b"};  // a binary reads its weights as a whole, so they are shared by pages
   std::vector<PackRecord> records = {weight_blob("a", tensors), weight_blob("b", tensors, "b.bin"), std::move(binary)};
   records[0].source.bytes = first;
   records[1].source.bytes = second;
@@ -318,7 +318,7 @@ TEST_F(AttachWeights, BlobsInPiecesAreMappedSideBySide) {
 }
 
 TEST_F(AttachWeights, ABlobThatIsNowhereWholeGivesItsTensorsByName) {
-  constexpr std::uint64_t kWide = 40;  // whose bytes are no whole pages
+  constexpr std::uint64_t kWide = 40;  // so that a matrix does not end on a page boundary
   const auto tensors = matrix_tensors(kWide, 12);
   const Bytes first = matrix_bytes(kWide, 12, 1);
   Bytes second = first;  // the same matrices, in another order
@@ -440,7 +440,7 @@ TEST_F(AttachWeights, OptionsThatWereAttachedToAreRefused) {
 }
 
 TEST_F(AttachWeights, ByNameNothingIsTakenOutOfAPlaceholderOfTheFile) {
-  // The optimiser would fold the transposition, with the values that it finds in the file.
+  // The optimizer would fold the transposition, using the values that it finds in the file.
   OnnxGraph net = support::matrices(kWidth, {tensors_[0]});
   net.nodes = {support::node("Transpose", {"w0"}, "t"), support::node("MatMul", {"x", "t"}, "y")};
   const std::string model = support::model(net);
@@ -464,7 +464,7 @@ TEST_F(AttachWeights, ByNameNothingIsTakenOutOfAPlaceholderOfTheFile) {
 }
 
 TEST_F(AttachWeights, InitializersOfInnerGraphsAreTakenByNameOnly) {
-  // The condition depends on x, so that no optimiser can choose a branch.
+  // The condition depends on x, so that no optimizer can choose a branch.
   OnnxGraph then;
   then.name = "then";
   then.tensors = {tensors_[1]};

@@ -1,4 +1,5 @@
-"""`fatctx bench load MODEL.onnx`: its rows, its forms, and what is wrong with its arguments. Figures are not judged here."""
+"""`fatctx bench load MODEL.onnx`: its rows, its forms, and its errors for wrong arguments. Figures are not judged
+here."""
 
 import json
 import re
@@ -78,7 +79,7 @@ def test_what_is_no_model_is_said(fatctx, library, tmp_path):
 
 
 def test_what_the_provider_refuses_is_said_on_one_line(fatctx, library, tmp_path):
-    """By the child that has tried it."""
+    """The message comes from the child that tried it."""
     texts = [helper.make_tensor_value_info(name, TensorProto.STRING, [3]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", texts[:1], texts[1:])
     path = s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "t.onnx")
@@ -100,4 +101,4 @@ def test_nothing_is_left_behind(fatctx, model, tmp_path, monkeypatch):
     work.mkdir()
     monkeypatch.setenv("TMPDIR", str(work))
     bench(fatctx, model, "--repeat", 1, "--sessions", 1)
-    assert list(work.glob("fatctx*")) == []  # ONNX Runtime leaves a file of its own
+    assert list(work.glob("fatctx*")) == []  # ONNX Runtime leaves a file of its own behind

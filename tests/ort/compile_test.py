@@ -1,4 +1,4 @@
-"""The compile side: session entries and the Compile API, names, sharing, what cannot be compiled."""
+"""The compile side: session entries and the Compile API, names, sharing, and models that cannot be compiled."""
 
 import contextlib
 import resource
@@ -39,7 +39,7 @@ def test_a_session_with_context_enable_writes_beside_the_model(model, tmp_path):
     session = by_session(model)
     assert names_in(tmp_path) == {"m.onnx", "m_ctx.onnx", "m.fatctx"}
     feed = s.inputs(2, 64)
-    # The session that compiles runs, too, and what it wrote gives the same.
+    # The session that compiles also runs, and the written model gives the same results.
     np.testing.assert_allclose(session.run(None, feed)[0], s.plain(model).run(None, feed)[0], rtol=1e-5, atol=1e-6)
     s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", feed)
 
@@ -127,7 +127,7 @@ def test_the_compile_api_does_not_write_over_the_container_of_another_model(mode
 
 
 def test_the_compile_api_replaces_no_file_that_the_model_does_not_name(model, tmp_path):
-    """Only what belongs to the model that is compiled anew goes."""
+    """Only files that belong to the recompiled model are replaced."""
     s.compile_model(model, tmp_path / "m_ctx.onnx")
     s.compile_model(s.save(s.layers([64, 32], graph="n"), tmp_path / "n.onnx"), tmp_path / "n_ctx.onnx")
     (tmp_path / "notes.txt").write_text("mine")
@@ -262,7 +262,8 @@ def test_to_memory_with_the_container_in_a_file(model, tmp_path):
 
 
 def test_to_memory_beside_a_model_that_was_written_before(model, tmp_path):
-    """The file of an earlier compilation lies where this one could have been written: it tells nothing of this one."""
+    """A file of an earlier compilation exists where this one could have been written; it says nothing about this
+    one."""
     out = tmp_path / "n_ctx.onnx"
     s.compile_model(s.save(s.layers([32, 16], seed=5), tmp_path / "earlier.onnx"), out)
     before = out.read_bytes()
@@ -295,7 +296,7 @@ def test_embedding_and_sharing_exclude_each_other(model, tmp_path):
 # -- several models, one container -------------------------------------------------------------------------------------
 
 def two_models(folder):
-    """Prefill and decode: the same weights, another shape; and a layer that only the second has."""
+    """Returns prefill and decode: the same weights in another shape, and a layer that only the second model has."""
     first = s.save(s.layers([64, 256, 64], graph="prefill", batch=16), folder / "prefill.onnx")
     second = s.layers([64, 256, 64], graph="decode", batch=1)
     second.graph.initializer.append(numpy_helper.from_array(s.weights(64, 64, seed=77), "extra"))
@@ -318,7 +319,7 @@ def test_two_models_share_one_container_and_its_weights_are_stored_once(tmp_path
         assert node["ep_cache_context"] == b"prefill.fatctx" and node["main_context"] == 1
     container = fatctx.open(tmp_path / "prefill.fatctx")
     blobs = {record.name: record.size_bytes for record in container.records if record.type == "weight_blob"}
-    assert blobs["decode.weights"] == 64 * 64 * 4  # the layer that only the second has
+    assert blobs["decode.weights"] == 64 * 64 * 4  # the layer that only the second model has
     assert blobs["prefill.weights"] >= 2 * 64 * 256 * 4
     s.assert_equal_to_cpu(first, tmp_path / "prefill_ctx.onnx", s.inputs(16, 64))
     for memory in ("least", "full_speed"):
@@ -326,7 +327,7 @@ def test_two_models_share_one_container_and_its_weights_are_stored_once(tmp_path
 
 
 def test_what_a_group_has_written_is_not_read_again_for_the_next_model(tmp_path):
-    """Weights are known by their hashes; so damage to bytes that nobody needs stays unseen."""
+    """Weights are recognized by their hashes, so damage to bytes that are not needed goes unnoticed."""
     first = s.save(s.layers([64, 512], graph="a", seed=1), tmp_path / "a.onnx")
     second = s.save(s.layers([64, 128], graph="b", seed=2), tmp_path / "b.onnx")
     s.compile_model(first, tmp_path / "a_ctx.onnx", ep__share_ep_contexts="1")
@@ -456,11 +457,11 @@ def run(session, rows):
 
 def test_the_second_session_takes_what_the_first_has_brought(shared, tmp_path):
     first = s.session(shared / "prefill_ctx.onnx", **SHARE)
-    # From memory, and without a word about a folder: only the shared place knows the container.
+    # From memory, and without a folder: only the shared place knows the container.
     second = s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
     want = run(s.plain(shared / "decode.onnx"), 1)
     np.testing.assert_allclose(run(second, 1), want, rtol=1e-5, atol=1e-6)
-    # Nothing was taken out: a third one has it as well.
+    # The container stays in the shared place, so a third session finds it, too.
     third = s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
     del first, second
     np.testing.assert_allclose(run(third, 1), want, rtol=1e-5, atol=1e-6)
@@ -469,7 +470,7 @@ def test_the_second_session_takes_what_the_first_has_brought(shared, tmp_path):
 
 
 def test_what_is_not_shared_is_not_found(shared):
-    first = s.session(shared / "prefill_ctx.onnx")  # holds it for itself
+    first = s.session(shared / "prefill_ctx.onnx")  # this session does not share the container
     with pytest.raises(Exception, match="comes from memory"):
         s.session((shared / "decode_ctx.onnx").read_bytes(), **SHARE)
     second = s.session(shared / "prefill_ctx.onnx", **SHARE)
@@ -499,17 +500,17 @@ def test_a_node_that_is_no_main_node_finds_its_graph_in_the_shared_place(shared)
 
 
 def test_sessions_that_share_need_no_sharing(shared):
-    # generative runtimes set it always
+    # generative runtimes always set it
     one = s.session(shared / "prefill_ctx.onnx", **SHARE)
     two = s.session(shared / "prefill_ctx.onnx", **SHARE)
     np.testing.assert_array_equal(run(one, 16), run(two, 16))
 
 
-# -- what the container has ----------------------------------------------------------------------------------------------
+# -- the content of the container ---------------------------------------------------------------------------------------
 
 def test_optimising_is_done_before_packing(tmp_path):
     model = s.layers([64, 128])
-    # Two that fold into one.
+    # Two nodes that fold into one.
     model.graph.node.insert(0, helper.make_node("Mul", ["w0", "scale"], ["w"], "scaled"))
     model.graph.initializer.append(numpy_helper.from_array(np.float32(2), "scale"))
     model.graph.node[1].input[1] = "w"
@@ -533,7 +534,7 @@ def test_the_command_shows_and_checks_what_was_compiled(fatctx, model, tmp_path)
 
 
 def test_the_command_tells_a_model_from_another_compilation(fatctx, model, tmp_path):
-    """S3.58: what a session would refuse, before the two are shipped."""
+    """S3.58: the command reports a mismatch that a session would refuse, before the two files are shipped."""
     def verify():
         return subprocess.run([str(fatctx), "verify", "m.fatctx", "--onnx", "m_ctx.onnx"], cwd=tmp_path,
                               capture_output=True, text=True, check=False)
@@ -566,7 +567,7 @@ def test_a_compilation_that_fails_leaves_nothing(tmp_path):
 
 @contextlib.contextmanager
 def full_disk(limit: int):
-    """No file of the process becomes larger."""
+    """Limits the size of every file that the process writes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
@@ -576,7 +577,8 @@ def full_disk(limit: int):
 
 
 def with_a_large_model(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """What is an input as well stays in the context model, which becomes larger than its container."""
+    """Adds an initializer that is also an input. It stays in the context model, which becomes larger than its
+    container."""
     proto.graph.initializer.append(numpy_helper.from_array(np.ones(2 << 20, np.float32), "spare"))
     proto.graph.input.append(helper.make_tensor_value_info("spare", TensorProto.FLOAT, [2 << 20]))
     proto.graph.node.append(helper.make_node("Neg", ["spare"], ["negative"], "negative"))
@@ -611,7 +613,7 @@ def test_a_model_that_is_not_written_takes_its_records_out_of_the_container_agai
             by_session(large, ep__share_ep_contexts="1")
     assert records_in(tmp_path / "prefill.fatctx") == before
     assert not fatctx.verify_file(tmp_path / "prefill.fatctx").findings
-    # The group goes on, and so does the first model.
+    # The group continues, and the first model still works.
     s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
     s.assert_equal_to_cpu(first, tmp_path / "prefill_ctx.onnx", s.inputs(16, 64))
     s.assert_equal_to_cpu(second, tmp_path / "decode_ctx.onnx", s.inputs(1, 64))
@@ -622,7 +624,7 @@ def test_records_that_cannot_be_taken_back_are_told_of_and_the_container_stays_w
     large = s.save(with_a_large_model(onnx.load(str(second))), tmp_path / "large.onnx")
     (tmp_path / "trial").mkdir()
     share(first, large, tmp_path / "trial")
-    # Room for the records, and for no further generation.
+    # Room for the records, but not for another generation.
     limit = (tmp_path / "trial" / "prefill.fatctx").stat().st_size
     s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
     capfd.readouterr()
@@ -661,7 +663,7 @@ def test_a_pair_that_was_overwritten_comes_back_if_the_model_is_not_written(mode
 
 
 def with_branches(*weights) -> onnx.ModelProto:
-    """y is the largest of the weights or the least of x."""
+    """Returns a model in which y is the maximum of the weights or the minimum of x."""
     then = helper.make_graph([helper.make_node("ReduceMax", ["k"], ["t"], keepdims=0)], "then", [], [s.value("t", [])], weights)
     other = helper.make_graph([helper.make_node("ReduceMin", ["x"], ["e"], keepdims=0)], "else", [], [s.value("e", [])])
     graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], "if", then_branch=then, else_branch=other)], "main",
@@ -681,7 +683,8 @@ def test_a_disk_without_room_for_what_is_worked_on_is_named(tmp_path, proto, nam
 
 
 def test_a_branch_with_more_weights_than_a_model_can_hold_is_refused_with_the_remedy(tmp_path):
-    """Those of inner graphs lie in the model; the file is a hole, so that the test needs no such disk."""
+    """Weights of inner graphs are stored in the model. The data file is a hole, so the test needs no disk of that
+    size."""
     size = (1 << 31) + 4096
     weight = TensorProto(name="k", data_type=TensorProto.FLOAT, dims=[size // 4], data_location=TensorProto.EXTERNAL)
     for key, said in (("location", "hole.data"), ("offset", "0"), ("length", str(size))):
@@ -705,14 +708,14 @@ def test_a_model_with_an_operator_that_the_processor_does_not_have_is_refused(tm
     assert names_in(tmp_path) == {"m.onnx"}
 
 
-# -- beside other providers ----------------------------------------------------------------------------------------------
+# -- with other providers -----------------------------------------------------------------------------------------------
 
 QNN = "QNNExecutionProvider"
 
 
 @pytest.fixture(scope="module")
 def stand_in(library):
-    """The stand-in for the library of QNN's provider."""
+    """Makes a stand-in for the library of QNN's provider."""
     path = library.parents[1] / "tests" / "libstand_in_qnn.so"
     if not path.exists():
         pytest.skip(f"{path.name} is not built (scripts/build.sh)")
@@ -722,7 +725,7 @@ def stand_in(library):
 
 
 def beside(order, takes_only="", **entries) -> ort.SessionOptions:
-    """Session options with both providers."""
+    """Returns session options with both providers."""
     made = ort.SessionOptions()
     made.log_severity_level = 2
     for key, said in entries.items():

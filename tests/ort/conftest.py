@@ -1,4 +1,4 @@
-"""Real sessions of ONNX Runtime: with the execution provider of the build, and with weights that are attached."""
+"""Real sessions of ONNX Runtime: with the execution provider of this build, and with attached weights."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The modules beside this file, whatever way pytest imports tests, and those of the tests of the package.
+# The modules next to this file, with every import mode of pytest, and those of the tests of the package.
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests" / "python")]
 
 BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
@@ -17,7 +17,7 @@ LIBRARY = BUILD / "src" / "libfatctx_ort.so"
 
 @pytest.fixture(scope="session")
 def fatctx():
-    """The command."""
+    """Returns the path of the command."""
     command = BUILD / "tools" / "fatctx"
     if not command.exists():
         pytest.skip(f"{command} is not built (scripts/build.sh)")
@@ -26,7 +26,7 @@ def fatctx():
 
 @pytest.fixture()
 def command(fatctx, tmp_path):
-    """command(arguments) in the folder of the test; fails unless it exits with `exits`."""
+    """Returns command(arguments), which runs in the folder of the test and fails unless it exits with `exits`."""
 
     def run(*arguments, exits: int = 0) -> subprocess.CompletedProcess:
         done = subprocess.run([fatctx, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=False)

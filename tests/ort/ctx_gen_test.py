@@ -1,4 +1,5 @@
-"""`ep_weight_sharing_ctx_gen` and `fatctx ctx-gen`: two models, one container, weights once. Shows S1.1 to S1.27 as named."""
+"""`ep_weight_sharing_ctx_gen` and `fatctx ctx-gen`: two models, one container, weights stored once. Shows S1.1 to
+S1.27 as named."""
 
 import json
 import os
@@ -47,7 +48,7 @@ def models(tmp_path):
 
 
 def two_models(folder, names=("prefill", "decode"), wide=256):
-    """The same weights, another shape, and a layer that only the second has."""
+    """Returns two models: the same weights in another shape, and a layer that only the second model has."""
     first = s.save(s.layers([64, wide, wide, 64], graph=names[0], batch=16), folder / "model1.onnx")
     second = s.layers([64, wide, wide, 64], graph=names[1], batch=1)
     second.graph.initializer.append(numpy_helper.from_array(s.weights(64, 64, seed=77), "extra"))
@@ -68,7 +69,7 @@ def partitions(folder, *names) -> list[bytes]:
     return [s.context_nodes(folder / name)[0]["partition_name"] for name in names]
 
 
-# -- what is made ------------------------------------------------------------------------------------------------------
+# -- outputs -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments", [["./model1.onnx,./model2.onnx"], ["model1.onnx", "model2.onnx"]])
 def test_two_models_give_two_context_models_and_one_container_with_the_weights_once(run, models, tmp_path, arguments):
@@ -95,7 +96,7 @@ def test_the_file_has_room_for_the_weights_once_only(run, tmp_path):
 
 
 def test_what_our_provider_says_is_said_once(run, tmp_path):
-    """In the provider's words, with its code in place of ONNX Runtime's."""
+    """The message is the provider's, with its code instead of ONNX Runtime's."""
     text = helper.make_tensor_value_info("x", TensorProto.STRING, [3])
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [text],
                               [helper.make_tensor_value_info("y", TensorProto.STRING, [3])])
@@ -107,7 +108,7 @@ def test_what_our_provider_says_is_said_once(run, tmp_path):
 
 
 def test_the_command_is_the_program(run, fatctx, models, tmp_path):
-    """S1.1, S3.63: `fatctx ctx-gen` runs the program beside it; its output and exit code are the program's."""
+    """S1.1, S3.63: `fatctx ctx-gen` runs the program next to it; its output and exit code are the program's."""
     done = run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", "--json", by=fatctx)
     assert json.loads(done.stdout)["schema"] == "fatctx.ctx_gen/1"
     assert names_in(tmp_path) == INPUTS | OUTPUTS
@@ -116,7 +117,7 @@ def test_the_command_is_the_program(run, fatctx, models, tmp_path):
 
 
 def test_the_example_of_the_original_tool_runs_with_the_reference_provider(run, fatctx, models, tmp_path):
-    """S1.4, S1.7, S1.12, S1.14, S1.18, S1.25: the line as it is, with -e reference; all of it can be read back."""
+    """S1.4, S1.7, S1.12, S1.14, S1.18, S1.25: the unchanged line, with -e reference; everything can be read back."""
     done = run("-v", "-e", "reference", "-i", "soc_model|60 htp_graph_finalization_optimization_mode|3", "-C",
                "ep.context_node_name_prefix|_part1", "./model1.onnx,./model2.onnx")
     assert partitions(tmp_path, "model1_ctx.onnx", "model2_ctx.onnx") == [b"_part1prefill", b"_part1decode"]
@@ -135,7 +136,7 @@ def test_the_example_of_the_original_tool_runs_with_the_reference_provider(run, 
 
 
 def test_options_of_the_provider_reach_it_and_are_kept(run, models, tmp_path):
-    """S1.13, S1.16: handed on and stored with their owner; the value of a path is not stored."""
+    """S1.13, S1.16: they are passed on and stored with their owner; the value of a path is not stored."""
     run("-e", "reference", "-i", "group|llm optimization|basic backend_path|/somewhere/libQnnHtp.so", "model1.onnx,model2.onnx")
     container = package.open(tmp_path / "model1.fatctx")
     assert {record.key.group for record in container.records if record.type == "context_binary"} == {"llm"}
@@ -167,7 +168,7 @@ def test_verbose_tells_options_steps_times_records_and_how_the_target_is_known(r
 
 
 def test_verbose_tells_of_every_model_and_of_what_the_table_of_socs_leaves_open(run, models, tmp_path):
-    """S1.6, S1.19: 83 is the number of two parts, of which no arch is known."""
+    """S1.6, S1.19: 83 is the number of two parts whose arch is unknown."""
     shutil.copy(models[1], tmp_path / "model3.onnx")
     done = run("-v", "-e", "reference", "-i", "soc_model|83", "model1.onnx,model2.onnx,model3.onnx")
     assert re.search(r"^step 4: repeat for more models: model3\.onnx into the context, ", done.stderr, re.MULTILINE)
@@ -223,7 +224,7 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     s.assert_equal_to_cpu(models[0], tmp_path / "out" / "here" / "model1_ctx.onnx", s.inputs(16, 64))
 
 
-# -- what is refused, before anything is written -----------------------------------------------------------------------
+# -- refusals, before anything is written ------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments, text", [
     (["-e", "qn"], "-e qn: no such execution provider; did you mean qnn? known: qnn, tensorrt, openvino, vitisai, reference"),
@@ -277,7 +278,7 @@ def test_wrong_models_are_said(run, models, tmp_path):
 
 
 def test_no_model_that_is_read_is_written_over(run, models, tmp_path):
-    """S1.1: here with a name that looks like an output of the first."""
+    """S1.1: here the name looks like an output of the first model."""
     models[1].rename(tmp_path / "model1_ctx.onnx")
     before = (tmp_path / "model1_ctx.onnx").read_bytes()
     done = run("-e", "reference", "--force", "model1.onnx,model1_ctx.onnx", code=2)
@@ -287,7 +288,7 @@ def test_no_model_that_is_read_is_written_over(run, models, tmp_path):
 
 
 def test_more_words_than_onnx_runtime_hands_on_are_refused(run, models, tmp_path):
-    """S1.14: one option of the provider carries all that is written down."""
+    """S1.14: one option of the provider carries everything that is to be stored."""
     done = run("-e", "reference", "-C", f"a|{'x' * 5000} b|{'y' * 5000}", "model1.onnx,model2.onnx", code=2)
     assert re.search(r"-C and -i: 10\d\d\d characters to write down, and ONNX Runtime takes 8192; leave some out", done.stderr)
     assert names_in(tmp_path) == INPUTS
@@ -308,7 +309,7 @@ def test_forced_entries_are_said_and_ignored_and_unknown_ones_pass_with_a_warnin
 
 @pytest.mark.parametrize("name", ["tensorrt", "vitisai"])
 def test_a_provider_without_a_library_says_how_to_name_one(run, models, tmp_path, name):
-    """S1.5: none is silently left out."""
+    """S1.5: no provider is silently left out."""
     done = run("-e", name, "model1.onnx,model2.onnx", code=5)
     assert f"-e {name}: the library of " in done.stderr and "none comes with fatctx; install the plugin library" in done.stderr
     assert "name it with --library PATH" in done.stderr
@@ -370,7 +371,7 @@ def test_the_options_that_are_known_are_those_of_the_provider(run, models):
 # -- all or nothing ----------------------------------------------------------------------------------------------------
 
 def test_a_second_model_that_fails_leaves_nothing(run, models, tmp_path):
-    """S1.1: nothing is left of the first, and what was there stays."""
+    """S1.1: nothing is left of the first model, and existing files stay."""
     broken = onnx.load(str(models[1]))
     broken.graph.node[0].op_type = "NoSuchOperator"
     onnx.save(broken, str(models[1]))
@@ -414,14 +415,14 @@ def test_the_same_models_give_the_same_container(run, models, tmp_path):
 def test_ctrl_c_leaves_nothing(program, tmp_path):
     """S1.1."""
     before = INPUTS | {"model1.fatctx"}
-    for wide in (2500, 5000, 10000):  # a quick machine may be done before the signal comes
+    for wide in (2500, 5000, 10000):  # a fast machine may finish before the signal arrives
         two_models(tmp_path, wide=wide)
         for name in names_in(tmp_path) - INPUTS:
             (tmp_path / name).unlink()
         (tmp_path / "model1.fatctx").write_text("old")
         running = subprocess.Popen([program, "-e", "reference", "--force", "model1.onnx,model2.onnx"], cwd=tmp_path,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   # What runs in the background of a shell, as the lanes of ./check do, ignores the signal.
+                                   # A background process of a shell, such as a lane of ./check, ignores the signal.
                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         while running.poll() is None and names_in(tmp_path) == before:
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-// An ONNX model for tests: dense layers, each a product with a matrix of its own.
+// An ONNX model for tests: dense layers, each multiplies by a matrix of its own.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace fatctx::support {
 
 struct DenseModel {
   std::string graph = "main";
-  std::vector<std::uint64_t> sizes = {64, 128, 32};  // of the input, of each layer's output
+  std::vector<std::uint64_t> sizes = {64, 128, 32};  // of the input, then of each layer's output
   std::uint64_t rows = 0;                            // 0: any number
   unsigned seed = 1;
 };
 
-// x [rows, sizes.front()] -> y [rows, sizes.back()].
+// Returns the model x [rows, sizes.front()] -> y [rows, sizes.back()].
 [[nodiscard]] std::string dense_model_bytes(const DenseModel& model);
 void write_dense_model(const DenseModel& model, const std::string& path);
 

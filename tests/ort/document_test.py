@@ -1,4 +1,4 @@
-"""docs/onnxruntime.md against the code: its tables are those of the library, its snippets compile and run."""
+"""docs/onnxruntime.md against the code: its tables are the library's, its snippets compile and run."""
 
 import re
 import shutil

@@ -1,4 +1,5 @@
-"""Models with their weights inside: moved into a container by the command, computed with out of it by ONNX Runtime."""
+"""Models with embedded weights: the command moves the weights into a container, and ONNX Runtime computes with them
+there."""
 
 import json
 
@@ -72,7 +73,7 @@ def test_weights_that_models_have_in_common_are_stored_once(command, tmp_path):
 
     for name, record in (("a", "ab.weights"), ("b", "ab.weights2")):
         command("export", "ab.fatctx", "--onnx", f"{name}.onnx", "--attached", "-o", f"{name}_small.onnx")
-        # By its location each model finds its own blob; in pieces or not, nothing is copied.
+        # Each model finds its own blob by its location. Nothing is copied, whether or not the blob is in pieces.
         session, report = attached(tmp_path / "ab.fatctx", tmp_path / f"{name}_small.onnx", files={record: None})
         assert np.abs(run(session) - expected[name]).max() < 1e-5
         assert report.blobs[0].access_path in ("direct", "stitched") and report.blobs[0].process_bytes == 0
@@ -103,7 +104,7 @@ def test_lists_of_numbers_become_the_bytes_that_raw_data_has(command, tmp_path, 
     content, tensors = blob(tmp_path / "net.fatctx", "net.weights")
     assert content == values.tobytes()
     assert list(tensors["w"].shape) == list(values.shape) and tensors["w"].dtype == str(values.dtype)
-    # What the model keeps is the same tensor, out of the container.
+    # The tensor that the model keeps is the same one in the container.
     command("export", "net.fatctx", "--onnx", "net.onnx", "-o", "small.onnx")
     moved = onnx.load(str(tmp_path / "small.onnx"))
     assert np.array_equal(numpy_helper.to_array(moved.graph.initializer[0]), values)

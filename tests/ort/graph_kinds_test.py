@@ -1,4 +1,4 @@
-"""Kinds of graphs that are compiled: what comes back is what an ordinary session gives."""
+"""Kinds of graphs that can be compiled: the results are those of an ordinary session."""
 
 import fatctx
 import numpy as np
@@ -20,7 +20,7 @@ def constant(name: str, array) -> object:
 
 
 def compiles(path, nodes, inputs, outputs, initializers, feed, functions=()) -> None:
-    """At every level of optimising, in both memory modes."""
+    """Compiles at every optimization level and compares the results in both memory modes."""
     graph = helper.make_graph(nodes, "main", inputs, outputs, initializers)
     opsets = [helper.make_opsetid("", 17)] + [helper.make_opsetid(f.domain, 1) for f in functions[:1]]
     model = s.save(helper.make_model(graph, opset_imports=opsets, ir_version=9, functions=functions), path / "m.onnx")
@@ -94,7 +94,8 @@ def test_strings_cannot_be_handed_through(tmp_path):
 
 
 def loop_body(nodes=(), state=(64,)):
-    """Adds the initializer "b" of the outer graph in each round, after `nodes`, which make "t" of the state "c"."""
+    """Returns a body that adds the outer graph's initializer "b" in each round, after `nodes`, which make "t" of the
+    state "c"."""
     nodes = list(nodes) or [helper.make_node("Identity", ["c"], ["t"], "t")]
     return helper.make_graph(
         [*nodes, helper.make_node("Add", ["t", "b"], ["c_out"], "add"), helper.make_node("Identity", ["go"], ["go_out"], "go"),
@@ -147,7 +148,7 @@ def test_functions_of_the_model_are_inlined(tmp_path):
 
 
 def test_a_function_between_operators_leaves_no_error_in_the_log(tmp_path, capfd):
-    """ONNX Runtime refuses, with an error in its log, to fuse what others lie between."""
+    """ONNX Runtime refuses, with an error in its log, to fuse nodes that have others between them."""
     compiles(tmp_path, [helper.make_node("HardSwish", ["x"], ["h"], "before"),
                         helper.make_node("Twice", ["h"], ["t"], "between", domain="my"),
                         helper.make_node("Add", ["h", "t"], ["y"], "after")],
@@ -187,7 +188,7 @@ def test_a_model_of_nothing_but_a_function_is_inlined_late_if_not_before(tmp_pat
 
 @pytest.mark.parametrize(("declared", "shape"), [([1, 64], [4, 64]), ([2, 128], [4, 64]), ([256], [4, 64]), ([], [256])])
 def test_a_shape_that_the_model_declares_and_runs_do_not_keep(tmp_path, declared, shape):
-    """As in an ordinary session, it is a hint."""
+    """The shape is only a hint, as in an ordinary session."""
     compiles(tmp_path, [helper.make_node("MatMul", ["x", "w"], ["h"], "matmul"),
                         helper.make_node("Reshape", ["h", "shape"], ["y"], "reshape")],
              [s.value("x", ["n", 64]), s.value("shape", ["k"], TensorProto.INT64)], [s.value("y", declared)],

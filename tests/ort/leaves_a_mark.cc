@@ -1,4 +1,4 @@
-// A library that nobody may load: as soon as somebody does, a file is there with the library's name and ".loaded".
+// A library that must never be loaded. Loading it creates a file with the library's name and ".loaded".
 #include <dlfcn.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-"""What sessions cost in memory, measured by the system in processes of their own. Anonymous memory is what counts: pages
-of the file are the same for all."""
+"""Memory cost of sessions, measured by the system in processes of their own. Only anonymous memory counts: all
+sessions share the pages of the file."""
 
 import json
 import subprocess
@@ -72,27 +72,27 @@ FEED = {"x": ["float32", [[0.01] * 2048]]}
 
 
 def test_eight_sessions_of_200_mb_take_less_than_16_mb(library, large):
-    """Least memory: nothing of the weights is anonymous."""
+    """With least memory, no part of the weights is anonymous."""
     found = measure(library, large / "large_ctx.onnx", "least", FEED)
     assert found["loaded"][-1] < 16 * MIB, found
-    assert found["ran"][-1] < 16 * MIB + SESSIONS * MIB, found  # activations are each session's own
+    assert found["ran"][-1] < 16 * MIB + SESSIONS * MIB, found  # each session has its own activations
 
 
 def test_at_full_speed_there_is_one_copy_in_all(library, large):
     found = measure(library, large / "large_ctx.onnx", "full_speed", FEED)
     one = found["loaded"][0]
-    assert 150 * MIB < one < 280 * MIB, found  # what kernels rearrange, once
+    assert 150 * MIB < one < 280 * MIB, found  # the weights that kernels rearrange, once
     assert found["loaded"][-1] - one < 16 * MIB, found
 
 
 def test_ordinary_sessions_take_a_copy_each(library, large):
-    """What the other two are compared with: if this did not grow, they would prove nothing."""
+    """The baseline of the other two tests: if this did not grow, they would prove nothing."""
     found = measure(library, large / "large.onnx", "ordinary", FEED, sessions=3)
     assert found["loaded"][-1] > 2.5 * 150 * MIB, found
 
 
 def test_what_a_run_took_goes_back_with_least_memory(library, tmp_path):
-    """Activations of 4 MiB, and small results. With an arena each session would keep those of its largest run."""
+    """Activations of 4 MiB with small results. With an arena, each session would keep the memory of its largest run."""
     s.register(library)
     model = s.save(s.layers([16, 2048, 2048, 2048, 16]), tmp_path / "wide.onnx")
     compiled = s.compile_model(model, tmp_path / "wide_ctx.onnx")

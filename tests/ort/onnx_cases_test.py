@@ -1,7 +1,7 @@
-"""Every operator as ONNX's own test cases use it: compiled and run, it gives what an ordinary session gives.
+"""Every operator in ONNX's own test cases: compiled and run, it gives the results of an ordinary session.
 
-The cases come with the package `onnx`. Those that ONNX Runtime's CPU provider does not run are left out; those that an
-EPContext node cannot stand for are refused with that reason.
+The cases come with the package `onnx`. Cases that ONNX Runtime's CPU provider does not run are left out. Cases that
+an EPContext node cannot replace are refused with that reason.
 """
 
 import collections
@@ -28,7 +28,7 @@ def provider(library):
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, list]:
-    """By the first letter of the operator."""
+    """Returns the cases by the first letter of the operator."""
     from onnx.backend.test.case.node import collect_testcases
 
     with warnings.catch_warnings():
@@ -41,18 +41,18 @@ def cases() -> dict[str, list]:
 
 
 def on_the_cpu(case):
-    """Inputs and results of an ordinary session, or None where it has none."""
+    """Returns inputs and results of an ordinary session, or None if it cannot run the case."""
     try:
         session = s.plain(case.model.SerializeToString())
         feed = {port.name: np.asarray(x) if isinstance(x, (np.generic, float, int)) else x
                 for port, x in zip(session.get_inputs(), case.data_sets[0][0])}
         return feed, session.run(None, feed)
-    except Exception:  # operators and types that the CPU provider does not have, each with an exception of its own
+    except Exception:  # an unsupported operator or type; each has an exception of its own
         return None
 
 
 def differs(case, feed, results, folder) -> str:
-    """Empty, or how."""
+    """Returns an empty string, or the difference."""
     model = folder / "m.onnx"
     model.write_bytes(case.model.SerializeToString())
     try:

@@ -1,4 +1,4 @@
-"""Small ONNX models with their weights inside or beside them, and containers of these."""
+"""Small ONNX models with embedded or external weights, and containers of these."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ OPSET = 21
 
 
 def matrices(count: int, seed: int, width: int = WIDTH) -> dict[str, np.ndarray]:
-    """Matrices that differ in every element and keep what is multiplied with them of a size."""
+    """Returns matrices whose elements all differ, scaled so that products keep their magnitude."""
     random = np.random.default_rng(seed)
     return {f"w{i}": (random.standard_normal((width, width)) / width ** 0.5).astype("float32") for i in range(count)}
 
 
 def chain(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
-    """y = x w0 w1 ..., the weights inside of the model."""
+    """Returns the model y = x w0 w1 ... with embedded weights."""
     width = next(iter(weights.values())).shape[0]
     nodes, last = [], "x"
     for name in weights:
@@ -40,7 +40,7 @@ def model(nodes: Sequence, initializers: Sequence[TensorProto], width: int = WID
 
 
 def outside(tensor: TensorProto, offset: int, location: str) -> bytes:
-    """Makes external data of a tensor and returns its bytes."""
+    """Turns a tensor into external data and returns its bytes."""
     data = tensor.raw_data
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
@@ -50,7 +50,7 @@ def outside(tensor: TensorProto, offset: int, location: str) -> bytes:
 
 
 def save_outside(proto: onnx.ModelProto, path: Path, location: str, alignment: int = 64, first: int = 0) -> Path:
-    """Saves a model with all initializers of the main graph in a file beside it, at offsets of our choice."""
+    """Saves a model with all initializers of the main graph in a file next to it, at the requested offsets."""
     content = bytearray(first)
     for tensor in proto.graph.initializer:
         content += bytes(-(len(content) - first) % alignment)
@@ -61,7 +61,7 @@ def save_outside(proto: onnx.ModelProto, path: Path, location: str, alignment: i
 
 
 def pack(path: Path, blobs: dict[str, tuple[Path, Path]]) -> Path:
-    """A container with weight blobs by name, each of a model and its external data."""
+    """Packs a container with weight blobs by name, each made from a model and its external data."""
     records = []
     for name, (model_path, data) in blobs.items():
         proto = onnx.load(str(model_path), load_external_data=False)

@@ -12,7 +12,7 @@ _registered = False
 
 
 def register(library: Path) -> None:
-    """Once in a process: ONNX Runtime refuses a name it has."""
+    """Registers the library, once in a process: ONNX Runtime refuses a name that it already has."""
     global _registered
     if not _registered:
         ort.register_execution_provider_library(PROVIDER, str(library))
@@ -20,7 +20,8 @@ def register(library: Path) -> None:
 
 
 def options(provider: dict | None = None, **entries: str) -> ort.SessionOptions:
-    """Session options with our provider; `entries` are session entries, `__` for the dot: ep__context_enable="1"."""
+    """Returns session options with our provider; `entries` are session entries, `__` for the dot:
+    ep__context_enable="1"."""
     made = ort.SessionOptions()
     made.log_severity_level = 3
     for key, value in entries.items():
@@ -35,7 +36,7 @@ def session(model, provider: dict | None = None, **entries: str) -> ort.Inferenc
 
 
 def compile_model(model, out: Path, provider: dict | None = None, *, embed=False, **entries: str) -> Path:
-    """By the Compile API."""
+    """Compiles a model with the Compile API."""
     compiler = ort.ModelCompiler(options(provider, **entries), model if isinstance(model, bytes) else str(model),
                                  embed_compiled_data_into_model=embed)
     compiler.compile_to_file(str(out))
@@ -43,14 +44,14 @@ def compile_model(model, out: Path, provider: dict | None = None, *, embed=False
 
 
 def plain(model) -> ort.InferenceSession:
-    """An ordinary session on the CPU."""
+    """Returns an ordinary session on the CPU."""
     made = ort.SessionOptions()
     made.log_severity_level = 3
     return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made, providers=["CPUExecutionProvider"])
 
 
 def context_nodes(model) -> list[dict]:
-    """The attributes of the EPContext nodes, and their names under "name"."""
+    """Returns the attributes of the EPContext nodes, and their names under "name"."""
     read = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(str(model), load_external_data=False)
     return [{"name": node.name, **{a.name: helper.get_attribute_value(a) for a in node.attribute}}
             for node in read.graph.node if node.op_type == "EPContext"]
@@ -65,7 +66,7 @@ def weights(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def layers(sizes: list[int], *, graph: str = "main", batch="batch", seed: int = 0) -> onnx.ModelProto:
-    """Dense layers with Relu between them: x [batch, sizes[0]] -> y [batch, sizes[-1]]."""
+    """Returns dense layers with Relu between them: x [batch, sizes[0]] -> y [batch, sizes[-1]]."""
     nodes, initializers, at = [], [], "x"
     for i, (rows, columns) in enumerate(zip(sizes, sizes[1:])):
         initializers += [numpy_helper.from_array(weights(rows, columns, seed=seed + i), f"w{i}"),

@@ -1,4 +1,4 @@
-// ONNX Runtime with our execution provider, as an application has it.
+// ONNX Runtime with our execution provider, set up as an application does it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class ProviderTest : public ::testing::Test {
 
   [[nodiscard]] Ort::SessionOptions options(const ProviderOptions& provider = {}) {
     Ort::SessionOptions made;
-    // Threads of ONNX Runtime's own would be seen by the thread sanitizer without what orders them.
+    // One thread only: the thread sanitizer does not see how ONNX Runtime synchronizes its own threads.
     made.SetIntraOpNumThreads(1);
     ProviderOptions all = provider;
     all.emplace("intra_op_num_threads", "1");
@@ -40,7 +40,7 @@ class ProviderTest : public ::testing::Test {
     return made;
   }
 
-  // Writes a model of the name and compiles it: the path of what an application loads.
+  // Writes a model with this name and compiles it. Returns the path of the context model, which an application loads.
   std::string compile(const std::string& name, const DenseModel& model = {}, const ProviderOptions& provider = {}) {
     write_dense_model(model, folder_.file(name + ".onnx"));
     const std::string out = folder_.file(name + "_ctx.onnx");
@@ -52,7 +52,7 @@ class ProviderTest : public ::testing::Test {
     return out;
   }
 
-  // From memory to memory; `more` sets further options.
+  // Compiles from memory to memory; `more` sets further options.
   template <typename More>
   std::string compile_in_memory(const More& more) {
     const std::string bytes = dense_model_bytes({});
@@ -79,7 +79,7 @@ class ProviderTest : public ::testing::Test {
     return {env_, model.c_str(), plain};
   }
 
-  // y for an x of `rows` rows.
+  // Returns y for an x of `rows` rows.
   static std::vector<float> run(Ort::Session& session, std::int64_t rows, std::int64_t columns = 64) {
     std::vector<float> x(static_cast<std::size_t>(rows * columns));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) / 17.0F;

@@ -1,4 +1,4 @@
-// The execution provider from C++: AppendExecutionProvider_V2, order of destruction, runtimes that are too old.
+// The execution provider from C++: AppendExecutionProvider_V2, order of destruction, and runtimes that are too old.
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -77,13 +77,13 @@ TEST_F(Provider, TakesTheContainerForABufferFromSetEpContextBinaryInformation) {
   EXPECT_EQ(run(made, 2).size(), 64U);
 }
 
-// A runtime of interface 22: it has no table of a later one.
+// A runtime of interface 22: it has no table of a later interface.
 const OrtApi* ORT_API_CALL old_api(std::uint32_t version) noexcept {
   return version < 23 ? OrtGetApiBase()->GetApi(version) : nullptr;
 }
 
 TEST(ProviderLibrary, RefusesARuntimeThatIsTooOld) {
-  // A copy, because the library remembers the runtime that it was loaded by.
+  // A copy, because the library remembers the runtime that loaded it.
   TempDir folder;
   const std::string copy = folder.file("libcopy.so");
   std::filesystem::copy_file(FATCTX_ORT_LIBRARY, copy);

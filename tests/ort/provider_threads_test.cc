@@ -1,4 +1,4 @@
-// Sessions of one container made, run and ended by many threads at once.
+// Sessions of one container that many threads create, run and destroy at once.
 #include <atomic>
 #include <thread>
 

@@ -1,8 +1,8 @@
-"""What `ctx-gen -e qnn` hands to the provider, and what it writes down. Shows S1.12, S1.15, S1.16, S1.19, S1.21, S1.22, S1.25,
-S3.12, S3.14, S3.19 and S3.24 as named.
+"""The options that `ctx-gen -e qnn` passes to the provider, and those that it stores. Shows S1.12, S1.15, S1.16,
+S1.19, S1.21, S1.22, S1.25, S3.12, S3.14, S3.19 and S3.24 as named.
 
-The provider is a stand-in that compiles nothing (stand_in_qnn.cc) and writes down the options that it was given, in a file
-beside its binary. What the vendor's provider does with them is shown in tests/qnn.
+The provider is a stand-in that compiles nothing (stand_in_qnn.cc). It writes the options that it receives to a file
+next to its binary. tests/qnn shows how the vendor's provider treats them.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ def provider(library):
 
 @pytest.fixture(scope="module")
 def built(fatctx):
-    """A library of the tests of this build."""
+    """Returns a test library of this build."""
 
     def find(name):
         found = fatctx.parents[1] / "tests" / name
@@ -51,7 +51,7 @@ def models(tmp_path):
 
 @pytest.fixture()
 def ctx_gen(fatctx, stand_in, models, tmp_path):
-    """ctx_gen(arguments) with the stand-in; fails unless it exits with `code`."""
+    """Returns ctx_gen(arguments) with the stand-in, which fails unless it exits with `code`."""
 
     def run(*arguments, code=0, library=stand_in):
         ep = [] if "-e" in arguments else ["-e", "qnn"]
@@ -67,7 +67,7 @@ def ctx_gen(fatctx, stand_in, models, tmp_path):
 
 
 def handed_on(folder) -> dict:
-    """The options that the provider got."""
+    """Returns the options that the provider received."""
     text, = [path.read_text() for path in folder.glob("*.qnn.bin.options")]
     return dict(line.split("=", 1) for line in text.splitlines())
 
@@ -120,13 +120,13 @@ def test_a_path_reaches_the_provider_and_is_not_stored(ctx_gen, tmp_path, key, v
 
 
 def test_what_is_not_asked_for_is_not_handed_on(ctx_gen, tmp_path):
-    """S1.15 to S1.22: a default is the provider's own business."""
+    """S1.15 to S1.22: defaults are left to the provider."""
     ctx_gen()
     assert handed_on(tmp_path) == {} and stored(tmp_path / "model1.fatctx") == {}
 
 
 def test_the_backend_beside_the_provider_is_named_unless_another_is_asked_for(ctx_gen, stand_in, tmp_path):
-    """S1.15, S1.16: backend_path, if nothing was said, and never beside backend_type."""
+    """S1.15, S1.16: backend_path is passed if neither option was given, and never together with backend_type."""
     library = tmp_path / "library" / stand_in.name
     library.parent.mkdir()
     shutil.copy(stand_in, library)
@@ -163,7 +163,7 @@ def test_the_library_and_its_backend_are_those_that_the_python_package_names(com
 
 
 def test_a_provider_without_a_device_here_is_said(ctx_gen, models, tmp_path, monkeypatch):
-    """As a provider is that was made for other hardware."""
+    """The stand-in behaves as a provider for other hardware."""
     monkeypatch.setenv("STAND_IN_QNN", "no_device")
     done = ctx_gen(code=5)
     assert ("libstand_in_qnn.so: offers no device to compile on; it may be made for other hardware than this machine has"
@@ -223,7 +223,7 @@ def test_the_library_of_a_backend_is_not_loaded_by_packing_and_loading(ctx_gen, 
 
 @pytest.mark.parametrize("option", ["backend_type|cpu", "backend_path|libQnnCpu.so", "backend_path|QnnCpu.dll"])
 def test_the_reference_provider_takes_the_place_of_the_cpu_backend(ctx_gen, command, models, tmp_path, option):
-    """S3.12: what is compiled for QNN's CPU backend is for no NPU; what can be run here is the reference provider's."""
+    """S3.12: a binary for QNN's CPU backend is not for an NPU. Only the reference provider's binary can run here."""
     ctx_gen("-i", option)
     assert binary_of(tmp_path / "model1.fatctx").key.backend == "qnn-cpu"
     done = command("ctx-gen", "-e", "reference", "-i", option, "--output-dir", "here", "model1.onnx,model2.onnx")
@@ -253,7 +253,7 @@ def test_a_soc_of_zero_is_not_known(ctx_gen, tmp_path, options, arch):
 
 
 def test_what_another_provider_has_compiled_is_for_no_npu(ctx_gen, command, tmp_path, monkeypatch):
-    """The stand-in calls itself TensorRT's provider in its nodes."""
+    """The nodes of the stand-in name TensorRT's provider."""
     monkeypatch.setenv("STAND_IN_QNN", "tensorrt")
     done = ctx_gen("-e", "tensorrt")
     assert "nothing says which devices the binary" in done.stderr and 'said to be "tensorrt"' in done.stderr
@@ -262,7 +262,7 @@ def test_what_another_provider_has_compiled_is_for_no_npu(ctx_gen, command, tmp_
 
 
 def test_several_socs_are_handed_on_as_numbers(ctx_gen, tmp_path):
-    """S1.19: and none of them is that of the one binary."""
+    """S1.19: none of them is recorded as the SoC of the one binary."""
     ctx_gen("-i", "soc_model|SC8380XP,57")
     assert handed_on(tmp_path) == {"soc_model": "60,57"}
     assert binary_of(tmp_path / "model1.fatctx").key.qnn_soc == 0
@@ -326,7 +326,7 @@ def test_without_a_prefix_names_stay_as_they_are(command, models, tmp_path):
 
 
 def test_another_provider_is_told_the_prefix_and_names_its_nodes_itself(ctx_gen, tmp_path):
-    """S1.12: QNN's finds its graph by the name of the node, so that nobody else may change it."""
+    """S1.12: QNN's provider finds its graph by the name of the node, so only that provider may change the name."""
     ctx_gen("-C", "ep.context_node_name_prefix|_part1")
     assert handed_on(tmp_path) == {"ep.context_node_name_prefix": "_part1"}
     binary, = tmp_path.glob("*.qnn.bin")
@@ -335,7 +335,7 @@ def test_another_provider_is_told_the_prefix_and_names_its_nodes_itself(ctx_gen,
 
 
 def test_equal_graph_names_are_refused_before_anything_is_written(ctx_gen, tmp_path):
-    """S1.12: also where the names of the files, put before them, do not help."""
+    """S1.12: also if prefixing the names of the files does not help."""
     for name, graph in (("a.onnx", "b_g"), ("a_b.onnx", "g"), ("c.onnx", "g")):
         s.save(s.layers([8, 8], graph=graph), tmp_path / name)
     before = {path.name for path in tmp_path.iterdir()}

@@ -1,4 +1,4 @@
-"""The samples for ONNX Runtime, run for real: what they print, what they write, what they refuse."""
+"""The samples for ONNX Runtime, actually run: their output, their files, and their refusals."""
 
 import importlib.util
 import re
@@ -25,7 +25,7 @@ def run_sample(command, folder) -> subprocess.CompletedProcess:
 
 @pytest.fixture()
 def cxx(library, tmp_path):
-    """A C++ sample in a process of its own. It finds the library beside itself."""
+    """Runs a C++ sample in a process of its own. The sample finds the library next to it."""
     def run(name: str, *words):
         program = library.parents[1] / "samples" / name
         if not program.exists():
@@ -48,7 +48,7 @@ def quantize(tmp_path):
 
 @pytest.fixture()
 def classifier():
-    """The network of the package rapidocr."""
+    """Returns the network of the package rapidocr."""
     if importlib.util.find_spec("rapidocr") is None:
         pytest.skip("the package rapidocr is not installed (scripts/setup.sh)")
 
@@ -75,7 +75,7 @@ def refused(done: subprocess.CompletedProcess, *words: str, status=USAGE) -> Non
 
 
 def times(output: str, model: str) -> list[float]:
-    """The row under the heads of the columns."""
+    """Returns the row under the column headings."""
     lines = output.splitlines()
     row = lines[lines.index(TABLE) + 2]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
@@ -119,7 +119,7 @@ def test_the_python_sample_compiles_saves_loads_again_and_measures(python, libra
 
 
 def figures(output: str) -> tuple[list[str], list[list[str]]]:
-    """Names of the columns, and rows, of the table that `fatctx bench load` and the sample print."""
+    """Returns the column names and the rows of the table that `fatctx bench load` and the sample print."""
     lines = output.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("way  "))
     rows = []
@@ -243,7 +243,7 @@ def test_wrong_arguments_say_how_it_is_meant(cxx, model, tmp_path):
 
 @pytest.fixture()
 def external(tmp_path):
-    """A model in `there`, and its 4 MB of weights elsewhere under another name."""
+    """Writes a model to `there`, and its 4 MB of weights to another folder under another name."""
     folder = tmp_path / "there"
     folder.mkdir()
     model = s.save(s.layers([512, 1024, 512], batch=2), folder / "e.onnx", external=True)
@@ -259,7 +259,7 @@ def test_the_buffer_sample_takes_and_makes_models_in_memory(cxx, library, extern
     out = tmp_path / "out" / "e_ctx.onnx"
     output = succeeded(cxx("ep_context_buffer", model, data, out, "e.data", embed, s.PROVIDER))
     assert names_in(tmp_path / "out") == {"e_ctx.onnx"} | ({"e.fatctx"} if embed == "0" else set())
-    assert names_in(model.parent) == {"e.onnx"}  # nothing was looked for there
+    assert names_in(model.parent) == {"e.onnx"}  # nothing was read from there
     assert all(seconds > 0 for seconds in times(output, "e.onnx"))
     for how in ("copied (files in memory):", "borrowed (files in memory, used directly):", "views (AddInitializer):",
                 "compiled model from memory:", "compiled model from memory, once more:"):
@@ -282,7 +282,7 @@ def test_views_of_the_weights_take_no_memory_and_copies_do(cxx, external, tmp_pa
     megabytes = data.stat().st_size / 1e6
     assert took["copied"] > 0.9 * megabytes
     assert took["borrowed"] < 0.3 * megabytes and took["views"] < 0.3 * megabytes
-    assert took["compiled"] < 0.3 * megabytes  # its weights are mapped
+    assert took["compiled"] < 0.3 * megabytes  # its weights are memory-mapped
 
 
 def test_weights_that_are_not_there_are_refused(cxx, external, tmp_path):
@@ -345,7 +345,7 @@ def test_from_the_injected_restart_on_every_run_is_an_engine_error(compiled):
 
 
 def bytes_read() -> int:
-    """By calls; what is mapped does not count."""
+    """Returns the bytes read by system calls; memory-mapped reads do not count."""
     return int(Path("/proc/self/io").read_text().split("rchar: ")[1].split()[0])
 
 
@@ -387,7 +387,7 @@ def test_a_quantised_classifier_answers_as_the_original(classifier, quantize, py
 
 
 def convolutions(path):
-    """Two convolutions and a mean, for 10 classes."""
+    """Saves two convolutions and a mean, for 10 classes."""
     nodes = [helper.make_node("Conv", ["x", "w1"], ["a"], "conv1", kernel_shape=[3, 3], strides=[2, 2]),
              helper.make_node("Relu", ["a"], ["b"], "relu1"),
              helper.make_node("Conv", ["b", "w2"], ["c"], "conv2", kernel_shape=[3, 3]),

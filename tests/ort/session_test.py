@@ -1,4 +1,4 @@
-"""Sessions on EPContext models whose container is mapped: results, places, selection, errors."""
+"""Sessions on EPContext models with a memory-mapped container: results, places, selection, errors."""
 
 import shutil
 
@@ -21,7 +21,7 @@ def provider(library):
 
 @pytest.fixture(scope="module")
 def made(provider, tmp_path_factory):
-    """m.onnx, m_ctx.onnx and m.fatctx in one folder, which tests only read."""
+    """Returns m.onnx, m_ctx.onnx and m.fatctx in one folder, which tests only read."""
     folder = tmp_path_factory.mktemp("made")
     model = s.save(s.layers([64, 128, 32]), folder / "m.onnx")
     s.compile_model(model, folder / "m_ctx.onnx")
@@ -30,14 +30,14 @@ def made(provider, tmp_path_factory):
 
 @pytest.fixture()
 def own(made, tmp_path):
-    """The same files, the test's own."""
+    """Returns a copy of the same files for one test."""
     for name in ("m.onnx", "m_ctx.onnx", "m.fatctx"):
         shutil.copy(made / name, tmp_path / name)
     return tmp_path
 
 
 def write_node(path, **attributes):
-    """The context model again, with other attributes; None takes one away."""
+    """Writes the context model again with other attributes; None removes one."""
     model = onnx.load(str(path))
     node = model.graph.node[0]
     for name, value in attributes.items():
@@ -56,7 +56,7 @@ def failure(model, provider=None, **entries) -> str:
     return f"{type(caught.value).__name__}: {caught.value}"
 
 
-# -- what comes out ----------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("memory", ["least", "full_speed"])
 @pytest.mark.parametrize("rows", [1, 3, 17])
@@ -80,7 +80,7 @@ def test_empty_rows_pass(made):
     assert got[0].shape == (0, 32)
 
 
-# -- where the container is --------------------------------------------------------------------------------------------
+# -- location of the container -----------------------------------------------------------------------------------------
 
 def test_a_model_from_memory_finds_its_container_by_context_file_path(made):
     feed = s.inputs(2, 64)
@@ -97,7 +97,7 @@ def test_the_folder_of_context_file_path_comes_before_that_of_the_model(own, tmp
 
 
 def test_the_folder_for_external_initializers_does_not_mislead(own, tmp_path):
-    # ONNX Runtime tells providers that the model lies there (onnxruntime.md 6.4, row 6).
+    # ONNX Runtime tells providers that the model is there (onnxruntime.md 6.4, row 6).
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     s.session(own / "m_ctx.onnx", ep__context_file_path=str(own / "m_ctx.onnx"),
@@ -179,7 +179,7 @@ def test_the_log_tells_which_record_was_taken_and_why(made, capfd):
     assert "ort-cpu" in said.split("fatctx: EPContext node")[1]
 
 
-# -- what the node says ------------------------------------------------------------------------------------------------
+# -- attributes of the node --------------------------------------------------------------------------------------------
 
 def test_nodes_of_others_are_left_alone(own):
     write_node(own / "m_ctx.onnx", source="QNNExecutionProvider")
@@ -223,7 +223,7 @@ def test_another_group_lists_those_that_are_there(own):
 @pytest.mark.parametrize("attribute,value,words", [
     ("embed_mode", 2, "is neither 0 nor 1"),
     ("main_context", 7, "is neither 0 nor 1"),
-    # ONNX Runtime looks at the types of those attributes that it knows.
+    # ONNX Runtime checks the types of the attributes that it knows.
     ("fatctx_group", 3, "is not a string"),
     ("fatctx_digest", 1.5, "is not a string"),
 ])
@@ -274,7 +274,7 @@ def test_a_second_node_takes_its_graph_from_the_container_of_the_main_node(provi
 
 
 def test_a_container_of_another_compilation_is_told_by_its_digest(own, tmp_path):
-    """S3.54, S3.55: a container that was renamed into the place of another is found out, with both digests."""
+    """S3.54, S3.55: a container renamed over another one is detected, and both digests are reported."""
     other = tmp_path / "other"
     other.mkdir()
     s.compile_model(s.save(s.layers([64, 128, 32], seed=40), other / "m.onnx"), other / "m_ctx.onnx")
@@ -319,7 +319,7 @@ def test_an_input_that_the_node_leaves_out_is_named(provider, tmp_path):
 
 
 def two_outputs(folder):
-    """x [n, 8] -> first [n, 4], second [n, 4]: compiled; what is fed and what comes out of the CPU."""
+    """Compiles x [n, 8] -> first [n, 4], second [n, 4]. Returns the inputs and the results of the CPU."""
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "a"], ["first"], "one"), helper.make_node("MatMul", ["x", "b"], ["second"], "two")],
         "pair", [helper.make_tensor_value_info("x", 1, ["n", 8])],
@@ -332,7 +332,8 @@ def two_outputs(folder):
 
 
 def spliced(folder, following, names):
-    """The EPContext node of pair_ctx.onnx with other names for its inputs and outputs, and nodes that follow it."""
+    """Returns the EPContext node of pair_ctx.onnx with other names for its inputs and outputs, followed by other
+    nodes."""
     model = onnx.load(str(folder / "pair_ctx.onnx"))
     context = model.graph.node[0]
     del model.graph.node[:], model.graph.input[:], model.graph.output[:]
@@ -346,7 +347,7 @@ def spliced(folder, following, names):
 
 
 def test_outputs_keep_their_places_whatever_uses_them(provider, tmp_path):
-    # ONNX Runtime lists those first that are outputs of the model.
+    # ONNX Runtime lists the outputs of the model first.
     feed, (first, second) = two_outputs(tmp_path)
     model = spliced(tmp_path, [helper.make_node("Neg", ["p"], ["negated"], "neg")], {"first": "p", "second": "q"})
     model.graph.output.extend(helper.make_tensor_value_info(name, 1, ["n", 4]) for name in ("q", "negated"))
@@ -378,10 +379,10 @@ def test_one_value_for_two_inputs(provider, tmp_path):
     np.testing.assert_allclose(got, np.zeros((3, 4)), atol=1e-6)
 
 
-# -- graphs of others --------------------------------------------------------------------------------------------------
+# -- graphs from other tools -------------------------------------------------------------------------------------------
 
 def packed_by_hand(folder, graph: onnx.ModelProto, weights: bytes = b""):
-    """A container with a graph that the compile side would not write, and a model that names it."""
+    """Packs a graph that the compile side would not write, and a model that names the container."""
     blobs = [fatctx.PackRecord("weight_blob", "hand.weights", weights)] if weights else []
     fatctx.pack(folder / "hand.fatctx",
                 [fatctx.PackRecord("context_binary", "hand", graph.SerializeToString(), unit="main", backend="ort-cpu",
@@ -411,7 +412,7 @@ def test_a_graph_reads_no_file_outside_of_the_container(provider, tmp_path, memo
 
 
 def outside(model: onnx.ModelProto, **said) -> onnx.ModelProto:
-    """The first initializer of a model lies where `said` says."""
+    """Makes the first initializer of a model external data; `said` tells where."""
     weights = model.graph.initializer[0]
     weights.ClearField("raw_data")
     weights.data_location = onnx.TensorProto.EXTERNAL
@@ -440,7 +441,7 @@ def test_a_weight_that_does_not_lie_in_its_blob_is_named(provider, tmp_path, sai
 
 
 def test_a_weight_in_its_blob_is_read(provider, tmp_path):
-    """What the test above changes makes it fail, and nothing else."""
+    """Only the change that the test above makes is wrong: without it the model runs."""
     model = outside(s.layers([8, 4]), **PLACE)
     session = s.session(packed_by_hand(tmp_path, model, s.weights(8, 4).tobytes()))
     feed = s.inputs(2, 8)
@@ -463,7 +464,7 @@ def test_a_graph_with_a_sequence_is_refused(provider, tmp_path):
     assert "an output of the graph is no tensor" in failure(packed_by_hand(tmp_path, model))
 
 
-# -- what is wrong with the container ----------------------------------------------------------------------------------
+# -- damaged or wrong containers ---------------------------------------------------------------------------------------
 
 def test_a_damaged_weight_is_found_before_a_session_exists(own):
     place = (own / "m.fatctx").read_bytes().find(s.weights(64, 128).tobytes()[:64])
@@ -546,7 +547,7 @@ def test_a_wrong_option_is_refused_and_named(made, option, words):
 
 
 def test_a_wrong_option_is_refused_with_a_plain_model_too(made):
-    # Nothing would be compiled; the CPU must not run it as if nothing had been asked.
+    # Nothing would be compiled, but the CPU must not run the model as if the option had not been set.
     assert 'did you mean "memory"?' in failure(made / "m.onnx", {"memorry": "least"})
 
 

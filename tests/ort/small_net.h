@@ -1,4 +1,4 @@
-// A small network whose weights lie in a container, and ONNX Runtime sessions of it.
+// A small network whose weights are in a container, and ONNX Runtime sessions of it.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace fatctx::ort_tests {
 inline constexpr std::uint64_t kWidth = 24;
 inline constexpr std::uint64_t kMatrixSize = kWidth * kWidth * sizeof(float);
 
-// Matrices that differ in every element and keep what is multiplied with them of a size.
+// Returns matrices whose elements all differ, scaled so that products keep their magnitude.
 [[nodiscard]] inline support::Bytes matrix_bytes(std::uint64_t width, std::uint64_t count, std::uint32_t seed) {
   support::Bytes bytes(static_cast<std::size_t>(width * width * count * sizeof(float)));
   std::uint32_t state = 2463534242U + seed;
@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kMatrixSize = kWidth * kWidth * sizeof(float);
   return tensors;
 }
 
-// The weight blob that stands for external data, as `fatctx pack --weights MODEL.onnx` makes it.
+// Returns the weight blob that replaces external data, as `fatctx pack --weights MODEL.onnx` makes it.
 [[nodiscard]] inline PackRecord weight_blob(const std::string& name, const std::vector<support::OnnxTensor>& tensors,
                                             const std::string& location = "w.bin") {
   PackRecord blob;
@@ -91,7 +91,7 @@ inline Ort::Env& environment() {
   return {environment(), model_path.c_str(), options};
 }
 
-// y of an x whose elements all differ.
+// Returns y for an x whose elements all differ.
 [[nodiscard]] inline std::vector<float> run(Ort::Session& session, std::uint64_t width = kWidth) {
   std::vector<float> x(width);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.25F + 0.001F * static_cast<float>(i);
@@ -105,7 +105,7 @@ inline Ort::Env& environment() {
   return {y, y + results[0].GetTensorTypeAndShapeInfo().GetElementCount()};
 }
 
-// Models may be optimised differently, and add up in another order.
+// Models may be optimized differently, and then add up in another order.
 [[nodiscard]] inline float greatest_difference(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size() || a.empty()) return INFINITY;
   float greatest = 0;

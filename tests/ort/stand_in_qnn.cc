@@ -1,13 +1,13 @@
-// A stand-in for the library of ONNX Runtime's QNN execution provider, for tests of what is handed on to it.
+// A stand-in for the library of ONNX Runtime's QNN execution provider, for tests of the options passed to it.
 //
-// It compiles nothing. What it writes in place of a context binary is a text with the names of the graphs; sessions
-// that share write into one file, as the provider does. Beside it lies ".options" with the options that it was given,
-// one "KEY=VALUE" a line, and the prefix of names. Its nodes say what the provider's nodes say. Whether a real provider
-// does what the options ask is shown in tests/qnn. There are no handlers: an exception ends the program, and so the
-// test.
+// It compiles nothing. Instead of a context binary it writes a text with the names of the graphs. Sessions that share
+// write into one file, as with the real provider. A file ".options" next to it has the options that it received, one
+// "KEY=VALUE" a line, and the prefix of names. Its nodes have the attributes of the real provider's nodes. tests/qnn
+// shows whether a real provider does what the options ask. There are no handlers: an exception ends the program, and so
+// the test.
 //
-// The variable STAND_IN_QNN makes another provider of it: one that is for other hardware ("no_device"), one that
-// can run nothing ("no_nodes"), or one that writes a binary for each model, whatever it is asked ("no_sharing").
+// The variable STAND_IN_QNN turns it into another provider: one for other hardware ("no_device"), one that can run
+// nothing ("no_nodes"), or one that always writes a binary for each model ("no_sharing").
 #include <onnxruntime_cxx_api.h>
 
 #include <cstdint>
@@ -59,7 +59,7 @@ std::string binary_for(const Entries& entries) {
   return path;
 }
 
-// Nothing runs what was compiled.
+// Fails if called: nothing can run the compiled model.
 class Compute : public OrtNodeComputeInfo {
  public:
   Compute() : OrtNodeComputeInfo{} {
@@ -97,7 +97,7 @@ class Provider : public OrtEp {
  private:
   static OrtStatus* ORT_API_CALL capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSupportInfo* info) noexcept {
     if (behaves_as("no_nodes")) return nullptr;
-    // Sessions may ask it to leave the rest of a model to others.
+    // A session may make it leave the rest of a model to other providers.
     const std::string only = entry(static_cast<Provider*>(ep)->entries_, "ep.qnnexecutionprovider.stand_in_takes_only");
     std::vector<const OrtNode*> all;
     for (const Ort::ConstNode& node : Ort::ConstGraph(raw).GetNodes()) {
@@ -119,10 +119,10 @@ class Provider : public OrtEp {
     return nullptr;
   }
 
-  // The node for `fused`, and what is in the binary about it.
+  // Returns the node for `fused` and adds the graph to the binary.
   Ort::Node write(const Ort::ConstNode& fused) {
     const std::string path = binary_for(entries_);
-    const std::string graph = fused.GetName();  // as QNN's provider calls it, which finds it by the name of the node
+    const std::string graph = fused.GetName();  // as QNN's provider, which finds its graph by the node's name
     std::ofstream(path, std::ios::app) << "graph " << graph << '\n';
     std::ofstream given(path + ".options");
     for (const auto& [key, value] : entries_) {

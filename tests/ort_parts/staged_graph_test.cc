@@ -1,4 +1,4 @@
-// The files that a compilation works on, read back.
+// The intermediate files of a compilation, read back.
 #include "runtime/ort/ep/graph_tensors.h"
 
 #include <limits>
@@ -33,7 +33,7 @@ class Staged : public ::testing::Test {
   support::TempDir folder_;
 };
 
-// y comes out of a branch whose weight lies in external data.
+// Returns a model whose y comes from a branch with a weight in external data.
 std::string with_a_branch(const OnnxTensor& weight) {
   OnnxGraph branch;
   branch.name = "branch";

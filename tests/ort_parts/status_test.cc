@@ -1,4 +1,4 @@
-// What crosses the boundary to ONNX Runtime: a status for every error and for every exception.
+// The boundary to ONNX Runtime: every error and every exception becomes a status.
 #include "runtime/ort/ep/status.h"
 
 #include <new>

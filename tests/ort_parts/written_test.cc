@@ -1,4 +1,4 @@
-// What a compilation takes back: its own records, and nothing that others have put there meanwhile.
+// A compilation that fails removes its own records, and nothing that others have added meanwhile.
 #include "runtime/ort/ep/written.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-"""Files that change under a mapping: who notices, and what stays right."""
+"""Files that change while they are mapped: where the change is noticed, and which content stays right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_session_of_an_unchanged_file_ends_well(model):
     session = model.session()
     session.end()
     model.container.check()
-    assert bytes(session.binary())  # what Python holds stays valid
+    assert bytes(session.binary())  # objects that Python holds stay valid
 
 
 def test_a_cut_file_is_changed_for_sessions_and_containers(model, small):
@@ -44,7 +44,7 @@ def test_private_copies_do_not_care_what_is_written_to_the_file(small):
 
 
 def test_the_guard_puts_zeros_in_place_of_a_signal(small):
-    # In a process of its own: the handler is for good.
+    # In a process of its own, because the handler is installed for good.
     program = textwrap.dedent("""
         import os, sys, fatctx
         assert not fatctx.mapping_guard_installed()

@@ -1,4 +1,4 @@
-"""Views of records that share their bytes at any offset: the budget, and what a view says of itself."""
+"""Views of records that share their bytes at any offset: the budget, and the properties of a view."""
 
 import random
 
@@ -9,7 +9,8 @@ import fatctx
 
 @pytest.fixture()
 def moved(tmp_path):
-    """Two records with the same bytes, which lie 8 bytes further on in one of them; the path, and that one's bytes."""
+    """Packs two records with the same bytes, shifted by 8 bytes in one of them. Returns the path and the bytes of
+    that one."""
     body = random.Random(1).randbytes(300_000)
     bodies = {"plain": body, "moved": b"in front" + body}
     path = tmp_path / "moved.fatctx"

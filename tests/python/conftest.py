@@ -1,4 +1,4 @@
-"""Containers to test with: a small one of made-up payloads, and MiniLM as IREE compiles it."""
+"""Containers for the tests: a small one with invented payloads, and MiniLM as IREE compiles it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import dlc_archive  # noqa: E402
@@ -29,7 +29,7 @@ def small_file(tmp_path_factory) -> Path:
 
 @pytest.fixture()
 def small(tmp_path) -> Path:
-    """A file of the test's own, so that it may be damaged and no other test has it mapped."""
+    """Returns a file for one test alone: the test may damage it, and no other test has it mapped."""
     path = tmp_path / "own.fatctx"
     fatctx.pack(path, small_records(), model_name="small")
     return path
@@ -37,7 +37,7 @@ def small(tmp_path) -> Path:
 
 @pytest.fixture()
 def dlc(tmp_path) -> Path:
-    """A multi-SoC archive of a generator that shares nothing with the library."""
+    """Returns a multi-SoC archive from a generator that shares no code with the library."""
     path = tmp_path / "model.dlc"
     path.write_bytes(dlc_archive.archive(dlc_archive.make("htp", [36, 57, 69], 100 * 4096, 30 * 4096)))
     return path
@@ -61,7 +61,8 @@ def minilm_file(minilm_parts, tmp_path_factory) -> Path:
 
 @pytest.fixture()
 def run_python():
-    """Runs a program in a process of its own and returns what it printed; fails with its words if it fails."""
+    """Returns a function that runs a program in its own process and returns its output; it fails with the program's
+    error."""
 
     def run(program: str, *arguments: str, **environment: str) -> str:
         paths = [str(Path(fatctx.__file__).parents[1]), str(Path(__file__).parent)]

@@ -243,5 +243,5 @@ def test_other_threads_run_while_a_file_is_read(tmp_path):
         thread.join()
         return steps
 
-    # A busy machine may give this thread few turns; with the GIL held it has one at most, every time.
+    # A busy machine may give this thread few turns. If the check held the GIL, it would get at most one, every time.
     assert any(steps_beside_a_check() >= 5 for _ in range(10))

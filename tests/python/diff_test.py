@@ -1,4 +1,4 @@
-"""Two containers compared."""
+"""The comparison of two containers."""
 
 import json
 

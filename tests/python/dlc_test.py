@@ -1,6 +1,6 @@
-"""Multi-SoC DLC archives from Python: listed, packed, given back, and cut to one SoC as a file and as a view.
+"""Multi-SoC DLC archives from Python: listed, packed, exported, and cut to one SoC as a file and as a view.
 
-The archives come from a generator that shares nothing with the library (tests/support/dlc_archive.py).
+The archives come from a generator that shares no code with the library (tests/support/dlc_archive.py).
 """
 
 import io

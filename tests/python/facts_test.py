@@ -1,4 +1,4 @@
-"""What needs no container: hashes, sizes, the layout of the format, and what this machine can do."""
+"""Functions that need no container: hashes, sizes, the layout of the format, and the abilities of this machine."""
 
 import json
 import mmap

@@ -1,4 +1,4 @@
-"""A real model: compiled by IREE for four targets, packed into one file, run from its mapping."""
+"""A real model: compiled by IREE for four targets, packed into one file, and run from the mapped file."""
 
 import gc
 import random
@@ -100,7 +100,7 @@ def test_a_further_session_adds_next_to_no_private_memory(run_python, own_file):
         "    runtimes[-1].invoke('main_graph', *inputs)\n"
         "print(anonymous_kb() - before)\n")
     grown_kb = int(run_python(program, own_file))
-    # 22.9 MB of parameters; one private copy of them, in one of the sixteen, would show.
+    # The parameters have 22.9 MB: one private copy of them, in one of the sixteen sessions, would be noticed.
     assert grown_kb < 16 * 512, f"sixteen sessions added {grown_kb} kB"
 
 
@@ -127,7 +127,7 @@ def test_tensors_of_the_archive_are_views_by_name(own_file):
         assert weight.nbytes > 0 and mapping.holds(weight.address, weight.nbytes)
 
 
-# Shows S3.71: graphs of one file serve all sessions.
+# Shows S3.71: all sessions use the graphs of one file.
 def test_sessions_run_on_threads_of_their_own(own_file, expected):
     needs_x86()
     model, failures = fatctx.open_model(own_file), []
@@ -142,7 +142,7 @@ def test_sessions_run_on_threads_of_their_own(own_file, expected):
                 worst = float(np.abs(runtime.invoke("main_graph", *inputs[case]) - expected[case]).max())
                 if worst >= TOLERANCE:
                     failures.append(f"seed {seed}: off by {worst}")
-        except Exception as error:  # a thread's exception would be lost
+        except Exception as error:  # an exception in a thread would be lost
             failures.append(f"seed {seed}: {error!r}")
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
@@ -154,7 +154,7 @@ def test_sessions_run_on_threads_of_their_own(own_file, expected):
 
 
 def test_all_runtimes_of_a_process_are_of_one_vm_instance(own_file, run_python):
-    """A second instance while another thread invokes is a race inside IREE, too rare for a test to wait for."""
+    """A second instance while another thread invokes is a race inside IREE that is too rare to be tested directly."""
     needs_x86()
     made = run_python("""
 import sys, threading
@@ -236,7 +236,7 @@ def test_the_scope_comes_from_the_description(minilm_parts, tmp_path):
     assert fatctx.iree.parameter_scope(model.container, "minilm.weights") == "other"
     assert fatctx.iree.parameter_scope(model.container, model.session().binary().record_id) == "model"
     with pytest.raises(fatctx.iree.Refused, match="scopes like 'model'"):
-        fatctx.iree.Runtime(model)  # the module asks for parameters of "model"
+        fatctx.iree.Runtime(model)  # the module requests the parameters of "model"
     session = model.session()
     runtime = fatctx.iree.Runtime.from_views(session.binary(), session.weights, scopes=["model"])
     assert runtime.functions == ["main_graph"]

@@ -11,7 +11,7 @@ rt = pytest.importorskip("iree.runtime")
 
 
 def as_iree_reads_it(path) -> tuple[dict[str, tuple[int, int]], int]:
-    """Offset and size of every entry with bytes in the file, and the number of splats."""
+    """Returns offset and size of every entry with bytes in the file, and the number of splats."""
     index = rt.ParameterIndex()
     index.load(str(path), "irpa")
     places, splats = {}, 0
@@ -30,7 +30,7 @@ def as_we_read_it(path) -> dict[str, tuple[int, int]]:
 
 
 def write_archive(path, seed: int) -> dict[str, bytes]:
-    """An archive of data, splats, empty entries and entries with metadata; returns the bytes of the data."""
+    """Writes an archive of data, splats, empty entries and entries with metadata. Returns the bytes of the data."""
     random = np.random.default_rng(seed)
     index = rt.ParameterIndex()
     written = {}

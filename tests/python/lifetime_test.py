@@ -1,4 +1,4 @@
-"""Views are read-only, lie in the mapping, and keep it alive until the last of them is gone."""
+"""Views are read-only, point into the mapping, and keep it alive until the last of them is deleted."""
 
 import ctypes
 import gc
@@ -125,7 +125,7 @@ def test_many_threads_may_open_look_and_let_go_at_once(small):
                         failures.append(f"seed {seed}: wrong bytes")
                 if len(mappings(small)) > 1:
                     failures.append(f"seed {seed}: more than one mapping")
-        except Exception as error:  # a thread's exception would be lost
+        except Exception as error:  # an exception in a thread would be lost
             failures.append(f"seed {seed}: {error!r}")
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(16)]

@@ -1,4 +1,5 @@
-"""One call from a file to the context binary for a device: containers, DLCs, raw binaries; stopped, told of, in lists."""
+"""Loading a context binary for a device in one call: from containers, DLCs and raw binaries; with cancellation,
+events and lists."""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ import fatctx
 from watched_array import keeps_the_buffer_until_it_goes
 
 PAGE = 4096
-SOON = 5.0  # seconds within which a load that is stopped answers, on a machine that is busy with other things
+SOON = 5.0  # seconds within which a stopped load must return, on a busy machine
 
 
 class StalledMemory:
-    """A buffer whose bytes nobody can read until release(): whoever touches it waits, as for a disk that is stuck."""
+    """A buffer whose bytes cannot be read until release(): every access waits, as with a stuck disk."""
 
     SYSCALL = {"x86_64": 323, "aarch64": 282}
     API, REGISTER, ZEROPAGE = 0xC018AA3F, 0xC020AA00, 0xC020AA04
@@ -63,7 +64,7 @@ class StalledMemory:
         raise AssertionError("nobody touched the buffer")
 
     def release(self) -> None:
-        """The bytes are zeros from now on."""
+        """Makes the bytes readable; they are zeros."""
         if self.faults >= 0:
             self._call(self.ZEROPAGE, struct.pack("QQQq", self.address, self.size, 0, 0))
             os.close(self.faults)
@@ -85,7 +86,7 @@ def vmfb(tmp_path) -> Path:
 
 
 def ways_of(path: Path):
-    """The same file as a path, as a descriptor that is closed after the load, and as a buffer."""
+    """Returns the same file as a path, as a descriptor that is closed after the load, and as a buffer."""
     yield "path", path, lambda: None
     descriptor = os.open(path, os.O_RDONLY)
     yield f"fd {descriptor}", descriptor, lambda: os.close(descriptor)
@@ -234,7 +235,8 @@ def test_what_a_callback_raises_ends_the_load_and_is_raised(small, which):
 
 
 def is_given_back(memory: StalledMemory) -> bool:
-    """The thread that was left alone lets go of the buffer when it has read."""
+    """Waits until the abandoned thread has finished its read and released the buffer. Returns false after 20
+    seconds."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         try:
@@ -256,7 +258,7 @@ def test_a_cancel_ends_a_load_while_a_read_does_not_come_back(stalled):
         at.append(time.monotonic())
         signal.cancel()
 
-    thread = threading.Thread(target=other)  # runs only if the load has let go of the interpreter's lock
+    thread = threading.Thread(target=other)  # runs only if the load has released the GIL
     thread.start()
     with pytest.raises(fatctx.Cancelled, match="memory: the load was stopped"):
         fatctx.load(memoryview(stalled.map), "aarch64", signal=signal)
@@ -265,7 +267,7 @@ def test_a_cancel_ends_a_load_while_a_read_does_not_come_back(stalled):
 
     assert took < SOON and signal.cancelled and not signal.in_use
     with pytest.raises(BufferError):
-        stalled.map.close()  # it may still be read
+        stalled.map.close()  # the load's thread may still read it
     stalled.release()
     assert is_given_back(stalled)
 
@@ -403,7 +405,7 @@ def test_what_callbacks_of_a_list_raise_stops_nothing_and_comes_out_of_wait(smal
     loads = fatctx.load_all(items, done, threads=1, device="aarch64")
     with pytest.raises(LookupError, match="of the first"):
         loads.wait()
-    loads.wait()  # it was raised
+    loads.wait()  # already raised
 
     assert told == [(0, "container"), (1, "Cancelled"), (2, "container")]
 
@@ -424,7 +426,7 @@ def test_a_list_cannot_be_waited_for_from_a_callback_of_its_own(small):
 
 def test_a_list_that_goes_cancels_what_is_left_and_lets_go_of_its_functions(small, stalled):
     class Heard(list):
-        """A list that can be watched."""
+        """A list whose end can be watched by a weak reference."""
 
     heard = Heard()
     watch = weakref.ref(heard)

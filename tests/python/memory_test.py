@@ -20,7 +20,7 @@ def container(small):
 
 @pytest.fixture()
 def cold(tmp_path):
-    """A large record without codec and a cold one."""
+    """Packs a large record without codec and a cold one."""
     path = tmp_path / "cold.fatctx"
     fatctx.pack(path, [*small_records(), fatctx.PackRecord("opaque", "large", pattern(9 << 20, 5)),
                        fatctx.PackRecord("source_model", "source", TEXT, codec="lz4")])
@@ -110,7 +110,7 @@ def test_a_locked_record_is_not_released_until_the_lock_is_given_up(container):
             container.release("net.aarch64")
     assert not lock.held
     container.release("net.aarch64")
-    lock.unlock()  # a second time does nothing
+    lock.unlock()  # a second call does nothing
 
 
 def test_a_cold_record_is_smaller_and_is_read_not_viewed(cold, tmp_path):

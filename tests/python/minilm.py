@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 (int8) compiled by IREE for four CPU targets, once per machine, and what ONNX Runtime says it gives."""
+"""all-MiniLM-L6-v2 (int8) compiled by IREE for four CPU targets, once per machine, and the results of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ IMPORT = ["--externalize-params", "--params-scope", "model", "--opset-version", 
 COMPILE = [
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
-    # Without this every session gets a private copy of transformed constants.
+    # With hoisting, every session would get a private copy of transformed constants.
     "--iree-opt-const-expr-hoisting=false",
 ]
 
 
 class Missing(Exception):
-    """What is not installed, in words for a skipped test."""
+    """Raised if a part is not installed; the message is the reason of a skipped test."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def model_path() -> Path:
 
 
 def compiled(cache: Path) -> Parts:
-    """The parts, from `cache` if they are there. Two processes may do this at the same time."""
+    """Returns the parts, from `cache` if they exist there. Two processes may call this at the same time."""
     onnx, importer, compiler = model_path(), _tool("iree-import-onnx"), _tool("iree-compile")
     version = importlib.metadata.version("iree-base-compiler")
     recipe = repr((version, IMPORT, COMPILE, sorted(TARGETS.items()), hashlib.sha256(onnx.read_bytes()).hexdigest()))
@@ -81,7 +81,7 @@ def compiled(cache: Path) -> Parts:
                 made.rename(folder)
             except OSError:
                 if not folder.is_dir():
-                    raise  # another process that finished first is fine, everything else is not
+                    raise  # not because another process finished first
     return Parts(onnx, folder / "minilm_params.irpa",
                  {name: folder / f"minilm_{name}.vmfb" for name in TARGETS})
 
@@ -98,7 +98,7 @@ def records(parts: Parts, scope: str = "model") -> list[fatctx.PackRecord]:
 
 
 def sentences():
-    """Inputs of several lengths: token ids of a real sentence, cut and repeated."""
+    """Returns inputs of several lengths: token ids of a real sentence, cut and repeated."""
     import numpy as np
 
     tokens = [101, 1037, 6638, 5371, 4324, 1996, 2944, 2005, 2296, 9090, 102]

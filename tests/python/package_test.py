@@ -1,4 +1,4 @@
-"""The package as it is installed: version, stubs, what it does without its optional companions, samples."""
+"""The installed package: version, stubs, behavior without its optional companions, samples."""
 
 import ast
 import inspect

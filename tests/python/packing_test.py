@@ -151,7 +151,7 @@ def test_equal_pages_are_stored_once_as_often_as_the_caller_allows(tmp_path):
     container = fatctx.open(path)
     views = {name: container.acquire(name) for name in ("first", "second")}
     assert bytes(views["first"]) == b"".join(page[:25]) and bytes(views["second"]) == b"".join(page[30:] + page[:16])
-    # The content decides which of them is stored whole.
+    # Their content decides which of them is stored whole.
     assert sorted(view.access_path for view in views.values()) == ["direct", "stitched"]
     del container, views
     assert fatctx.pack(path, records, sharing="pages", max_pieces=1, overwrite=True).shared_bytes == 0

@@ -1,4 +1,4 @@
-"""What the system says about this process: mappings of a file, anonymous memory."""
+"""Memory of this process as the system reports it: mappings of a file, anonymous memory."""
 
 from __future__ import annotations
 

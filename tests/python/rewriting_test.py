@@ -1,4 +1,4 @@
-"""Writing containers anew from Python: compact, seal, remove, strip, merge."""
+"""Rewriting containers from Python: compact, seal, remove, strip, merge."""
 
 import random
 import signal
@@ -198,7 +198,7 @@ def test_what_progress_raises_ends_the_work_and_leaves_the_folder_as_it_was(smal
 def test_ctrl_c_ends_the_work_without_a_progress_function(tmp_path):
     path = tmp_path / "large"
     fatctx.pack(path, [fatctx.PackRecord("opaque", "large", random.Random(1).randbytes(160 << 20))])
-    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)  # what SIGINT does, from a timer of the system
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)  # acts as SIGINT, from a timer
     try:
         with pytest.raises(KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, 0.02)

@@ -1,4 +1,4 @@
-"""What records have in common, and how they come to be viewed."""
+"""Bytes that records share, and the kinds of views that this leads to."""
 
 import json
 import random
@@ -10,7 +10,7 @@ import fatctx
 
 @pytest.fixture(scope="module")
 def container(tmp_path_factory):
-    """Three binaries of the same weights, one of them shifted, and a twin; two of them become recipes."""
+    """Packs three binaries with the same weights, one of them shifted, and a twin. Two of them become recipes."""
     body = random.Random(1).randbytes(300_000)
     bodies = {"plain": body, "moved": b"in front" + body, "twin": body, "other": random.Random(2).randbytes(70_000)}
     records = [fatctx.PackRecord("context_binary", name, content, backend="cpu", arch=f"x86-64-v{level}")

@@ -1,4 +1,4 @@
-"""Keys, signing, and opens that ask who has made a file."""
+"""Keys, signing, and opens that check the signer of a file."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A container of made-up payloads: four targets, one weight blob with a tensor of every element type."""
+"""A container of invented payloads: four targets, and one weight blob with a tensor of every element type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TENSORS = {
 
 @functools.cache
 def pattern(size: int, seed: int) -> bytes:
-    """Bytes without zeros and without equal neighbourhoods."""
+    """Returns bytes without zeros and without two equal neighborhoods."""
     return bytes((i * i * 31 + i * 7 + seed * 101) % 255 + 1 for i in range(size))
 
 

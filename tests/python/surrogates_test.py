@@ -1,5 +1,5 @@
-"""A str with a lone surrogate names nothing and cannot be stored. Every call that takes text refuses it as what it is, a
-mistake of the caller, and never as a failure within (RuntimeError)."""
+"""A str with a lone surrogate names nothing and cannot be stored. Every call that takes text must refuse it as a
+mistake of the caller, and never as an internal failure (RuntimeError)."""
 
 import inspect
 
@@ -8,7 +8,7 @@ import pytest
 import fatctx
 
 LONE = "\ud800"
-TAKES_ANYTHING = {"set_trace"}  # keeps what it is given, to call it later
+TAKES_ANYTHING = {"set_trace"}  # stores its argument, to call it later
 
 
 def calls(owner):
@@ -19,7 +19,7 @@ def calls(owner):
 
 
 def refusals_of(owner) -> dict[str, BaseException]:
-    """What each call of an object raises that is given such text once, or twice."""
+    """Returns the exception of each call of an object that receives such text once, or twice."""
     raised = {}
     for name, call in calls(owner):
         for arguments in ((LONE,), (LONE, LONE)):

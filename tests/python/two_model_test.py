@@ -1,4 +1,4 @@
-"""A group of two graphs, prefill and decode, on one set of weights: sessions, views and IREE's run time."""
+"""A group of two graphs, prefill and decode, with one set of weights: sessions, views and IREE's runtime."""
 
 import shutil
 import subprocess
@@ -27,7 +27,7 @@ def records(modules: dict, weights, tensors=()) -> list:
 def group(tmp_path):
     random = np.random.default_rng(3)
     modules = {(unit, arch): random.bytes(9000) for unit in UNITS for arch in ("x86-64-v2", "x86-64-v3")}
-    modules[("prefill", "x86-64-v4")] = random.bytes(9000)  # without its decode
+    modules[("prefill", "x86-64-v4")] = random.bytes(9000)  # this target has no decode
     path = tmp_path / "gen.fatctx"
     fatctx.pack(path, records(modules, random.bytes(300_000)))
     return path, modules
@@ -62,7 +62,8 @@ def test_sessions_of_either_graph_see_the_same_weight_bytes_at_the_same_address(
 
 
 def iree_pair(folder: Path) -> dict:
-    """Two graphs with the same parameters, each imported and compiled by itself; skips where the tools are not there."""
+    """Returns two graphs with the same parameters, each imported and compiled separately. Skips if the tools are
+    missing."""
     onnx = pytest.importorskip("onnx", reason="onnx is not installed (pip install onnx)")
     pytest.importorskip("iree.runtime", reason="IREE's run time is not installed (pip install iree-base-runtime)")
     from onnx import TensorProto, helper, numpy_helper

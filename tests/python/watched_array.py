@@ -1,4 +1,4 @@
-"""An array whose end can be watched, and what a view of its memory owes it."""
+"""An array whose end can be watched, and the checks of a view of its memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 
 class Owner(np.ndarray):
-    """A plain ndarray takes no weak reference."""
+    """An array that a weak reference can point to; a plain ndarray has none."""
 
 
 def keeps_the_buffer_until_it_goes(file: Path, open_view: Callable[[np.ndarray], memoryview], expected: bytes) -> None:
-    """Asserts that what open_view gives of the file's bytes lies in them, keeps them alive, and lets go of them."""
+    """Asserts that the view from open_view points into the file's bytes, keeps them alive, and releases them."""
     array = np.frombuffer(file.read_bytes(), np.uint8).view(Owner)
     start, end = array.ctypes.data, array.ctypes.data + array.nbytes
     watch = weakref.ref(array)

@@ -1,4 +1,4 @@
-"""Containers inside larger files, in memory, and opened again."""
+"""Containers inside larger files and in memory, and containers that are opened again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The importers of safetensors and GGUF files: tensors byte by byte against NumPy, files back as they were.
+"""The importers of safetensors and GGUF files: tensors are compared with NumPy byte by byte, and exported files with
+the originals.
 
-The files come from writers made from the published formats, below; and from the formats' own packages, where those are
-installed, which then also say which damaged files are to be refused.
+The files come from the writers below, which follow the published formats, and from the formats' own packages if they
+are installed. The packages then also decide which damaged files must be refused.
 """
 
 import json
@@ -20,7 +21,7 @@ Q4_0, Q4_0_ELEMENTS, Q4_0_BYTES = 2, 32, 18
 
 
 def random_arrays(random, words, largest_rank) -> dict:
-    """Arrays of every rank and type, some empty, none like its neighbour."""
+    """Returns arrays of every rank and type; some are empty, and each differs from its neighbors."""
     arrays = {}
     for i in range(int(random.integers(1, 30))):
         dtype = str(random.choice(sorted(words)))
@@ -60,7 +61,7 @@ def write_gguf(path, arrays: dict, extra: dict | None = None, align: int = 32, v
 
 
 def packed(importer, path, folder):
-    """The container with the file at `path` as "w", the path of that container, and what the importer said."""
+    """Packs the file at `path` as "w". Returns the opened container, and the tensors and options of the importer."""
     tensors, options = importer(path)
     whole = folder / "w.fatctx"
     fatctx.pack(whole, [fatctx.PackRecord("weight_blob", "w", path, tensors=tensors, options=options)], overwrite=True)

@@ -1,4 +1,4 @@
-"""One `fatctx compile` for six chips with the real compiler: what comes out is read back, chosen and run. Shows S4.38."""
+"""One `fatctx compile` for six chips with the real compiler: the result is read back, selected and run. Shows S4.38."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEVICE_OF = {V68: "htp:v68", V69: "SM8450", V73: "SM8550", V75: "SM8650", V79: "
 
 @pytest.fixture(scope="module")
 def compile_with(vendor, work):
-    """`fatctx compile` of the quantised model with this environment's compiler."""
+    """Runs `fatctx compile` on the quantized model with this environment's compiler."""
     flags = ("--qnn-python", os.environ["FATCTX_QNN_PYTHON"], "--cache", work / "cache", "--force")
 
     def compile_for(out, *more, code=0):
@@ -46,7 +46,7 @@ def six(compile_with, work):
 
 
 def wrapped(vendor, container, name: str, folder: Path) -> Path:
-    """The record as a file beside a model that names it, with the graph that the record's description names."""
+    """Writes the record to a file next to a model that names it, with the graph that the record's description names."""
     opened = fatctx.open(container)
     (record_id,) = (record.id for record in opened.records if record.name == name)
     (described,) = (row for row in opened.describe().records if row.record_id == record_id)

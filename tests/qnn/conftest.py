@@ -1,7 +1,8 @@
-"""Binaries of the real Snapdragon compiler. Collected only in the lane that asks for it: ./check --with-qnn.
+"""Binaries of the real Snapdragon compiler. They are collected only in the lane that requests them: ./check
+--with-qnn.
 
-Its licence is on request only, so without FATCTX_QNN_PYTHON (the Python of scripts/qnn_setup.sh) nothing here is a test.
-Everything the compiler makes lies in FATCTX_QNN_WORK, which the lane empties.
+The compiler's license is available on request only. Without FATCTX_QNN_PYTHON (the Python of scripts/qnn_setup.sh)
+this folder has no tests. All output of the compiler goes to FATCTX_QNN_WORK, which the lane empties.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ ACTIVE = "FATCTX_QNN_PYTHON" in os.environ
 collect_ignore_glob = [] if ACTIVE else ["*_test.py"]
 
 if ACTIVE:
-    sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+    sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
     from vendor import Vendor
     from packing import Packer
 

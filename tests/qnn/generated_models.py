@@ -1,8 +1,9 @@
-"""Quantised models to compile for Snapdragon: generated, so that nobody's weights are needed, and the same every time.
+"""Quantized models to compile for Snapdragon. They are generated, so that no foreign weights are needed, and
+deterministic.
 
     python generated_models.py NAME FOLDER       writes FOLDER/NAME.onnx and FOLDER/NAME.npz, an input for it
 
-Runs under the Python of the compiler's environment (scripts/qnn_setup.sh).
+Runs with the Python of the compiler's environment (scripts/qnn_setup.sh).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Convolutions:
 
 @dataclass(frozen=True)
 class TwoHalves:
-    """A matrix, an operator that the compiler does not take, another matrix."""
+    """A matrix, an operator that the compiler does not support, and another matrix."""
     width: int = 16
 
     @property
@@ -50,17 +51,17 @@ class TwoHalves:
 
 @dataclass(frozen=True)
 class Skips:
-    """Convolutions whose results are all kept to the end: more at once than 2 MB of fast memory hold."""
+    """Convolutions whose results are all kept to the end, more than 2 MB of fast memory can hold."""
     input_shape: tuple[int, ...] = (1, 3, 256, 256)
     channels: int = 32
     layers: int = 8
 
 
-SHRINK = 0.5  # below it that operator makes everything zero
+SHRINK = 0.5  # the operator turns smaller values into zero
 
 
-# Eight bits a weight: 12 * width * width bytes a layer. How many tokens go in at once changes where the compiler
-# places the weights, and with it how many whole pages chips have in common; see docs/sharing.md.
+# Eight bits a weight: 12 * width * width bytes a layer. The number of tokens per run changes where the compiler places
+# the weights, and thus how many whole pages chips share; see docs/sharing.md.
 SHAPES = {
     "transformer": Transformer(layers=8, width=1024),
     "transformer_8_tokens": Transformer(layers=8, width=1024, tokens=8),
@@ -73,7 +74,7 @@ SHAPES = {
 
 
 class Graph:
-    """Nodes and weights as they come; every value is named after the node that makes it."""
+    """A list of nodes and weights in order; every value has the name of the node that makes it."""
 
     def __init__(self, seed: int):
         self._chance = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Containers of compiled models, made by the command when a test first asks for them."""
+"""Containers of compiled models, made by the command when a test first needs them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def run(*arguments: str | Path, code: int) -> subprocess.CompletedProcess:
 
 
 def fatctx(*arguments: str | Path, code: int = 0) -> str:
-    """What the command prints."""
+    """Runs the command and returns its standard output."""
     return run(*arguments, code=code).stdout
 
 
 def complaints_of(*arguments: str | Path, code: int) -> str:
-    """What it says on standard error."""
+    """Runs the command and returns its standard error."""
     return run(*arguments, code=code).stderr
 
 
@@ -34,7 +34,7 @@ class Packer:
         folder.mkdir(parents=True, exist_ok=True)
 
     def singles(self, name: str, socs: tuple[int, ...], sharing: str, out: Path | None = None) -> Path:
-        """One container of the binaries that were compiled one SoC at a time, in this order."""
+        """Returns a container of the binaries that were compiled one SoC at a time, in this order."""
         out = out or self._folder / f"{name}_{'-'.join(map(str, socs))}_{sharing}.fatctx"
         if not out.exists():
             flags = [flag for soc in socs for flag in ("--ep-context", self._vendor.compiled(name, soc).model)]
@@ -42,7 +42,7 @@ class Packer:
         return out
 
     def archive(self, name: str, socs: tuple[int, ...], sharing: str) -> Path:
-        """One container of the entries of the DLC that was compiled for all of them at once."""
+        """Returns a container of the entries of the DLC that was compiled for all SoCs at once."""
         out = self._folder / f"{name}_{'-'.join(map(str, socs))}_{sharing}_dlc.fatctx"
         if not out.exists():
             fatctx("pack", "-o", out, "--name", name, "--sharing", sharing, "--dlc",

@@ -1,7 +1,8 @@
-"""What samples/quantize_qdq.py writes, compiled by the real compiler: packed, wrapped, verified, run in the simulator.
+"""Output of samples/quantize_qdq.py, compiled by the real compiler: packed, wrapped, verified, and run in the
+simulator.
 
-The sample takes its data reader, preprocessing, QDQ configuration and overrides of single tensors from ONNX Runtime's
-tools for the QNN provider; whether the compiler takes the result is seen here only.
+The sample takes its data reader, preprocessing, QDQ configuration and overrides of single tensors from ONNX
+Runtime's tools for the QNN provider. Only this test shows that the compiler accepts the result.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from vendor import V75
 SAMPLES = ROOT / "samples"
 PROGRAM = FATCTX.parent / "ep_weight_sharing_ctx_gen"
 EIGHT_BITS, SIXTEEN_BITS_OUT = (), ("--mixed", "output=uint16")
-# Of the output, two shares of 1: six of its 255 steps. Fifty layers of eight bits are rounded otherwise here and there.
+# The output is two shares of 1, and this is six of its 255 steps. Over fifty layers of eight bits, rounding differs
+# here and there.
 TOLERANCE = 6 / 255
 TYPES = {EIGHT_BITS: {"uint8"}, SIXTEEN_BITS_OUT: {"uint8", "uint16"}}
 
@@ -39,7 +41,7 @@ def quantised_by_the_sample(folder: Path, *words: str) -> Path:
 
 
 def lines_of_text(folder: Path) -> list[Path]:
-    """What the sample calibrates with, two of them upside down: inputs for the simulator."""
+    """Returns the inputs that the sample calibrates with, two of them upside down, as inputs for the simulator."""
     sys.path.insert(0, str(SAMPLES))
     import text_lines
     files = []
@@ -74,7 +76,7 @@ def generated(model: Path, out: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# As the provider does by itself, ctx-gen leaves conversions of inputs and outputs to the CPU.
+# Like the provider by itself, ctx-gen leaves conversions of inputs and outputs to the CPU.
 WAYS = {"compile": (compiled, "run", []), "ctx-gen": (generated, "run_mixed", ["DequantizeLinear", "QuantizeLinear"])}
 
 

@@ -1,4 +1,4 @@
-"""Binaries that come out of a container run in the vendor's simulator and compute what the originals compute."""
+"""Binaries from a container run in the vendor's simulator and compute the results of the originals."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import fatctx
 from vendor import FIVE, FOUR, Vendor, spread_of_error
 
 BUDGET = 1 << 30
-# Of the output's spread; quantised twice in two ways, a deep model is off by a few steps of its scale.
+# As a share of the output's spread. A deep model that is quantized in two ways differs by a few steps of its scale.
 TOLERANCE = {"convolutions": 0.05, "small_transformer": 0.1, "transformer": 0.15}
 
 
 def embedded(original: Path, binary: bytes, out: Path) -> Path:
-    """A model whose EPContext node carries the binary itself."""
+    """Writes a model whose EPContext node contains the binary itself."""
     model = onnx.load(original)
     (node,) = (node for node in model.graph.node if node.op_type == "EPContext")
     for attribute in node.attribute:
@@ -31,7 +31,7 @@ def embedded(original: Path, binary: bytes, out: Path) -> Path:
 
 
 def beside(original: Path, name: str, binary: bytes, folder: Path) -> Path:
-    """The compiler's own model, with the binary as a file beside it."""
+    """Writes the compiler's own model, with the binary in a file next to it."""
     out = folder / original.name
     out.write_bytes(original.read_bytes())
     (folder / name).write_bytes(binary)
@@ -40,7 +40,7 @@ def beside(original: Path, name: str, binary: bytes, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def of_the_original(vendor):
-    """What the simulator computes with what the compiler wrote, once for each model and SoC."""
+    """Returns the simulator's results for the compiler's own output, computed once for each model and SoC."""
     known: dict[tuple[str, int], np.ndarray] = {}
 
     def result(name: str, soc: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def test_a_binary_from_a_shared_view_runs(vendor, packer, of_the_original, tmp_p
     views = shared_socs(vendor, container, name, path)
     assert views, f"nothing of {name} is {path}"
     wanted = vendor.on_cpu(name)
-    few = 1 if name == "transformer" else len(views)  # a run of the large one takes seconds
+    few = 1 if name == "transformer" else len(views)  # a run of the large model takes seconds
     for soc, view in itertools.islice(views.items(), few):
         original = vendor.compiled(name, soc)
         if handed_over == "embedded":
@@ -84,7 +84,7 @@ def test_a_binary_from_a_shared_view_runs(vendor, packer, of_the_original, tmp_p
 
 
 def test_the_comparison_sees_one_wrong_page(vendor, of_the_original, tmp_path):
-    """The simulator does not check what it loads: a wrong page of weights runs, and is seen in the result alone."""
+    """The simulator does not check its input: a wrong page of weights runs, and only the result shows it."""
     original = vendor.compiled("small_transformer", FOUR[0])
     body = bytearray(original.binary.read_bytes())
     middle = len(body) // 2 & ~4095

@@ -1,4 +1,4 @@
-"""How large real binaries are: as compiled, as the vendor's multi-SoC file, and as containers. Writes the table."""
+"""Sizes of real binaries: as compiled, as the vendor's multi-SoC file, and as containers. Writes the table."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SETS = [("transformer", FOUR), ("transformer", FIVE), ("transformer_8_tokens", F
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of files, but for those that say otherwise."""
+    """A row of sizes in bytes of files, except where a comment says otherwise."""
 
     compiled: int
     vendor: int
-    vendor_bad_order: int | None  # with four there is no chip of another generation
+    vendor_bad_order: int | None  # None for four SoCs, which have no chip of another generation
     pages: int
     pages_payload: int
     page_bound: int  # every different page of 4 KiB once: payload
     slices: int  # of the context binaries, by pages
     bytes: int
-    composed: int  # of the view of a v73 to v81 chip by bytes that has to build most
+    composed: int  # largest composed part of a view, among v73 to v81 chips by bytes
     dlc_pages: int
     dlc_bytes: int
     dlc_bad_bytes: int | None
@@ -59,7 +59,7 @@ def measured(vendor, packer, name: str, socs: tuple[int, ...]) -> Sizes:
         dlc_bad_bytes=packer.archive(name, BAD_ORDER, "bytes").stat().st_size if five else None)
 
 
-# What was wished for before these models existed: set, what, at most.
+# Upper limits that were set before these models existed: set, column, maximum.
 TARGETS = [
     (("transformer", 4), "pages", 171_000_000), (("transformer", 4), "slices", 600),
     (("transformer", 4), "bytes", 102_800_000), (("transformer", 5), "pages", 272_000_000),
@@ -114,7 +114,7 @@ def sizes_of(vendor, packer):
 @pytest.mark.parametrize("name, socs", SETS, ids=lambda value: value if isinstance(value, str) else f"{len(value)} SoCs")
 def test_pages_store_no_more_than_the_different_pages(sizes_of, name, socs):
     sizes = sizes_of(name, socs)
-    # Runs below 32 KiB are stored again, which shows most in a small file.
+    # Runs below 32 KiB are stored again; a small file shows this most.
     assert sizes.page_bound <= sizes.pages_payload < sizes.page_bound * (1.05 if sizes.compiled < 40_000_000 else 1.01)
     assert sizes.slices <= 600
     assert sizes.pages < sizes.compiled

@@ -1,13 +1,13 @@
 """The vendor's compiler and its x86 simulator, driven through ONNX Runtime; each call is a process of its own.
 
     python snapdragon.py compile MODEL.onnx SOC[,SOC...] OUT_ctx.onnx
-    python snapdragon.py compile_mixed MODEL.onnx SOC OUT_ctx.onnx     what the NPU need not do stays on the CPU
+    python snapdragon.py compile_mixed MODEL.onnx SOC OUT_ctx.onnx     operators that do not need the NPU stay on the CPU
     python snapdragon.py run MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_mixed MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_halves MODEL_ctx.onnx INPUTS.npz OUT.npy  two graphs without the Shrink between them
     python snapdragon.py cpu MODEL.onnx INPUTS.npz OUT.npy
 
-Runs under the Python of the compiler's environment (scripts/qnn_setup.sh). What the compiler makes is opaque here.
+Runs with the Python of the compiler's environment (scripts/qnn_setup.sh). The compiler's output is opaque to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EP_NAME = "QNNExecutionProvider"
 def simulator(options: ort.SessionOptions, only: bool = True, **more: str) -> ort.SessionOptions:
     import onnxruntime_qnn
 
-    # The library takes the name it is registered under as the provider's name.
+    # The library uses its registration name as the provider's name.
     ort.register_execution_provider_library(EP_NAME, onnxruntime_qnn.get_library_path())
     devices = [device for device in ort.get_ep_devices()
                if device.ep_name == EP_NAME and device.device.type == ort.OrtHardwareDeviceType.CPU]
@@ -54,7 +54,7 @@ def run_halves(model: str, inputs: str, out: str) -> None:
     (between,) = {value.name for value in session.get_inputs()} - set(given)
     (last,) = (value.name for value in session.get_outputs() if value.name == "result")
     (first,) = (value.name for value in session.get_outputs() if value.name != last)
-    # The first half does not look at what goes into the second.
+    # The first half does not read the input of the second.
     shape = next(value.shape for value in session.get_inputs() if value.name == between)
     (half,) = session.run([first], {**given, between: np.zeros(shape, np.float32)})
     shrunk = np.where(np.abs(half) > SHRINK, half, np.float32(0))

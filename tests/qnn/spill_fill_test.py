@@ -1,4 +1,5 @@
-"""Spill-fill buffers that the real compiler asks for: kept for each graph, and asked for by every main node. Shows S1.23."""
+"""Spill-fill buffers that the real compiler requests: stored for each graph, and requested by every main node. Shows
+S1.23."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def graphs_of(container: Path) -> list[dict]:
 
 
 def asked_by(model: Path) -> list[int]:
-    """max_size of the main nodes; 0 where it is not stated."""
+    """Returns max_size of the main nodes; 0 where it is not stated."""
     asked = []
     for node in onnx.load(model).graph.node:
         if node.op_type == "EPContext":
@@ -44,7 +45,7 @@ def test_a_model_of_the_group_that_needs_none_asks_for_what_the_other_needs(vend
     assert size > 0
 
     container = tmp_path / f"{FITS}.fatctx"
-    for graph in graphs_of(container):  # a model each: both take an "input"
+    for graph in graphs_of(container):  # one model for each graph, because both have an "input"
         wrapped = tmp_path / f"{graph['name'][-24:]}_ctx.onnx"
         fatctx("wrap", container, "--device", str(V75), "--graph", graph["name"], "-o", wrapped)
         assert asked_by(wrapped) == [size]

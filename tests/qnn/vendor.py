@@ -1,4 +1,4 @@
-"""What the compiler makes of a model, made when a test first asks for it, and what the simulator computes with it."""
+"""Output of the compiler for a model, made when a test first needs it, and the simulator's results for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 
-V69, V73, V75, V79, V81 = 36, 43, 57, 69, 87  # a SoC of each architecture, by the vendor's number
+V69, V73, V75, V79, V81 = 36, 43, 57, 69, 87  # one SoC of each architecture, by the vendor's number
 FOUR = (V73, V75, V79, V81)
 FIVE = (V69, *FOUR)
 # The compiler shares weights with the first SoC only, so v69 first is the worst order and v69 last the best.
@@ -28,7 +28,7 @@ class Compiled:
 
 
 def spread_of_error(result: np.ndarray, wanted: np.ndarray) -> float:
-    """Root mean square of the difference, as a share of the wanted output's standard deviation."""
+    """Returns the root mean square of the difference, as a share of the expected output's standard deviation."""
     return float(np.sqrt(np.mean((result - wanted) ** 2)) / wanted.std())
 
 
@@ -46,23 +46,25 @@ class Vendor:
         assert done.returncode == 0, f"{program} {' '.join(map(str, arguments))}\n{done.stderr[-3000:]}"
 
     def model(self, name: str) -> Path:
-        """The quantised ONNX model. The name of a graph is a hash of the path, so paths stay relative and the same."""
+        """Returns the quantized ONNX model. The name of a graph is a hash of the path, so paths are relative and
+        stay the same."""
         if not (self._folder / f"{name}.npz").exists():
             self._made("generated_models.py", name, ".")
         return self._folder / f"{name}.onnx"
 
     def compiled(self, name: str, *socs: int) -> Compiled:
-        """For one SoC a context binary, for several one multi-SoC DLC, both beside their _ctx.onnx."""
+        """Compiles a context binary for one SoC, or one multi-SoC DLC for several, next to their _ctx.onnx."""
         stem = f"{name}_{'-'.join(map(str, socs))}_ctx"
         made = Compiled(self._folder / f"{stem}.onnx", self._folder / f"{stem}_qnn.bin")
         if not made.model.exists():
             self._made("snapdragon.py", "compile", self.model(name).name, ",".join(map(str, socs)), made.model.name)
-            # An unknown SoC is success without a file.
+            # For an unknown SoC the compiler succeeds without a file.
             assert made.binary.stat().st_size > 0
         return made
 
     def offloaded(self, name: str, soc: int) -> Compiled:
-        """The same for one SoC, with everything that the NPU need not do left to the CPU: conversions, other operators."""
+        """Compiles for one SoC, and leaves everything that does not need the NPU to the CPU: conversions, other
+        operators."""
         stem = f"{name}_{soc}_offloaded_ctx"
         made = Compiled(self._folder / f"{stem}.onnx", self._folder / f"{stem}_qnn.bin")
         if not made.model.exists():
@@ -70,15 +72,16 @@ class Vendor:
         return made
 
     def simulated(self, name: str, model: Path, action: str = "run") -> np.ndarray:
-        """What the simulator computes with `model`, a _ctx.onnx of the model `name`; "run_mixed": and the CPU."""
+        """Returns the simulator's results for `model`, a _ctx.onnx of the model `name`; "run_mixed" also uses the
+        CPU."""
         return self._computed(action, name, model)
 
     def simulated_halves(self, name: str, model: Path) -> np.ndarray:
-        """The same for a model of the two halves of "two_halves" without what was between them."""
+        """Returns the results for a model of the two halves of "two_halves", without the operator between them."""
         return self._computed("run_halves", name, model)
 
     def on_cpu(self, name: str) -> np.ndarray:
-        """What ONNX Runtime's CPU provider computes with the quantised model itself."""
+        """Returns the results of ONNX Runtime's CPU provider for the quantized model itself."""
         return self._computed("cpu", name, self.model(name))
 
     def _computed(self, action: str, name: str, model: Path) -> np.ndarray:
@@ -86,7 +89,7 @@ class Vendor:
         return self.computed(action, model, self._folder / f"{name}.npz")
 
     def computed(self, action: str, model: Path, inputs: Path) -> np.ndarray:
-        """The first output of any model for the arrays of an .npz; `action` is one of snapdragon.py."""
+        """Returns the first output of any model for the arrays of an .npz; `action` is one of snapdragon.py."""
         out = model.with_suffix(f".{action}.npy")
         self._made("snapdragon.py", action, model, inputs, out)
         return np.load(out)

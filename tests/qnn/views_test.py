@@ -1,4 +1,4 @@
-"""Every view of a real binary has the bytes that the compiler wrote, however the container stores them."""
+"""Every view of a real binary has the bytes that the compiler wrote, in every form of storage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def equal(view: fatctx.View, wanted: np.ndarray) -> bool:
 
 
 def entries_of(path: Path) -> dict[str, bytes]:
-    """Entries of a DLC as zipfile reads them; compilers leave every CRC at 0, so it is not looked at."""
+    """Returns the entries of a DLC as zipfile reads them. Compilers leave every CRC at 0, so it is not checked."""
     found = {}
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
@@ -108,7 +108,7 @@ def test_a_thin_dlc_has_the_entries_of_the_original(vendor, tmp_path, name, orde
         assert len(caches) == 1 and len(found) == 4
         for entry, data in found.items():
             assert entry.startswith("dlc.metadata") or data == original[entry], entry
-        # A chip of another generation carries its own weights; the check says so of the part as of the whole.
+        # A chip of another generation has its own weights; the check reports this for the part as for the whole.
         alone = soc == V69 and name != "convolutions"
         told = command("dlc", "check", thin, code=1 if alone else 0)
         assert ("nothing seems to be shared" in told) == alone
@@ -127,7 +127,8 @@ def test_dlc_check_finds_that_the_bad_order_shares_nothing(vendor):
 def test_required_sharing_says_which_binary_of_a_dlc_carries_weights_of_its_own(vendor, tmp_path, order, lacking):
     told = complaints_of("pack", "-o", tmp_path / "x.fatctx", "--name", "x", "--reference-weight-sharing", "require", "--dlc",
                    vendor.compiled("transformer", *order).binary, code=1 if lacking else 0)
-    # With v69 first v73 to v81 all carry their own, which are equal: the container stores them once, with one of them.
+    # With v69 first, v73 to v81 all have their own weights, which are equal: the container stores them once, with one
+    # of these chips.
     assert [line.split('"')[1] for line in told.splitlines() if "not shared" in line] == [
         f"htp.cache.{soc}.0" for soc in lacking]
 
@@ -136,7 +137,7 @@ def test_a_flipped_byte_of_a_shared_run_is_found_in_every_record_that_reads_it(v
     path = packer.singles("small_transformer", FIVE, "pages")
     names = {soc: vendor.compiled("small_transformer", soc).binary.name for soc in FIVE}
     container = fatctx.open(path)
-    # Of v73 and v75 one is stored whole, and the other shares nearly all of it; v69 shares nothing.
+    # One of v73 and v75 is stored whole, and the other shares nearly all of it; v69 shares nothing.
     whole = next(record for record in map(container.record, (names[V73], names[V75])) if record.slice_count == 1)
     body = bytearray(path.read_bytes())
     body[whole.file_offset + whole.size_bytes // 2] ^= 1

@@ -1,4 +1,5 @@
-"""What `fatctx wrap` writes runs in the vendor's provider, unmodified, and computes what the provider's own model does."""
+"""Models that `fatctx wrap` writes run unmodified in the vendor's provider, with the results of the provider's own
+model."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from vendor import FOUR, V75
 
 
 def inputs_and_outputs(model: Path) -> list[tuple[str, list]]:
-    """Name, type and shape of what a session takes and gives."""
+    """Returns name, type and shape of a session's inputs and outputs."""
     graph = onnx.load(model, load_external_data=False).graph
     return [(value.name, value.type.tensor_type.elem_type, [dim.dim_value for dim in value.type.tensor_type.shape.dim])
             for value in (*graph.input, *graph.output)]
@@ -62,7 +63,7 @@ def test_several_graphs_of_one_binary_are_nodes_of_one_model(vendor, tmp_path):
 
     nodes = [node for node in onnx.load(wrapped).graph.node if node.op_type == "EPContext"]
     assert len(nodes) == 2
-    # Shrink with its bias of 0 keeps what is farther from zero than lambd.
+    # Shrink with its bias of 0 keeps values that are farther from zero than lambd.
     result = vendor.simulated_halves("two_halves", wrapped)
     assert np.array_equal(result, vendor.simulated("two_halves", original.model, "run_mixed"))
 

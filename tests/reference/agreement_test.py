@@ -1,7 +1,7 @@
-"""The library and the reference reader say the same of every file, whole or damaged.
+"""The library and the reference reader agree on every file, whole or damaged.
 
-The reference reader knows docs/format.md only. Where it and the library differ, the document is unclear or one of the
-two is wrong; all three happened.
+The reference reader knows docs/format.md only. If the two differ, the document is unclear or one of them is wrong;
+all three have happened.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
 
 import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
@@ -28,7 +28,7 @@ from reference_toc import DEAD, LEAVES, RECIPE  # noqa: E402
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 COUNT = int(os.environ.get("FATCTX_MUTATED_FILES", "2000"))
-SLOW = {"large extents"}  # bases of many megabytes, which no mutations are drawn of
+SLOW = {"large extents"}  # bases of many megabytes, from which no mutations are drawn
 SEED = 20_260_101
 
 
@@ -37,7 +37,8 @@ def pattern(size: int, seed: int) -> bytes:
 
 
 def records(*names: str) -> list[fatctx.PackRecord]:
-    """Two groups of weights with tied and empty tensors, binaries of several targets, and large opaque records."""
+    """Returns two groups of weights with tied and empty tensors, binaries of several targets, and large opaque
+    records."""
     tensors = [fatctx.PackTensor(*fields) for fields in (
         ("layer/0", "float32", (25, 4), 64, 400), ("nothing", "int8", (0, 7), 0, 0), ("quarter", "uint4", (3, 5), 0, 8),
         ("one", "bool", (), 999, 1))]
@@ -84,8 +85,8 @@ def make_bases(folder: Path) -> dict[str, bytes]:
 
 
 def appended(folder: Path) -> dict[str, bytes]:
-    """What the library appends: several generations, replaced records, bytes that the file had already, and tails of
-    appends that did not finish, in the middle and at the end."""
+    """Returns files that the library appended to: several generations, replaced records, bytes that the file already
+    had, and tails of unfinished appends, in the middle and at the end."""
     def binary(name: str, arch: str, data: bytes) -> fatctx.PackRecord:
         return fatctx.PackRecord("context_binary", name, data, group="net", unit="main", backend="cpu", arch=arch,
                                  weights=["weights"], producer="appended")
@@ -113,7 +114,7 @@ def appended(folder: Path) -> dict[str, bytes]:
 
 
 def signed(folder: Path) -> dict[str, bytes]:
-    """What somebody has signed, and what was appended to it then: the earlier generation stays signed."""
+    """Returns signed files, and one that was appended to later: its earlier generation stays signed."""
     key = fatctx.make_keys(folder / "key")
     path, sealed = folder / "signed", folder / "signed and sealed"
     fatctx.pack(path, records("license"), model_name="signed", sharing="bytes")
@@ -126,9 +127,9 @@ def signed(folder: Path) -> dict[str, bytes]:
 
 
 def library_says(path: Path, generation: int = 0) -> dict:
-    """The answer of the library: a refusal, or everything that it hands out."""
+    """Returns the library's answer: a refusal, or everything that it reads from the file."""
     try:
-        # Recipes are built; how much work a file may ask for is the caller's to say, and no rule of the format.
+        # Recipes are composed. The caller sets the limit for the work of a file; it is not a rule of the format.
         container = fatctx.open(path, max_copied_bytes=1 << 40, max_made_bytes=1 << 63, generation=generation)
     except fatctx.Error as error:
         return {"refused": {(error.code.name.lower(), error.rule)}}
@@ -182,7 +183,7 @@ def library_description(described) -> dict:
 
 
 def answer(ask):
-    """What a call returns, None where there is nothing, or what is wrong."""
+    """Calls `ask`. Returns its result, None if it finds nothing, or the set of errors."""
     try:
         return ask()
     except fatctx.NotFound:
@@ -203,18 +204,19 @@ def reference_says(data: bytes, generation: int = 0) -> dict:
         shown["bytes"] = answer(lambda: reference.acquire(container, record))
         stored_otherwise = record.codec or record.flags & RECIPE
         shown["yields"] = answer(lambda: reference.read_record(container, record)) if stored_otherwise else None
-        if isinstance(shown["tensors"], list):  # Python does not tell which tensors are aliases.
+        if isinstance(shown["tensors"], list):  # Python does not report which tensors are aliases.
             shown["tensors"] = [{key: tensor[key] for key in tensor if key != "alias"} for tensor in shown["tensors"]]
         elif isinstance(shown["tensors"], str):
             shown["tensors"] = answer(lambda: reference.tensors_of(container, record))
-        if shown["tensors"] is not None and isinstance(shown["bytes"], set):  # The library hands out both together.
+        if shown["tensors"] is not None and isinstance(shown["bytes"], set):  # The library reads the two together.
             shown["tensors"] = shown["bytes"] | (shown["tensors"] if isinstance(shown["tensors"], set) else set())
     said["description"] = answer(lambda: reference.description_of(container))
     return said
 
 
 def differences(library, other, path: str = "") -> list[str]:
-    """Where two answers differ. A refusal of the library is one of those that the reference reader allows."""
+    """Returns the places where two answers differ. A refusal of the library must be one that the reference reader
+    allows."""
     if isinstance(library, set) and isinstance(other, set):
         return [] if library <= other else [f"{path}: library {library}, reference {other}"]
     if isinstance(library, dict) and isinstance(other, dict) and library.keys() == other.keys():
@@ -326,7 +328,7 @@ def test_a_difference_is_found(bases, tmp_path):
 
 
 def test_the_reader_runs_alone(tmp_path):
-    """Without the package of the library, and with its exit codes."""
+    """The reader needs no package of the library, and has the library's exit codes."""
     program = Path(__file__).with_name("fatctx_reference.py")
     golden = GOLDEN / "v1" / "plain.fatctx"
     whole = subprocess.run([sys.executable, program, golden], capture_output=True, text=True, check=True)

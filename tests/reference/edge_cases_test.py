@@ -1,7 +1,7 @@
-"""Cases that chance seldom draws: every statement of docs/format.md with two sides, from both of them.
+"""Cases that random mutations seldom reach: both sides of every statement of docs/format.md that has two.
 
-Each case changes the tables of a file and writes it with right hashes; the library and the reference reader must agree,
-and on what the case says.
+Each case changes the tables of a file and writes it with correct hashes. The library and the reference reader must
+agree with each other and with the expectation of the case.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
 
 import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
@@ -25,12 +25,12 @@ OPENS = None
 
 
 def record(name: str, **values):
-    """Changes a record of that name."""
+    """Changes the record with this name."""
     return lambda draft: vars(next(one for one in draft.tables.records if one.text == name.encode())).update(values)
 
 
 def retyped(name: str, kind: int, **values):
-    """A record of another type, and its key with it."""
+    """Gives a record another type, and its key with it."""
     def change(draft: Draft) -> None:
         one = next(one for one in draft.tables.records if one.text == name.encode())
         vars(one).update(type=kind, **values)
@@ -50,7 +50,7 @@ def segments(kind: int, **values):
 
 
 def emptied(name: str, **values):
-    """The record loses its slice and has 0 bytes; its segment becomes DEAD."""
+    """Takes the slice from a record, which then has 0 bytes; its segment becomes DEAD."""
     def change(draft: Draft) -> None:
         tables = draft.tables
         one = next(one for one in tables.records if one.text == name.encode())
@@ -64,7 +64,7 @@ def emptied(name: str, **values):
 
 
 def pairs(generation: int, other: int, **values):
-    """Pair A is live with one generation, pair B with another."""
+    """Makes pair A live with one generation, and gives pair B another."""
     def change(draft: Draft) -> None:
         draft.generation, draft.previous = generation, Overlay(draft.base.header.slot, {"generation": other, **values})
     return change
@@ -78,7 +78,7 @@ def void_pair(generation: int, other: int):
 
 
 def mirror(index: int, **values):
-    """One slot says something else than its mirror; a number with a sign before it is relative."""
+    """Makes one slot differ from its mirror; a signed number is relative."""
     def change(draft: Draft) -> None:
         draft.previous = draft.previous or SLOT.parse(draft.base.data, 0x4000 if draft.base.header.pair == "A" else 0x1000)
         said = draft.base.header.slot if (index % 2 == 0) == (draft.base.header.pair == "A") else draft.previous
@@ -88,7 +88,7 @@ def mirror(index: int, **values):
 
 
 def void_mirror(index: int, generation: int):
-    """One slot is VOID with that generation, relative to its mirror's."""
+    """Makes one slot VOID with this generation, relative to its mirror's."""
     def change(draft: Draft) -> None:
         zeros = SLOT.parse(bytes(SLOT.size))
         draft.mirrors[index] = {name: getattr(zeros, name) for name, offset, _, _ in SLOT.fields if 32 <= offset < 4080}
@@ -200,9 +200,9 @@ CASES = [
 
 
 def described_by(path: Path, body: bytes):
-    """A file whose description is `body`: an opaque record of these bytes has changed places with it. Gives the draft
-    of the file and the record that is the description now."""
-    fatctx.pack(path, [fatctx.PackRecord("opaque", "large", body)], sharing="off")  # the body is one byte again and again
+    """Writes a file whose description is `body`, by exchanging it with an opaque record of these bytes. Returns the
+    draft of the file and the record that is now the description."""
+    fatctx.pack(path, [fatctx.PackRecord("opaque", "large", body)], sharing="off")  # the body is one repeated byte
     draft = Draft(reference.read(path.read_bytes()))
     description, other = sorted(draft.tables.records, key=lambda record: record.type)
     for field in ("logical_size", "stored_size", "logical_hash", "alignment_log2"):
@@ -215,7 +215,7 @@ def described_by(path: Path, body: bytes):
 
 @pytest.mark.parametrize("size,refused", [(1 << 20, None), ((1 << 20) + 1, {("limit_exceeded", "F32")})])
 def test_a_description_has_its_limit(tmp_path, size, refused):
-    """A description of that size, full of one unknown field."""
+    """A description of this size, full of one unknown field."""
     filler = size - 4
     body = bytes([15 << 3 | 2, filler & 0x7F | 0x80, filler >> 7 & 0x7F | 0x80, filler >> 14]) + b"y" * filler
     draft, _ = described_by(tmp_path / "large", body)
@@ -226,7 +226,7 @@ def test_a_description_has_its_limit(tmp_path, size, refused):
 
 
 def test_a_description_may_be_a_frame(tmp_path):
-    """The answer is what the frame holds."""
+    """The answer is the content of the frame."""
     text = b"\n\x05coded" + b"".join(b"\x7a\x40" + b"%064d" % one for one in range(300))  # a name, then unknown fields
     draft, description = described_by(tmp_path / "large", frame(b"", text))
     vars(description).update(codec=1, logical_size=len(text), logical_hash=hash_of(text))

@@ -1,12 +1,13 @@
 """A second reader of the container format, written from docs/format.md alone.
 
-It shares no line with the library: what both say alike is what the document says, and where they differ the document is
+It shares no line with the library. If both agree, the document says the same; if they differ, the document is
 unclear or one of them is wrong. It is made for reading, not for speed: it holds the whole file in memory, collects
-everything that is wrong instead of stopping at the first finding, and knows which rules a file breaks.
+all errors instead of stopping at the first one, and knows which rules a file breaks.
 
     python tests/reference/fatctx_reference.py FILE [GENERATION]
 
-prints what the file holds as JSON, or the error with its rule; of an appended file also what it held before.
+prints the content of the file as JSON, or the error with its rule. For an appended file it also prints the earlier
+content.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Container:
 
 
 def examine(data: bytes, generation: int = 0) -> tuple[Container | None, Findings]:
-    """The container, or None, and every broken rule that could be found; one that hides others is the only one.
-    `generation`: an earlier one that the newest lists; 0 is the newest."""
+    """Returns the container, or None, and every broken rule that could be found. A broken rule that hides others is
+    the only one. `generation`: an earlier one that the newest lists; 0 is the newest."""
     findings = Findings()
     try:
         header = read_header(data, findings)
@@ -55,7 +56,7 @@ def read(data: bytes, generation: int = 0) -> Container:
 
 
 def dump(container: Container) -> dict:
-    """What open says; of payload it reads nothing but tensor tables."""
+    """Returns the content that open reports; from payload it reads nothing but tensor tables."""
     header = container.header
     return {
         "uuid": uuid_text(header.prologue.uuid),

@@ -1,4 +1,4 @@
-"""The reference reader says of the golden files what their texts say."""
+"""The reference reader's output for the golden files equals their texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the modules beside this file, whatever way pytest imports tests
+sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
 
 import fatctx_reference as reference  # noqa: E402
 

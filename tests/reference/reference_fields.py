@@ -1,7 +1,7 @@
-"""The structs of docs/format.md as tables of fields, hashes as section 1 defines them, and how a refusal looks.
+"""The structs of docs/format.md as tables of fields, the hashes that section 1 defines, and the form of a refusal.
 
-A field is written `name:size`. Sizes 1, 2, 4 and 8 are integers, everything else and every magic is bytes; `!` marks a
-field that is zero in this version (rule F20).
+A field is written `name:size`. Sizes 1, 2, 4 and 8 are integers; all other fields and every magic are bytes. `!`
+marks a field that is zero in this version (rule F20).
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ import xxhash
 
 
 class Refused(Exception):
-    """The file is not opened, or the record not handed out: the error's word, the rule, the byte if one is known."""
+    """Raised if the file is not opened or the record not read: the error's word, the rule, and the byte if it is
+    known."""
 
     def __init__(self, code: str, rule: str | None, offset: int | None = None, what: str = "") -> None:
         places = [code, rule, None if offset is None else f"at byte {offset:#x}"]
         super().__init__(f"{what} ({', '.join(place for place in places if place)})")
         self.code, self.rule, self.offset, self.what = code, rule, offset, what
-        self.all = {(code, rule)}  # with what else is wrong, where it was looked for
+        self.all = {(code, rule)}  # together with the other errors, where these were searched for
 
 
 class Findings(list):
-    """Everything that is wrong, in the order in which it is met."""
+    """A list of all errors, in the order in which they are found."""
 
     def add(self, rule: str, what: str, offset: int | None = None, code: str = "malformed") -> None:
         self.append(Refused(code, rule, offset, what))
 
     def stop_if_any(self) -> None:
-        """What follows cannot be looked at unless everything so far is right."""
+        """Raises if there are findings: the next checks need everything before to be right."""
         if self:
             self[0].all = self.broken()
             raise self[0]
@@ -100,7 +101,7 @@ SLOT_NAMES = ("A0", "B0", "A1", "B1")
 TABLES = ("segments", "records", "slices", "keys", "references", "generations", "names")
 NO_SEGMENT = 0xFFFFFFFF
 XXH3, SHA256 = 1, 2
-LEAF_SIZES = {XXH3: 16, SHA256: 32}  # what one leaf takes in its LEAVES segment
+LEAF_SIZES = {XXH3: 16, SHA256: 32}  # bytes that one leaf takes in its LEAVES segment
 RECORD_TYPES = {1: "context_binary", 2: "weight_blob", 3: "tensor_table", 4: "source_model", 5: "wrapper_model",
                 6: "description", 7: "opaque"}
 DTYPES = {1: ("float32", 32), 2: ("float64", 64), 3: ("float16", 16), 4: ("bfloat16", 16), 5: ("int8", 8),

@@ -1,6 +1,7 @@
-"""lz4 frames: what section 5.2 of docs/format.md asks of a record with codec 1, on top of lz4's own frame format.
+"""lz4 frames: the requirements of section 5.2 of docs/format.md for a record with codec 1, on top of lz4's own frame
+format.
 
-In plain Python and in both directions: `yielded` takes a frame apart for the reader, `frame` makes one for tests.
+In plain Python and in both directions: `yielded` unpacks a frame for the reader, `frame` makes one for tests.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ HEADER_SIZE = 15  # magic, two bytes of flags, the content size, the header's ch
 
 
 class Broken(Exception):
-    """It is no frame that rule F41 allows."""
+    """Raised for a frame that rule F41 forbids."""
 
 
 class RanOut(Broken):
-    """It is not complete; what is there may be right."""
+    """Raised for an incomplete frame; its first part may be right."""
 
 
 class Input:
@@ -36,7 +37,7 @@ class Input:
         return int.from_bytes(self.take(size), "little")
 
     def run(self, nibble: int) -> int:
-        """A count that goes on in further bytes while it is at its highest."""
+        """Reads a count that continues in further bytes while each has its maximum."""
         if nibble == 15:
             more = 255
             while more == 255:
@@ -46,7 +47,7 @@ class Input:
 
 
 def yielded(data: bytes, logical_size: int) -> bytes:
-    """The `logical_size` bytes that a frame yields; never takes more out of it."""
+    """Returns the `logical_size` bytes that a frame yields; never unpacks more."""
     source = Input(data)
     if source.number(4) != MAGIC:
         raise Broken("another magic")
@@ -68,7 +69,7 @@ def yielded(data: bytes, logical_size: int) -> bytes:
         block = source.take(size)
         if flags & 0b10000 and source.number(4) != xxhash.xxh32_intdigest(block):
             raise Broken("a block's checksum is wrong")
-        before = len(out) if flags & 0b100000 else 0  # independent blocks see nothing of the blocks before
+        before = len(out) if flags & 0b100000 else 0  # independent blocks do not see earlier blocks
         made = len(out)
         most = min(made + BLOCK_SIZES[sizes >> 4], logical_size)
         if stored:
@@ -87,20 +88,20 @@ def yielded(data: bytes, logical_size: int) -> bytes:
 
 
 def sequences(block: bytes, out: bytearray, first: int, most: int) -> None:
-    """The literals and matches of one block; matches reach back to `first`, and 64 KiB at most."""
+    """Unpacks the literals and matches of one block; matches reach back to `first`, and 64 KiB at most."""
     source = Input(block)
     try:
         while True:
             token = source.number(1)
             out += source.take(source.run(token >> 4))
             if source.at == len(block):
-                return  # the last sequence has no match, whatever its token says of one
+                return  # the last sequence has no match, even if its token has a match length
             distance = source.number(2)
             length = source.run(token & 15) + 4
             begin = len(out) - distance
             if begin < first or len(out) + length > most:
                 raise Broken("a match reaches out of the data")
-            # Distance 0 is none; decoders go on with zeros, and the checksum of the content judges them.
+            # Distance 0 is invalid; decoders continue with zeros, and the checksum of the content decides.
             piece = bytes(out[begin:begin + length]) or bytes(length)
             out += (piece * (length // distance + 1))[:length] if 0 < distance < length else piece
     except RanOut as error:
@@ -115,7 +116,7 @@ def count(nibble_and_more: int) -> tuple[int, bytes]:
 
 
 def packed_block(data: bytes) -> bytes:
-    """One block, with the nearest earlier match of four bytes and more wherever there is one."""
+    """Returns one block, with the nearest earlier match of at least four bytes wherever there is one."""
     out, seen, at, literals = bytearray(), {}, 0, 0
     while at < len(data) - 12:  # the last match begins twelve bytes before the end, the last five bytes are literals
         found = seen.get(data[at:at + 4])
@@ -145,7 +146,7 @@ def header(content_size: int, flags: int = 0b01101100) -> bytes:
 
 
 def frame(stored: bytes, text: bytes) -> bytes:
-    """A frame that yields both, one behind the other: the first as it is, the second packed."""
+    """Returns a frame that yields both texts, one after the other: the first stored, the second packed."""
     parts = [header(len(stored) + len(text))]
     for at in range(0, len(stored), 1 << 16):
         piece = stored[at:at + (1 << 16)]
@@ -158,7 +159,7 @@ def frame(stored: bytes, text: bytes) -> bytes:
 
 
 def frame_of_size(size: int, stored: bytes, text: bytes) -> tuple[bytes, bytes]:
-    """A frame of exactly `size` bytes, and what it yields: `text` behind as much of `stored` as fits."""
+    """Returns a frame of exactly `size` bytes, and its content: `text` behind as much of `stored` as fits."""
     room = size - len(frame(b"", text))
     for blocks in range(1, room >> 16 | 2):
         begin = stored[:room - 4 * blocks]

@@ -1,4 +1,4 @@
-"""Sections 2 and 3 of docs/format.md: prologues, slots, and which generation is opened."""
+"""Sections 2 and 3 of docs/format.md: prologues, slots, and the choice of the generation to open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEALED, VOID = 1, 2
 
 
 def read_header(data: bytes, findings: Findings) -> SimpleNamespace:
-    """Steps 1 to 7 of section 3.3; raises as soon as the next step would stand on nothing."""
+    """Does steps 1 to 7 of section 3.3; raises as soon as the next step has nothing to work on."""
     degraded: list[str] = []
     prologue = read_prologue(data, findings, degraded)
     findings.stop_if_any()
@@ -96,14 +96,14 @@ def choose_slot(data, prologue, findings: Findings, degraded: list[str]):
     if pairs[newest].flags & VOID:
         if len(pairs) == 2:
             findings.add("F8", "the newer pair is VOID")
-        else:  # The pair that was live is lost.
+        else:  # The live pair is lost.
             findings.add("F6", "the live pair is damaged", code="checksum_mismatch")
         return None, None, None
     return pairs[newest], newest, pairs.get("B" if newest == "A" else "A")
 
 
 def older_mirror(good: dict[int, SimpleNamespace], first: int, second: int) -> int | None:
-    """Of mirrors that differ as a crash leaves them, the one that does not count."""
+    """Returns the outdated slot of two mirrors that differ as a crash leaves them, or None."""
     for newer, older in ((first, second), (second, first)):
         one, other = good[newer], good[older]
         if (one.flags | other.flags) & SEALED or one.flags & VOID:
@@ -155,7 +155,7 @@ def read_toc(data: bytes, slot, findings: Findings, degraded: list[str]) -> byte
 
 
 def check_bounds(slot, file_size: int, findings: Findings) -> None:
-    """Steps 5 and 6 of section 3.3, and the limits of what they look at."""
+    """Does steps 5 and 6 of section 3.3, and checks the limits of their ranges."""
     if slot.committed_end > file_size:
         findings.add("F10", "the file was cut", file_size, code="truncated")
     elif slot.flags & SEALED and slot.committed_end < file_size:
@@ -190,8 +190,8 @@ def good_copy(data: bytes, slot, findings: Findings, degraded: list[str]) -> byt
 
 def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, number: int,
                    findings: Findings) -> SimpleNamespace:
-    """What the header said when generation `number` was the present one (section 13.5). Requires: the newest
-    generation, which lists it, breaks no rule."""
+    """Returns the header at the time when generation `number` was the current one (section 13.5). Requires: the
+    newest generation, which lists it, breaks no rule."""
     entry = next((entry for entry in generations if entry.number == number), None)
     if entry is None:
         raise Refused("not_found", None, None, f"generation {number} is not in the file")
@@ -202,7 +202,7 @@ def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, numb
     signer = newest.other
     signed = signer is not None and not signer.flags & VOID and all(
         getattr(signer, name) == getattr(slot, name) for name in ("generation", "toc_hash", "toc_size", "committed_end"))
-    if signed:  # by a slot that could be opened by itself
+    if signed:  # by a slot that could be opened alone
         wrong = Findings()
         check_bounds(signer, len(data), wrong)
         signed = not wrong

@@ -1,6 +1,6 @@
-"""Makes files that are wrong in one place and right in every other: whatever stands above a change is computed anew.
+"""Makes files that are wrong in one place and right everywhere else: all hashes above a change are computed anew.
 
-`Draft` takes a file apart into its tables and writes it again with the tables changed; `mutations` draws seeded changes
+`Draft` splits a file into its tables and writes it again with the tables changed; `mutations` draws seeded changes
 of bytes, fields, entries and copies. Both know the format from the reference reader only.
 """
 
@@ -43,7 +43,7 @@ def sha256(data: bytes) -> bytes:
 
 
 class Editable:
-    """A file with the places of its parts, and the hashes above each part renewed on demand."""
+    """A file with the offsets of its parts; the hashes above each part are updated on demand."""
 
     def __init__(self, base: Container) -> None:
         self.data = bytearray(base.data)
@@ -63,13 +63,13 @@ class Editable:
             self.data[at + 4080:at + 4096] = hash_of(self.data[at:at + 4080], slot_seed(self.uuid, index))
 
     def rehash_toc(self) -> None:
-        """TOC copy 1 becomes copy 0, and the live slots know it."""
+        """Copies TOC copy 0 to copy 1 and updates the live slots."""
         first, second = self.tocs
         toc = bytes(self.data[first:first + self.toc_size])
         self.data[second:second + self.toc_size] = toc
         for index in self.live:
             self.data[SLOTS[index] + 64:SLOTS[index] + 80] = hash_of(toc)
-            if self.base.header.signed:  # nobody has signed that, which a reader without keys does not mind
+            if self.base.header.signed:  # the signature is then wrong, which a reader without keys does not check
                 put(self.data, SLOTS[index] + SLOT.place("toc_sha256")[0], sha256(toc), 32)
         self.rehash_slots(*self.live)
 
@@ -99,13 +99,13 @@ class Editable:
 
 
 class Draft:
-    """The tables of a file, names as texts, to be changed and written again behind the same payload."""
+    """The tables of a file with names as texts, to be changed and written again behind the same payload."""
 
     def __init__(self, base: Container) -> None:
-        base = read(base.data)  # tables of its own
+        base = read(base.data)  # a copy of the tables
         self.base, self.tables = base, base.tables
         self.generation, self.flags, self.previous = base.header.slot.generation, base.header.slot.flags, None
-        self.mirrors: dict[int, dict] = {}  # what single slots say otherwise, by index
+        self.mirrors: dict[int, dict] = {}  # different values of single slots, by index
         for number, fields in NAMES_OF.items():
             for entry in self.rows(number):
                 for field in fields:
@@ -139,7 +139,7 @@ class Draft:
             at += len(body)
         toc += b"".join(bodies)
         payload_end = max(segment.offset + segment.size for segment in self.rows(0))
-        appended = head.slot.toc_offset0 != 0x10000  # then both copies lie behind the payload
+        appended = head.slot.toc_offset0 != 0x10000  # then both copies are behind the payload
         first = align_up(payload_end, 16) if appended else 0x10000
         second = align_up(first + size, 16) if appended else align_up(payload_end, 16)
         data = bytearray(self.base.data[:payload_end].ljust(second, b"\0")) + toc
@@ -169,7 +169,7 @@ def toc_header(uuid: bytes, generation: int, size: int) -> bytes:
 
 
 def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
-    """The file with a frame in place of the bytes of that record, and what the frame yields."""
+    """Returns the file with a frame instead of the bytes of this record, and the content of the frame."""
     file = Editable(base)
     place = next(record for record in base.tables.records if record.text == name).slices[0]
     begin = base.tables.segments[place.segment].offset + place.offset_in_segment
@@ -181,9 +181,10 @@ def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
 
 
 def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str, packed_recipe: str) -> bytes:
-    """What later writers make: an appended file with a DEAD segment, an earlier generation, a record of several slices
-    out of order, records that this version only lists, and recipes over their own segments, whose programs are the
-    records "program" and "program frame". Each name is that of an opaque record of the base."""
+    """Returns a file as later writers make it: appended, with a DEAD segment, an earlier generation, a record of
+    several slices out of order, and records that this version only lists. It also has recipes over their own
+    segments, whose programs are the records "program" and "program frame". Each name is that of an opaque record of
+    the base."""
     base, frame_yields = with_frame(base, coded.encode())
     draft = Draft(base)
     tables, by_name = draft.tables, {record.name.decode(): record for record in draft.tables.records}
@@ -213,7 +214,7 @@ def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, co
     for key in tables.keys:
         if key.record_id == by_name[unknown].record_id:
             key.type = 99
-    tables.keys.sort(key=lambda key: key.type)  # stable, and only the type of one key is another
+    tables.keys.sort(key=lambda key: key.type)  # the sort is stable, and only one key has another type
     tables.slices = []
     for record in tables.records:
         record.first_slice, record.slice_count = len(tables.slices), len(record.slices)
@@ -234,7 +235,7 @@ class Mutation:
 
 
 def overwritten(rng: random.Random, value: int | bytes, size: int, others: list) -> int | bytes:
-    """Another value for a field: near, extreme, a neighbour's, or one bit of it."""
+    """Returns another value for a field: near it, extreme, a neighbor's, or one changed bit."""
     if not isinstance(value, int):
         return rng.choice([bytes(size), rng.randbytes(size), flipped(rng, value), *others])
     return rng.choice([0, 1, 2, 4, 6, value + 1, value - 1, value * 2, -1, -2, value ^ 1 << rng.randrange(8 * size),
@@ -263,7 +264,7 @@ def prologue_field(rng: random.Random, file: Editable) -> str:
     if len(copies) == 2:
         file.data[PROLOGUES[1]:PROLOGUES[1] + 4096] = file.data[:4096]
     file.rehash_prologues(*copies)
-    if rng.random() < 0.3:  # A changed uuid is then one that the slots are hashed for.
+    if rng.random() < 0.3:  # The slots are then hashed with the changed uuid.
         file.uuid = bytes(file.data[40:56])
         file.rehash_slots(0, 1, 2, 3)
         said += ", slots hashed for it"
@@ -305,7 +306,7 @@ def toc_field(rng: random.Random, file: Editable) -> str:
 
 
 def toc_entries(rng: random.Random, file: Editable) -> str:
-    """Swaps, doubles or drops whole entries, with everything else in place."""
+    """Swaps, doubles or drops whole entries, with everything else unchanged."""
     draft = Draft(file.base)
     number = rng.choice([number for number in range(6) if len(draft.rows(number)) > 1])
     rows = draft.rows(number)
@@ -322,7 +323,7 @@ def toc_entries(rng: random.Random, file: Editable) -> str:
 
 
 def payload_field(rng: random.Random, file: Editable) -> str:
-    """Tensor tables and descriptions with right leaves."""
+    """Changes tensor tables and descriptions, with correct leaves."""
     records = [record for record in file.base.tables.records if record.type in (3, 6)]
     record = rng.choice(records)
     begin = record.first_byte
@@ -343,7 +344,7 @@ def payload_field(rng: random.Random, file: Editable) -> str:
 
 
 def frame_field(rng: random.Random, file: Editable) -> str:
-    """A frame with right leaves: another header, block or content."""
+    """Changes header, block or content of a frame, with correct leaves."""
     records = [record for record in file.base.tables.records if record.codec == LZ4 and not record.flags & RECIPE]
     if not records:
         return payload_field(rng, file)
@@ -369,7 +370,7 @@ def frame_field(rng: random.Random, file: Editable) -> str:
 
 
 def program_field(rng: random.Random, file: Editable) -> str:
-    """A program with right leaves: another header, step or literal."""
+    """Changes header, step or literal of a program, with correct leaves."""
     records = [record for record in file.base.tables.records if record.flags & RECIPE]
     if not records:
         return frame_field(rng, file)
@@ -382,7 +383,7 @@ def program_field(rng: random.Random, file: Editable) -> str:
 
 
 def raw_byte(rng: random.Random, file: Editable) -> str:
-    """A flipped bit or another byte, and no hash knows of it."""
+    """Flips a bit or changes a byte, without updating any hash."""
     segments, toc = file.base.tables.segments, file.toc_size
     places = [(0, 128), (0x1000, 288), (0x4000, 288), (0x9000, 288), (0xC000, 288), (0x8000, 128), (0, 0x10000),
               (file.tocs[0], toc), (file.tocs[1], toc), *((one.offset, one.size) for one in segments)]
@@ -401,7 +402,7 @@ def cut_or_longer(rng: random.Random, file: Editable) -> str:
                       size - rng.randrange(1, 300), 65_536, 65_535, *file.tocs, size + 1,
                       size + rng.randrange(1, 70_000), size + 4096])
     file.data = file.data[:end] + bytearray(rng.randbytes(max(0, end - size)))
-    if end > 65_536 and rng.random() < 0.3:  # The header says so too.
+    if end > 65_536 and rng.random() < 0.3:  # The header states the new size, too.
         for index in file.live:
             put(file.data, SLOTS[index] + 32, end, 8)
         file.rehash_slots(*file.live)
@@ -410,7 +411,7 @@ def cut_or_longer(rng: random.Random, file: Editable) -> str:
 
 
 def copies(rng: random.Random, file: Editable) -> str:
-    """Pages and TOC copies copied over each other, damaged together, or made to differ with right hashes."""
+    """Copies pages and TOC copies over each other, damages them together, or makes them differ with correct hashes."""
     pages = [*PROLOGUES, *SLOTS]
     how = rng.choice(["page over page", "several pages damaged", "pairs swapped", "mirror differs", "both TOCs damaged",
                       "one TOC damaged", "page of zeros"])
@@ -449,7 +450,7 @@ def copies(rng: random.Random, file: Editable) -> str:
 
 
 def crashed_mirrors(rng: random.Random, file: Editable) -> str:
-    """A slot whose mirror is of another generation or attempt, as crashes leave it, or nearly so."""
+    """Makes a slot whose mirror has another generation or attempt, as crashes leave it, or nearly so."""
     pair = rng.choice([file.live, file.other])
     index, mirror = rng.sample(pair, 2)
     source = SLOTS[rng.choice([mirror, mirror, *file.live])]
@@ -469,7 +470,7 @@ def crashed_mirrors(rng: random.Random, file: Editable) -> str:
     return f"slot {index}: generation {generation}, end {end:#x}, flags {page[5]}"
 
 
-# What is drawn, and how often. All but raw_byte, cut_or_longer and copies renew every hash.
+# The kinds of changes, and how often each is drawn. All but raw_byte, cut_or_longer and copies update every hash.
 KINDS: dict[Callable[[random.Random, Editable], str], int] = {
     prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, program_field: 10,
     raw_byte: 12, cut_or_longer: 6, copies: 6, crashed_mirrors: 6}

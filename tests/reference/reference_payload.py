@@ -1,4 +1,4 @@
-"""What is checked when bytes are asked for: leaves (5.1), tensor tables (6) and descriptions (7) of docs/format.md."""
+"""The checks when bytes are requested: leaves (5.1), tensor tables (6) and descriptions (7) of docs/format.md."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def only_listed(record) -> bool:
 
 
 def acquire(container, record) -> bytes:
-    """The bytes of a record as a view shows them, after every leaf under them and the record's own hash were checked; of a
-    record of several slices also that zeros follow in its last granule."""
+    """Returns the bytes of a record as a view shows them, after checking every leaf under them and the record's own
+    hash. For a record of several slices, zeros must follow in its last granule."""
     if only_listed(record) or (record.codec and not record.flags & RECIPE):
         raise Refused("unsupported", None, None, f"record {record.record_id} has no view")
     if record.flags & RECIPE:
@@ -44,8 +44,8 @@ def acquire(container, record) -> bytes:
 
 
 def read(container, record) -> bytes:
-    """The bytes that a recipe makes, or those that a coded record yields (F41). It is read leaf by leaf, so that a frame may turn out to be broken
-    before a later leaf does; either may be named then, and both are in `all`."""
+    """Returns the bytes that a recipe makes, or those that a coded record yields (F41). A record is read leaf by
+    leaf, so a frame may prove broken before a later leaf does. Either may be reported then, and both are in `all`."""
     if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
     if record.flags & RECIPE:
@@ -76,8 +76,8 @@ def read(container, record) -> bytes:
 
 
 def read_whole(container, record) -> bytes:
-    """The bytes of a tensor table or a description; their own hash is checked instead of leaves, unless they have a
-    codec or are made."""
+    """Returns the bytes of a tensor table or a description. Their own hash is checked instead of leaves, unless they
+    have a codec or come from a recipe."""
     if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
     if record.codec or record.flags & RECIPE:
@@ -110,7 +110,8 @@ def checked_slice(container, entry) -> bytes:
 
 
 def tensors_of(container, blob) -> list[SimpleNamespace] | None:
-    """The tensors of a weight blob, None if nothing describes it; the bytes of the blob itself are not looked at."""
+    """Returns the tensors of a weight blob, or None if nothing describes it. The bytes of the blob itself are not
+    read."""
     by_id = {record.record_id: record for record in container.tables.records}
     tables = [by_id[reference.from_record] for reference in container.tables.references
               if reference.kind == 2 and reference.to_record == blob.record_id]
@@ -200,7 +201,7 @@ def malformed(what: str) -> Refused:
 
 
 class Message:
-    """One proto3 message as (field, wire type, value) triples; sub-messages stay bytes until they are asked for."""
+    """A proto3 message as (field, wire type, value) triples; sub-messages stay bytes until they are requested."""
 
     def __init__(self, data: bytes, findings: Findings, depth: int = 0) -> None:
         self.fields: list[tuple[int, int, int | bytes]] = []
@@ -231,7 +232,7 @@ class Message:
             raise malformed("a group without its end")
 
     def text(self, number: int) -> str:
-        """The last one counts."""
+        """Returns the last value of the field: later ones replace earlier ones."""
         value = next((value for field, wire, value in reversed(self.fields) if field == number and wire == 2), b"")
         try:
             return value.decode("utf-8")
@@ -247,7 +248,7 @@ class Message:
         return next((value for field, wire, value in reversed(self.fields) if field == number and wire == 0), 0)
 
     def signed(self, number: int) -> list[int]:
-        """Packed or not, in the order of the bytes."""
+        """Returns the numbers of a field, packed or not, in the order of the bytes."""
         raw: list[int] = []
         for field, wire, value in self.fields:
             if field == number and wire == 0:

@@ -1,6 +1,6 @@
 """Recipes: section 5.9 of docs/format.md, in both directions.
 
-`made` builds a record from its program and its sources; `program` writes one for tests.
+`made` composes a record from its program and its sources; `program` writes one for tests.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ NUMBER_LIMIT = 1 << 64
 class Step:
     kind: int
     size: int
-    value: int  # copy: its place in all sources; literal: in the literals; fill: the byte
+    value: int  # copy: offset in all sources; literal: in the literals; fill: the byte
 
 
 class Bad(Exception):
-    """The rest of the steps has no meaning."""
+    """Raised for an invalid step; the following steps have no meaning."""
 
 
 def made(container, record, checked) -> bytes:
-    """The bytes of a recipe record. `checked(segment, offset, size)` gives bytes of a segment whose leaves were compared."""
+    """Returns the bytes of a recipe record. `checked(segment, offset, size)` reads a segment whose leaves were
+    compared."""
     first, sources = record.slices[0], record.slices[1:]
     stored = checked(first.segment, first.offset_in_segment, first.size)
     steps, literals = read_program(unpacked(stored, record.codec), record, [source.size for source in sources])
@@ -186,7 +187,8 @@ def number(value: int) -> bytes:
 
 
 def program(*steps: tuple) -> bytes:
-    """("copy", size, place), ("literal", bytes) and ("fill", size, byte); places count through all sources."""
+    """Returns a program of ("copy", size, place), ("literal", bytes) and ("fill", size, byte); places count through
+    all sources."""
     text, literals, copied_to = b"", b"", 0
     for kind, *rest in steps:
         if kind == "copy":

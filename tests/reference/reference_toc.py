@@ -80,7 +80,7 @@ def split(toc: bytes, header, findings: Findings) -> SimpleNamespace:
 
 
 class Names:
-    """The names region; unused names are known when every table has asked for its own."""
+    """The names region. Unused names are known once every table has looked up its own."""
 
     def __init__(self, region: bytes, findings: Findings) -> None:
         self.texts: dict[int, bytes] = {}
@@ -108,7 +108,7 @@ class Names:
         self.used.add(offset)
         if offset not in self.texts:
             findings.add("F30", f"{what}: there is no name at offset {offset}")
-            return b"\xff%d" % offset  # unlike any name that is there
+            return b"\xff%d" % offset  # unlike any existing name
         if b"/" in self.texts[offset] and not slash:
             findings.add("F29", f"{what}: a slash in a name")
         return self.texts[offset]
@@ -201,7 +201,7 @@ def check_leaves(segments: list, algorithm: int, findings: Findings) -> None:
                 findings.add("F26", f"{what}: a part of a leaf")
         elif segment.kind in (PAYLOAD, PACKED):
             if algorithm == SHA256 and number == NO_SEGMENT:
-                continue  # F44, if it is one
+                continue  # reported as F44 if it is wrong
             if number not in ends:
                 findings.add("F26", f"{what}: its leaves are in no LEAVES segment for them")
                 continue
@@ -314,7 +314,7 @@ def check_recipe(record, what: str, segments: list, findings: Findings) -> None:
         return
     of = [entry.segment for entry in record.slices]
     if any(number >= len(segments) for number in of):
-        return  # F38
+        return  # reported as F38
     if segments[of[0]].kind != PACKED:
         findings.add("F39", f"{what}: its program is not in a packed segment")
     for entry in record.slices[1:]:

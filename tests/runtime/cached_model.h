@@ -1,4 +1,4 @@
-// The chips of chip_model.h and a cache folder for what is built of them.
+// The chips of chip_model.h and a cache folder for their composed views.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,14 +17,14 @@ class CachedModel : public ChipModel {
  protected:
   CachedModel() { EXPECT_EQ(::mkdir(cache_.c_str(), 0700), 0); }
 
-  // No memory is allowed: what is not in the cache is refused.
+  // Returns options that permit no memory: a view that is not in the cache is refused.
   [[nodiscard]] OpenOptions cached(std::uint64_t limit_bytes = 0) const {
     return {.cache_folder = cache_, .cache_limit_bytes = limit_bytes};
   }
   [[nodiscard]] Result<RecordView> acquire(std::size_t chip, const OpenOptions& options) const {
     return open(options).acquire(name(chip));
   }
-  // Names in the folder, temporaries too.
+  // Returns the names in the folder, including temporaries.
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(cache_)) found.push_back(entry.path().filename());

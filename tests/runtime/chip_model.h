@@ -1,5 +1,4 @@
-// Binaries for four chips of one family, stored with the bytes that they share only once: on disk, for tests of
-// composed views.
+// Binaries for four chips of one family, stored on disk with shared bytes stored once, for tests of composed views.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +43,7 @@ class ChipModel : public ::testing::Test {
   [[nodiscard]] static bool shows(const RecordView& view, std::size_t chip) {
     return std::ranges::equal(view.bytes(), corpus().chips[chip]);
   }
-  // Those that are recipes: all but the base of the family.
+  // Returns the chips that are recipes: all but the base of the family.
   [[nodiscard]] std::vector<std::size_t> recipes() const {
     std::vector<std::size_t> found;
     const Container container = open();
@@ -53,7 +52,7 @@ class ChipModel : public ::testing::Test {
     }
     return found;
   }
-  // One that maps some of its pages and builds others, and so can show both.
+  // Returns a chip that maps some pages and composes others, so that tests see both.
   [[nodiscard]] std::size_t mixed() const {
     const Container container = open();
     for (const std::size_t chip : recipes()) {

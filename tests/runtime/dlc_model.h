@@ -1,4 +1,4 @@
-// A DLC on disk and containers made of it, for tests of what comes back out.
+// A DLC on disk and containers made from it, for tests of export.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace fatctx::testing {
 
-// Two SoCs with payloads of many pages: weights, their metadata, two context binaries, metadata.
+// Returns two SoCs with payloads of many pages: weights, their metadata, two context binaries, metadata.
 [[nodiscard]] inline support::DlcWriter large_dlc(bool aligned = true) {
   std::mt19937_64 random(11);
   const auto text = [&](std::size_t size) {
@@ -28,7 +28,7 @@ namespace fatctx::testing {
   writer.entry("htp.shared.weights.0", text(64 * 4096));
   writer.entry("htp.metadata.shared_weights.0_metadata", text(20'000));
   const std::string first = text(40 * 4096);
-  // The second is the first but for some pages, and what follows lies 256 bytes further.
+  // The second equals the first except for some pages, and the rest is shifted by 256 bytes.
   std::string second = first.substr(0, 20 * 4096) + text(256) + first.substr(20 * 4096);
   second.resize(40 * 4096);
   writer.entry("htp.cache.57.0", first);
@@ -60,7 +60,7 @@ class StoredDlcs : public ::testing::Test {
   std::string pack(const support::DlcWriter& writer, Sharing sharing = Sharing::kPages) {
     return pack(records_from_dlc(put(writer), {.group = "chat"}).value(), sharing);
   }
-  // What extract_thin_dlc() makes of the original.
+  // Returns the output of extract_thin_dlc() for the original.
   support::Bytes thin_of_original(const DlcChoice& choice) {
     const std::string out = folder_.file("thin.dlc");
     const auto thin = extract_thin_dlc(folder_.file("m.dlc"), choice, out, true);

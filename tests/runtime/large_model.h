@@ -7,10 +7,10 @@
 namespace fatctx::testing {
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
-inline constexpr std::size_t kLargeWeightsSize = 20 * kMiB + 1'000;  // five prefetch steps and a rest
+inline constexpr std::size_t kLargeWeightsSize = 20 * kMiB + 1'000;  // five prefetch steps and a remainder
 inline constexpr std::size_t kLargeBinarySize = 3 * kMiB;
 
-// Bytes that no two leaves have in common, made quickly.
+// Returns bytes of which no two leaves are equal, quickly.
 inline std::vector<std::byte> large_pattern(std::size_t size, std::uint32_t seed) {
   std::vector<std::byte> bytes = pattern(64 * 1024, seed);
   bytes.resize(size);
@@ -23,7 +23,7 @@ inline std::vector<std::byte> large_pattern(std::size_t size, std::uint32_t seed
   return bytes;
 }
 
-// Binaries for x86-64-v2 and x86-64-v3 and the weights they share.
+// Packs binaries for x86-64-v2 and x86-64-v3 and the weights that they share.
 inline void pack_large_model(const std::string& path) {
   PackOptions options;
   options.model_name = "large";
@@ -49,7 +49,7 @@ inline void pack_large_model(const std::string& path) {
   ASSERT_TRUE(report.ok()) << to_text(report.error());
 }
 
-// As open options: what is in memory is then what the test brought in.
+// Returns open options without verification, so that only the test itself brings pages into memory.
 inline OpenOptions unverified() { return {.verify = VerifyPolicy::kNone}; }
 
 inline Device cpu(const std::string& arch) {

@@ -14,7 +14,7 @@
 
 namespace fatctx::testing {
 
-// A folder that goes when the test does.
+// A folder that is removed at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -34,7 +34,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// Bytes that differ from their neighbours and from those of another seed.
+// Returns bytes that differ from their neighbors and from those of another seed.
 inline std::vector<std::byte> pattern(std::size_t size, std::uint32_t seed) {
   std::vector<std::byte> bytes(size);
   std::uint32_t state = seed * 2654435761U + 1;
@@ -48,7 +48,7 @@ inline std::vector<std::byte> pattern(std::size_t size, std::uint32_t seed) {
 inline constexpr std::size_t kWeightsSize = 200'000;
 inline constexpr std::size_t kBinarySize = 5'000;
 
-// Context binaries for x86-64-v2, v3, v4 and aarch64, and one weight blob of two tensors that all four refer to.
+// Packs context binaries for x86-64-v2, v3, v4 and aarch64, and one weight blob of two tensors that all four refer to.
 inline void pack_small_model(const std::string& path, bool seal = false, std::uint32_t seed = 1) {
   PackOptions options;
   options.overwrite = true;
@@ -89,7 +89,7 @@ inline void flip_byte(const std::string& path, std::uint64_t offset) {
   file.put(byte);
 }
 
-// How many mappings of `path` this process has, as the system counts them.
+// Returns the number of this process's mappings of `path`, as the system counts them.
 inline int mappings_of(const std::string& path) {
   std::ifstream maps("/proc/self/maps");
   int count = 0;

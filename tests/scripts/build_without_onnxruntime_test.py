@@ -1,4 +1,4 @@
-"""ONNX Runtime is taken from where it is said to be; a build without it lacks the adapter and nothing else."""
+"""ONNX Runtime is taken from the given place; a build without it lacks the adapter and nothing else."""
 
 import functools
 import json
@@ -21,9 +21,9 @@ SAMPLES = {"cpp_attach", "ep_context_file", "ep_context_buffer", "recreate_sessi
 TARGETS = {"fatctx_onnxruntime", "fatctx_ort", "fatctx_ort_objects", "fatctx_ort_bench", "ep_weight_sharing_ctx_gen", "ort_tests",
            "ort_parts_tests", "stand_in_qnn", "leaves_a_mark"} | SAMPLES | {f"sample_{name}" for name in SAMPLES}
 TESTS = {"ort_tests_NOT_BUILT", "ort_parts_tests_NOT_BUILT", "samples.cpp_attach", "samples.model_to_attach"}
-# The rest; without it "the adapter is not there" would be true of an empty build.
+# Targets that must remain: without them, the test would also pass for an empty build.
 KEPT = {"fatctx_cli", "fatctx_c", "fatctx_runtime", "fatctx_tools", "tools_tests", "runtime_tests", "sample_cpp_quickstart"}
-# Where no target is looked at: what costs time to configure is left out.
+# For tests that check no targets: leaves out the parts that are slow to configure.
 LIBRARY_ALONE = [f"-DFATCTX_BUILD_{part}=OFF" for part in ("TOOLS", "TESTS", "BENCH")]
 
 
@@ -35,18 +35,18 @@ def tools():
 
 
 def configure(build, root, *options, environment_root=None) -> subprocess.CompletedProcess:
-    """As preset release; `root` is ONNXRUNTIME_ROOT."""
+    """Configures with preset release; `root` is ONNXRUNTIME_ROOT."""
     environment = {name: value for name, value in os.environ.items() if name != "ONNXRUNTIME_ROOT"}
     if environment_root is not None:
         environment["ONNXRUNTIME_ROOT"] = str(environment_root)
-    # What a newer CMake would like to be written in another way is no warning to the one who builds.
+    # -Wno-dev: a newer CMake's advice to project authors is not a warning for users.
     return subprocess.run(["cmake", "-S", str(ROOT), "--preset", "release", "-B", str(build), "-Wno-dev",
                            f"-DONNXRUNTIME_ROOT={root}", *options], capture_output=True, text=True, env=environment, timeout=300)
 
 
 def must(done: subprocess.CompletedProcess) -> str:
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""  # where CMake's warnings go
+    assert done.stderr == ""  # CMake writes warnings there
     return done.stdout
 
 
@@ -59,7 +59,7 @@ def adapter_lines(output: str) -> list[str]:
 
 
 def headers(place, interface=23, under="include"):
-    """An installation, as far as CMake looks into it."""
+    """Makes an installation, as far as CMake examines it."""
     folder = place / under
     folder.mkdir(parents=True)
     line = "" if interface is None else f"#define ORT_API_VERSION {interface}\n"
@@ -74,7 +74,7 @@ def ninja(build, tool, *arguments) -> list[str]:
 
 
 def targets(build) -> set[str]:
-    """By their names in CMake's files; files and folders are left out."""
+    """Returns the targets by their names in CMake's files; files and folders are left out."""
     lines = [line.partition(": ") for line in ninja(build, "targets", "all")]
     return {name for name, _, rule in lines if rule == "phony" and not re.search(r"[/.]|^cmake_object_order_depends_", name)}
 
@@ -85,29 +85,29 @@ def ctests(build) -> set[str]:
 
 
 def commands(build) -> set[str]:
-    """What compiles and links the whole build; its own place is taken out."""
+    """Returns the commands that compile and link the whole build, without its own path."""
     return {line.replace(str(build), "BUILD") for line in ninja(build, "commands", "all")}
 
 
 def sources(build) -> list[tuple[pathlib.Path, list[pathlib.Path]]]:
-    """What is compiled, with the folders of this project that its headers are looked for in."""
+    """Returns the compiled sources, each with the folders of this project in which its headers are searched."""
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         folders = [pathlib.Path(word[2:]) for word in words if word.startswith("-I")]
         file = pathlib.Path(entry["file"])
-        if file.is_relative_to(ROOT):  # else it is generated, from something that is no C++
+        if file.is_relative_to(ROOT):  # other files are generated, and not from C++
             found.append((file, [folder for folder in folders if folder.is_relative_to(ROOT)]))
     return found
 
 
-@functools.lru_cache(maxsize=None)  # headers are met again and again
+@functools.lru_cache(maxsize=None)  # the same headers occur many times
 def included(file) -> list[str]:
     return re.findall(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', file.read_text(), re.MULTILINE)
 
 
 def foreign_headers(source, folders) -> set[str]:
-    """Headers of ONNX Runtime that a source includes, directly or through headers of this project."""
+    """Returns the headers of ONNX Runtime that a source includes, directly or through headers of this project."""
     found, seen, waiting = set(), {source}, [source]
     while waiting:
         file = waiting.pop()
@@ -125,7 +125,7 @@ def foreign_headers(source, folders) -> set[str]:
 
 @pytest.fixture(scope="module")
 def off(tmp_path_factory):
-    """OFF counts more than headers that are there."""
+    """Configures with OFF, which takes precedence over existing headers."""
     place = headers(tmp_path_factory.mktemp("installation"))
     build = tmp_path_factory.mktemp("off")
     assert adapter_lines(must(configure(build, place, "-DFATCTX_ONNXRUNTIME=OFF"))) == []
@@ -164,7 +164,7 @@ def test_headers_add_the_adapter_and_take_nothing_away(off, with_adapter):
 
 
 def test_what_remains_is_compiled_and_linked_by_the_same_commands(off, with_adapter):
-    """So the build with the adapter, which everybody makes, shows that the one without it compiles."""
+    """Thus the usual build, with the adapter, shows that the build without it compiles."""
     assert len(commands(off)) > 300 and commands(off) - commands(with_adapter) == set()
 
 
@@ -186,7 +186,7 @@ def test_on_without_headers_is_an_error_that_says_what_to_do(tmp_path):
 
 
 def test_without_the_library_onnx_the_adapter_is_left_out_with_the_reason(tmp_path):
-    """The library alone needs no onnx, whatever headers are there."""
+    """The library alone needs no onnx, with or without headers."""
     place = headers(tmp_path / "release")
     without = ["-DONNX_LIBRARY=", *LIBRARY_ALONE]
     why = "no libraries onnx and onnx_proto (scripts/apt-packages.txt has their package)"
@@ -206,7 +206,7 @@ def test_the_header_of_the_adapter_is_installed_with_it_only(tmp_path):
     for word, there in (("OFF", False), ("ON", True)):
         build, prefix = tmp_path / f"build {word}", tmp_path / f"prefix {word}"
         must(configure(build, headers(tmp_path / word), f"-DFATCTX_ONNXRUNTIME={word}", *LIBRARY_ALONE))
-        # Nothing is built, so this ends with an error behind the headers.
+        # Nothing is built, so this ends with an error after the headers.
         subprocess.run(["cmake", "--install", str(build), "--prefix", str(prefix)], capture_output=True, check=False)
         assert (prefix / "include" / "fatctx" / "container.h").is_file()
         assert (prefix / "include" / "fatctx" / "onnxruntime.h").is_file() == there
@@ -217,7 +217,7 @@ def test_an_installation_is_named_to_cmake_or_in_the_environment(tmp_path):
     package = headers(tmp_path / "package", 31, under="include/onnxruntime")
     found = "-- ONNX Runtime adapter: headers of 1.{} in {}"
 
-    # One build folder: what was found before must not stick.
+    # One build folder: earlier results must not persist.
     said = must(configure(tmp_path / "build", release, *LIBRARY_ALONE))
     assert adapter_lines(said) == [found.format(23, release / "include")] and "fatctx_ort" in targets(tmp_path / "build")
     said = must(configure(tmp_path / "build", "", *LIBRARY_ALONE, environment_root=package))

@@ -1,4 +1,4 @@
-"""./check adds up honestly: what fails is seen in the closing line and in the exit code."""
+"""./check counts correctly: every failure shows in the closing line and in the exit code."""
 
 import re
 
@@ -13,7 +13,7 @@ def script(machine, name, body):
 
 @pytest.fixture
 def lanes(machine):
-    """A checkout whose lanes are `case` arms of a made-up lane.sh; $2 is the file for the counts."""
+    """Makes a checkout whose lanes are `case` arms of an invented lane.sh; $2 is the file for the counts."""
 
     def make(arms):
         script(machine, "scripts/setup.sh", "echo set-up was called with: $*")

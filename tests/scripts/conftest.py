@@ -1,4 +1,4 @@
-"""A made-up machine: a copy of the scripts, and a PATH that holds only what a test puts there."""
+"""An invented machine: a copy of the scripts, and a PATH that holds only the tools that a test adds."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What any Linux has. Everything that the scripts judge (compiler, Python, apt, df ...) is put there by the test.
+# Tools that every Linux has. The test adds everything that the scripts check (compiler, Python, apt, df ...).
 PLAIN_TOOLS = ("awk bash cat chmod cp cut date dirname env find grep head ln mkdir mv paste printf rm sed seq setsid sha256sum sleep sort tail tee"
                " tr uname uniq wc").split()
 
@@ -18,7 +18,7 @@ V2_FLAGS = "fpu sse sse2 cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2"
 
 
 class Machine:
-    """A checkout of its own on a machine whose every property can be lied about."""
+    """A checkout on a machine whose every property a test can fake."""
 
     def __init__(self, folder):
         self.checkout = folder / "checkout"
@@ -85,7 +85,7 @@ class Machine:
         self.tool("dpkg-query", f"printf '{installed}'")
 
     def onnx_runtime(self, interface=23, library="libonnxruntime.so.1.31.1"):
-        """The headers that set-up has fetched before, and the library of the Python package; None: not there."""
+        """Adds the headers that set-up has fetched earlier and the library of the Python package; None: missing."""
         if interface is not None:
             headers = self.checkout / "build" / "onnxruntime" / "include"
             headers.mkdir(parents=True, exist_ok=True)

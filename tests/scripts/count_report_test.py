@@ -1,4 +1,4 @@
-"""The closing line of ./check is only as honest as the sums behind it."""
+"""The closing line of ./check is only as correct as its sums."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""The samples of the quick start notice when what they show is not so."""
+"""The samples of the quick start fail if their claims do not hold."""
 
 import mmap
 import pathlib
@@ -27,7 +27,8 @@ class Mapping:
 
 
 class Session:
-    """Answers with the sentence's length, off by a chosen amount, and holds mappings while it lives."""
+    """A session that answers with the sentence's length, off by a chosen amount, and holds mappings during its
+    lifetime."""
 
     def __init__(self, error, held):
         self._error, self._held = error, held
@@ -37,7 +38,7 @@ class Session:
 
 
 class Loader:
-    """Like a container: its sessions share one mapping, which is gone when the last of them is."""
+    """A stand-in for a container: its sessions share one mapping, which ends with the last of them."""
 
     def __init__(self, path=None, error=0.0):
         self._path, self._error, self._shared = path, error, None
@@ -132,7 +133,7 @@ def test_anonymous_memory_counts_what_was_written_and_not_what_is_mapped(contain
     before = memory.own_memory()
     # Not from the heap, which may have kept pages that an earlier test had written to.
     live, filled = Mapping(container), mmap.mmap(-1, 8 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    for page in range(0, len(filled), mmap.PAGESIZE):  # one by one: 8 MiB of bytes to write from would count as well
+    for page in range(0, len(filled), mmap.PAGESIZE):  # page by page: a source buffer of 8 MiB would count as well
         filled[page] = 1
     grown = memory.own_memory() - before
 

@@ -1,4 +1,4 @@
-"""scripts/fuzz runs targets side by side, shows what each has done, and fails when one has found something."""
+"""scripts/fuzz runs targets in parallel, prints the result of each, and fails if one of them finds something."""
 
 import importlib.util
 import os
@@ -18,7 +18,7 @@ MEET = "touch {mine}; for i in $(seq 50); do test -e {other} && break; sleep 0.1
 
 @pytest.fixture
 def checkout(tmp_path):
-    """With fuzz programs that do what a test tells them."""
+    """Makes a checkout with fuzz programs that do what a test tells them."""
     (tmp_path / "scripts").mkdir()
     for name in ("fuzz", "talk.sh", "fuzz_ledger.py"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
@@ -64,7 +64,7 @@ def test_one_job_is_one_after_the_other(checkout):
 def test_what_was_found_is_named_and_the_others_go_on(checkout):
     folder, target, fuzz = checkout
     target("bad", "echo 'ERROR: libFuzzer: deadly signal'; exit 77")
-    target("worse", "echo 'SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior'")  # and goes on
+    target("worse", "echo 'SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior'")  # and continues
     target("good", f"sleep 0.5; touch {folder}/ended")
     done = fuzz("--jobs", "3")
     assert done.returncode == 1
@@ -81,7 +81,7 @@ def test_the_fuzzer_is_told_when_to_end(checkout):
 
 
 def ledger_rows(folder):
-    """Target, executions and findings of each row."""
+    """Returns target, executions and findings of each row."""
     rows = fuzz_ledger.parse((folder / "docs/fuzz_ledger.tsv").read_text())
     return [(row.target, row.executions, row.findings) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What `cmake --install` puts into a folder is enough for a project of somebody else, and an archive runs by itself."""
+"""An installation by `cmake --install` is enough for another project, and an archive runs by itself."""
 
 import os
 import pathlib
@@ -44,7 +44,7 @@ def container(tmp_path_factory) -> pathlib.Path:
 def test_a_project_finds_the_installed_package_and_uses_it_from_cxx_and_c(tmp_path, container):
     prefix = tmp_path / "prefix"
     must("cmake", "--install", BUILD, "--prefix", prefix)
-    shutil.copytree(ROOT / "tests" / "consumer", tmp_path / "consumer")  # away from the sources
+    shutil.copytree(ROOT / "tests" / "consumer", tmp_path / "consumer")  # outside the sources
 
     must("cmake", "-S", tmp_path / "consumer", "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={prefix}")
     must("cmake", "--build", tmp_path / "built")

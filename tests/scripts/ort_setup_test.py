@@ -1,4 +1,5 @@
-"""The headers of ONNX Runtime: fetched once, by an apt of the checkout's own; what cannot be had is said and is no failure."""
+"""The headers of ONNX Runtime are fetched once, by an apt with its own lists. If they are unavailable, a message
+says so, and set-up does not fail."""
 
 import shutil
 

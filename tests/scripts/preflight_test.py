@@ -1,8 +1,8 @@
-"""Bad ground gets a clear word before anything is done."""
+"""An unsuitable machine gets a clear message before any work is done."""
 
 
 def refused(result, *words):
-    """Exit code 5, an error line, and every word that tells what is wrong and what helps."""
+    """Checks for exit code 5, an error line, and every word that names the problem and its remedy."""
     assert result.returncode == 5, result.stdout + result.stderr
     assert result.stderr.splitlines()[-1 - result.stderr.count("\n  ")].startswith("error: "), result.stderr
     for word in words:
@@ -134,7 +134,7 @@ def test_without_rights_the_missing_packages_are_named(machine):
 def test_sudo_is_right_enough(machine):
     machine.packages(missing=["ninja-build"])
     machine.user(1000)
-    machine.tool("sudo", "exit 1")  # it is there; it is not called before set-up
+    machine.tool("sudo", "exit 1")  # it exists; it is not called before set-up
 
     assert machine.preflight("ground").returncode == 0
 

@@ -1,5 +1,5 @@
-"""The mutants of the commit protocol are patches of the sources that are shipped: they have to fit them, and what is to
-catch them has to be there. Whether it does is tried by scripts/protocol_mutants.py."""
+"""The mutants of the commit protocol are patches of the shipped sources: they must apply, and the tests that catch
+them must exist. scripts/protocol_mutants.py shows that these tests do catch them."""
 
 import importlib.util
 import pathlib

@@ -1,4 +1,4 @@
-"""scripts/prove says what failed and what was skipped, and neither is a pass."""
+"""scripts/prove reports failures and skipped parts, and counts neither as passed."""
 
 import importlib.machinery
 import importlib.util
@@ -81,7 +81,7 @@ def test_the_scale_sets_environment_and_words(monkeypatch):
 
 
 def run_all(tmp_path, monkeypatch, parts, jobs):
-    """What came of each, in the order in which they ended."""
+    """Returns the outcome of each part, in the order in which they ended."""
     monkeypatch.setattr(prove, "ROOT", tmp_path)
     ended = []
     prove.run_all(parts, "quick", jobs, tmp_path, lambda part, result, amount, seconds: ended.append((part.name, result, amount)))
@@ -93,7 +93,7 @@ def shell_part(name, script, **more):
 
 
 def test_as_many_parts_run_at_once_as_there_are_jobs(tmp_path, monkeypatch):
-    """Each of the two waits for the other, and gives up when there is none."""
+    """Each of the two waits for the other, and gives up if there is none."""
     meet = "touch {0}/{1}; for i in $(seq 50); do test -e {0}/{2} && echo 1 && exit; sleep 0.1; done; exit 9"
     parts = [shell_part(mine, meet.format(tmp_path, mine, other)) for mine, other in (("a", "b"), ("b", "a"))]
     assert sorted(run_all(tmp_path, monkeypatch, parts, jobs=2)) == [("a", "passed", 1), ("b", "passed", 1)]

@@ -1,4 +1,4 @@
-"""The compiler under the vendor's licence: named first, installed once, and a reason where it cannot be had."""
+"""The compiler under the vendor's license: named first, installed once, and a reason if it is unavailable."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ LICENCE = ["AI Stack License", "onnxruntime_qnn/Qualcomm_LICENSE.pdf", "acceptan
 
 
 def finished_environment(machine, imports=True):
-    """An environment that the script believes in: its Python answers, its stamp fits the list and the place."""
+    """Makes an environment that the script accepts: its Python answers, its stamp fits the list and the place."""
     folder = machine.checkout / PLACE / "bin"
     folder.mkdir(parents=True)
     python = folder / "python"
@@ -25,7 +25,7 @@ def pip_calls(machine):
 
 
 def python_that_makes_environments(machine, pip_succeeds):
-    """python3.11 -m venv PLACE leaves a Python that notes what it is called with."""
+    """Makes a python3.11 whose -m venv PLACE leaves a Python that records its calls."""
     body = (f"case $1$2 in -mvenv) mkdir -p $3/bin; cat > $3/bin/python <<'X'\n#!/bin/bash\n"
             f"echo \"$*\" >> {machine.checkout}/python-calls\n[[ $* != *' install '* ]] || exit {0 if pip_succeeds else 1}\n"
             "X\nchmod 755 $3/bin/python ;; *version_info*) echo 3.11.2 ;; esac")

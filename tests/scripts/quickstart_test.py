@@ -1,4 +1,4 @@
-"""./quickstart prints for every step the command that repeats it, and stops at the first that fails."""
+"""./quickstart prints for every step the command that repeats it, and stops at the first step that fails."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def made_up(machine):
-    """A checkout in which every program that a step calls only writes down how it was called."""
+    """Makes a checkout in which the programs of all steps only record how they were called."""
     calls = machine.checkout / "calls"
     for name in ("scripts/setup.sh", "scripts/build.sh", ".venv/bin/python", "build/release/tools/fatctx"):
         path = machine.checkout / name
@@ -42,7 +42,7 @@ def test_small_leaves_out_the_transformer(made_up):
 
     assert any("transformer" in line for line in large)
     assert not any("transformer" in line for line in small)
-    assert small[1:] == large[1:len(small)]  # all but set-up, which is told --small
+    assert small[1:] == large[1:len(small)]  # all but set-up, which receives --small
 
 
 def test_no_install_reaches_set_up(made_up):

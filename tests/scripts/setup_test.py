@@ -1,4 +1,4 @@
-"""Set-up says what it tried when the network is missing, and asks no network when nothing is missing."""
+"""Set-up reports its attempts if the network is missing, and uses no network if everything is present."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ import pytest
 
 
 def make_finished_environment(machine):
-    """A .venv that set-up believes in: a Python that answers, a path that fits, a stamp of the requirements."""
+    """Makes a .venv that set-up accepts: a Python that answers, a path that fits, a stamp of the requirements."""
     scripts = machine.checkout / ".venv" / "bin"
     scripts.mkdir(parents=True)
     python = scripts / "python"
@@ -122,7 +122,7 @@ def test_an_apt_update_that_fails_does_not_stop_an_install_that_works(machine):
 def test_an_unreachable_package_index_says_what_was_tried_and_what_remains(machine, this_python):
     machine.without("python3.11")
 
-    # Port 9 of this machine answers nobody.
+    # Nothing answers at port 9 of this machine.
     result = machine.run("scripts/setup.sh", FATCTX_PYTHON=this_python, PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0",
                          PIP_CONFIG_FILE=os.devnull, PIP_NO_CACHE_DIR="1")
 

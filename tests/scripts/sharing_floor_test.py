@@ -1,4 +1,4 @@
-"""The floor that the sizes of the bench `sharing` are compared with is computed from content, and only from a whole list."""
+"""The floor that the bench `sharing` compares sizes with is computed from content, and only from a complete list."""
 
 import pathlib
 import subprocess

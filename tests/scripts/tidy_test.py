@@ -1,4 +1,5 @@
-"""scripts/tidy.py reads the files that a generated unit includes, and with --changed only those that differ from main."""
+"""scripts/tidy.py checks the files that a generated unit includes, and with --changed only those that differ from
+main."""
 
 import importlib.util
 import os
@@ -12,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def tidy(tmp_path, monkeypatch):
-    """The script as a module, in an empty checkout of its own."""
+    """Loads the script as a module, in an empty checkout of its own."""
     specification = importlib.util.spec_from_file_location("tidy", ROOT / "scripts" / "tidy.py")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)

@@ -1,4 +1,4 @@
-"""scripts/writer_mutants.py puts a switch at every place that it can break, and the listed survivors are such places."""
+"""scripts/writer_mutants.py puts a switch at every place that it can break; the listed survivors are such places."""
 
 import importlib.util
 import pathlib

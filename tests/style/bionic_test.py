@@ -1,5 +1,5 @@
-"""Functions that bionic lacks at API level 28 (Android 9) are called in one guarded place each, so that all else compiles
-there. `./check --lane android` asks an NDK itself; this holds without one. Shows S3.2."""
+"""Functions that bionic lacks at API level 28 (Android 9) are called in one guarded place each, so that everything
+else compiles there. `./check --lane android` tries it with an NDK; this test needs none. Shows S3.2."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 from checkout import cxx_files, text_of
 
-# By the API level with which bionic got them.
+# The API level at which bionic introduced each.
 NEWER = {"memfd_create": 30, "renameat2": 30, "statx": 30, "mlock2": 30, "pidfd_open": 31, "copy_file_range": 34,
          "close_range": 34, "posix_spawn_file_actions_addchdir_np": 34, "qsort_r": 36, "pthread_cancel": None,
          "backtrace": 33, "gai_strerror_r": None, "fexecve_np": None}
@@ -15,7 +15,7 @@ GUARD = re.compile(r"#if[^\n]*__ANDROID_API__ < (\d+)(.*?)#else(.*?)#endif", re.
 
 
 def unguarded(text: str) -> list[str]:
-    """Calls of such functions outside of the branch that a guard keeps for newer systems."""
+    """Returns calls of such functions outside the branch that a guard reserves for newer systems."""
     rest = GUARD.sub(lambda guard: guard[2] if int(guard[1]) >= 30 else guard[0], text)
     rest = re.sub(r"//[^\n]*", "", rest)
     return [name for name in NEWER if re.search(rf"(?<![\w.>:])(::)?{name}\s*\(", rest)]

@@ -5,7 +5,7 @@ import re
 from c_header_test import FUNCTION
 from checkout import code_only, cxx_files, text_of
 
-# A function that no program calls, and why. Setters of defaults and words for numbers are no exception.
+# Functions that no program calls, with the reason. Setters of defaults and words for numbers are not exceptions.
 EXCEPTIONS: dict[str, str] = {}
 
 

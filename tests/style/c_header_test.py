@@ -1,4 +1,4 @@
-"""include/fatctx/fatctx.h and the C++ headers say the same; counterparts_test.py holds what they offer."""
+"""include/fatctx/fatctx.h and the C++ headers have the same values; counterparts_test.py compares their functions."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The files of this checkout, and the two ways a style test looks at source text."""
+"""The files of this checkout, and the two forms in which style tests read source text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Only for a checkout without git (an archive): folders that hold built or fetched things.
+# Only for a checkout without git (an archive): folders of built or fetched files.
 _NOT_SOURCE = {"build", "dist", "__pycache__"}
 
 
 def files() -> list[str]:
-    """Every file that belongs to the project, relative to its root, sorted; ignored files are left out."""
+    """Returns every file of the project, relative to its root, sorted; ignored files are left out."""
     try:
         listed = subprocess.run(
             ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
@@ -51,12 +51,12 @@ def _blank(text: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """C++ text with comments blanked; line numbers and strings stay."""
+    """Returns C++ text with comments blanked; line numbers and strings stay."""
     return _TOKEN.sub(lambda m: _blank(m.group()) if m.group("comment") else m.group(), text)
 
 
 def code_only(text: str) -> str:
-    """C++ text with comments and literals blanked; line numbers stay."""
+    """Returns C++ text with comments and literals blanked; line numbers stay."""
     return _TOKEN.sub(lambda m: _blank(m.group()), text)
 
 
@@ -64,7 +64,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MUL
 
 
 def includes(text: str) -> list[tuple[int, bool, str]]:
-    """(line, quoted, header) of every #include."""
+    """Returns (line, quoted, header) of every #include."""
     bare = without_comments(text)
     return [(bare.count("\n", 0, m.start(1)) + 1, m.group(1) == '"', m.group(2)) for m in _INCLUDE.finditer(bare)]
 

@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import checkout.py, whatever way pytest was told to import them."""
+"""Lets the tests of this folder import checkout.py, with every import mode of pytest."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the public C++ headers declare, for the table of counterparts in docs/c_api.md."""
+"""The declarations of the public C++ headers, for the table of counterparts in docs/c_api.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOT_NAMES = {"if", "for", "while", "return", "sizeof", "static_assert", "noexce
 
 
 def _statements(body: str) -> list[tuple[str, str]]:
-    """(text in front of the braces or the semicolon, text inside the braces) of each declaration of one level."""
+    """Returns (text before the braces or the semicolon, text inside the braces) of each declaration of one level."""
     found, start, depth, opened = [], 0, 0, None
     for at, sign in enumerate(body):
         if sign == "{":
@@ -42,7 +42,7 @@ def _function_name(text: str) -> str | None:
 
 
 def _public_part(body: str, kind: str) -> str:
-    """The members of a class that everybody may use."""
+    """Returns the public members of a class."""
     shown, visible = [], kind != "class"
     for part in re.split(r"\b(public|private|protected)\s*:(?!:)", body):
         if part in ("public", "private", "protected"):
@@ -53,7 +53,7 @@ def _public_part(body: str, kind: str) -> str:
 
 
 def declarations(header: str) -> dict[str, set[str]]:
-    """Types of a header with their public member functions; free functions stand under ""."""
+    """Returns the types of a header with their public member functions; the key of free functions is ""."""
     text = re.sub(r"^[ \t]*#.*?(?<!\\)$", "", code_only(header), flags=re.MULTILINE | re.DOTALL)
     namespace = re.search(r"\bnamespace fatctx\s*\{", text)
     if not namespace:
@@ -65,7 +65,7 @@ def declarations(header: str) -> dict[str, set[str]]:
         if kind:
             name = _TYPE.search(front).group(1)
             if not inside.strip():
-                continue  # only announced
+                continue  # a forward declaration
             members = set()
             if kind.group(1) != "enum class":
                 for member, _ in _statements(_public_part(inside, kind.group(1))):

@@ -1,4 +1,4 @@
-"""Whatever a public C++ header declares has its counterparts in C and in Python, or docs/c_api.md says why not."""
+"""Every declaration of a public C++ header has counterparts in C and in Python, or docs/c_api.md gives the reason."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ OPAQUE = {"impl", "state"}  # return a type that only the library completes
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
-    """The table of counterparts: one dictionary a row, by the titles of the columns."""
+    """Returns the table of counterparts: one dictionary a row, with the titles of the columns as keys."""
     lines = [line for line in text.split(TITLE + "\n")[1].split("\n## ")[0].splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
     assert cells[0] == COLUMNS
@@ -25,7 +25,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def spelled(name: str) -> list[str]:
-    """`a_{b,c}` is two names."""
+    """Expands `a_{b,c}` to two names."""
     if "{" not in name:
         return [name]
     stem, choices = name.split("{", 1)
@@ -45,12 +45,12 @@ def c_functions(cell: str) -> set[str]:
 
 
 def python_names(cell: str) -> set[str]:
-    """`Class.{a,b}`, `function`; what is written as code beside them (a call, a keyword) is an example."""
+    """Returns names such as `Class.{a,b}`, `function`; other code in the cell (a call, a keyword) is an example."""
     return {name for text in marked(cell) if re.fullmatch(r"[\w.]+(\{[\w,]+\})?", text) for name in spelled(text)}
 
 
 def without_reason(rows: list[dict[str, str]]) -> list[str]:
-    """Cells that have no counterpart and do not say why: empty ones, and dashes with nothing behind."""
+    """Returns cells with neither a counterpart nor a reason: empty ones, and dashes followed by nothing."""
     return [f"{row['header']}: {row['C++']}" for row in rows for column in ("C", "Python")
             if not row[column] or (row[column].startswith("—") and len(row[column].split()) <= FEW_WORDS)]
 
@@ -71,7 +71,7 @@ def public_headers() -> dict[str, str]:
 
 
 def package() -> dict[str, set[str]]:
-    """Names of the Python package; methods and properties of its classes."""
+    """Returns the names of the Python package, and methods and properties of its classes."""
     tree = ast.parse(text_of("python/fatctx/__init__.py"))
     imported = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "_core"]
     names = {alias.name: set() for node in imported for alias in node.names}

@@ -1,4 +1,4 @@
-"""Documents that can be checked are checked: links, examples, and what the guides must say."""
+"""Documents are checked wherever possible: links, examples, and the required content of the guides."""
 
 import json
 import re
@@ -37,13 +37,13 @@ def broken_links(name: str, text: str, exists=lambda path: path.exists()) -> lis
 
 
 def differing_examples(text: str, read) -> list[str]:
-    """Every <!-- file --> in front of a code block promises that the block is that file."""
+    """Returns differences: every <!-- file --> before a code block promises that the block equals that file."""
     return [f"the block after <!-- {file} --> is not that file" for file, block in EXAMPLE.findall(text)
             if read(file) != block]
 
 
 def dead_pointers(name: str, text: str) -> list[str]:
-    """Pages and sections that a source file sends its reader to."""
+    """Returns missing pages and sections that a source file refers to."""
     found = []
     for page, section in re.findall(r"\b(docs/(?:[a-z_]+/)*[A-Za-z_]+\.md|(?<!/)[a-z_]+\.md)(?:,? (?:section )?(\d+(?:\.\d+)?)\b)?", text):
         file = ROOT / page if page.startswith("docs/") else ROOT / "docs" / page
@@ -66,7 +66,7 @@ def test_links_between_documents_lead_somewhere():
 
 
 def pages_reached_from(name: str) -> set[Path]:
-    """The files that a reader finds by following links between pages."""
+    """Returns the files that a reader reaches by following links between pages."""
     reached, waiting = set(), [ROOT / name]
     while waiting:
         page = waiting.pop().resolve()
@@ -162,13 +162,13 @@ def test_the_glossary_explains_the_vendors_terms():
 
 
 def section_of(page: str, title: str) -> str:
-    """The lines below a title, up to the next one of its rank."""
+    """Returns the lines below a title, up to the next title of its rank."""
     rank = title.split(" ")[0]
     return text_of(page).split(f"\n{title}\n")[1].split(f"\n{rank} ")[0]
 
 
 def table_of(section: str) -> list[list[str]]:
-    """The rows of the first table, without title and ruler."""
+    """Returns the rows of the first table, without title and ruler."""
     rows = []
     for line in section.splitlines():
         if line.startswith("|"):

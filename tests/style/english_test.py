@@ -21,9 +21,9 @@ import pytest
 
 from checkout import ROOT, _TOKEN, files, text_of
 
-SELF = "tests/style/english_test.py"  # it has to spell what it forbids
+SELF = "tests/style/english_test.py"  # this file must contain the banned words
 LEFT = "tests/style/english_left.tsv"
-MESSAGES_UNDER = ("include/", "src/", "tools/", "python/", "scripts/")  # strings of tests quote; they are not messages
+MESSAGES_UNDER = ("include/", "src/", "tools/", "python/", "scripts/")  # strings in tests are quotations, not messages
 CXX = (".h", ".cc", ".c", ".h.in")
 
 OPENERS = re.compile(r"(?:What|Of|Who|Whoever|Whether)\b")
@@ -38,7 +38,7 @@ WORDS = {
     "without one": r"without one\b",
     "what is": r"what (?:is|are|was|were)\b",
 }
-# Reasoned exceptions: what is found within these words is no finding.
+# Exceptions with reasons: a match within these words is not a finding.
 EXCEPTIONS = {
     r"is no (?:longer|more|less|later|earlier|larger|smaller|greater|fewer)\b": "a comparison, not a negated noun",
     r"\bin place of (?:work|birth)\b": "a noun: the place of something",
@@ -50,9 +50,9 @@ _EXCEPTIONS = re.compile("|".join(EXCEPTIONS), re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.:;!?)])\s+(?=[A-Z\"'(])")
 
 KEYS = r"(?:Errors|Ownership|Threads|Lifetime|Requires|Cost|Alignment)"
-# A key with the blanks that align its text, or at the end of a line, or within a sentence: it began a line once.
+# A key followed by the blanks that align its text, at the end of a line, or within a sentence: once it began a line.
 SWALLOWED = re.compile(rf"\S +{KEYS}:(?: {{2,}}\S|$)|[a-z] {KEYS}: ")
-FULL, SHORT = 90, 14  # columns of a line that was broken, and of the rest of it that got a line of its own
+FULL, SHORT = 90, 14  # columns of a full line, and of the rest that was broken off to a line of its own
 
 
 class Finding(NamedTuple):
@@ -68,7 +68,7 @@ class Text(NamedTuple):
 
 
 def cxx_texts(source: str, with_messages: bool) -> tuple[list[Text], list[Text]]:
-    """(comments, messages). Lines that hold nothing but a comment and follow each other are one comment."""
+    """Returns (comments, messages). Consecutive lines with nothing but a comment are one comment."""
     comments: list[Text] = []
     messages: list[Text] = []
     last_line, last_column, last_end = -1, -1, 0
@@ -131,7 +131,7 @@ def python_texts(source: str, with_messages: bool) -> tuple[list[Text], list[Tex
 
 
 def markdown_texts(source: str) -> list[Text]:
-    """Paragraphs, points of lists and cells of tables; headings, code and links' targets are left out."""
+    """Returns paragraphs, list items and table cells; headings, code and link targets are left out."""
     found: list[Text] = []
     fenced = open_ = False
     for number, line in enumerate(source.split("\n"), 1):
@@ -168,7 +168,7 @@ def paragraphs(text: Text) -> list[Text]:
 
 
 def line_at(paragraph: Text, position: int) -> int:
-    """Line of a position in the paragraph's lines, joined by one blank each."""
+    """Returns the line of a position in the paragraph's lines, joined by one blank each."""
     for offset, line in enumerate(paragraph.lines):
         position -= len(line.strip()) + 1
         if position < 0:
@@ -200,7 +200,7 @@ def in_words(name: str, text: Text) -> list[Finding]:
 
 
 def in_shape(name: str, text: Text, columns: list[str]) -> list[Finding]:
-    """Traces of a formatter: the rest of a broken line alone on a line, a key within a line."""
+    """Finds traces of a formatter: the rest of a broken line alone on a line, a key within a line."""
     found = []
     for offset, line in enumerate(text.lines):
         number = text.line + offset

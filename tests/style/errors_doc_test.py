@@ -14,7 +14,7 @@ def codes_of_header(text: str) -> dict[str, int]:
 
 
 def exit_codes_of_command(command_h: str, command_cc: str) -> dict[str, int]:
-    """Enumerator -> exit code, from the one switch of the command."""
+    """Returns a map from enumerator to exit code, read from the one switch of the command."""
     numbers = dict(re.findall(r"\b(k\w+) = (\d+)", command_h))
     body = command_cc[command_cc.index("ExitCode exit_code_for("):]
     pending, found = [], {}
@@ -32,7 +32,7 @@ def snake(enumerator: str) -> str:
 
 
 def rows_of_document(text: str) -> list[tuple[int, str, list[str]]]:
-    """(number, word, further cells) of each row | 9 | `checksum_mismatch` | ... |"""
+    """Returns (number, word, further cells) of each row | 9 | `checksum_mismatch` | ..."""
     rows = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]

@@ -1,4 +1,4 @@
-"""docs/features.md: every id once, every state legal, every named test there."""
+"""docs/features.md: every id occurs once, every state is valid, every named test exists."""
 
 import re
 
@@ -29,7 +29,7 @@ def existing_tests() -> set[str]:
 
 
 def rows_of(text: str) -> list[tuple[str, str, str]]:
-    """(id, feature, state) of every row that looks like one, also a broken one."""
+    """Returns (id, feature, state) of every row that looks like one, also of a broken one."""
     rows = []
     for line in text.splitlines():
         if re.match(r"^\|\s*S\d", line):
@@ -60,7 +60,7 @@ def violations(rows: list[tuple[str, str, str]], tests: set[str]) -> list[str]:
 
 
 def quoted_ids(text: str) -> set[str]:
-    """The ids behind "Shows" in comments of tests."""
+    """Returns the ids behind "Shows" in comments of tests."""
     return {id for sentence in re.findall(r"\bShows\b((?:\s*(?://|#)?\s*(?:and\s+)?S\d+\.\d+,?)+)", text)
             for id in re.findall(r"S\d+\.\d+", sentence)}
 

@@ -1,6 +1,6 @@
 """docs/format.md against the code: every field of every struct, every limit, every rule.
 
-A small program made of the project's own headers prints what the compiler believes; no build tree is needed.
+A small program that includes the project's own headers prints the compiler's values; no build tree is needed.
 """
 
 import re
@@ -92,7 +92,8 @@ TITLE = re.compile(r"\(`(\w+)`, ([\d,]+) bytes\)|\(\d+ × `(\w+)`, ([\d,]+) byte
 
 
 def facts_of_document(text: str) -> Facts:
-    """Tables of fields follow a line with (`Struct`, n bytes); limits and rules are known by their table heads."""
+    """Reads the document. Tables of fields follow a line with (`Struct`, n bytes); table heads identify limits and
+    rules."""
     facts = Facts()
     title: tuple[str, int] | None = None
     head = ""

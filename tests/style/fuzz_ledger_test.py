@@ -1,4 +1,4 @@
-"""docs/fuzz_ledger.tsv can be read, and docs/testing.md publishes its sums."""
+"""docs/fuzz_ledger.tsv is readable, and docs/testing.md publishes its sums."""
 
 import importlib.util
 import re

@@ -1,7 +1,7 @@
-"""Holds who may include whom: layers, the rooms inside each layer, and one place per third-party library.
+"""The permitted includes: layers, the rooms inside each layer, and one place per third-party library.
 
-Layers: tools and capi -> runtime -> container -> mapping -> base. ROOMS has the arrows inside a layer; docs/architecture.md
-shows the same arrows.
+Layers: tools and capi -> runtime -> container -> mapping -> base. ROOMS has the arrows inside a layer;
+docs/architecture.md shows the same arrows.
 """
 
 import re
@@ -46,7 +46,7 @@ ROOMS = {
 }
 LARGEST_ROOM = 42  # files; src/mapping is exempt: X.h has one X_<system>.cc for each system
 
-# Public headers by the layer that answers for them; a layer may name the headers of its own and lower layers.
+# Public headers by the layer that owns them. A layer may include the headers of its own and lower layers.
 PUBLIC_LAYER = {
     "record.h": "base",
     "version.h": "base",
@@ -104,7 +104,7 @@ SEAMS = {
     "lz4": ("src/container/format/codec.cc",),
     "sodium": ("src/container/format/crypto.cc",),
     "onnx/": ("tools/onnx/onnx_import.cc", "tools/onnx/onnx_wrapper.cc", "src/runtime/ort/ep/graph_"),
-    # Programs that use it bring it along, as applications do.
+    # Programs that use it link it themselves, as applications do.
     "onnxruntime": ("src/runtime/ort/", "tools/bench/ort/", "tools/ctx_gen/engine/", "samples/cpp_attach.cc", "samples/ort_session.h",
                     "samples/ep_context_", "samples/recreate_session.cc"),
     "nanobind/": ("python/src/",),
@@ -138,7 +138,7 @@ def may_include(layer: str, other: str) -> bool:
 
 
 def room_of(name: str) -> str | None:
-    """The room of a source file: the longest one that its path begins with."""
+    """Returns the room of a source file: the longest room name that its path begins with."""
     path = name.removeprefix("src/")
     return max((room for room in ROOMS if path.startswith(room + "/")), key=len, default=None)
 
@@ -148,7 +148,8 @@ def layer_of_room(room: str) -> str:
 
 
 def room_violation(name: str, header: str) -> str | None:
-    """Why `name` may not include `header`, or None. Only the arrows inside a layer; layers are held by may_include()."""
+    """Returns the reason why `name` must not include `header`, or None. It checks only the arrows inside a layer;
+    may_include() checks layers."""
     room, other = room_of(name), room_of(header if header.startswith("tools/") else "src/" + header)
     if room is None or other is None or room == other or layer_of_room(room) != layer_of_room(other):
         return None

@@ -1,5 +1,5 @@
-"""A published container is changed in place by one piece of code, the appender, and by what gives back damaged copies from
-good ones. Crash states and mutants of the commit protocol say nothing of another one."""
+"""Only the appender, and the code that restores damaged copies from good ones, change a published container in
+place. Crash states and mutants of the commit protocol do not cover any other code."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 from checkout import code_only, cxx_files, line_of, text_of
 
-# What only the named files may say, beside the one that declares it.
+# Calls that only the named files may contain, and the file that declares the function.
 ONLY = {
     "makes pages of the header": (re.compile(r"(?<![\w:])(slot_page|mirrored_slot|void_slot_page|prologue_page)\s*\("),
                                   {"src/container/write/header_build.h", "src/container/write/header_build.cc",

@@ -1,4 +1,4 @@
-"""No test lies where nobody runs it."""
+"""Every test is in a folder whose tests are run."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Only named places talk to the operating system, and library code never prints, exits, reads the environment or
+"""Only the listed places call the operating system. Library code never prints, exits, reads the environment or
 starts threads."""
 
 import re
@@ -35,8 +35,8 @@ LIBRARY_FORBIDS = {
     "starts a thread": re.compile(r"\bstd::(thread\s*[({]|thread\s+\w+\s*[({]|jthread|async)"
                                   r"|\bmake_(?:unique|shared)\s*<\s*std::thread\b|\bpthread_create\s*\("),
 }
-# The one place for each system that starts a thread, when the caller asks for work in the background; and the one that
-# reads the environment, when the caller asks for that.
+# One place for each system starts a thread, when the caller requests work in the background. Another one reads the
+# environment, when the caller requests that.
 LIBRARY_EXCEPTIONS = {("src/runtime/device/probe_environment.cc", "reads the environment"),
                       ("src/mapping/background_thread_posix.cc", "starts a thread"),
                       ("src/mapping/background_thread_win32.cc", "starts a thread")}

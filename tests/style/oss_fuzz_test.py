@@ -1,4 +1,4 @@
-"""The project folder of OSS-Fuzz has every fuzz target, and uses what the build has."""
+"""The project folder of OSS-Fuzz has every fuzz target, and uses the options of the build."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Sources for every system keep to standard C++: what only some compilers know stands in code for one system."""
+"""Portable sources use standard C++ only: extensions of some compilers appear only in code for one system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OF_ONE_SYSTEM = re.compile(r"_(posix|linux|darwin|win32)(_\w+)?\.(cc|h)$")
 
 
 def findings(text: str) -> list[str]:
-    """Lines with such a word that no #if about compiler or system is around."""
+    """Returns the lines with such a word outside any #if about compiler or system."""
     found, guards = [], []
     for number, line in enumerate(text.splitlines(), 1):
         directive = re.match(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)", line)

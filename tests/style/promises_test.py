@@ -1,4 +1,4 @@
-"""The tests that docs/testing.md holds against each promise are there."""
+"""The tests that docs/testing.md lists for each promise exist."""
 
 import re
 
@@ -10,7 +10,7 @@ TITLE = "## What files promise, and what fails if they do not"
 
 
 def rows(document: str) -> dict[int, list[str]]:
-    """Number of a promise: what its last column names in backquotes."""
+    """Returns, by the number of a promise, the names in backquotes in its last column."""
     section = document.split(TITLE)[1].split("\n## ")[0]
     return {int(number): re.findall(r"`([^`]+)`", tests)
             for number, tests in re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", section, re.MULTILINE)}

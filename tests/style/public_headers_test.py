@@ -35,7 +35,7 @@ def compiler(request) -> str:
 
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory) -> Path:
-    """version.h as CMake would make it; the values do not matter here."""
+    """Returns a version.h as CMake would make it; the values do not matter here."""
     folder = tmp_path_factory.mktemp("generated")
     for name in cxx_files("include/"):
         if name.endswith(".in"):

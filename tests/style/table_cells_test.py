@@ -8,7 +8,8 @@ from checkout import matching, text_of
 
 LIMIT = 160
 
-# Page: (largest number of long cells that it may still have, reason). Numbers only fall; a page without long cells must leave the table.
+# Page: (largest number of long cells that it may still have, reason). Numbers only fall; a page without long cells must
+# leave the table.
 EXCEPTIONS = {
     "docs/build.md": (1, "the cell lists the packages that a build needs"),
     "docs/features.md": (64, "a row quotes a request or names all tests that show it: the cell is the list"),
@@ -25,7 +26,7 @@ def pages() -> list[str]:
 
 
 def cells_of(text: str) -> list[tuple[int, str]]:
-    """Line number and text of each cell of each table. Lines between code fences are not tables."""
+    """Returns line number and text of each cell of each table. Lines between code fences are not tables."""
     found = []
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,5 @@
-"""What no file of the project says: paths of somebody's machine, registry hosts, banners, loose ends."""
+"""Text that no file of the project may contain: paths of a developer's machine, registry hosts, banners, unfinished
+parts."""
 
 import re
 
@@ -7,9 +8,9 @@ import pytest
 from checkout import cxx_files, files, text_of
 
 BINARY = (".fatctx", ".irpa", ".vmfb", ".onnx", ".png", ".bin", ".gz", ".ico")
-SELF = "tests/style/text_test.py"  # it has to spell what it forbids
+SELF = "tests/style/text_test.py"  # this file must contain the banned text
 
-# Hosts from which packages come; a file names packages, never where somebody's machine gets them.
+# Hosts from which packages come. A file names packages, but never the place that a machine gets them from.
 HOSTS = r"(?:files\.)?pythonhosted\.org|pypi\.org|pypi\.python\.org|registry\.npmjs\.org|crates\.io" \
         r"|conda\.anaconda\.org|deb\.debian\.org|security\.debian\.org|snapshot\.debian\.org|archive\.ubuntu\.com" \
         r"|proxy\.golang\.org|repo\.maven\.apache\.org|rubygems\.org"

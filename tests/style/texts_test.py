@@ -1,7 +1,7 @@
-"""Whoever reads an error of the ONNX Runtime adapter reads what a test has seen: each text of it is quoted by one.
+"""Every error text of the ONNX Runtime adapter has been seen by a test: a test quotes it.
 
-A text counts as quoted if four of its words in a row stand in a test, or all of them where there are fewer. That a test
-which quotes it brings it about is for whoever reads the test; a text that nobody has thought of is found here.
+A text counts as quoted if four consecutive words of it appear in a test, or all words if it has fewer. A reader must
+check that the quoting test provokes the error; this test finds the texts that no test mentions.
 """
 
 import re
@@ -12,7 +12,7 @@ SOURCES = ("src/runtime/ort/", "tools/ctx_gen/", "tools/wrap/cmd_wrap.cc", "tool
            "tools/wrap/onnx_fit.cc", "tools/onnx/onnx_wrapper.cc")
 QUOTED = 4
 LEAST = 3  # shorter ones are names and parts of sentences
-# The end of a text that no test can bring about, or need not, and why.
+# The end of a text that no test can provoke, or need not, with the reason.
 UNSEEN = {
     "create the session again when nobody replaces it":
         "somebody has to replace the file between two calls, three times in a row",
@@ -29,7 +29,7 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}|%[a-z]+|\\[ntx0-9]+")
 
 
 def words_of(text: str) -> list[str]:
-    """Words without what stands around them, so that a test may end its quotation anywhere."""
+    """Returns the words without the characters around them, so that a test may end its quotation anywhere."""
     return [word for word in (part.strip(".,:;!?'`*{}[]|=<>+") for part in _BREAK.split(text)) if word]
 
 
@@ -39,7 +39,7 @@ def texts_of(source: str) -> list[str]:
 
 
 def runs_of(text: str) -> list[list[str]]:
-    """The words between placeholders, where there are enough."""
+    """Returns the words between placeholders, if there are enough."""
     runs = [words_of(part) for part in _PLACEHOLDER.split(text)]
     return [run for run in runs if len(run) >= LEAST]
 

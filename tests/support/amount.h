@@ -1,4 +1,4 @@
-// How much of something a test does: a number from the environment, for longer runs than those of ./check.
+// The amount of work that a test does: a number from the environment, for longer runs than those of ./check.
 #pragma once
 
 #include <cstdlib>

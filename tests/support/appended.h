@@ -1,4 +1,4 @@
-// Appending in memory, for tests of what comes out.
+// Appends in memory, for tests of the resulting bytes.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ struct Appended {
   Bytes bytes;  // of the file afterwards, also after an error
 };
 
-// `prepare` may make the file fail.
+// Appends `records` to `file`; `prepare` may make the file fail.
 template <typename Prepare>
 [[nodiscard]] Appended append_with(Bytes file, std::vector<PackRecord> records, const AppendOptions& options,
                                    const Prepare& prepare) {
   auto memory = std::make_unique<MemoryFile>(std::move(file));
-  MemoryFile& kept = *memory;  // the Appender's, which lives to the end of this function
+  MemoryFile& kept = *memory;  // owned by the Appender, which lives until this function ends
   auto appender = AppenderAccess::over(std::move(memory), "m.fatctx", options);
   if (!appender.ok()) return {std::move(appender).error(), {}};
   for (PackRecord& record : records) {

@@ -1,4 +1,4 @@
-// A block of a test that runs in a child process, because it changes something that cannot be changed back.
+// Test code that runs in a child process, because it changes something that cannot be undone.
 #pragma once
 
 #include <linux/audit.h>
@@ -18,8 +18,8 @@ namespace fatctx::support {
 
 inline constexpr int kChildSkipped = 77;
 
-// Runs `body` in a child and returns what it returned, or -1 if it died. gtest assertions do not reach the parent:
-// tell by number what went wrong.
+// Runs `body` in a child and returns its result, or -1 if the child died. gtest assertions do not reach the parent, so
+// the result must tell the failure.
 [[nodiscard]] inline int in_child(const std::function<int()>& body) {
   std::fflush(nullptr);
   const pid_t child = ::fork();
@@ -29,8 +29,8 @@ inline constexpr int kChildSkipped = 77;
   return WEXITSTATUS(status);
 }
 
-// From now on the system call `number` fails with `error_number` when its first argument is `descriptor`. Nothing
-// undoes it: only in a child. Returns false where the kernel does not allow it.
+// Makes the system call `number` fail with `error_number` from now on if its first argument is `descriptor`. This
+// cannot be undone, so call it only in a child. Returns false if the kernel does not permit it.
 [[nodiscard]] inline bool fail_call_on(long number, int descriptor, int error_number) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -45,7 +45,7 @@ inline constexpr int kChildSkipped = 77;
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-// The descriptor that the next open of this process will get.
+// Returns the descriptor that the next open of this process will get.
 [[nodiscard]] inline int next_descriptor() {
   const int descriptor = ::dup(0);
   if (descriptor >= 0) ::close(descriptor);

@@ -1,6 +1,6 @@
-// Binaries as compilers for one family of chips make them: the same weights in each, a little code of its own, sections
-// moved by multiples of 256 bytes or stored in another order of their rows. Deterministic; a byte depends on the seed
-// only.
+// Binaries as compilers make them for one family of chips: the same weights in each, and a little code of its own.
+// Sections are moved by multiples of 256 bytes or have their rows in another order. The corpus is deterministic: a byte
+// depends only on the seed.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ namespace fatctx::support {
 }
 
 struct ChipCorpus {
-  std::vector<Bytes> chips;       // 0: as it is; 1: other code, same places; 2: sections shifted; 3: rows in tiles
-  std::uint64_t floor_bytes = 0;  // every weight and every code section once, at any byte offset, tiles not counted
+  std::vector<Bytes> chips;       // 0: original; 1: other code, same offsets; 2: sections shifted; 3: rows in tiles
+  std::uint64_t floor_bytes = 0;  // every weight and every code section once, at any byte offset; tiles not counted
 };
 
 struct ChipCorpusShape {
@@ -41,7 +41,7 @@ struct ChipCorpusShape {
   std::mt19937_64 random(seed);
   ChipCorpus corpus;
   corpus.chips.resize(4);
-  for (Bytes& chip : corpus.chips) {  // all code sections are equally long, so that weights start at the same place
+  for (Bytes& chip : corpus.chips) {  // all code sections have the same size, so that weights start at the same offset
     chip = random_bytes(random, shape.code_size);
     corpus.floor_bytes += shape.code_size;
     chip.resize((shape.code_size + 4095) / 4096 * 4096);
@@ -51,7 +51,7 @@ struct ChipCorpusShape {
     corpus.floor_bytes += weights.size();
     corpus.chips[0].insert(corpus.chips[0].end(), weights.begin(), weights.end());
     corpus.chips[1].insert(corpus.chips[1].end(), weights.begin(), weights.end());
-    // Every third tensor moves this chip on; sixteen such moves, and pages meet again.
+    // Every third tensor shifts this chip; after sixteen such shifts pages align again.
     if (tensor % 3 == 1) corpus.chips[2].resize(corpus.chips[2].size() + 256 * (1 + random() % 15));
     corpus.chips[2].insert(corpus.chips[2].end(), weights.begin(), weights.end());
     for (std::size_t half = 0; half < 2; ++half) {  // even rows, then odd rows
@@ -64,8 +64,8 @@ struct ChipCorpusShape {
   return corpus;
 }
 
-// Different contents of whole granules in all of these, the last one of each filled up with zeros: what a file that
-// maps them must at least hold. Counted without any hash.
+// Returns the number of different granules in all of these, each padded with zeros to a whole granule. This is the
+// minimum that a file must store to map them. It is counted without any hash.
 [[nodiscard]] inline std::size_t distinct_granules(const std::vector<Bytes>& all, std::size_t granule) {
   std::vector<Bytes> padded = all;
   std::set<std::string_view> seen;

@@ -1,5 +1,5 @@
-// Files of several chips that are larger than a test should hold in memory: the same weights, a little code of its own
-// in each.
+// Files of several chips that are too large for a test to hold in memory: the same weights in each, and a little code
+// of its own.
 #pragma once
 
 #include <fstream>
@@ -17,7 +17,7 @@ struct ChipFiles {
   std::uint64_t total_bytes = 0;
 };
 
-// Each is `pieces` times `piece_size` bytes; every `code_every`th piece is the chip's own.
+// Writes files of `pieces` times `piece_size` bytes each; every `code_every`th piece belongs to that chip only.
 [[nodiscard]] inline ChipFiles write_chip_files(const TempDir& folder, int chips, int pieces, std::size_t piece_size,
                                                 int code_every) {
   ChipFiles files;

@@ -1,4 +1,4 @@
-// Small files that ask for much work: with every checksum right, and every rule kept.
+// Small files that require much work, with every checksum correct and every rule kept.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fatctx::support {
 
-// One lz4 frame of `bytes`.
+// Returns one lz4 frame of `bytes`.
 inline Bytes frame_of(ByteView bytes) {
   Bytes frame;
   const auto keep = [&](ByteView piece) -> Status {
@@ -23,7 +23,7 @@ inline Bytes frame_of(ByteView bytes) {
   return frame;
 }
 
-// What records of a costly file are: each is made by the one program, which is stored once, as an lz4 frame.
+// A description of the records of a costly file: one program, stored once as an lz4 frame, makes each of them.
 struct Repeated {
   RecordType type = RecordType::kOpaque;
   std::uint32_t count = 1;
@@ -32,8 +32,8 @@ struct Repeated {
   Bytes program;
 };
 
-// Requires: `file` is unsealed_sample(), and the frame of the program is shorter than 50,000 bytes. Tables of tensors
-// are those of the sample's weights.
+// Adds the records. Requires: `file` is unsealed_sample(), and the frame of the program is shorter than 50,000 bytes.
+// Tables of tensors refer to the sample's weights.
 inline void add_repeated(HostileFile& file, const Repeated& repeated) {
   constexpr std::uint32_t kPackedSegment = 0;
   const std::uint32_t name = file.add_name("costly");
@@ -70,8 +70,8 @@ inline void add_repeated(HostileFile& file, const Repeated& repeated) {
   file.rehash_payload = true;
 }
 
-// `count` records of `size` zeros, which one step fills. The hash is right only if `hashed`: it takes as long as a
-// check.
+// Returns a file with `count` records of `size` zeros, each filled by one step. The hash is right only if `hashed`:
+// computing it takes as long as a check.
 inline Bytes file_of_fills(std::uint64_t size, std::uint32_t count, bool hashed) {
   Repeated repeated{.count = count, .size = size, .hash = {}, .program = ProgramText().fill(size, 0).bytes()};
   if (hashed) {
@@ -90,8 +90,8 @@ inline Bytes file_of_fills(std::uint64_t size, std::uint32_t count, bool hashed)
   return file.bytes();
 }
 
-// `count` records whose program has `steps` steps of 64 bytes each: 32 bytes of memory a step, of which nearly nothing
-// is stored.
+// Returns a file with `count` records whose program has `steps` steps of 64 bytes each. A step takes 32 bytes of memory
+// and almost no stored bytes.
 inline Bytes file_of_programs(std::uint64_t steps, std::uint32_t count) {
   constexpr std::uint64_t kStep = 64;
   Repeated repeated;
@@ -111,7 +111,7 @@ inline Bytes file_of_programs(std::uint64_t steps, std::uint32_t count) {
   return file.bytes();
 }
 
-// `count` tables of tensors of `size` zeros. Nobody can read them as a table, but somebody may try.
+// Returns a file with `count` tables of tensors of `size` zeros. They are invalid tables, but a reader may try them.
 inline Bytes file_of_tables(std::uint64_t size, std::uint32_t count) {
   HostileFile file(unsealed_sample());
   add_repeated(file, {.type = RecordType::kTensorTable,

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes archives in the shape of a multi-SoC DLC, for tests: payloads are made up, names and layout are as compilers
-make them.
+"""Writes archives in the shape of a multi-SoC DLC, for tests: payloads are invented, names and layout are those of
+compilers.
 
-Two namings exist. With "htp", entries are named after what they are and the metadata is JSON. With "backend", context
-binaries are numbered, the source model is inside, and the metadata is JSON or, with older writers, lines of key=value.
+Two namings exist. With "htp", the kind of an entry is in its name, and the metadata is JSON. With "backend", context
+binaries are numbered, the source model is included, and the metadata is JSON or, in older archives, lines of
+key=value.
 
     python3 dlc_archive.py OUT [--naming htp|backend] [--socs 43,57,69] [--metadata json|lines] [--unaligned] ...
 
-Nothing here is shared with the program under test, so that it can be held against it.
+It shares no code with the program under test, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ VTCM_MB = {36: 8, 43: 8, 57: 8, 69: 8, 87: 8}
 
 
 def payload(size: int, seed: int) -> bytes:
-    """Bytes without a pattern that two payloads could share by accident."""
+    """Returns bytes without a pattern that two payloads could share by accident."""
     out = bytearray()
     state = seed * 2654435761 % 2**32 or 1
     while len(out) < size:
@@ -44,7 +45,7 @@ def header(name: str, size: int, at: int, aligned: bool) -> bytes:
     shortest = at + 30 + len(name.encode()) + 20
     padding = -shortest % PAGE if aligned else 0
     extra = struct.pack("<HHQQ", 1, 16 + padding, size, size) + bytes(padding)
-    # 1980-01-01, CRC 0, sizes in the ZIP64 field: as compilers leave them.
+    # 1980-01-01, CRC 0, sizes in the ZIP64 field, as compilers write them.
     return struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 0x21, 0, 0xFFFFFFFF, 0xFFFFFFFF, len(name.encode()),
                        len(extra)) + name.encode() + extra
 
@@ -91,7 +92,7 @@ def metadata_text(rows: list[dict], relations: list[dict]) -> bytes:
 
 
 def groups_of(socs: list[int]) -> list[list[int]]:
-    """SoCs that share weights: v68 and v69 with each other, v73 and newer with each other."""
+    """Returns the groups of SoCs that share weights: v68 with v69, v73 with newer ones."""
     old = [soc for soc in socs if ARCH.get(soc, 68) < 73]
     return [group for group in (old, [soc for soc in socs if soc not in old]) if group]
 
@@ -133,7 +134,7 @@ def backend_entries(socs: list[int], weights_size: int, cache_size: int, graphs:
             f"record={name}\n" for name in names)
         return [*entries, Entry("dlc.metadata", text.encode(), aligned)]
     rows = [cache_row(name, soc, graphs) for name, soc in zip(names, socs)]
-    for row in rows:  # the other spelling of the same facts
+    for row in rows:  # the same facts in the other spelling
         row["name"] = row.pop("cacheName")
         row["soc_model"] = str(row.pop("socModel"))
     return [*entries, Entry("dlc.metadata", metadata_text(rows, []), aligned)]

@@ -1,5 +1,5 @@
-// Archives in the shape of a DLC made by hand, for the tests that read or cut them. Places of what was written are
-// kept, so that a test can put one thing wrong.
+// Hand-made archives in the shape of a DLC, for tests that read or cut them. The offsets of everything written are
+// kept, so that a test can make one thing wrong.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace fatctx::support {
 class DlcWriter {
  public:
   explicit DlcWriter(bool aligned = true) : aligned_(aligned) {}
-  // Of the entries from now on.
+  // Applies to the entries added from now on.
   void align(bool aligned) { aligned_ = aligned; }
 
   void entry(const std::string& name, std::string_view data) {
@@ -44,7 +44,7 @@ class DlcWriter {
     bytes_.resize(bytes_.size() + data.size());
     put(data_at_.back(), data);
   }
-  // Bytes that differ from their neighbours, and from those of another `seed`.
+  // Adds an entry of bytes that differ from their neighbors, and from those of another `seed`.
   void entry(const std::string& name, std::size_t size, char seed) {
     std::string data(size, '\0');
     for (std::size_t i = 0; i < size; ++i) {
@@ -99,7 +99,7 @@ class DlcWriter {
 
   [[nodiscard]] std::size_t header_at(std::size_t entry) const { return header_at_[entry]; }
   [[nodiscard]] std::size_t data_at(std::size_t entry) const { return data_at_[entry]; }
-  // After write().
+  // Requires: write() was called.
   [[nodiscard]] std::size_t row_at(std::size_t entry) const { return row_at_[entry]; }
   [[nodiscard]] std::size_t end64_at() const { return end64_at_; }
 
@@ -118,7 +118,7 @@ class DlcWriter {
   std::size_t end64_at_ = 0;
 };
 
-// Metadata of two SoCs that share weights, as compilers spell it.
+// The metadata of two SoCs that share weights, in the spelling of compilers.
 inline constexpr std::string_view kTwoSocMetadata = R"({
  "cacheList": [
   {"cacheName": "htp.cache.57.0", "buildId": "v2.51.0.260101120000_9", "coreApiVersion": "2.38.0",
@@ -134,7 +134,7 @@ inline constexpr std::string_view kTwoSocMetadata = R"({
   {"parent": "htp.cache.69.0", "children": ["htp.shared.weights.0"]}],
  "note": "stays"})";
 
-// Weights, their metadata, two context binaries, the archive's metadata: entries 0 to 4.
+// Returns an archive of weights, their metadata, two context binaries, and the archive's metadata: entries 0 to 4.
 inline DlcWriter two_socs(bool aligned = true, std::string_view metadata = kTwoSocMetadata) {
   DlcWriter writer(aligned);
   writer.entry("htp.shared.weights.0", 3 * 4096, 'w');

@@ -1,4 +1,4 @@
-// GGUF files made by hand, for the tests that read or pack them.
+// Hand-made GGUF files, for tests that read or pack them.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ class GgufWriter {
  public:
   static constexpr std::uint32_t kF32 = 0, kQ4K = 12, kI8 = 24;
 
-  // What the file says: change it to lie.
+  // The values that the file states; a test may change them to wrong ones.
   std::uint32_t version = 3;
   std::uint64_t tensor_count = 0;
   std::uint64_t pair_count = 0;
-  std::size_t alignment = 32;  // of the data; pairs say it only if alignment_pair() is called
+  std::size_t alignment = 32;  // of the data; stored as a pair only after alignment_pair()
 
   void pair(const std::string& key, std::uint32_t type) {
     ++pair_count;
@@ -41,7 +41,7 @@ class GgufWriter {
     number<std::uint64_t>(value.size());
     for (const char c : value) index_.push_back(static_cast<std::byte>(c));
   }
-  // `dims` as in the file: innermost first. The data grows to hold the tensor.
+  // Adds a tensor. `dims` are in the order of the file: innermost first. The data grows to hold the tensor.
   void tensor(const std::string& name, std::vector<std::uint64_t> dims, std::uint32_t type, std::uint64_t offset,
               std::uint64_t size) {
     ++tensor_count;
@@ -56,7 +56,7 @@ class GgufWriter {
   [[nodiscard]] std::size_t data_begin() const noexcept {
     return (24 + index_.size() + alignment - 1) / alignment * alignment;
   }
-  // The data is padded to the alignment, as gguf's own writer does.
+  // Returns the file. The data is padded to the alignment, as gguf's own writer does.
   [[nodiscard]] std::vector<std::byte> write() const {
     const std::size_t begin = data_begin();
     const std::size_t padded = (data_size_ + alignment - 1) / alignment * alignment;

@@ -1,5 +1,5 @@
-// A container taken apart into its tables, to be changed and put together again with every checksum right: what a
-// hostile author would write. Nothing here checks anything.
+// A container split into its tables, to be changed and reassembled with every checksum correct, as a hostile author
+// would do. Nothing here is checked.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace fatctx::support {
 
-// Only for files whose generation is in pair A and whose TOC copy 1 is the last extent, as the packer writes them, and
-// whose TOC stays below 64 KiB unless more room is made for it.
+// A container that can be changed. Requires: its generation is in pair A, its TOC copy 1 is the last extent, as the
+// packer writes it, and its TOC stays below 64 KiB unless more room is made for it.
 class HostileFile {
  public:
   explicit HostileFile(Bytes good) : file_(std::move(good)) {
@@ -54,7 +54,7 @@ class HostileFile {
   std::function<void(Bytes&)> in_header;   // the file with its header, before the pages are hashed
   std::function<void(Bytes&)> at_last;     // the file; no checksum follows
 
-  // Puts the file together.
+  // Reassembles the file and returns its bytes.
   [[nodiscard]] Bytes bytes() {
     Bytes out = file_;
     if (in_payload) in_payload(out);
@@ -81,7 +81,7 @@ class HostileFile {
     return out;
   }
 
-  // A new last segment, between the others and TOC copy 1. Returns its index.
+  // Adds a new last segment, between the others and TOC copy 1. Returns its index.
   std::uint32_t insert_segment(container::SegmentKind kind, std::uint64_t size) {
     container::SegmentEntry entry = segments.back();
     entry.kind = static_cast<std::uint16_t>(kind);
@@ -94,7 +94,7 @@ class HostileFile {
     move_toc_copy_1(((size - 1) / container::kLeafSize + 1) * container::kLeafSize);
     return static_cast<std::uint32_t>(segments.size() - 1);
   }
-  // Moves everything behind TOC copy 0, which then is to need `more` blocks of 64 KiB more than one.
+  // Moves everything behind TOC copy 0, so that it has room for `more` additional blocks of 64 KiB.
   void make_room_for_toc(std::size_t more) {
     const std::uint64_t by = more * container::kHeaderSize;
     file_.insert(file_.begin() + static_cast<std::ptrdiff_t>(live.toc_offset[0] + container::kHeaderSize),
@@ -108,7 +108,7 @@ class HostileFile {
     live.committed_end = live.committed_end + by;
   }
 
-  // One more record without key, at the end of all tables, over `slice_count` slices that the caller adds.
+  // Adds a record without a key at the end of all tables, over `slice_count` slices that the caller adds.
   container::RecordEntry& append_record(RecordType type, std::uint32_t slice_count, std::uint64_t size) {
     container::RecordEntry entry = {};
     entry.record_id = records.back().record_id + 1;
@@ -143,7 +143,7 @@ class HostileFile {
   }
   [[nodiscard]] container::SliceEntry& slice_of(const container::RecordEntry& of) { return slices.at(of.first_slice); }
 
-  // The bytes of a packed record that is the last one of its segment, replaced; the record must have a single slice.
+  // Replaces the bytes of a packed record that is the last one of its segment. The record must have a single slice.
   void replace_last_packed(RecordType type, const Bytes& payload) {
     container::RecordEntry& entry = record(type);
     container::SliceEntry& slice = slice_of(entry);
@@ -156,14 +156,14 @@ class HostileFile {
     rehash_payload = true;
   }
 
-  // Offset of `text` in the names region; throws if it is not there.
+  // Returns the offset of `text` in the names region; throws if it is missing.
   [[nodiscard]] std::uint32_t name(const std::string& text) const {
     for (const auto& [offset, found] : names_by_offset()) {
       if (found == text) return offset;
     }
     throw std::out_of_range("no name " + text);
   }
-  // Adds a name in its place; every table follows. Returns its offset.
+  // Adds a name in sorted order; every table is adjusted. Returns its offset.
   std::uint32_t add_name(const std::string& text) {
     const std::map<std::uint32_t, std::string> before = names_by_offset();
     std::map<std::string, std::uint32_t> after;
@@ -256,7 +256,7 @@ class HostileFile {
     }
     if (keep_record_hashes) return;
     for (container::RecordEntry& entry : records) {
-      if (entry.slice_count != 1 || entry.codec != container::kCodecNone) continue;  // a frame's is of what it yields
+      if (entry.slice_count != 1 || entry.codec != container::kCodecNone) continue;  // of a frame: of its content
       const container::SliceEntry& slice = slices.at(entry.first_slice);
       const std::uint64_t at = segments.at(slice.segment).offset + slice.offset_in_segment;
       entry.logical_hash = container::hash128(range(at, slice.size)).bytes;

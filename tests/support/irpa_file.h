@@ -1,4 +1,4 @@
-// IREE parameter archives made by hand, for the tests that read or pack them.
+// Hand-made IREE parameter archives, for tests that read or pack them.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void set_le(std::vector<std::byte>& bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &disk, sizeof(disk));
 }
 
-// One header with its segments; chains are put together by hand.
+// A writer of one header with its segments; tests join chains by hand.
 class IrpaWriter {
  public:
   void data(const std::string& name, std::uint64_t offset, std::uint64_t size, std::uint64_t alignment = 0) {
@@ -35,7 +35,7 @@ class IrpaWriter {
   void skip() { begin_entry("gone", 76, 0, 0); }
   void external(const std::string& name) { begin_entry(name, 92, 3, 0); }
 
-  // 88 bytes of header, table at 96, names behind it, storage of `storage_size` bytes on the next 64.
+  // Returns 88 bytes of header, the table at 96, names behind it, and `storage_size` bytes of storage on the next 64.
   [[nodiscard]] std::vector<std::byte> write(std::uint64_t storage_size) const {
     const std::size_t metadata = 96 + table_.size();
     const std::size_t storage = (metadata + names_.size() + 63) / 64 * 64;

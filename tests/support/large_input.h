@@ -1,4 +1,4 @@
-// Packing a file that is much larger than what a packer may take of memory.
+// Packs a file that is much larger than the memory that a packer may take.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What somebody sees who reads bytes that may go away under him.
+// The content that a reader finds in bytes that may disappear during the read.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace fatctx::support {
 
-// "right"; "zeros" if other bytes than the right ones are all zeros; "other".
+// Returns "right"; "zeros" if every wrong byte is zero; "other" otherwise.
 [[nodiscard]] inline std::string look(ByteView bytes, ByteView right) {
   if (bytes.size() != right.size()) return "other";
   if (bytes.empty() || std::memcmp(bytes.data(), right.data(), bytes.size()) == 0) return "right";
   bool zeros = false;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    // A reader does not ask before it reads.
+    // A reader does not check before it reads.
     const auto byte = *reinterpret_cast<const volatile std::byte*>(bytes.data() + i);
     if (byte == right[i]) continue;
     if (byte != std::byte{0}) return "other";

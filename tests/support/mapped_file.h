@@ -1,4 +1,4 @@
-// A mapped file of known bytes that no page of is in memory, and what the system says about it.
+// A mapped file of known bytes whose pages are all out of memory, and the system's information about it.
 #pragma once
 
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 
 namespace fatctx::support {
 
-// Bytes of `path` that the page cache holds, in whole pages. Asked by mincore through a map of its own, which touches
-// nothing; it tells the truth to the owner of the file only.
+// Returns the bytes of `path` that the page cache holds, in whole pages. mincore tells them through a map of its own,
+// which touches nothing. It is correct for the owner of the file only.
 [[nodiscard]] inline std::size_t cached_bytes(const std::string& path) {
   const auto file = mapping::open_for_reading(path).value();
   const auto region = mapping::map_file_raw(*file, file->identity().value().size).value();
@@ -33,14 +33,14 @@ namespace fatctx::support {
   return bytes;
 }
 
-// Writes what is dirty and drops `path` from the page cache. Requires: nobody has pages of it mapped.
+// Writes dirty pages and drops `path` from the page cache. Requires: none of its pages is mapped in any process.
 inline void drop_from_cache(const std::string& path) {
   const mapping::UniqueFd descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (::fsync(descriptor.get()) != 0) throw std::runtime_error("fsync failed");
   (void)::posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-// Sanitizers make locking do nothing, so that their own memory is not locked; some systems refuse it.
+// Returns false under a sanitizer, which disables locking to protect its own memory, and on systems that refuse it.
 [[nodiscard]] inline bool locking_works() {
   static const bool works = [] {
     const TempDir folder;

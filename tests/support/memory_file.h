@@ -1,4 +1,4 @@
-// An OsFile in memory that counts its calls and fails the ones it is told to.
+// An OsFile in memory that counts its calls and fails those that a test chooses.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@ namespace fatctx::support {
 enum class FileCall : std::size_t { kRead, kWrite, kAllocate, kSync, kIdentity };
 inline constexpr std::size_t kFileCallCount = 5;
 
-// Threads: one at a time.
+// A file in memory. Threads: one at a time.
 class MemoryFile final : public mapping::OsFile {
  public:
   explicit MemoryFile(std::vector<std::byte> bytes = {}) : bytes_(std::move(bytes)) {}
 
-  // May be changed at any time: the file is then another one, as if somebody had written to it.
+  // May be changed at any time; the file then looks as if another writer had changed it.
   [[nodiscard]] std::vector<std::byte>& bytes() noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t calls(FileCall call) const noexcept { return calls_[static_cast<std::size_t>(call)]; }
-  // Bytes asked for by read_at so far.
+  // Returns the number of bytes requested from read_at so far.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
-  // The call number `nth` of its kind, counted from 0, fails with `code`: once, or it and all after it.
+  // Makes call number `nth` of its kind, counted from 0, fail with `code`: once, or together with all later ones.
   void fail(FileCall call, std::uint64_t nth, bool for_ever, ErrorCode code = ErrorCode::kIo) {
     faults_.push_back({call, nth, for_ever, code});
   }
@@ -35,7 +35,7 @@ class MemoryFile final : public mapping::OsFile {
     cut_at_read_ = nth;
     cut_size_ = size;
   }
-  // What lies behind `size` is not there: cheaper than a copy when every length is tried.
+  // Hides the bytes behind `size`. This is cheaper than a copy if every length is tried.
   void show_only(std::uint64_t size) noexcept { visible_ = size; }
   [[nodiscard]] std::uint64_t size() const noexcept { return std::min<std::uint64_t>(visible_, bytes_.size()); }
 

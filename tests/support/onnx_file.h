@@ -1,5 +1,4 @@
-// ONNX models, written field by field: small graphs whose weights lie in external data or inside. Shares nothing with
-// the readers.
+// ONNX models, written field by field: small graphs with external or embedded weights. Shares no code with the readers.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct OnnxTensor {  // in external data
   std::string name;
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // 0: it is not said
+  std::uint64_t size = 0;  // 0: not stated
   std::string location = "w.bin";
   std::uint64_t type = kOnnxFloat;
 };
@@ -68,7 +67,7 @@ struct OnnxTensor {  // in external data
   return message.text(2, output).text(4, type);
 }
 
-// A dimension of 0 may be any number.
+// Returns a value of this shape. A dimension of 0 may be any number.
 [[nodiscard]] inline Message value(std::string_view name, const std::vector<std::uint64_t>& shape,
                                    std::uint64_t type = kOnnxFloat) {
   Message dims;
@@ -83,7 +82,7 @@ struct OnnxGraph {
   std::string name = "net";
   std::vector<Message> nodes;
   std::vector<OnnxTensor> tensors;
-  std::vector<Message> initializers;  // inside of the model
+  std::vector<Message> initializers;  // embedded in the model
   std::vector<Message> inputs;
   std::vector<Message> outputs;
 };
@@ -103,7 +102,7 @@ struct OnnxGraph {
   return Message().number(1, 9).message(7, graph(main)).message(8, Message().text(1, "").number(2, 17)).bytes();
 }
 
-// x [1, width], multiplied by one matrix after another: y.
+// Returns the graph that multiplies x [1, width] by one matrix after another to get y.
 [[nodiscard]] inline OnnxGraph matrices(std::uint64_t width, const std::vector<OnnxTensor>& tensors) {
   OnnxGraph net;
   net.tensors = tensors;

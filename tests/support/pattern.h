@@ -1,4 +1,4 @@
-// Bytes in which every place can be told from the others.
+// Bytes in which every position can be recognized.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace fatctx::support {
 
-// `size` bytes that depend on `seed`: never zero, and different at every offset that a test may confuse with another.
+// Returns `size` bytes that depend on `seed`. They are never zero, and differ at all offsets that a test may confuse.
 [[nodiscard]] inline std::vector<std::byte> pattern(std::size_t size, std::uint32_t seed) {
   std::vector<std::byte> bytes(size);
   std::uint32_t state = seed * 2654435761U + 1;

@@ -1,4 +1,4 @@
-// How much resident memory a piece of work takes at its peak.
+// The resident memory of a piece of work at its peak.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace fatctx::support {
 
-// From its making on. One at a time: the system keeps one peak for the whole process.
+// A measurement from its construction on. Only one at a time: the system keeps one peak for the whole process.
 class PeakMemory {
  public:
   PeakMemory() {

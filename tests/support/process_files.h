@@ -1,4 +1,4 @@
-// What this process holds open, for tests that nothing leaks.
+// The files that this process holds open, for tests of leaks.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace fatctx::support {
   return count;
 }
 
-// Maps of files whose path contains `text`; all maps if it is empty.
+// Counts the maps of files whose path contains `text`; counts all maps if it is empty.
 [[nodiscard]] inline std::size_t maps_of(const std::string& text) {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -26,7 +26,7 @@ namespace fatctx::support {
   return count;
 }
 
-// Resident memory that no file stands behind: the heap and the stacks.
+// Returns the resident bytes without a file: the heap and the stacks.
 [[nodiscard]] inline std::uint64_t anonymous_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

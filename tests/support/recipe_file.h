@@ -1,5 +1,5 @@
-// Recipes that no writer of ours makes: programs put together number by number, and containers that hold them with
-// every checksum right.
+// Recipes that our writers never make: programs assembled number by number, and containers that hold them with every
+// checksum correct.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace fatctx::support {
 
-// Steps one behind the other; nothing here checks anything.
+// A sequence of steps; nothing is checked.
 struct ProgramText {
   Bytes steps;
   Bytes literals;
@@ -26,7 +26,7 @@ struct ProgramText {
     steps.push_back(static_cast<std::byte>(value));
     return *this;
   }
-  // `difference` to where the last copy ended.
+  // Adds a copy. `difference` is relative to the end of the last copy.
   ProgramText& copy(std::uint64_t size, std::int64_t difference) {
     ++count;
     number(size << 2);
@@ -49,7 +49,7 @@ struct ProgramText {
     steps.insert(steps.end(), bytes.begin(), bytes.end());
     return *this;
   }
-  // Header, steps, literals; numbers of the header that were not set say what is there.
+  // Returns header, steps and literals. Header numbers that were not set get their true values.
   [[nodiscard]] Bytes bytes() const {
     container::RecipeHeader header = head;
     if (header.step_count == 0) header.step_count = count;
@@ -63,8 +63,8 @@ struct ProgramText {
   }
 };
 
-// Adds a record that `program` makes out of the sample's weights (segment 5), and the program behind the small records.
-// Requires: `file` is unsealed_sample().
+// Adds a record that `program` makes from the sample's weights (segment 5), and stores the program behind the small
+// records. Requires: `file` is unsealed_sample().
 inline container::RecordEntry& add_recipe(HostileFile& file, Bytes program, const Bytes& made) {
   constexpr std::uint32_t kPackedSegment = 0;
   constexpr std::uint32_t kSource = 5;

@@ -1,4 +1,4 @@
-// Recomputing the checksums of a file that a test has changed, so that the change itself is what the reader meets.
+// Corrects the checksums of a file that a test has changed, so that the reader meets the change itself.
 #pragma once
 
 #include <cstring>
@@ -30,7 +30,7 @@ inline void rehash_page(Bytes& file, std::uint64_t offset, std::uint64_t seed) {
   put_struct(file, offset + kHashAt, hash.bytes);
 }
 
-// The page hashes of both prologues and all four slots; the seed of the slots is the uuid of prologue copy 0.
+// Corrects the page hashes of both prologues and all four slots. The seed of the slots is the uuid of prologue copy 0.
 inline void rehash_header(Bytes& file) {
   for (const std::uint64_t offset : container::kPrologueOffsets) rehash_page(file, offset, 0);
   const auto prologue = struct_at<container::Prologue>(file, container::kPrologueOffsets[0]);
@@ -39,7 +39,7 @@ inline void rehash_header(Bytes& file) {
   }
 }
 
-// After a change of TOC copy 0 of a file whose generation is in pair A: copy 1, slots and header follow.
+// Updates copy 1, slots and header after a change of TOC copy 0, for a file whose generation is in pair A.
 inline void rehash_toc(Bytes& file) {
   auto slot = struct_at<container::Slot>(file, container::kSlotOffsets[0]);
   const ByteView toc =

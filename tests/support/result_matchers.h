@@ -1,4 +1,4 @@
-// Assertions on Result that print the error they met.
+// Assertions on Result that print the error that they received.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ template <typename T>
   return ::testing::AssertionFailure() << "the error is: " << to_text(result.error());
 }
 
-// EXPECT_TRUE(is_error(error, ErrorCode::kMalformed, "F16")); an empty rule is a rule like any other.
+// EXPECT_TRUE(is_error(error, ErrorCode::kMalformed, "F16")); an empty rule is compared, too.
 [[nodiscard]] inline ::testing::AssertionResult is_error(const Error& error, ErrorCode code, std::string_view rule) {
   if (error.code == code && error.where.rule == rule) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "expected " << error_code_name(code) << " "

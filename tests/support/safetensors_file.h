@@ -1,4 +1,4 @@
-// safetensors files made by hand, for the tests that read or pack them.
+// Hand-made safetensors files, for tests that read or pack them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fatctx::support {
 
-// The size, the header as it is, and `data_size` bytes that are no two neighbours equal.
+// Returns the size, the header as given, and `data_size` bytes, each different from its neighbors.
 inline std::vector<std::byte> safetensors_file(const std::string& header, std::uint64_t data_size) {
   std::vector<std::byte> file(8 + header.size() + data_size);
   set_le<std::uint64_t>(file, 0, header.size());

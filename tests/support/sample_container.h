@@ -1,5 +1,5 @@
-// Small containers made by the packer, for tests that read them. Payloads hold no zeros and no two that are equal, so
-// that bytes taken from the wrong place are seen.
+// Small containers made by the packer, for tests that read them. Payloads have no zeros and no two are equal, so bytes
+// from a wrong offset are noticed.
 #pragma once
 
 #include <stdexcept>
@@ -35,8 +35,8 @@ namespace fatctx::support {
 
 inline constexpr std::size_t kSampleWeightsSize = 150'000;  // three leaves, the last one short
 
-// Four binaries for CPUs, the weights they share, and the tensors in them. Ids: 1 to 4 the binaries (in the order of
-// their arch), 5 the weights, 6 their tensor table, 7 the description.
+// Returns four binaries for CPUs, the weights that they share, and the tensors in them. Ids: 1 to 4 the binaries (in
+// the order of their arch), 5 the weights, 6 their tensor table, 7 the description.
 [[nodiscard]] inline std::vector<PackRecord> cpu_records() {
   std::vector<PackRecord> records;
   std::uint32_t seed = 1;
@@ -60,7 +60,7 @@ inline constexpr std::size_t kSampleWeightsSize = 150'000;  // three leaves, the
   return records;
 }
 
-// One of each of the other kinds: a large and a small opaque record, an empty one, a wrapper, a source model.
+// Returns one record of each other kind: a large and a small opaque one, an empty one, a wrapper, a source model.
 [[nodiscard]] inline std::vector<PackRecord> mixed_records() {
   return {
       plain_record(RecordType::kOpaque, "large", pattern(70'001, 21)),
@@ -78,7 +78,7 @@ inline constexpr std::size_t kSampleWeightsSize = 150'000;  // three leaves, the
   return packer.publish(path);
 }
 
-// Throws if packing fails: for tests whose subject is something else.
+// Packs the records. Throws if packing fails, for tests with another subject.
 [[nodiscard]] inline Bytes packed_bytes(std::vector<PackRecord> records, PackOptions options = {}) {
   const TempDir folder;
   const std::string path = folder.file("sample.fatctx");
@@ -87,7 +87,7 @@ inline constexpr std::size_t kSampleWeightsSize = 150'000;  // three leaves, the
   return read_file(path);
 }
 
-// The two files of the sweeps; packed once a process.
+// Returns one of the two files of the sweeps; each is packed once per process.
 [[nodiscard]] inline const Bytes& unsealed_sample() {
   static const Bytes bytes = [] {
     PackOptions options;

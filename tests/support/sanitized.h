@@ -1,4 +1,4 @@
-// Whether this build runs under a sanitizer of addresses or threads, which has needs of its own.
+// Tells if this build runs under an address or thread sanitizer, for tests with special needs there.
 #pragma once
 
 namespace fatctx::support {

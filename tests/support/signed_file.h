@@ -1,4 +1,4 @@
-// Signed containers, honest ones and those of somebody who has a key, or has none.
+// Signed containers: valid ones, and forgeries by an author with or without a key.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,7 @@
 
 namespace fatctx::support {
 
-// Puts the signature of `key` over whatever the file says of itself.
+// Signs the file with `key`, whatever its content.
 inline void sign_again(HostileFile& file, const container::SigningKey& key) {
   file.in_header = [&key](Bytes& bytes) {
     auto slot = struct_at<container::Slot>(bytes, container::kSlotOffsets[0]);
@@ -35,9 +35,9 @@ inline void sign_again(HostileFile& file, const container::SigningKey& key) {
   };
 }
 
-// Two payloads that XXH3 cannot tell apart, wherever they begin on a multiple of 1,024 bytes of what is hashed. The low
-// half of a word that equals that of the secret there makes the product zero, whatever the high half is; and the sum of
-// both words is the same.
+// Two payloads with the same XXH3 hash, wherever they begin at a multiple of 1,024 bytes of the hashed input. If the
+// low half of a word equals that of the secret there, the product is zero for any high half. The sum of both words is
+// equal.
 inline constexpr unsigned char kFirstSecret[4] = {0xb8, 0xfe, 0x6c, 0x39};
 inline constexpr unsigned char kSecondSecret[4] = {0x7c, 0x01, 0x81, 0x2c};
 inline constexpr std::size_t kStripe = 64;
@@ -48,7 +48,7 @@ inline void make_forgeable(Bytes& payload) {
   payload[4] = std::byte{10};
   payload[kStripe + 4] = std::byte{20};
 }
-// `at`: where such a payload begins in `bytes`.
+// Exchanges the payload for the other one. `at`: its offset in `bytes`.
 inline void forge(Bytes& bytes, std::size_t at = 0) {
   bytes.at(at + 4) = std::byte{20};
   bytes.at(at + kStripe + 4) = std::byte{10};

@@ -1,4 +1,4 @@
-// Containers whose records lie in several slices: packed whole, then cut up in their tables, with every checksum right.
+// Containers whose records have several slices: packed whole, then split in their tables, with every checksum correct.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct StoreSlice {
   std::size_t store = 0;
 };
 
-// One record: `like` without its bytes, which are those of its slices.
+// A record with the properties of `like` and the bytes of its slices.
 struct SlicedRecord {
   PackRecord like;
   std::vector<StoreSlice> slices;
@@ -29,12 +29,13 @@ struct SlicedRecord {
   return {plain_record(RecordType::kOpaque, name, {}), std::move(slices)};
 }
 
-// Stores are records "store 0", "store 1" and so on, each a segment of its own; the others are slices of them.
+// A container of stores, the records "store 0", "store 1" and so on, each a segment of its own. The other records are
+// slices of them.
 class SlicedContainer {
  public:
   explicit SlicedContainer(std::vector<Bytes> stores) : stores_(std::move(stores)) {}
 
-  // Zeros follow a short last slice in its granule, whatever lay there.
+  // Adds a record. Zeros replace the rest of the granule behind a short last slice.
   void add(SlicedRecord record) {
     const StoreSlice& last = record.slices.back();
     Bytes& store = stores_.at(last.store);
@@ -44,7 +45,7 @@ class SlicedContainer {
     records_.push_back(std::move(record));
   }
 
-  // What a reader must see of it.
+  // Returns the bytes that a reader must see for a record.
   [[nodiscard]] Bytes expected(const std::string& name) const {
     Bytes bytes;
     for (const StoreSlice& slice : named(name).slices) {
@@ -54,7 +55,7 @@ class SlicedContainer {
     return bytes;
   }
 
-  // The tables, for further changes.
+  // Returns the tables, for further changes.
   [[nodiscard]] HostileFile tables() const {
     std::vector<PackRecord> packed;
     for (std::size_t i = 0; i < stores_.size(); ++i) {
@@ -123,9 +124,9 @@ class SlicedContainer {
   std::vector<SlicedRecord> records_;
 };
 
-// A model of sliced records: binaries "even" (x86-64-v3) and "odd" (aarch64), each of every second granule of the
-// first store and ending in the middle of one, which refer to weights "weights" of the granules of the second store
-// from back to front, with tensors "a" (over a border of slices) and "b".
+// The model of sliced records. Its binaries "even" (x86-64-v3) and "odd" (aarch64) have every second granule of the
+// first store, and end in the middle of one. They refer to "weights", the granules of the second store from back to
+// front, with the tensors "a" (across a border of slices) and "b".
 inline constexpr std::size_t kSlicedGranules = 64;
 
 [[nodiscard]] inline SlicedContainer sliced_model() {

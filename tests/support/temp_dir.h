@@ -1,4 +1,4 @@
-// A folder of its own for one test, gone with everything in it when the test ends.
+// A folder for one test, removed with its content when the test ends.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace fatctx::support {
 
 using Bytes = std::vector<std::byte>;
 
-// Where syncing costs nothing, if there is such a place: for tests that write thousands of files.
+// Returns a folder where syncing costs nothing, if the system has one, for tests that write thousands of files.
 [[nodiscard]] inline std::filesystem::path parent_in_memory() {
   std::error_code missing;
   const std::filesystem::path memory = "/dev/shm";
@@ -29,7 +29,7 @@ class TempDir {
     std::random_device random;
     do {
       path_ = (parent / ("fatctx_test_" + std::to_string(random()))).string();
-    } while (!std::filesystem::create_directory(path_));  // false: there is one of this name
+    } while (!std::filesystem::create_directory(path_));  // false: the name is taken
     std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }
   ~TempDir() {
@@ -42,7 +42,7 @@ class TempDir {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-  // Names of what lies in it, sorted.
+  // Returns the names of its entries, sorted.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(path_))

@@ -1,4 +1,4 @@
-// Weight blobs that hold the same tensors at other places and in another order. Deterministic.
+// Weight blobs with the same tensors at other offsets and in another order. Deterministic.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct CorpusTensor {
   Bytes bytes;
 };
 
-// float32 tensors of a few bytes to 160 kB, all different.
+// Returns float32 tensors of a few bytes to 160 kB, all different.
 [[nodiscard]] inline std::vector<CorpusTensor> corpus_tensors(std::uint64_t seed, std::size_t count) {
   std::mt19937_64 random(seed);
   std::vector<CorpusTensor> tensors;
@@ -43,7 +43,7 @@ struct CorpusTensor {
   return sum;
 }
 
-// One behind the other, each on `alignment`, behind `front` bytes that are no tensor's.
+// Returns a blob of the tensors one after another, each aligned to `alignment`, behind `front` other bytes.
 [[nodiscard]] inline PackRecord blob_record(const std::string& name, const std::vector<CorpusTensor>& tensors,
                                             std::size_t alignment = 64, std::size_t front = 0) {
   PackRecord record = plain_record(RecordType::kWeightBlob, name, pattern(front, 5));
@@ -60,7 +60,7 @@ struct CorpusTensor {
   return record;
 }
 
-// A safetensors file as its own library writes it: the header ends on 8 bytes, tensors have no gap.
+// Returns a safetensors file as its own library writes it: the header ends at a multiple of 8, tensors have no gaps.
 [[nodiscard]] inline Bytes safetensors_bytes(const std::vector<CorpusTensor>& tensors) {
   std::string header = "{";
   std::uint64_t at = 0;

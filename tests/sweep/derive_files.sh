@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes more containers out of the twelve of make_files.sh, with every command that writes one but `compile`, whose
-# containers are written as those of `pack`.
+# Makes more containers from the twelve of make_files.sh, with every command that writes a container except `compile`:
+# its containers are written by the same code as those of `pack`.
 #
 #   tests/sweep/derive_files.sh FATCTX FOLDER
 set -euo pipefail
@@ -23,7 +23,7 @@ for file in "${made[@]}"; do
   fatctx append "later-$name.fatctx" --binary later.bin@gpu:adreno > /dev/null
 done
 
-# A signed file that somebody without the key has appended to, and one that was signed again afterwards.
+# A signed file with an append by an author without the key, and one that was signed again afterwards.
 cp signed-cpu-targets.fatctx unsigned-again.fatctx
 fatctx append unsigned-again.fatctx --binary later.bin@gpu:adreno > /dev/null 2>&1
 fatctx sign unsigned-again.fatctx --key release.key -o signed-again.fatctx --seal > /dev/null
@@ -37,7 +37,7 @@ cp appended.fatctx repaired.fatctx
 printf 'junk' | dd of=repaired.fatctx bs=1 seek=$((0x9000 + 100)) conv=notrunc status=none
 fatctx repair repaired.fatctx > /dev/null
 
-# What `pack` takes from files of other kinds.
+# Files of other formats that `pack` accepts.
 # shellcheck source=tests/cli/setup/external.sh
 . "$SETUP/external.sh"
 fatctx pack -o onnx.fatctx --name onnx --weights head.onnx > /dev/null 2>&1

@@ -7,17 +7,17 @@ set -euo pipefail
 # shellcheck source=tests/sweep/in_folder.sh
 . "$(dirname "$0")/in_folder.sh"
 
-# One record and nothing else.
+# A single record.
 echo 'program' > one.bin
 fatctx pack -o one-record.fatctx --name one --binary one.bin@cpu:generic > /dev/null
 
-# Five CPU targets that share weights, with tensors, graphs, options and a license; and the same sealed.
+# Five CPU targets that share weights, with tensors, graphs, options and a license; and the same files sealed.
 # shellcheck source=tests/cli/setup/inputs.sh
 . "$SETUP/inputs.sh"
 fatctx pack manifest.json -o cpu-targets.fatctx > /dev/null
 fatctx pack manifest.json --seal -o sealed.fatctx > /dev/null
 
-# Records as lz4 frames: a source model and evidence, and one source model that is not compressed.
+# Records as lz4 frames (a source model and evidence), and one uncompressed source model.
 # shellcheck source=tests/cli/setup/cold.sh
 . "$SETUP/cold.sh"
 mv cold.fatctx cold-records.fatctx
@@ -80,14 +80,14 @@ done
 fatctx pack -o shared-pages.fatctx --name chips --sharing pages --binary first.bin@cpu:x86-64-v2 \
   --binary second.bin@cpu:x86-64-v3 > /dev/null
 
-# Recipes: the same bytes as they are, with a word more in front, and with a hole in the middle.
+# Recipes: the same bytes unchanged, with a word inserted at the front, and with zeros in the middle.
 awk 'BEGIN { x = 7; for (i = 0; i < 8000; i++) { x = (x * 16807) % 2147483647; printf "%09d\n", x % 1000000000 } }' > base.bin
 { echo 'another chip'; cat base.bin; } > moved.bin
 { head -c 40000 base.bin; head -c 5000 /dev/zero; tail -c 39000 base.bin; } > hole.bin
 fatctx pack -o recipes.fatctx --name recipes --sharing bytes \
   --binary base.bin@htp:v73 --binary moved.bin@htp:v75 --binary hole.bin@htp:v79 > /dev/null
 
-# Evidence and a wrapper model beside a binary with graphs.
+# Evidence and a wrapper model next to a binary with graphs.
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "pass %d: ok\n", i * i % 997 }' > evidence.log
 cat > evidence.json <<'JSON'
 {"schema": "fatctx.manifest/1", "name": "evidence", "options": {"level": {"value": "3", "owner": "tool"}}, "records": [
@@ -102,7 +102,7 @@ cat > evidence.json <<'JSON'
 JSON
 fatctx pack evidence.json -o evidence.fatctx > /dev/null
 
-# Two generations; and four, the last of which supersedes a record, behind what a crashed append has left.
+# Two generations; and four, the last of which supersedes a record and follows the remains of a crashed append.
 echo 'another program' > two.bin
 cp one-record.fatctx appended.fatctx
 fatctx append appended.fatctx --binary two.bin@cpu:aarch64 > /dev/null

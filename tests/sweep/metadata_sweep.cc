@@ -1,17 +1,17 @@
-// Sweeps over the metadata of whole files: every length they may be cut to, every bit and every value of every byte of
-// header, table of contents, leaf hashes, descriptions and tensor tables.
+// Sweeps over the metadata of whole files: every length they may be cut to, and every bit and every value of every byte
+// of header, table of contents, leaf hashes, descriptions and tensor tables.
 //
 //   metadata_sweep [--stride N [--first K]] [--every-value] [--as OTHER] FILE...
 //
-// Each variant is refused with a typed error, or says exactly what the file says, with the loss of redundancy in the
-// open report. What an open does not read (copy 1 of the table of contents, padding behind extents) is verify's to
-// find.
+// Each variant is refused with a typed error, or has exactly the content of the file, and the open report names the
+// lost redundancy. Damage that an open does not read (copy 1 of the table of contents, padding behind extents) must be
+// found by verify.
 //
-// Bits go through Container::open_memory. The 255 other values of a byte go through the check that decides alone what
-// open_memory does (the header's parser, the hash of the table of contents, the leaves of a record), because nothing
-// behind it can tell two damaged bytes apart. --every-value takes nothing for granted and puts every value of every
-// byte through the whole of an open; that takes hours. --stride takes every Nth place only (slow builds), from the Kth
-// on: N processes with a K each, from 0, take all places between them.
+// Bits go through Container::open_memory. The 255 other values of a byte go only through the check that alone decides
+// the result of open_memory: the header's parser, the hash of the table of contents, or the leaves of a record. Nothing
+// behind that check can distinguish two damaged bytes. --every-value does not rely on this: it passes every value of
+// every byte through a whole open, which takes hours. --stride takes every Nth place only (for slow builds), starting
+// at the Kth: N processes, each with its own K from 0, cover all places.
 // --as expects the content of another file: every variant must then be found to differ, and the exit is not 0.
 #include <algorithm>
 #include <chrono>
@@ -49,7 +49,7 @@ using namespace fatctx::container;
 using namespace fatctx::sweep;
 using support::Bytes;
 
-// The metadata of one good file, and what it says.
+// The metadata of one good file, and its content as text.
 struct Original {
   Bytes bytes;
   OpenedToc opened;
@@ -104,7 +104,7 @@ class Sweep {
                file_.bytes.size(), refused_ + degraded_ + same_, refused_, degraded_, same_, wrong_);
   }
   [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
-  // A sweep that refuses everything, or nothing, has not met what it is about.
+  // A sweep that refuses everything, or nothing, has not tested its subject.
   [[nodiscard]] bool telling() const { return refused_ > 1000 && degraded_ > 1000 && same_ > 100; }
 
  private:
@@ -120,7 +120,7 @@ class Sweep {
     ++refused_;
     if (!typed(error)) complain(fmt::format("{}: untyped error: {}", place, to_text(error)));
   }
-  // A part of the content that may be refused, but never differ.
+  // Checks a part of the content that may be refused, but must never differ.
   void part(const Result<std::string>& found, const std::string& expected, const std::string& place) {
     if (!found.ok()) return refused(found.error(), place);
     check(found.value() == expected, place, "says something else");
@@ -145,7 +145,7 @@ class Sweep {
       for (unsigned change = 1; change < 256; ++change) with(at, change, act);
     }
   }
-  // Bits through all that an open does, values through the one check that decides.
+  // Passes bits through a whole open, and values through the one check that decides.
   template <typename Whole, typename Check>
   void each_bit_and_value(ByteRange range, const Whole& whole, const Check& check_alone) {
     if (every_value_) return each_value(range, whole);
@@ -154,7 +154,7 @@ class Sweep {
   }
   [[nodiscard]] ByteView view(ByteRange range) const { return slice(file_.bytes, range).value(); }
 
-  // Opens what is there now; it must say the same as ever, and `loss` beside it.
+  // Opens the file in its present state. The content must be unchanged, and the report must name `loss`.
   void opens_with(std::string_view loss, const std::string& place) {
     const auto opened = Container::open(Source::of_memory(file_.bytes));
     if (!opened.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(opened.error())));
@@ -198,7 +198,7 @@ class Sweep {
     refused(opened.error(), place);
   }
 
-  // What the open report says when a page of the header is damaged, and how many of its bytes mean something.
+  // A page of the header: the loss that the open report names if it is damaged, and the number of its used bytes.
   struct Page {
     const char* loss = "header padding";
     std::uint64_t used = 0;
@@ -236,7 +236,7 @@ class Sweep {
       }
     }
   }
-  // The header alone: equal facts lead to the same table of contents, and so to the same content.
+  // Parses the header alone: equal facts lead to the same table of contents, and so to the same content.
   void parses_with_loss(const std::string& place) {
     const auto header = parse_header(view({0, kHeaderSize}), file_.bytes.size());
     if (!header.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(header.error())));
@@ -263,7 +263,7 @@ class Sweep {
     check(!toc_hash_matches(view(toc(copy)), file_.opened.header), place, "the hash does not notice");
     ++(copy == 0 ? degraded_ : refused_);
   }
-  // An open that finds copy 0 whole does not read copy 1; when copy 0 is damaged, nothing of copy 1 may be wrong.
+  // An open that finds copy 0 whole does not read copy 1. If copy 0 is damaged, copy 1 must be completely right.
   void toc_copy_1() {
     for (std::uint64_t at = toc(1).offset + 16 * first_; at < toc(1).offset + toc(1).size; at += 16 * stride_) {
       with(at, 1U << (at / 16 % 8), [&](const std::string& place) {
@@ -282,8 +282,8 @@ class Sweep {
     });
   }
 
-  // Nobody trusts damaged leaves: what lies under them is refused, all else is as ever. Leaves of SHA-256 are looked at
-  // with a key only, and by verify.
+  // Damaged leaves are not trusted: the bytes under them are refused, everything else is unchanged. Leaves of SHA-256
+  // are read only with a key, and by verify.
   void leaves() {
     for (const Segment& segment : file_.opened.toc.segments) {
       if (segment.kind != SegmentKind::kLeaves) continue;
@@ -329,7 +329,7 @@ class Sweep {
                           WorkBudget(file_.opened.toc), [](ByteView) -> Status { return Done{}; });
   }
 
-  // Programs lie in payload, in a leaf that is compared before anything of it is believed.
+  // Programs are stored in payload, in a leaf that is compared before any byte of it is trusted.
   void programs() {
     for (const RecordInfo& record : file_.opened.toc.records) {
       if (!record.recipe) continue;
@@ -343,7 +343,8 @@ class Sweep {
     }
   }
 
-  // Descriptions and tensor tables lie in payload: an open does not read them, and who does finds every change.
+  // Descriptions and tensor tables are stored in payload. An open does not read them; a reader of them finds every
+  // change.
   void metadata_records() {
     std::uint64_t found = 0;
     for (const RecordInfo& record : file_.opened.toc.records) {

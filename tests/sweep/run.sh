@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Sweeps over twelve files made for it, after showing that the sweep can fail.
+# Makes twelve files and sweeps over them, after showing that the sweep can fail.
 #
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP STRIDE
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP every-command
 #   tests/sweep/run.sh FATCTX METADATA_SWEEP every-value [FILE]
 #
-# The second form takes all that the commands make out of the twelve too, with a process for each processor. The third
-# puts every value of every byte through a whole open: of the file named (one-record.fatctx), or of all twelve.
+# The second form also sweeps over the files that the commands make from the twelve, with a process for each processor.
+# The third passes every value of every byte through a whole open: of the named file (one-record.fatctx), or all twelve.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -17,7 +17,7 @@ trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 "$here/make_files.sh" "$fatctx_program" "$folder"
 cd "$folder"
 
-# The content of another file must be told from the right one; few places are enough for that.
+# The sweep must notice the content of another file; a few places are enough for that.
 if "$sweep_program" --stride 997 --as cpu-targets.fatctx sealed.fatctx >differs.log; then
   echo 'the sweep takes one file for another'
   exit 1

@@ -1,4 +1,4 @@
-// Runs the command as `main` does, in a folder of its own, and keeps what it printed.
+// Runs the command as `main` does, in a folder of its own, and keeps its output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,14 +27,14 @@ class CommandTest : public ::testing::Test {
     return code;
   }
 
-  // A file as text; empty if it is not there.
+  // Returns a file as text; empty if it is missing.
   [[nodiscard]] std::string text(const std::string& name) const {
     if (!std::filesystem::exists(path(name))) return {};
     const auto bytes = read_file(path(name));
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  // Lines of the file "calls", to which pretended programs add one each time they run.
+  // Returns the number of lines in the file "calls", to which fake programs add one each time they run.
   [[nodiscard]] std::size_t calls() const {
     const std::string lines = text("calls");
     return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));

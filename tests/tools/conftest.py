@@ -12,7 +12,8 @@ PROGRAM = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"
 
 @pytest.fixture()
 def fatctx(tmp_path):
-    """fatctx(arguments) in the folder of the test; fails unless it exits with `exits`. Keywords go to subprocess.run()."""
+    """Returns fatctx(arguments), which runs in the folder of the test and fails unless it exits with `exits`.
+    Keywords go to subprocess.run()."""
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built; scripts/build.sh does")
 

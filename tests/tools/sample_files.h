@@ -1,4 +1,4 @@
-// Small inputs for the tests of pack and compile: an ONNX model, its weights as an archive, and pretended compilers.
+// Small inputs for the tests of pack and compile: an ONNX model, its weights as an archive, and fake compilers.
 #pragma once
 
 #ifndef ONNX_NAMESPACE
@@ -21,7 +21,7 @@ inline void write_text(const std::string& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-// One graph "tiny": x [batch, 3] float32, times w [3, 4] float32, plus bias [5] int8; y [batch, 4] float32.
+// Returns one graph "tiny": x [batch, 3] float32, times w [3, 4] float32, plus bias [5] int8; y [batch, 4] float32.
 inline onnx::ModelProto tiny_model() {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -58,7 +58,7 @@ inline onnx::ModelProto tiny_model() {
   return model;
 }
 
-// The same for a batch of 1.
+// Returns the same model for a batch of 1.
 inline onnx::ModelProto fixed_model() {
   onnx::ModelProto model = tiny_model();
   for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
@@ -67,7 +67,7 @@ inline onnx::ModelProto fixed_model() {
   return model;
 }
 
-// The same with its weights in the file `location`: layer/w at byte 0, bias at byte 64.
+// Returns the same model with its weights in the file `location`: layer/w at byte 0, bias at byte 64.
 inline onnx::ModelProto external_model(const std::string& location) {
   onnx::ModelProto model = tiny_model();
   struct Place {
@@ -95,7 +95,7 @@ inline void write_model(const std::string& path, const onnx::ModelProto& model) 
   write_text(path, model.SerializeAsString());
 }
 
-// The weights of tiny_model() as IREE would write them.
+// Returns the weights of tiny_model() as IREE would write them.
 inline std::vector<std::byte> tiny_archive() {
   IrpaWriter writer;
   writer.data("layer/w", 0, 48, 64);
@@ -103,7 +103,7 @@ inline std::vector<std::byte> tiny_archive() {
   return writer.write(128);
 }
 
-// Bytes that begin like an IREE module and differ by `text`.
+// Returns bytes that begin like an IREE module and differ by `text`.
 inline std::string module_bytes(const std::string& text) { return std::string("\x08\0\0\0IREE", 8) + text; }
 
 inline void write_script(const std::string& path, const std::string& body) {

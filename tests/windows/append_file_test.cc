@@ -1,4 +1,4 @@
-// What tests/mapping/append_file_test.cc asks elsewhere, of Windows.
+// The tests of tests/mapping/append_file_test.cc, for Windows.
 #include "mapping/append_file.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(AppendFile, OneWriterAtATimeAlsoInOneProcess) {
   ASSERT_TRUE(fails_with(second, ErrorCode::kLocked));
   EXPECT_EQ(second.error().where.os_error, ERROR_SHARING_VIOLATION);
   EXPECT_NE(second.error().message.find("try again"), std::string::npos) << second.error().message;
-  { const auto reader = open_for_reading(path_); }  // closing another handle does not give the lock up
+  { const auto reader = open_for_reading(path_); }  // closing another handle does not release the lock
   EXPECT_TRUE(fails_with(open_for_appending(path_), ErrorCode::kLocked));
   first.value().reset();
   EXPECT_TRUE(is_ok(open_for_appending(path_)));

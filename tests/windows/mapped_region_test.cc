@@ -1,4 +1,4 @@
-// Maps of files and of sealed memory, alone and side by side.
+// Maps of files and of sealed memory, alone and next to each other.
 #include "mapping/mapped_region.h"
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST_F(MappedFile, PiecesOfPagesAreTooSmallToStandSideBySide) {
 TEST_F(MappedFile, PiecesThatFailLeaveNothing) {
   const std::vector<FilePiece> pieces = {{0, kGranule}, {6 * kGranule, 2'000}};
   EXPECT_TRUE(fails_with(map_stitched(*file_, pieces, &lost_), ErrorCode::kTruncated));
-  // A section has no bytes at an offset that is no multiple of 64 KiB: the second piece fails when the first is there.
+  // A section cannot be mapped at an offset that is not a multiple of 64 KiB: the second piece fails after the first.
   const std::vector<MixedPiece> crooked = {{false, 0, kGranule}, {false, 4096, 4096}};
   const auto failed = map_mixed(*file_, crooked, nullptr, &lost_);
   ASSERT_FALSE(failed.ok());

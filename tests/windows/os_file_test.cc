@@ -62,7 +62,7 @@ TEST_F(OsFileTest, ReadsWhatIsThereAndSaysWhatIsNot) {
 TEST_F(OsFileTest, WritesBehind4GiB) {
   constexpr std::uint64_t kFar = (std::uint64_t{5} << 30) + 12'345;
   Win32File file = writable("far");
-  DWORD ignored = 0;  // or the system fills the gap with zeros
+  DWORD ignored = 0;  // without this call, the system fills the gap with zeros
   (void)::DeviceIoControl(file.handle(), 0x000900C4 /* FSCTL_SET_SPARSE */, nullptr, 0, nullptr, 0, &ignored, nullptr);
 
   ASSERT_TRUE(is_ok(file.write_at(kFar, content_)));

@@ -49,7 +49,7 @@ TEST_F(Pages, PopulateReadsTheRangeAndLearnsOfErrors) {
   ASSERT_TRUE(is_ok(method));
   EXPECT_EQ(method.value(), PopulateMethod::kReadAhead) << "Windows puts no page into the process unasked";
   EXPECT_TRUE(is_ok(populate(*file_, bytes(), {0, 0})));
-  // A file that ends before its map is not to be had here; one that is said to be longer is.
+  // Windows has no file that ends before its map, so the test states a larger size.
   const auto behind = populate_at(*file_, bytes().first(8192), content_.size() - 4096);
   ASSERT_TRUE(fails_with(behind, ErrorCode::kChanged));
   EXPECT_EQ(behind.error().where.file_offset, content_.size());

@@ -1,4 +1,4 @@
-// Names and handles at the border to Windows: UTF-8 on our side, UTF-16 and kernel objects on the other.
+// Names and handles at the boundary to Windows: UTF-8 on our side, UTF-16 and kernel objects on the other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using support::TempDir;
 
 const Bytes kContent = support::pattern(5'000, 1);
 
-// As u8 literals, which are UTF-8 whatever the compiler takes the source for.
+// Returns the bytes of a u8 literal, which is UTF-8 in every source encoding that a compiler assumes.
 std::string utf8(const char8_t* text) { return reinterpret_cast<const char*>(text); }
 
 Status publish(const std::string& target) {
@@ -39,7 +39,7 @@ Bytes content_of(const std::string& path) {
   return file.value()->read_at(0, read).ok() ? read : Bytes{};
 }
 
-// The one file of a folder, as Windows spells it.
+// Returns the name of the only file in a folder, as Windows spells it.
 std::wstring only_name_in(const std::string& folder) {
   WIN32_FIND_DATAW found = {};
   const std::wstring all = wide_path(folder).value() + L"\\*";
@@ -78,7 +78,7 @@ TEST(Utf8Paths, NamesInAnyScriptAreWrittenAndFoundAsTheyAre) {
 
 TEST(Utf8Paths, WhatIsNotUtf8IsAnErrorAndNotAnotherName) {
   const TempDir folder;
-  // A lone byte, a zero in two bytes, half a surrogate pair, an end that is missing, a value above Unicode.
+  // A lone byte, a zero in two bytes, half a surrogate pair, a missing end, a value above Unicode.
   for (const char* bad : {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xe6\xa8", "\xf4\x90\x80\x80"}) {
     const std::string path = folder.file(std::string("m") + bad);
 
@@ -115,7 +115,7 @@ TEST(LongPaths, AreNotCutAt260Characters) {
 
   EXPECT_EQ(content_of(path), kContent);
   EXPECT_TRUE(fails_with(open_for_reading(path + ".no"), ErrorCode::kNotFound));
-  // std::filesystem does not reach that far.
+  // std::filesystem does not support paths of this length.
   for (std::size_t end = path.size(); end > folder.path().size(); end = path.find_last_of('/', end - 1)) {
     const std::wstring wide = wide_path(path.substr(0, end)).value();
     EXPECT_TRUE(::DeleteFileW(wide.c_str()) != 0 || ::RemoveDirectoryW(wide.c_str()) != 0);

@@ -1,4 +1,4 @@
-// A published file appears whole or not at all, also over a file that somebody has open or mapped.
+// A published file appears whole or not at all, also over a file that is open or mapped elsewhere.
 #include "mapping/publish.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Two chips with the same weights behind code of their own, and one with the weights 256 bytes further on.
-numbers() {  # seed, count: ten bytes each, and no two alike
+# Two chips with the same weights behind code of their own, and one with the weights shifted by 256 bytes.
+numbers() {  # seed, count: ten bytes each, all different
   awk -v x="$1" -v count="$2" 'BEGIN { for (i = 0; i < count; i++) { x = (x * 16807) % 2147483647; printf "%09d\n", x % 1000000000 } }'
 }
 numbers 1 100000 > weights

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# A text that compresses, packed three times: as a source model, as one that is not compressed, and as evidence.
+# A compressible text, packed three times: as a source model, as an uncompressed source model, and as evidence.
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "node %d: MatMul\n", i % 97 }' > model.txt
 cat > cold.json <<'JSON'
 {

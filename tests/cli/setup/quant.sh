@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC1091
-# A quantised model for two chips, for one of them fast and accurate, with overrides, options and the model itself.
+# A quantized model for two chips (a fast and an accurate binary for one of them), with overrides, options and the model.
 . "$SETUP/external.sh"
 for program in fast accurate SM8550; do echo "program: $program" > "$program.bin"; done
 printf '{ "Op4_out": [ {"quant_type":"QUInt16"} ] }\n' > overrides.json

@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC1091
-# old.fatctx, and new.fatctx: another bias, one binary built anew, one gone, one renamed, one more, another option.
+# old.fatctx, and new.fatctx with these changes: another bias, one binary rebuilt, one removed, one renamed, one added,
+# another option.
 . "$SETUP/inputs.sh"
 fatctx pack manifest.json -o old.fatctx > /dev/null
 printf 'bias: new bytes.' | dd of=tiny.weights bs=1 seek=128 conv=notrunc status=none

@@ -1,4 +1,4 @@
-// Lies that an open does not look at, because it reads neither payload nor what is doubled: verify finds them.
+// Malformed files that an open does not detect, because it reads neither payload nor second copies: verify finds them.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace fatctx::container {
 
-// protobuf, by hand: a field that holds bytes.
+// Returns a hand-encoded protobuf field that holds bytes.
 inline support::Bytes proto_field(int number, const support::Bytes& value) {
   support::Bytes bytes = {static_cast<std::byte>(number << 3 | 2)};
   std::size_t rest = value.size();
@@ -27,7 +27,7 @@ inline support::Bytes operator+(support::Bytes a, const support::Bytes& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
-inline support::Bytes proto_record(unsigned id) {  // of a description: nothing but its id
+inline support::Bytes proto_record(unsigned id) {  // of a description, with its id only
   return proto_field(4, {std::byte{1 << 3}, static_cast<std::byte>(id)});
 }
 inline support::Bytes nested_groups(int depth) {  // an unknown field: groups in groups
@@ -56,7 +56,7 @@ inline void flip(support::HostileFile& file, std::uint64_t offset) {
   file.at_last = [offset](support::Bytes& bytes) { bytes.at(static_cast<std::size_t>(offset)) ^= std::byte{4}; };
 }
 
-// The record is the sample's weights by a recipe of one step.
+// Adds a record that is the sample's weights by a recipe of one step.
 inline void weights_by_recipe(support::HostileFile& file, support::ProgramText program) {
   support::add_recipe(file, program.bytes(), support::Bytes(150'000));
 }

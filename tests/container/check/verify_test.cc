@@ -31,7 +31,7 @@ std::vector<std::string> texts_of(const Result<VerifyReport>& report) {
   return texts;
 }
 
-// Segments small and large, whole records and slices, leaves that are damaged in all of them.
+// Returns a file of small and large segments, whole records and slices, with leaves that tests can damage.
 const Bytes& large_sample() {
   static const Bytes bytes = [] {
     std::vector<PackRecord> records = support::cpu_records();
@@ -97,7 +97,7 @@ TEST(Verify, WhatProgressThrowsStopsAllThreadsAndComesOut) {
     std::uint64_t seen = 0;
     const auto stop = [&](std::uint64_t done, std::uint64_t) {
       seen = done;
-      throw Stop{};  // at the first word, because busy threads may be done before the second
+      throw Stop{};  // at the first call, because fast threads may finish before the second
     };
     EXPECT_THROW((void)verified(large_sample(), {.threads = threads, .progress = stop}), Stop) << threads;
     EXPECT_LT(seen, large_sample().size()) << threads;

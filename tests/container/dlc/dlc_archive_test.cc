@@ -39,7 +39,7 @@ TEST(DlcArchive, EntriesComeInTheOrderOfTheFileWithTheirPlaces) {
 TEST(DlcArchive, EntriesWithoutGapsAndPlainZipNumbersAreRead) {
   DlcWriter writer = two_socs(false);
   Bytes bytes = writer.write();
-  // The numbers of entry 0 where an archive below 4 GiB may have them.
+  // The sizes and the offset of entry 0 in the fields that an archive below 4 GiB may use.
   set_le<std::uint32_t>(bytes, writer.header_at(0) + 18, 3 * 4096);
   set_le<std::uint32_t>(bytes, writer.header_at(0) + 22, 3 * 4096);
   set_le<std::uint32_t>(bytes, writer.row_at(0) + 20, 3 * 4096);

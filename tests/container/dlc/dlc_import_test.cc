@@ -23,7 +23,7 @@ using support::TempDir;
 using support::two_socs;
 using support::write_file;
 
-// The bytes that the pieces of a thin DLC stand for.
+// Returns the bytes that the pieces of a thin DLC consist of.
 Bytes joined(const ThinDlc& thin, const Bytes& original) {
   Bytes out;
   for (const DlcPiece& piece : thin.pieces) {
@@ -125,8 +125,8 @@ TEST_F(Dlc, WhatACompilerDidWithoutAWordIsFound) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   DlcWriter writer;
   writer.entry("htp.shared.weights.0", kMiB, 'w');
-  writer.entry("htp.cache.57.0", kMiB, 'a');  // as large as what it should share
-  writer.entry("htp.cache.57.1", 4096, 'a');  // a SoC twice
+  writer.entry("htp.cache.57.0", kMiB, 'a');  // as large as the weights that it should share
+  writer.entry("htp.cache.57.1", 4096, 'a');  // a second one for the same SoC
   writer.entry("htp.cache.0.0", 4096, 'a');   // a name that the compiler did not know
   writer.entry("dlc.metadata", R"({"cacheList": [
       {"cacheName": "htp.cache.57.0", "socModel": 57}, {"cacheName": "htp.cache.57.1", "socModel": 57},
@@ -271,7 +271,7 @@ TEST_F(Dlc, WeightsThatOnlyOthersReferToAreLeftOut) {
   DlcWriter writer;
   writer.entry("htp.shared.weights.0", 4096, 'o');
   writer.entry("htp.shared.weights.1", 4096, 'n');
-  writer.entry("htp.shared.weights.2", 4096, 'x');  // nobody says whose
+  writer.entry("htp.shared.weights.2", 4096, 'x');  // no target is named
   writer.entry("htp.cache.36.0", 4096, 'a');
   writer.entry("htp.cache.57.0", 4096, 'b');
   writer.entry("dlc.metadata", R"({"cacheList": [{"cacheName": "htp.cache.36.0", "socModel": 36},

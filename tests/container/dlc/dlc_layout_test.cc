@@ -35,7 +35,7 @@ Made layout_of(DlcWriter writer) {
   return made;
 }
 
-// The archive that a layout and the entries of the original make.
+// Returns the archive that a layout makes with the entries of the original.
 Bytes joined(const ArchiveLayout& layout, const Bytes& original) {
   const StoredArchive stored(layout, [&](std::size_t entry, std::uint64_t offset, std::span<std::byte> out) -> Status {
     const auto from = original.begin() + static_cast<std::ptrdiff_t>(layout.entries[entry].data.offset + offset);
@@ -119,7 +119,7 @@ TEST(DlcLayout, ThatLiesIsRefused) {
       fails_with(with([](Bytes& b) { set_le<std::uint64_t>(b, 16, ~std::uint64_t{0}); }), ErrorCode::kLimitExceeded));
   EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint64_t>(b, 16, 1); }), ErrorCode::kMalformed));
   EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint64_t>(b, 24, 1); }), ErrorCode::kMalformed));
-  // The second entry in front of the first; one that wraps around; a reserved field; a name that is too long, or none.
+  // The second entry before the first; one that wraps around; a reserved field; a name that is too long, or empty.
   EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint64_t>(b, kHead + kRow, 0); }), ErrorCode::kMalformed));
   EXPECT_TRUE(fails_with(with([](Bytes& b) { set_le<std::uint64_t>(b, kHead + 8, ~std::uint64_t{0}); }),
                          ErrorCode::kMalformed));
@@ -147,7 +147,7 @@ TEST(DlcLayout, TooMuchBetweenTheEntriesIsNotKept) {
   const Bytes bytes = writer.write();
   const mapping::BufferFile file(bytes, nullptr);
   Archive archive = read_archive(file, bytes.size()).value();
-  archive.file_size = kMaxRestBytes + 100;  // as if there were so much behind
+  archive.file_size = kMaxRestBytes + 100;  // as if that many bytes followed
   EXPECT_TRUE(fails_with(read_layout(file, archive, {"a", "b"}), ErrorCode::kLimitExceeded));
 }
 

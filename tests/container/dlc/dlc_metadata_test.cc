@@ -36,7 +36,7 @@ TEST(DlcMetadata, FactsOfATargetAreFoundWhereverTheyStandInItsRow) {
   EXPECT_EQ(facts.graphs, (std::vector<std::string>{"prefill", "decode", "extend"}));
 }
 
-// Shows S1.23: the vendor writes graphBlobInfo behind the name, a sorted text has it before.
+// Shows S1.23: the vendor writes graphBlobInfo after the name, a sorted text has it before the name.
 TEST(DlcMetadata, ASpillFillSizeBelongsToTheGraphItStandsIn) {
   const auto metadata = parse(R"({"cacheList": [{"cacheName": "htp.cache.57.0", "graphs": [
       {"graphBlobInfo": {"spillFillBufferSize": 4096}, "graphName": "prefill"},
@@ -121,7 +121,7 @@ TEST(DlcMetadata, CuttingKeepsNumbersAndTextsAsTheyAre) {
 
   ASSERT_TRUE(is_ok(cut));
   EXPECT_EQ(nlohmann::ordered_json::parse(cut.value()), nlohmann::ordered_json::parse(text));
-  EXPECT_EQ(cut.value().find('\\'), cut.value().find("\\\""));  // what is not ASCII is written as it is
+  EXPECT_EQ(cut.value().find('\\'), cut.value().find("\\\""));  // other characters than ASCII are written unchanged
 }
 
 TEST(DlcMetadata, MalformedContentIsRefused) {

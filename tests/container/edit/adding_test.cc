@@ -1,4 +1,4 @@
-// What adding a record can answer, in a packer and in an appender, and that a refusal leaves both as they were.
+// Results of adding a record to a packer and to an appender. A refusal leaves both unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST(Adding, OnePerSocCountsTheRecordsOfTheFileAndLeavesItBitForBit) {
   EXPECT_TRUE(fails_with(twice.report, ErrorCode::kExists));
 }
 
-// Bytes that whoever loaded them shares in, as a view of a container has them.
+// Returns bytes that share ownership with their loader, as a view of a container does.
 RecordView loaded(std::uint32_t seed, std::weak_ptr<const void>* watch = nullptr) {
   const auto bytes = std::make_shared<const Bytes>(support::pattern(70'000, seed));
   if (watch != nullptr) *watch = bytes;
@@ -180,7 +180,7 @@ TEST(Adding, AContainerInMemoryIsTakenOverAndAddedTo) {
   }
 }
 
-// A backend that writes its context out, or does not.
+// A backend that can serialize its context, or that cannot.
 class Backend final : public ByteSource {
  public:
   using Size = std::function<std::uint64_t(int asked)>;

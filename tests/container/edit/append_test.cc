@@ -1,4 +1,4 @@
-// What an append leaves: the generation before and the new one, each of them whole.
+// The outcome of an append: the generation before and the new one, both whole.
 #include "fatctx/appender.h"
 
 #include <gtest/gtest.h>
@@ -156,7 +156,7 @@ TEST(Append, NewRecordsShareLeavesWithEachOther) {
   expect_clean(done.bytes);
 }
 
-// Its size was asked for before the append, its header is read after it.
+// The size of the file is read before the append, its header after it.
 TEST(Append, AFileThatGrowsBetweenTwoLooksOpensAndOneThatWasCutDoesNot) {
   const Bytes before = support::unsealed_sample();
   support::MemoryFile file(append(before, {new_binary()}).bytes);
@@ -172,8 +172,8 @@ TEST(Append, AFileThatGrowsBetweenTwoLooksOpensAndOneThatWasCutDoesNot) {
   EXPECT_TRUE(fails_with(read_growing(file, identity, 0), ErrorCode::kTruncated, "F10"));
 }
 
-// A file of which somebody reads the header so slowly that each page is of another commit: the first `slow` reads of
-// the header give pages of the generations that `pages` says, all other reads the newest one.
+// A file whose reader is so slow that each header page comes from another commit. The first `slow` reads of the header
+// give pages of the generations in `pages`, all other reads the newest one.
 class StalledReads final : public mapping::OsFile {
  public:
   StalledReads(std::vector<Bytes> generations, std::vector<std::size_t> pages, std::uint64_t slow)
@@ -226,7 +226,7 @@ std::vector<Bytes> five_generations() {
 
 TEST(Append, AReaderThatIsStalledOverSeveralCommitsOpensTheNewestGeneration) {
   const std::vector<Bytes> generations = five_generations();
-  // Every order in which four pages can be read while four commits go by.
+  // Every order in which four pages can be read during four commits.
   for (std::size_t code = 0; code < 625; ++code) {
     const std::vector<std::size_t> pages = {code / 125, code / 25 % 5, code / 5 % 5, code % 5};
     if (!std::is_sorted(pages.begin(), pages.end())) continue;
@@ -263,7 +263,7 @@ TEST(Append, TheSameKeyIsThereAndNothingIsWritten) {
   EXPECT_EQ(done.bytes, before);
 }
 
-// Each part is within the limits, the sum is not.
+// Each part is within the limits, but the sum is not.
 TEST(Append, WhatReadersWouldRefuseIsNotCommitted) {
   std::vector<PackRecord> many;
   for (std::uint64_t i = 0; i + 3 < kMaxRecords; ++i) {
@@ -306,7 +306,7 @@ TEST(Append, WeightsCannotBeReplacedUnderABinary) {
   EXPECT_EQ(done.bytes, support::unsealed_sample());
 }
 
-// Another generation without the records of these names.
+// Appends a generation without the records of these names.
 Appended leave_out(Bytes file, const std::vector<std::string>& names) {
   const Opened opened(file);
   auto memory = std::make_unique<support::MemoryFile>(std::move(file));
@@ -378,7 +378,7 @@ TEST(Append, WithLargeExtentsItFitsTheFile) {
   const Appended behind_a_tail = append(std::move(bytes), {new_binary("cpu-c")});
   ASSERT_TRUE(is_ok(behind_a_tail.report));
   expect_clean(behind_a_tail.bytes);
-  // The skipped tail is dead up to the first new byte, which is aligned as the file is (docs/format.md, 13.2).
+  // The skipped tail is dead up to the first new byte, which has the file's alignment (docs/format.md, 13.2).
   const Opened opened(behind_a_tail.bytes);
   const std::vector<Segment>& segments = opened.toc.toc.segments;
   const auto is_new = [&](const Segment& one) { return one.generation == opened.toc.header.generation; };

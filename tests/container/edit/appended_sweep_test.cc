@@ -1,8 +1,8 @@
 // Files that were appended to, damaged page by page and byte by byte.
 //
-// What a lost page of metadata may cost is one copy, and the open says so: the newest generation opens with all its
-// records. What a lost page of anything else costs is found before a view is handed out. An older copy of a page is
-// what a disk gives back that forgot a write. Shows S5.5, S5.6.
+// A lost page of metadata may cost only one copy, and the open reports it: the newest generation opens with all its
+// records. Any other lost page is detected before a view is handed out. The damage includes an older copy of a page,
+// which a disk returns if it lost a write. Shows S5.5, S5.6.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace appended_sweep_test {
 using support::Bytes;
 using support::is_ok;
 
-// Generations 1 to n of one file; each is the file as it was then.
+// Returns generations 1 to n of one file; each is the whole file at that time.
 std::vector<Bytes> generations() {
   std::vector<PackRecord> first = support::cpu_records();
   first.push_back(support::plain_record(RecordType::kSourceModel, "source", Bytes(90'000, std::byte{9})));
@@ -39,7 +39,7 @@ std::vector<Bytes> generations() {
   PackRecord binary = support::binary_record("added", "armv9", support::pattern(70'000, 61));
   binary.weights = {"weights"};
   append(std::move(binary));
-  // Two leaves of the weights that are there, and one of its own: a record of several slices.
+  // Two existing leaves of the weights, and one of its own: a record of several slices.
   Bytes shared = support::pattern(support::kSampleWeightsSize, 11);
   shared.resize(2 * 65'536);
   const Bytes own = support::pattern(65'536, 62);
@@ -54,7 +54,7 @@ const std::vector<Bytes>& all_generations() {
   return made;
 }
 
-// The bytes of a record, or the error that stands in their place.
+// Returns the bytes of a record, or the error of reading it.
 Result<Bytes> bytes_of(const Container& container, const RecordInfo& record) {
   if (record.codec == Codec::kNone) {
     FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
@@ -88,13 +88,14 @@ class AppendedSweep : public ::testing::TestWithParam<std::size_t> {
 
   [[nodiscard]] Result<Container> open() const { return Container::open(Source::of_memory(file_)); }
   static bool meets(ByteRange a, ByteRange b) { return a.offset < b.offset + b.size && b.offset < a.offset + a.size; }
-  // The part of `changed` that the bytes really differ in, and the newest generation lives of.
+  // Returns true if the newest generation uses a byte of `changed`.
   [[nodiscard]] bool in_live_segment(ByteRange changed) const {
     return std::any_of(live_.begin(), live_.end(), [&](ByteRange live) { return meets(changed, live); });
   }
 
-  // What holds whatever bytes of [changed] are lost: the newest generation, the loss reported if an open looks there,
-  // and right bytes or an error that names record and place. Returns how many records are refused.
+  // Checks the promises for a loss of any bytes in `changed`. The newest generation opens, and reports the loss if an
+  // open reads there. Records give right bytes or an error with record and offset. Returns how many records are
+  // refused.
   std::size_t expect_promises(ByteRange changed, const std::string& what) const {
     const auto opened = open();
     EXPECT_TRUE(is_ok(opened)) << what;
@@ -156,7 +157,7 @@ TEST_P(AppendedSweep, EveryLostPageIsSurvivedOrFoundBeforeAViewIsHandedOut) {
     const std::size_t size = std::min<std::size_t>(kPageSize, file_.size() - page);
     const auto at = file_.begin() + static_cast<std::ptrdiff_t>(page);
     const Bytes before(at, at + static_cast<std::ptrdiff_t>(size));
-    // Of pages that are new, what an earlier extent of the file holds at the same place of its 64 KiB.
+    // For a new page: the content of an earlier extent at the same offset within its 64 KiB.
     const std::size_t old_page = page < older_.size() ? page : page % older_.size();
     Bytes fills[kFills] = {
         Bytes(size, std::byte{0}), Bytes(size, std::byte{0xff}), support::pattern(size, 77),

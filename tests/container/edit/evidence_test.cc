@@ -1,4 +1,4 @@
-// Notes of evidence: what may be noted, where it goes, and what becomes of it when files are written anew.
+// Notes of evidence: the permitted notes, their place in the file, and their survival when files are rewritten.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

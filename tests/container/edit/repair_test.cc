@@ -1,5 +1,4 @@
-// Repair: every copy of metadata that is damaged comes back bit for bit, nothing else is written, and what is lost is
-// said.
+// Repair: every damaged copy of metadata is restored bit for bit, nothing else is written, and losses are reported.
 #include "container/edit/repair.h"
 
 #include <gmock/gmock.h>
@@ -81,8 +80,8 @@ Repaired repaired(Bytes bytes, const RepairOptions& options = {}) {
   return {std::move(report), std::move(file.bytes()), file.calls(FileCall::kWrite)};
 }
 
-// The metadata which stands twice, or which the payload proves, in pieces that lie on one page of 4 KiB. Leaf hashes of
-// segments that no record uses any more are neither.
+// Returns the metadata that has two copies, or that the payload proves, in pieces within one page of 4 KiB. Leaf hashes
+// of segments that no record uses any more are neither.
 std::vector<ByteRange> metadata_pages(const Bytes& bytes) {
   const Opened opened(bytes);
   std::vector<ByteRange> ranges = {{0, kHeaderSize}};
@@ -108,7 +107,7 @@ std::vector<ByteRange> metadata_pages(const Bytes& bytes) {
 
 struct Damage {
   const char* name;
-  // What stands in the page afterwards, given what stood there.
+  // Returns the damaged content of a page, given its content and offset.
   Bytes (*of)(const Bytes& page, std::uint64_t offset);
 };
 const Damage kDamages[] = {
@@ -223,7 +222,7 @@ TEST(Repair, OneOfEveryKindIsRestoredAtOnceAndSaid) {
 }
 
 TEST(Repair, AnOvertakenMirrorIsWrittenAnewFromTheOneThatCounts) {
-  // What a crash between the two mirrors of an append leaves: one of them is that of two generations ago.
+  // A crash between the two mirrors of an append leaves one of them two generations behind.
   for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
     const Bytes& whole = appended_sample();
     const Bytes& older = support::unsealed_sample();
@@ -307,7 +306,7 @@ TEST(Repair, AFileThatDoesNotOpenIsAnErrorThatSaysWhatIsLost) {
   EXPECT_TRUE(fails_with(repaired(support::pattern(70'000, 3)).report, ErrorCode::kBadMagic, "F1"));
 }
 
-// Six things to restore, so that there are six writes and six syncs.
+// Returns a file with six things to restore, so that a repair does six writes and six syncs.
 Bytes much_damaged() {
   Bytes damaged = appended_sample();
   const Opened opened(damaged);
@@ -339,7 +338,7 @@ TEST(Repair, EveryFailureOfAWriteOrSyncIsAnErrorAndTheFileOpensAsBeforeOrBetter)
   }
 }
 
-// Takes every write and keeps none of it.
+// A file that accepts every write and keeps none of them.
 class ForgetfulFile final : public mapping::OsFile {
  public:
   explicit ForgetfulFile(Bytes bytes) : file_(std::move(bytes)) {}
@@ -368,12 +367,13 @@ TEST(Repair, ADiskThatLosesWhatWasWrittenIsFoundOut) {
 TEST(Repair, ADamagedCopyIsSyncedBeforeTheNextIsTouched) {
   MemoryFile file(much_damaged());
   ASSERT_TRUE(is_ok(repair_file(file, "m.fatctx", {})));
-  // And then all slots once more.
+  // Then all slots are written once more.
   EXPECT_EQ(file.calls(FileCall::kWrite), 6U + 4U);
   EXPECT_EQ(file.calls(FileCall::kSync), 6U + 3U);
 }
 
-// The system may drop what it could not sync and still show it: a second repair must not believe the first one's cure.
+// The system may drop pages that it could not sync and still show them: a second repair must not trust the result of
+// the first.
 TEST(Repair, WhoseSyncFailedFindsTheSameDamageAgain) {
   Bytes damaged = appended_sample();
   damage(damaged, kSlotOffsets[2]);
@@ -389,7 +389,7 @@ TEST(Repair, WhoseSyncFailedFindsTheSameDamageAgain) {
   EXPECT_TRUE(file.bytes() == appended_sample());
 }
 
-// Of a whole file as well: what reads well may be in the page cache only.
+// A whole file is written as well: content that reads well may exist in the page cache only.
 TEST(Repair, WritesEverySlotAgainOneMirrorAfterTheOther) {
   MemoryFile file(appended_sample());
   ASSERT_TRUE(is_ok(repair_file(file, "m.fatctx", {})));
@@ -411,7 +411,7 @@ TEST(Repair, LeavesASealedFileThatIsWholeAlone) {
   EXPECT_EQ(file.calls(FileCall::kWrite), 0U);
 }
 
-// Generation 3 is in pair A. Pair B, where 2 belongs, is VOID, as in a file that was just packed.
+// Returns a file with generation 3 in pair A. Pair B, where 2 belongs, is VOID, as in a newly packed file.
 Bytes with_pair_left_behind() {
   Bytes file = appended_sample();
   for (const std::size_t index : {1U, 3U}) {
@@ -434,7 +434,7 @@ TEST(Repair, SettlesAPairThatFailedSyncsLeftBehind) {
   EXPECT_TRUE(done.bytes == appended_sample());
 }
 
-// Its mirror is whole but old: it says nothing of what belongs there.
+// The damaged slot's mirror is whole but old: it does not tell the right content.
 TEST(Repair, SettlesAPairThatWasLeftBehindAndLostAMirror) {
   for (const std::size_t index : {1U, 3U}) {
     Bytes left_behind = with_pair_left_behind();

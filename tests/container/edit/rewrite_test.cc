@@ -1,4 +1,4 @@
-// What comes out when a container is written anew, and what is left when that fails.
+// The output of rewriting a container, and the state that a failure leaves.
 #include "fatctx/rewrite.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ std::vector<PackRecord> chip_records() {
   return records;
 }
 
-// Every kind of record, and what is kept of it only by its name: codecs, extents of their own, tensors, descriptions.
+// Returns every kind of record, and the properties that are kept by name: codecs, extents, tensors, descriptions.
 std::vector<PackRecord> all_kinds() {
   std::vector<PackRecord> records = support::cpu_records();
   for (PackRecord& record : support::mixed_records()) records.push_back(std::move(record));
@@ -55,7 +55,7 @@ std::vector<PackRecord> all_kinds() {
   PackRecord own = support::plain_record(RecordType::kOpaque, "own", support::pattern(500, 77));
   own.own_extent = true;
   records.push_back(std::move(own));
-  PackRecord same = support::plain_record(RecordType::kOpaque, "same", support::pattern(70'001, 21));  // as "large"
+  PackRecord same = support::plain_record(RecordType::kOpaque, "same", support::pattern(70'001, 21));  // equals "large"
   records.push_back(std::move(same));
   const std::vector<support::CorpusTensor> tensors = support::corpus_tensors(3, 12);
   records.push_back(support::blob_record("blob.a", tensors));
@@ -63,7 +63,7 @@ std::vector<PackRecord> all_kinds() {
   return records;
 }
 
-// All bytes but those that say which generation it is: header and tables of contents.
+// The bytes of a file without those that identify its generation: header and tables of contents.
 struct Content {
   explicit Content(const Bytes& bytes) : opened(bytes) {
     const Header& header = opened.toc.header;
@@ -205,7 +205,7 @@ TEST_F(Rewrite, WhatIsNotKeptIsGoneAndTheRestIsWhole) {
   std::erase(expected, "cpu-x86-64-v3");
   EXPECT_EQ(names_of(after), expected);
   for (const std::string& name : expected) {
-    if (name == "description") continue;  // it speaks of ids
+    if (name == "description") continue;  // its content has ids
     EXPECT_EQ(after.bytes_of(name).value(), before.bytes_of(name).value()) << name;
   }
   expect_whole(in_);
@@ -255,7 +255,7 @@ TEST_F(Rewrite, SharingIsAsItWasUnlessSaidOtherwise) {
   ASSERT_TRUE(is_ok(off));
   EXPECT_LT(kept.value().pack.stored_bytes, pages.value().pack.stored_bytes);
   EXPECT_LT(pages.value().pack.stored_bytes, off.value().pack.stored_bytes);
-  // And back: nothing of the history of a file is in it.
+  // The way back gives the same bytes: a file contains nothing of its history.
   const auto back = rewrite_container(folder_.file("off"), folder_.file("back"), {.sharing = Sharing::kBytes});
   ASSERT_TRUE(is_ok(back));
   EXPECT_TRUE(Content(read_file(folder_.file("back"))).body == Content(read_file(in_)).body);
@@ -302,7 +302,7 @@ TEST_F(Rewrite, DamageIsNamedAndNothingIsWritten) {
   }
   EXPECT_TRUE(read_file(in_) == bytes);
   EXPECT_EQ(folder_.names(), std::vector<std::string>{"in"});
-  // What is whole can be saved.
+  // Whole records can be saved.
   const auto saved = rewrite_container(in_, out_, {.keep = std::vector{opened.toc.toc.records.back().id}});
   EXPECT_TRUE(is_ok(saved));
 }
@@ -418,7 +418,7 @@ TEST_F(Merge, GivesTheFileThatAllRecordsTogetherWouldHaveBeenPackedTo) {
   for (std::size_t i = 0; i < 4; ++i) {
     std::vector<PackRecord> part = {records[i]};
     part.push_back(records[4 + i]);
-    part.push_back(records.back());  // the weights are in each of them
+    part.push_back(records.back());  // every part has the weights
     pack_as("part" + std::to_string(i), part, sharing_by(Sharing::kPages));
   }
   const auto report = merge({"part0", "part1", "part2", "part3"}, "out");

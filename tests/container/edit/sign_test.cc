@@ -1,4 +1,4 @@
-// What a signed copy is made from stays as it was while it is made.
+// The source of a signed copy stays unchanged while the copy is made.
 #include "fatctx/signature.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// lz4 frames: ours against liblz4's own functions, and every frame that is not exactly what a record needs.
+// lz4 frames: ours against liblz4's own functions, and every frame that does not exactly fit its record.
 #include "container/format/codec.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using support::Bytes;
 using support::fails_with;
 using support::is_ok;
 
-// Text that compresses well and repeats nothing at a fixed distance.
+// Returns text that compresses well and repeats nothing at a fixed distance.
 Bytes compressible(std::size_t size, std::uint32_t seed) {
   const Bytes noise = support::pattern(size / 8 + 1, seed);
   Bytes bytes;
@@ -47,7 +47,7 @@ Bytes frame_of(ByteView bytes, const std::vector<std::size_t>& pieces = {}) {
   return frame;
 }
 
-// What a frame yields, fed in pieces of `piece` bytes.
+// Unpacks a frame that is fed in pieces of `piece` bytes.
 Result<Bytes> unpacked(ByteView frame, std::uint64_t logical_size, std::size_t piece = 64 * 1024) {
   Bytes bytes;
   const StreamSink sink = [&](ByteView made) -> Status {
@@ -62,7 +62,7 @@ Result<Bytes> unpacked(ByteView frame, std::uint64_t logical_size, std::size_t p
   return bytes;
 }
 
-// A frame as liblz4 makes it in one call; `change` asks for other settings.
+// Returns a frame that liblz4 makes in one call; `change` sets other preferences.
 Bytes foreign_frame(
     ByteView bytes, void (*change)(LZ4F_preferences_t&) = [](LZ4F_preferences_t&) {}) {
   LZ4F_preferences_t wanted = {};
@@ -204,7 +204,7 @@ TEST(Codec, EveryFrameButTheOneThatARecordNeedsIsRefused) {
   }
 }
 
-// The header of a frame of `content_size` bytes, with its checksum right; blocks of another frame may follow.
+// Returns the frame with a header for `content_size` bytes and the header's right checksum.
 Bytes with_content_size(Bytes frame, std::uint64_t content_size) {
   Bytes header(LZ4F_HEADER_SIZE_MAX);
   LZ4F_cctx* context = nullptr;
@@ -273,7 +273,7 @@ TEST(Codec, EveryFlippedBitOfAFrameIsRefusedOrChangesNothing) {
         ASSERT_TRUE(fails_with(back, ErrorCode::kCodec, "F41")) << bit;
         continue;
       }
-      ++accepted;  // a match may as well be taken from elsewhere in a run; leaf hashes tell such frames apart
+      ++accepted;  // a match may come from elsewhere in a run; leaf hashes distinguish such frames
       ASSERT_EQ(back.value(), bytes) << bit;
     }
     EXPECT_LT(accepted, frame.size() / 4);

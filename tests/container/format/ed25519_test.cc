@@ -1,4 +1,4 @@
-// Ed25519 as the format means it: the vectors that everybody agrees on, and those on which implementations part.
+// Ed25519 as the format defines it: the vectors that all implementations agree on, and those on which they differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Descriptions as they stand in a file, and what the reader thinks of others.
+// Descriptions as a file stores them, and the reader's answer to invalid ones.
 #include "container/format/metadata_codec.h"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ using Bytes = std::vector<std::byte>;
 
 Result<ImportedIndex> read_index(const Bytes& bytes) { return read_gguf_index(MemoryFile(bytes), bytes.size()); }
 
-// One pair of every type, an array of every kind, three tensors.
+// Returns a file with one pair of every type, an array of every kind, and three tensors.
 GgufWriter sample() {
   GgufWriter writer;
   const std::size_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};

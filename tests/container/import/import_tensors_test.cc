@@ -1,4 +1,4 @@
-// What all importers of files with weights do alike: errors that name the file, and tensors that share bytes.
+// Common behavior of all importers of weight files: errors that name the file, and tensors that share bytes.
 #include "fatctx/import_tensors.h"
 
 #include <gtest/gtest.h>

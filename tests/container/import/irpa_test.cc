@@ -61,8 +61,8 @@ TEST(Irpa, OnlyTheIndexIsRead) {
   EXPECT_LT(file.bytes_read(), 256U);
 }
 
-// The bytes that IREE 3.13's own ParameterIndex.create_archive_file writes for a splat of 400 bytes, an int16 array
-// of 7 with metadata, and nothing else; cut to its index, with two numbers to make up for that.
+// The bytes that IREE 3.13's own ParameterIndex.create_archive_file writes for a splat of 400 bytes and an int16 array
+// of 7 with metadata. They are cut to the index, with two numbers adjusted for that.
 TEST(Irpa, AnArchiveWrittenByIreeIsRead) {
   const std::string metadata = "splat.ad.arrTENSORv0:{\"type\": \"Tensor\"}";
   Bytes file(0x200, std::byte{0});

@@ -1,4 +1,4 @@
-// Records that are stored as lz4 frames: what the packer makes of them, and what a reader makes of every lie in them.
+// Records that are stored as lz4 frames: the packer's output for them, and the reader's answer to every malformed one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -182,7 +182,7 @@ TEST(ColdRecord, OneAboveTheLimitIsStoredAsItIsWithAWarning) {
   record.source.path = path;
 
   PackOptions options;
-  options.sharing = Sharing::kOff;  // or its holes would be stored once
+  options.sharing = Sharing::kOff;  // otherwise its holes would be stored once
 
   const auto report = support::pack({record}, folder.file("out.fatctx"), std::move(options));
 
@@ -192,7 +192,8 @@ TEST(ColdRecord, OneAboveTheLimitIsStoredAsItIsWithAWarning) {
   EXPECT_NE(report.value().warnings[0].find("record \"model\""), std::string::npos) << report.value().warnings[0];
 }
 
-// A container whose only record of its own is `model`, to be lied about. Segment 0 is packed, 1 the frame, 2 LEAVES.
+// A container whose only record of its own is `model`, for tests that damage it. Segment 0 is packed, 1 the frame, 2
+// LEAVES.
 struct Sample {
   Bytes model = text(400'000, 20);
   Bytes file = support::packed_bytes({cold("model", model)});

@@ -1,4 +1,4 @@
-// Work that a small file can ask for, and where it ends: the bytes that a call makes are counted, not its seconds.
+// The work that a small file can request, and its limit: a call's composed bytes are counted, not its seconds.
 #include <gtest/gtest.h>
 
 #include "container/read/checked_bytes.h"
@@ -22,7 +22,7 @@ constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 47;
 
-// What every refusal has to say: how much, out of how much, the bound, and what to do.
+// Checks that a refusal tells the needed amount, the permitted amount, the limit, and the remedy.
 template <typename T>
 [[nodiscard]] ::testing::AssertionResult is_too_costly(const Result<T>& result) {
   if (result.ok()) return ::testing::AssertionFailure() << "it was allowed";

@@ -1,5 +1,5 @@
-// Files of every version of the format, 0.1 and 1.0, that were written once and must open for ever, with what was in
-// them. tests/golden/README.md says how they were made.
+// Files of every version of the format, 0.1 and 1.0, which were written once and must open for ever with the same
+// content. tests/golden/README.md explains how they were made.
 #include <gtest/gtest.h>
 #include <lz4.h>
 
@@ -35,7 +35,7 @@ constexpr std::uint64_t kMuch = std::uint64_t{1} << 30;
 const std::string kFolder = FATCTX_SOURCE_DIR "/tests/golden/";
 const std::string kNewest = "v1";  // the folder of the version that this library writes
 
-// Everything that a container says through the public interface, as text.
+// Returns everything that a container reports through the public interface, as text.
 std::string dump(const Container& container) {
   const OpenReport report = container.report();
   std::string text = fmt::format(
@@ -91,12 +91,12 @@ struct Golden {
   std::string name;
   std::vector<PackRecord> records;
   PackOptions options;
-  // What is done to the file after these were packed.
+  // Changes the file after these records were packed.
   std::function<Status(const std::string& path)> then = [](const std::string&) { return Status(Done{}); };
   std::string lz4 = {};  // the version of liblz4 that compressed it: another one may find other matches
 };
 
-// A binary with every axis of its key, its weights and their tensors.
+// Describes a binary with every axis of its key, its weights and their tensors.
 Golden plain() {
   Golden golden;
   golden.name = "plain";
@@ -131,7 +131,7 @@ Golden plain() {
   return golden;
 }
 
-// A sealed file of small records: an empty one, two equal ones, a name beyond ASCII.
+// Describes a sealed file of small records: an empty one, two equal ones, a name beyond ASCII.
 Golden sealed() {
   Golden golden;
   golden.name = "sealed";
@@ -154,7 +154,7 @@ Bytes lines(int count, const Line& line) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Records as lz4 frames: one of two blocks, one of one; and one that is not compressed. The command packed it.
+// Describes records as lz4 frames, one of two blocks and one of one, and an uncompressed one. The command packed it.
 Golden compressed() {
   Golden golden;
   golden.name = "compressed";
@@ -165,13 +165,13 @@ Golden compressed() {
   golden.records = {support::plain_record(RecordType::kSourceModel, "model", model),
                     support::plain_record(RecordType::kOpaque, "log", log),
                     support::plain_record(RecordType::kSourceModel, "plain model", log)};
-  for (PackRecord& record : golden.records) record.key.group = "compressed";  // the command's: the name of the model
+  for (PackRecord& record : golden.records) record.key.group = "compressed";  // set by the command
   golden.records[0].codec = Codec::kLz4;
   golden.records[1].codec = Codec::kLz4;
   return golden;
 }
 
-// Four binaries of which two share whole pages, a third has the same bytes a little further on, and the fourth is the
+// Describes four binaries. Two share whole pages, a third has the same bytes a little further on, and the fourth is the
 // second under another name.
 Golden shared() {
   Golden golden;
@@ -191,8 +191,8 @@ Golden shared() {
   return golden;
 }
 
-// Two generations: one binary took the place of another, and one came. The bytes of an append that did not end lie
-// between them.
+// Describes two generations: one binary was replaced, and one was added. Between them are the bytes of an unfinished
+// append.
 Golden appended() {
   Golden golden;
   golden.name = "appended";
@@ -222,7 +222,7 @@ Golden appended() {
   return golden;
 }
 
-// Signed with a key that is no secret.
+// The key that signs golden files; it is public.
 constexpr const char* kSecretKey =
     "fatctx-secret-key-v1 6b6579206f6620676f6c64656e2066696c65732c20666f722074657374732021\n";
 
@@ -251,13 +251,13 @@ std::string text_of(const std::string& path) {
 }
 
 struct Written {
-  std::string version;  // folder
-  std::string format;   // as the file says it
+  std::string version;  // the folder
+  std::string format;   // in the file's own words
   std::string_view name;
   Golden (*make)();
 };
 
-// A test is listed with its parameter; without this it would be listed with an address, which changes from run to run.
+// Names a test by its parameter. The default would be an address, which changes from run to run.
 void PrintTo(const Written& written, std::ostream* out) { *out << written.version << ' ' << written.name; }
 
 class GoldenFile : public testing::TestWithParam<Written> {
@@ -290,7 +290,7 @@ TEST_P(GoldenFile, OpensAsItDidWhenItWasWritten) {
   EXPECT_TRUE(container.value().report().degraded.empty());
   EXPECT_EQ(dump(container.value()), text_of(folder_ + golden_.name + ".txt"));
   for (const PackRecord& record : golden_.records) {
-    if (golden_.name == "appended" && record.name == "old") continue;  // of generation 1
+    if (golden_.name == "appended" && record.name == "old") continue;  // only in generation 1
     const auto found = container.value().find(record.name);
     ASSERT_TRUE(is_ok(found)) << record.name;
     EXPECT_EQ(found.value().codec, record.codec) << record.name;
@@ -326,7 +326,7 @@ TEST_P(NewestGoldenFile, IsStillWhatThisVersionWrites) {
   EXPECT_TRUE(support::read_file(fresh) == support::read_file(path_)) << "the format changed without a new version";
 }
 
-// An append writes slots and no prologue.
+// An append writes slots, but no prologue.
 TEST(GoldenOf01, AnAppendKeepsItsVersionAndAPackFromItHasTheNewOne) {
   const support::TempDir folder;
   const std::string path = folder.file("old");
@@ -377,7 +377,8 @@ TEST(GoldenSigned, OpensWithItsKeyAndNoOther) {
                                   ErrorCode::kRollback));
 }
 
-// Not a test but the way the files are made; it refuses to replace one. What the command made gets its text.
+// Makes the files and is not run as a test. It refuses to replace a file. For a file that the command made, it writes
+// only the text.
 TEST_P(NewestGoldenFile, DISABLED_IsWritten) {
   const std::string said = folder_ + golden_.name + ".txt";
   ASSERT_FALSE(std::filesystem::exists(said)) << "a golden file stays as it is";

@@ -1,4 +1,4 @@
-// Which generation a header leads to, and what it admits to have lost.
+// The generation that a header leads to, and the losses that it reports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using support::MemoryFile;
 
 Result<Header> header_of(const Bytes& file) { return parse_header(ByteView(file).first(kHeaderSize), file.size()); }
 
-// Both pairs live: A holds generation `a`, B generation `b`.
+// Returns a file with both pairs live: A holds generation `a`, B generation `b`.
 Bytes two_generations(std::uint64_t a, std::uint64_t b) {
   HostileFile file(support::unsealed_sample());
   file.live.generation = a;
@@ -51,7 +51,7 @@ TEST(Header, AFreshFileIsGenerationOneInPairA) {
   EXPECT_FALSE(header.value().sealed);
 }
 
-// From 1.0 on a minor version has the layout of its major version; what is new in it has a feature bit.
+// From 1.0 on, a minor version has the layout of its major version; new features have a feature bit.
 TEST(Header, ALaterMinorVersionOpensAndSaysWhichItIs) {
   HostileFile file(support::unsealed_sample());
   file.prologue.minor_version = kMinorVersion + 7;
@@ -93,7 +93,8 @@ TEST(Header, GenerationsThatDoNotFollowEachOtherAreRefused) {
   EXPECT_TRUE(fails_with(header_of(two_generations(1, UINT64_MAX)), ErrorCode::kMalformed, "F9"));
 }
 
-// A failed sync keeps a pair from the disk that the page cache shows; appends that follow write the pairs in turn.
+// After a failed sync, the page cache may show a pair that the disk does not have; later appends write the pairs in
+// turn.
 TEST(Header, ANewerPairIsOpenedBesideOneThatFailedSyncsLeftBehind) {
   for (const auto& [a, b] : {std::pair(4U, 1U), std::pair(1U, 4U), std::pair(6U, 1U), std::pair(2U, 11U)}) {
     const auto header = header_of(two_generations(a, b));
@@ -136,7 +137,8 @@ TEST(Header, OneGoodMirrorOfAPairIsEnough) {
   }
 }
 
-// A generation 7 in pair A; mirror 1 of pair B says what an append meant, mirror 3 what `older` made of it.
+// Returns a file with generation 7 in pair A. Mirror 1 of pair B is as an append meant it, mirror 3 as `older` changed
+// it.
 template <typename Older>
 Bytes interrupted(const Older& older) {
   Bytes file = two_generations(7, 8);
@@ -246,7 +248,7 @@ TEST(Header, BytesBehindTheEndAreATailOfAnUnsealedFile) {
 }
 
 TEST(Header, EveryReservedBitOfItsPagesIsRefused) {
-  // The bytes of a page that must be zero: of a prologue, of a live slot, of a VOID slot.
+  // A range of bytes of a page that must be zero: of a prologue, of a live slot, or of a VOID slot.
   struct Range {
     std::uint64_t page;
     std::size_t from;

@@ -1,4 +1,4 @@
-// Lies of the header: version, identity, slots, and where they say that the table of contents lies.
+// Malformed headers: version, identity, slots, and the offsets of the table of contents.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Lies of the table of contents, table by table. Every hash is right.
+// Malformed tables of contents, table by table. Every hash is right.
 #pragma once
 
 #include <cstring>
@@ -25,7 +25,7 @@ inline GenerationEntry generation_row(std::uint64_t number, std::uint64_t toc_of
   return entry;
 }
 
-// As if it were signed: everything is there that a reader without keys looks at.
+// Makes the file look signed: it has everything that a reader without keys checks.
 inline void with_sha256(support::HostileFile& f) {
   std::uint64_t leaves = 0;
   for (const SegmentEntry& segment : f.segments) leaves += segment.kind == 3 ? segment.size / sizeof(DiskHash) : 0;

@@ -14,7 +14,7 @@
 namespace fatctx::container {
 
 struct Opened {
-  // Throws what opening it says: such a file is not what these tests are about.
+  // Throws if the file does not open; these tests have another subject.
   explicit Opened(support::Bytes bytes) : file(std::move(bytes)) {
     auto read = read_toc(file, file.size());
     if (!read.ok()) throw std::runtime_error(to_text(read.error()));

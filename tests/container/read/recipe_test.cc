@@ -1,4 +1,4 @@
-// Programs of recipes: what they make, and what of a hostile one is refused and why. Shows S5.5, S3.70.
+// Programs of recipes: their output, and the refusal of hostile ones with the reason. Shows S5.5, S3.70.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using support::ProgramText;
 
 using Kind = RecipeStep::Kind;
 
-// A file of 1,000 bytes of which two ranges are sources.
+// A file of 1,000 bytes, of which two ranges are sources.
 constexpr ByteRange kSources[] = {{100, 300}, {500, 200}};
 const Bytes& file_bytes() {
   static const Bytes bytes = support::pattern(1'000, 9);
@@ -57,7 +57,7 @@ Bytes text(std::string_view characters) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Reads both sources, goes back, and ends with a fill.
+// Returns a program that reads both sources, goes back, and ends with a fill.
 ProgramText good_program() {
   ProgramText program;
   program.copy(100, 10).literal(text("between")).copy(50, -60).copy(200, 200).fill(300, 0x7f);
@@ -155,7 +155,7 @@ TEST(Recipe, CongruentRunsAreTheWholePagesThatLieInTheFileAsInTheRecord) {
   program.copy(kPage, 5);                        // shifted
   program.fill(kPage * 2 - 100, 0);              // up to page 7
   program.copy(kPage, kPage * 2 - 5 - 100 - 1);  // one byte off
-  program.copy(kPage * 3, 1);                    // pages 8 to 10, the file's 8 on
+  program.copy(kPage * 3, 1);                    // pages 8 to 10, which are pages 8 and on of the file
   program.copy(10, 10);
   const std::uint64_t size = kPage * 11 + 10;
   const Recipe recipe = Recipe::read(program.bytes(), size, std::span(&source, 1)).value();
@@ -202,7 +202,7 @@ std::vector<Hostile> hostile_programs() {
     change(program.head);
     return program.bytes();
   };
-  // The same with other steps in front of the fill that makes it long enough.
+  // Programs with other steps before the fill, which completes the size.
   const auto with = [](ProgramText program, std::uint64_t made) { return program.fill(kGoodSize - made, 1).bytes(); };
   const auto sources = [] { return ProgramText().copy(1, 0).copy(1, 300); };  // one byte of each
   const Bytes good = good_program().bytes();
@@ -289,7 +289,7 @@ TEST(Recipe, WhatIsAtTheEdgeOfEachRuleIsRead) {
   const auto reads = [](const ProgramText& program, std::uint64_t size, std::span<const ByteRange> sources = kSources) {
     return is_ok(Recipe::read(program.bytes(), size, sources));
   };
-  // Copies that touch where a source ends are two.
+  // Copies that meet at the end of a source are two.
   EXPECT_TRUE(reads(ProgramText().copy(300, 0).copy(200, 0), 500));
   EXPECT_TRUE(reads(ProgramText().copy(300, 0).copy(200, 0).fill(1, 0).fill(1, 1), 502));
   EXPECT_TRUE(reads(ProgramText().copy(300, 0).copy(1, 0).fill(1, 0).copy(199, 0), 501)) << "with a step in between";
@@ -328,7 +328,7 @@ TEST(Recipe, RandomChangesOfAProgramNeverReadOutsideOfTheSources) {
   EXPECT_GT(read, 100) << "or nothing was shown";
 }
 
-// Of the sample's weights: their first 50,000 bytes, a word, the rest.
+// Returns the sample's weights with a word inserted: the first 50,000 bytes, the word, the rest.
 Bytes program_over_weights() { return ProgramText().copy(50'000, 0).literal(text("changed")).copy(100'000, 0).bytes(); }
 Bytes made_over_weights(const Bytes& sample) {
   const MemoryFile file(sample);

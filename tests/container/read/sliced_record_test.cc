@@ -78,7 +78,7 @@ TEST(SlicedRecord, EveryByteHasItsPlace) {
 }
 
 TEST(SlicedRecord, LeavesUnderItAreCountedOnce) {
-  // Leaves of 16 granules: slices 8, 4 and 0 lie in the first one.
+  // Leaves of 16 granules: slices 8, 4 and 0 are in the first one.
   const Opened file(every_order().bytes());
   const auto reverse = leaves_under(file.toc.toc, file.record("reverse"));
   ASSERT_EQ(reverse.size(), 1U);

@@ -1,9 +1,9 @@
-// Sweeps over two small files: every length they may be cut to, and every bit of everything that is not payload.
+// Sweeps over two small files: every length they may be cut to, and every bit of everything except payload.
 //
-// What promise 3 of the format asks for: with any single bit of header or table of contents changed the newest
-// generation opens, with the same records, and the open says what it lost, if it read it. What an open does not read
-// is found by verify. All in memory, over the functions that an open consists of; a sample of real files stands in
-// tests/runtime. Shows S5.5, S3.70.
+// Promise 3 of the format: with any single bit of header or table of contents changed, the newest generation opens with
+// the same records. The open reports the loss, if it read that bit; otherwise verify finds it. Everything happens in
+// memory, through the functions that an open consists of. A sample of real files is in tests/runtime. Shows S5.5,
+// S3.70.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class Sweep : public testing::TestWithParam<const char*> {
  protected:
   Sweep() : file_(sample(GetParam())), opened_(read_toc(file_, file_.size()).value()) {}
 
-  // The appended one has three generations, a table that supersedes others, and what a crashed append has left.
+  // The appended file has three generations, a table that supersedes others, and the remains of a crashed append.
   static const Bytes& sample(const std::string& name) {
     if (name == "sealed") return support::sealed_sample();
     if (name == "unsealed") return support::unsealed_sample();
@@ -60,7 +60,7 @@ class Sweep : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(is_ok(report));
     return std::move(report).value();
   }
-  // The parts of a header that an open goes on with; equal parts and equal TOC bytes give equal records.
+  // Compares the parts of a header that an open uses; equal parts and equal TOC bytes give equal records.
   static bool same_facts(const Header& a, const Header& b) {
     return a.uuid == b.uuid && a.extent_log2 == b.extent_log2 && a.granule_log2 == b.granule_log2 &&
            a.generation == b.generation && a.committed_end == b.committed_end && a.toc_offset == b.toc_offset &&
@@ -75,7 +75,7 @@ class Sweep : public testing::TestWithParam<const char*> {
                                                      compare_keys(x.key, y.key) == 0;
                                             });
   }
-  // What an open says when one byte at `offset` of the header is damaged.
+  // Returns the loss that an open must report when one byte at `offset` of the header is damaged.
   static std::uint32_t expected_loss(std::uint64_t offset) {
     const std::uint64_t page = offset / kPageSize * kPageSize;
     for (std::size_t i = 0; i < kPrologueOffsets.size(); ++i) {
@@ -86,13 +86,13 @@ class Sweep : public testing::TestWithParam<const char*> {
     }
     return kDegradedHeaderPadding;
   }
-  // Ranges that hold nothing, between header and end: behind extents, and between small records.
+  // Returns unused ranges between header and end: behind extents, and between small records.
   [[nodiscard]] std::vector<ByteRange> gaps() const {
     std::vector<ByteRange> used = {{opened_.header.toc_offset[0], opened_.header.toc_size},
                                    {opened_.header.toc_offset[1], opened_.header.toc_size}};
     for (std::uint32_t i = 0; i < opened_.toc.segments.size(); ++i) {
       const Segment& segment = opened_.toc.segments[i];
-      // Of earlier generations not all that is packed is used, and leaves cover it.
+      // Earlier generations do not use all packed bytes, but leaves cover these bytes.
       const bool old = segment.generation < opened_.header.generation;
       if (segment.kind != SegmentKind::kPacked || old) used.push_back({segment.offset, segment.size});
       for (const Slice& slice : opened_.toc.slices) {
@@ -108,7 +108,7 @@ class Sweep : public testing::TestWithParam<const char*> {
     }
     return gaps;
   }
-  // What acquire does before it hands a record out.
+  // Does the checks that acquire does before it hands a record out.
   [[nodiscard]] Status check_leaves_of(const RecordInfo& record) {
     const Slice& slice = opened_.toc.slices[opened_.toc.forms[opened_.toc.index_of(record)].first_slice];
     const Segment& segment = opened_.toc.segments[slice.segment];
@@ -149,7 +149,7 @@ TEST_P(Sweep, NoPrefixOpensThroughAFileEither) {
   const std::uint64_t whole = file_.bytes().size();
   for (std::uint64_t boundary = 0; boundary <= whole; boundary += kPageSize) {
     for (const std::uint64_t size : {boundary - 1, boundary, boundary + 1}) {
-      if (size >= whole) continue;  // also the one below zero
+      if (size >= whole) continue;  // also true for the size below zero
       file_.show_only(size);
       const auto opened = read_toc(file_, size);
       ASSERT_FALSE(opened.ok()) << size;
@@ -173,7 +173,7 @@ TEST_P(Sweep, EveryBitOfTheHeaderIsSurvivedAndReported) {
 }
 
 TEST_P(Sweep, EveryByteOfTheHeaderIsSurvivedWithAnyValue) {
-  // All values of the bytes that mean something, one page of each kind; of the rest a bit is as good as a byte.
+  // All values of the significant bytes, in one page of each kind. For the others, testing one bit is enough.
   for (const std::uint64_t page : {kPrologueOffsets[0], kSlotOffsets[0], kSlotOffsets[3]}) {
     for (std::uint64_t offset = page; offset < page + 260; ++offset) {
       for (unsigned change = 1; change < 256; change += support::kStride) {
@@ -264,7 +264,7 @@ TEST_P(Sweep, EveryBitOfTheLeavesIsFoundByVerifyAndByAcquire) {
       flip(offset, bit);
       const VerifyReport report = verify();
       std::size_t refused = 0;
-      bool dead = opened_.header.generation > 1;  // a leaf of what a later generation does not use
+      bool dead = opened_.header.generation > 1;  // true for a leaf that only superseded records use
       for (const RecordInfo& record : opened_.toc.records) {
         if (record.slice_count == 0) continue;
         const Slice& slice = opened_.toc.slices[opened_.toc.forms[opened_.toc.index_of(record)].first_slice];
@@ -311,7 +311,8 @@ TEST_P(Sweep, EveryByteOfPaddingIsFoundByVerify) {
   }
 }
 
-// Bytes of payload that tell apart: all of a small segment, the edges of leaves and every 499th byte of a large one.
+// Returns the significant bytes of payload: all of a small segment; the edges of leaves and every 499th byte of a large
+// one.
 std::vector<std::uint64_t> telling_offsets(const Segment& segment) {
   std::vector<std::uint64_t> offsets;
   for (std::uint64_t at = 0; at < segment.size; ++at) {
@@ -351,7 +352,7 @@ TEST_P(Sweep, PayloadDamageIsFoundByVerifyWithRecordAndPlaceAndByAcquire) {
       ASSERT_FALSE(report.findings.empty()) << offset;
       const ErrorContext& where = report.findings[0].error.where;
       const std::string message = report.findings[0].error.message;
-      if (owner == 0) {  // zeros between small records: they are under the leaves, too
+      if (owner == 0) {  // zeros between small records are covered by leaves, too
         ASSERT_EQ(segment.kind, SegmentKind::kPacked);
         continue;
       }

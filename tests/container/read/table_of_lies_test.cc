@@ -1,9 +1,9 @@
-// The table of lies: every rule of the format has a file that breaks just this rule, with every checksum right, and is
-// refused for this rule and no other. scripts/rule_mutants.py removes each check of the reader in turn and expects a
-// row to fail.
+// The table of malformed files: every rule of the format has a file that breaks only this rule, with every checksum
+// right. The file is refused for this rule and no other. scripts/rule_mutants.py removes each check of the reader in
+// turn and expects a row to fail.
 //
-// The rows stand in lies_header.h, lies_toc.h and lies_verify.h; those of tensor tables by themselves in
-// tensor_table_test.cc. Shows S5.5, S3.70.
+// The rows are in lies_header.h, lies_toc.h and lies_verify.h; those of tensor tables are in tensor_table_test.cc.
+// Shows S5.5, S3.70.
 #include <gtest/gtest.h>
 
 #include <algorithm>

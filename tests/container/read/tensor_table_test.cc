@@ -17,7 +17,7 @@ namespace tensor_table_test {
 
 constexpr std::uint64_t kBlobSize = 1000;
 
-// Three tensors with different types, ranks and sizes; two of them share bytes on purpose.
+// Returns three tensors with different types, ranks and sizes; two of them share bytes on purpose.
 std::vector<PackTensor> sample_tensors() {
   return {
       {.name = "weight/b",
@@ -58,7 +58,7 @@ struct Lie {
   std::function<void(Bytes&)> damage;
   ErrorCode code;
   std::string_view rule;
-  std::string_view words = {};  // of the message, where another check would blame the same rule
+  std::string_view words = {};  // of the message, where another check would report the same rule
 };
 
 const Lie kLies[] = {
@@ -139,7 +139,7 @@ TEST(TensorTable, EveryLieIsRefusedWithItsRuleAndPlace) {
 
 TEST(TensorTable, ATableAboveItsLimitIsRefusedBeforeItIsLookedAt) {
   const std::size_t size = (std::size_t{256} << 20) + 1;
-  // Address space only: a page of it that was touched would be zero, and another complaint.
+  // Address space only: if a page of it were read, it would be zero and cause another error.
   void* reserved = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(reserved, MAP_FAILED);
 
@@ -265,7 +265,7 @@ TEST(TensorTable, SizesOfTypesBelowAByteRoundUp) {
   EXPECT_EQ(size(DType::kU8, {0, UINT64_MAX, UINT64_MAX}), std::nullopt) << "its strides would not fit";
 }
 
-// What an accepted table promises, checked from outside the parser.
+// Checks the promises of an accepted table, from outside the parser.
 void expect_promises(const ParsedTensorTable& table, std::uint64_t blob_size) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TensorInfo tensor = table.at(i);

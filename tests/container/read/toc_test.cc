@@ -1,5 +1,5 @@
-// The table of contents: what is legal though unusual, every reserved bit, and random hostile tables that are accepted
-// only if they keep every promise.
+// The table of contents: legal but unusual ones, every reserved bit, and random hostile tables, which are accepted only
+// if they keep every promise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ TEST(Toc, AnLz4FrameAtItsLimitOfExpansionIsReadableAndHasNoView) {
 TEST(Toc, DeadBytesAndTheGapsOfTheirLeavesAreLegalInAnUnsealedFile) {
   const auto opened = open_changed([](auto& f) { f.insert_segment(SegmentKind::kDead, 70'000); });
   const auto with_gap = open_changed([](auto& f) {
-    // Segment 1 dies: its leaf stays behind as a gap, its record goes.
+    // Segment 1 becomes dead: its leaf stays behind as a gap, its record is removed.
     f.segments[1].kind = static_cast<std::uint16_t>(SegmentKind::kDead);
     f.segments[1].leaves_segment = kNoSegment;
     f.segments[1].first_leaf = 0;
@@ -140,7 +140,7 @@ TEST(Toc, DeadBytesAndTheGapsOfTheirLeavesAreLegalInAnUnsealedFile) {
     f.keys.erase(f.keys.begin());
     f.references.erase(f.references.begin());
     for (auto& record : f.records) record.first_slice = record.first_slice - 1;
-    // Its names would be unused; other keys take them.
+    // The removed record's names would be unused, so other keys take them.
     f.keys[0].part = f.name("aarch64");
     f.keys[0].variant = f.name("cpu-aarch64");
     f.keys[1].part = f.keys[2].part = f.name("dotprod,i8mm");
@@ -238,7 +238,7 @@ TEST(Toc, EveryReservedBitOfEveryRowIsRefused) {
                   offsetof(ReferenceEntry, bound_hash));
 }
 
-// What every accepted table of contents promises to those who use it, checked from outside the parser.
+// Checks the promises of an accepted table of contents to its users, from outside the parser.
 void expect_promises(const OpenedToc& opened) {
   const Toc& toc = opened.toc;
   const std::uint64_t end = opened.header.committed_end;
@@ -319,7 +319,7 @@ TEST(Toc, AfterRandomChangesItIsRefusedOrKeepsItsPromises) {
   for (int round = 0; round < 20'000; ++round) {
     Bytes toc = original;
     for (std::uint64_t change = 0; change <= random() % 4; ++change) {
-      // A field of 1, 2, 4 or 8 bytes takes an edge, a neighbour, or another field's value.
+      // A field of 1, 2, 4 or 8 bytes gets an extreme value, a neighbor, or another field's value.
       const std::size_t width = std::size_t{1} << random() % 4;
       const std::size_t at = random() % (toc.size() - 8) / width * width;
       le64 value;

@@ -1,4 +1,4 @@
-// The hexdump of docs/format.md section 12, byte by byte: the file it shows is packed here and compared line by line.
+// The hexdump of docs/format.md, section 12, byte by byte: the file is packed here and compared line by line.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace worked_example_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// The records that the text above the dump describes.
+// Packs the records that the text above the dump describes.
 Result<PackReport> pack_the_example(const std::string& path) {
   PackOptions options;
   options.model_name = "tiny";
@@ -52,7 +52,7 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-// "00010080: 68 02 ..." of the first block behind `title`: offset -> bytes.
+// Reads "00010080: 68 02 ..." from the first block below `title`. Returns a map from offset to bytes.
 std::map<std::size_t, Bytes> dump_lines(const std::string& document, const std::string& title) {
   std::map<std::size_t, Bytes> lines;
   std::istringstream section(document.substr(std::min(document.find(title), document.size())));

@@ -1,5 +1,5 @@
-// The plan of shared bytes: every record comes out of it again, what is found is what a slower and simpler search
-// finds, and neither order nor what else is there decides anything that the content should. Shows S3.70.
+// The plan of shared bytes: every record can be restored from it, and it finds the same as a slower and simpler search.
+// Only content decides; the order of records and unrelated records change nothing. Shows S3.70.
 #include "container/sharing/byte_plan.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ struct Planned {
     return bytes;
   }
   [[nodiscard]] Recipe recipe(std::size_t index) const {
-    std::vector<ByteRange> sources;  // all stores one behind the other are the file
+    std::vector<ByteRange> sources;  // the concatenated stores are the file
     std::uint64_t at = 0;
     for (const std::uint32_t number : of(index).sources) {
       sources.push_back({at, store(number).size()});
@@ -118,7 +118,7 @@ void expect_made(const Planned& plan) {
   for (const MemoryRecord& record : plan.present) EXPECT_FALSE(record.is_open());
 }
 
-// Pieces of `base` in another order, some of them there twice, with bytes changed, put in and left out.
+// Returns pieces of `base` in another order, some of them twice, with bytes changed, inserted and removed.
 Bytes edited(std::mt19937_64& random, const Bytes& base, std::size_t piece) {
   std::vector<Bytes> pieces;
   for (std::size_t at = 0; at < base.size();) {
@@ -188,7 +188,7 @@ TEST(BytePlan, WhatTwoRecordsHaveBesideTheFirstIsStoredOnceToo) {
   std::mt19937_64 random(9);
   const Bytes base = support::random_bytes(random, 600'000);
   Bytes second;
-  for (std::size_t at = 0; at < base.size(); at += 6'000) {  // a word of its own between any two pieces
+  for (std::size_t at = 0; at < base.size(); at += 6'000) {  // a word of its own between every two pieces
     const Bytes word = support::random_bytes(random, 1'500);
     second.insert(second.end(), base.begin() + static_cast<std::ptrdiff_t>(at),
                   base.begin() + static_cast<std::ptrdiff_t>(at + 6'000));
@@ -222,8 +222,8 @@ TEST(BytePlan, LiteralsThatCompressWellStayInTheProgram) {
   EXPECT_LT(plan.of(0).program.size(), 50'000U);
 }
 
-// The classic search: every block of the base is known, and every byte of the record is tried. Finds each run of at
-// least twice a block less one byte. Bytes of the record that no run covers.
+// Does the classic search: it knows every block of the base and tries every byte of the record. It finds each run of at
+// least twice a block less one byte. Returns the number of the record's bytes that no run covers.
 std::uint64_t not_found_by_blocks(const Bytes& base, const Bytes& record, std::size_t block) {
   const auto text = [](const Bytes& bytes, std::size_t at, std::size_t size) {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()) + at, size);
@@ -259,7 +259,7 @@ TEST(BytePlan, FindsWhatASearchAtEveryByteFinds) {
     const Bytes base = support::random_bytes(random, 1'000'000);
     const Bytes record = edited(random, base, 1'500);
     ByteSettings settings;
-    settings.min_literal_bytes = UINT64_MAX;  // all that is not found is a literal
+    settings.min_literal_bytes = UINT64_MAX;  // everything that is not found is a literal
 
     const Planned plan = planned({record}, settings, {base});
 
@@ -314,7 +314,7 @@ TEST(BytePlan, TheFirstOfAGroupStaysWholeUnlessMostOfItIsThere) {
   const Bytes base = support::random_bytes(random, 1'000'000);
   const auto with_part = [&](std::size_t part) {
     Bytes bytes = support::random_bytes(random, 1'000'000 - part);
-    // In pieces too small for chunks, so that the two are no group.
+    // The pieces are too small for chunks, so the two form no group.
     for (std::size_t at = 0; at < part; at += 1'000) {
       const auto from = base.begin() + static_cast<std::ptrdiff_t>(at);
       bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(random() % bytes.size()), from, from + 1'000);

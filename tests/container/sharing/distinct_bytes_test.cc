@@ -1,4 +1,4 @@
-// How many different bytes there are, by pages and by chunks.
+// The number of different bytes, by pages and by chunks.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -41,7 +41,7 @@ std::uint64_t distinct_pages(const std::vector<Bytes>& records, unsigned page_lo
 TEST(DistinctBytes, APageCountsOnceWhereverItLies) {
   std::mt19937_64 random(1);
   const Bytes first = support::random_bytes(random, 64 * 4096);
-  Bytes turned(first.begin() + 16 * 4096, first.end());  // by four pages of 16 KiB, a quarter of one of 256 KiB
+  Bytes turned(first.begin() + 16 * 4096, first.end());  // rotated by four pages of 16 KiB, a quarter of one of 256 KiB
   turned.insert(turned.end(), first.begin(), first.begin() + 16 * 4096);
 
   for (const unsigned log2 : {12U, 14U, 16U}) {

@@ -1,5 +1,5 @@
-// The plan of shared pages: every record comes out of it again, nothing is stored twice that need not be, and neither
-// order nor hash decides anything that the content should.
+// The plan of shared pages: every record can be restored from it, and nothing is stored twice without need. Neither the
+// order of records nor hashes decide anything that content should decide.
 #include "container/sharing/page_plan.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ Planned planned(const std::vector<Bytes>& records, PageSettings settings = {}, c
   return result;
 }
 
-PageSettings every_page() {  // no run is too short and no saving too small
+PageSettings every_page() {  // Returns settings without a minimum run or saving.
   PageSettings settings;
   settings.min_run_bytes = 1;
   settings.min_saving_divisor = std::uint64_t{1} << 32;
@@ -91,7 +91,7 @@ PageSettings every_page() {  // no run is too short and no saving too small
   return settings;
 }
 
-// Puts every record together from the plan alone and holds it against the rules of the format.
+// Restores every record from the plan alone and checks it against the rules of the format.
 void expect_rebuilt(const Planned& planned, const PageSettings& settings = {}) {
   ASSERT_TRUE(is_ok(planned.plan));
   const std::size_t granule = std::size_t{1} << settings.granule_log2;
@@ -114,7 +114,7 @@ void expect_rebuilt(const Planned& planned, const PageSettings& settings = {}) {
         EXPECT_EQ(range.offset % granule, 0U);
         if (p + 1 < pieces.size()) {
           EXPECT_EQ(range.size % granule, 0U);
-        } else {  // what a host maps behind the end is zero: the segment ends there, or holds zeros
+        } else {  // bytes that a host maps behind the end are zero: the segment ends there, or holds zeros
           for (std::size_t at = range.offset + range.size; at % granule != 0 && at < store.size(); ++at) {
             EXPECT_EQ(store[at], std::byte{0});
           }
@@ -137,7 +137,7 @@ Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-// Records put together from a small stock of pages, so that runs of all lengths are equal; tails of any length.
+// Returns records made of a small stock of pages, so that equal runs have all lengths, with tails of any length.
 std::vector<Bytes> stock_records(std::mt19937_64& random, std::size_t granule) {
   std::vector<Bytes> stock;
   for (int i = 0; i < 40; ++i) stock.push_back(support::random_bytes(random, granule * (1 + random() % 12)));
@@ -194,7 +194,7 @@ TEST(PagePlan, WithRunsOfOnePageEveryContentIsStoredOnce) {
   }
 }
 
-// What is stored and how it is found, told by content: independent of the order in which records were given.
+// Returns the stored pieces and their sources by content, which is independent of the order of the records.
 std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::string>>> by_content(const Planned& plan) {
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::string>>> result;
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
@@ -287,7 +287,7 @@ TEST(PagePlan, ARunEndsWithTheRecordThatStoresIt) {
 }
 
 TEST(PagePlan, RunsGoBackOverPagesThatWereStoredAMomentAgo) {
-  // The page of zeros is found in many places, none of which goes on as this record does; the page behind it tells.
+  // The page of zeros is found in many places, and none of them continues like this record. The page behind it decides.
   std::mt19937_64 random(2);
   Bytes decoys;
   for (int i = 0; i < 20; ++i) decoys = decoys + zeros(kPage) + support::random_bytes(random, kPage);

@@ -1,5 +1,5 @@
-// The plan of equal parts: every record comes out of it again, colliding hashes change nothing that is read back, and
-// neither order nor threads decide anything. Shows S3.70.
+// The plan of equal parts: every record can be restored from it, and colliding hashes change nothing that is read back.
+// Neither order nor threads decide anything. Shows S3.70.
 #include "container/sharing/part_plan.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class MemoryRecord final : public RecordBytes {
   mutable std::atomic<bool> is_open_{false};
 };
 
-// Records of parts that lie on `alignment`, with a few other bytes in front and between.
+// A set of records with parts at multiples of `alignment`, and a few other bytes before and between them.
 struct Corpus {
   std::deque<MemoryRecord> records;
   std::vector<std::vector<KnownPart>> parts;
@@ -84,7 +84,7 @@ std::vector<Bytes> random_parts(std::uint64_t seed, std::size_t count) {
   return parts;
 }
 
-// Each recipe makes its record, out of segments that lie one behind the other on 64 KiB.
+// Checks that each recipe makes its record, from consecutive segments that are aligned to 64 KiB.
 void expect_made(const Corpus& corpus, const PartPlan& plan) {
   Bytes file;
   std::vector<ByteRange> segments;

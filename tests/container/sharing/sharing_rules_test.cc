@@ -1,4 +1,4 @@
-// What does not share, as docs/sharing.md says: the rules alone, and the files that come of them.
+// Records that must not share, as docs/sharing.md says: the rules alone, and the resulting files.
 #include "container/sharing/sharing_rules.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 constexpr std::size_t kCode = std::size_t{64} * 1024;      // of each binary, its own
 constexpr std::size_t kWeights = std::size_t{256} * 1024;  // the same in all of them
 
-// The weights of all targets behind code of the target's own.
+// Returns a record with the weights of all targets behind code of its own.
 PackRecord target(const std::string& name, std::vector<DescribedOption> options, std::uint32_t seed = 0) {
   Bytes bytes = support::pattern(kCode, seed == 0 ? static_cast<std::uint32_t>(name[0]) : seed);
   const Bytes weights = support::pattern(kWeights, 7);
@@ -54,7 +54,7 @@ PackOptions options_of(Sharing sharing, bool strict = false) {
   return options;
 }
 
-// How often the weights of the targets lie in the file.
+// Returns how many copies of the weights the file has.
 std::size_t copies_of_weights(const Bytes& file) {
   const Bytes weights = support::pattern(kWeights, 7);
   std::size_t count = 0;
@@ -201,7 +201,7 @@ TEST(SharingRules, DifferingGraphsOfTargetsAreNamed) {
   records[0].description.graphs = {{"prefill", {}, {}}, {"decode", {}, {}}};
   records[1].description.graphs = {{"decode", {}, {}}, {"prefill", {}, {}}};  // the same ones
   records[2].description.graphs = {{"prefill", {}, {}}, {"verify", {}, {}}};
-  records[3].description.graphs = {};  // nothing is known
+  records[3].description.graphs = {};  // unknown
   PackRecord elsewhere = target("e", {});
   elsewhere.key.unit = "draft";
   records.push_back(std::move(elsewhere));

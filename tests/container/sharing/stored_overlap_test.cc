@@ -1,4 +1,4 @@
-// What the tables of a file say about bytes that lie under several records.
+// The bytes that several records share, computed from the tables of a file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using support::kGranule;
 using support::sliced;
 using support::SlicedContainer;
 
-// Records by name, with what they share, of a store of sixteen granules that is a record itself.
+// A container's records by name, with the bytes that each shares with others.
 struct Measured {
   explicit Measured(const SlicedContainer& made) : bytes(made.bytes()) {
     const mapping::BufferFile file(bytes, nullptr);

@@ -1,4 +1,4 @@
-// Numbers of a container at their last value: a writer goes that far and no farther, and leaves the file as it was.
+// Numbers of a container at their last value: a writer goes up to it and not beyond, and leaves the file unchanged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Bytes of_generation(std::uint64_t generation) {
 
 PackRecord one_more() { return support::binary_record("cpu-riscv", "riscv", support::pattern(900, 5)); }
 
-// Everything that gives a file the generation behind the one that it has.
+// An operation that gives a file the next generation.
 struct Writer {
   const char* name;
   std::function<Status(const std::string& path)> write;
@@ -80,7 +80,7 @@ TEST_F(Counters, TheLastGenerationIsMadeAndNoneBehindIt) {
     std::filesystem::remove(path_);
 
     for (const Bytes& file : {last, made}) {
-      // What an append has made holds its record already.
+      // A file that an append has made has the record already.
       if (file == made && writer.name == std::string_view("append")) continue;
       support::write_file(path_, file);
       const auto refused = writer.write(path_);
@@ -93,7 +93,7 @@ TEST_F(Counters, TheLastGenerationIsMadeAndNoneBehindIt) {
 }
 
 TEST_F(Counters, TheLastIdOfARecordIsGivenAndNoneBehindIt) {
-  for (const std::uint32_t left : {2U, 1U, 0U}) {  // ids; an append of one record needs two, with its description
+  for (const std::uint32_t left : {2U, 1U, 0U}) {  // ids left; an append of one record needs two, with its description
     support::HostileFile file(support::packed_bytes(support::cpu_records()));
     const std::uint32_t highest = std::numeric_limits<std::uint32_t>::max() - left;
     for (KeyEntry& key : file.keys) {
@@ -116,7 +116,8 @@ TEST_F(Counters, TheLastIdOfARecordIsGivenAndNoneBehindIt) {
   }
 }
 
-// Of each table as many rows as are allowed, and one more. Keys are one a record at most, and names have a test below.
+// Fills each table to the permitted number of rows, then adds one more. Keys are limited to one a record, and names
+// have a test below.
 TEST_F(Counters, EveryTableTakesItsLastRowAndNoneBehindIt) {
   const TocRows start = rows_of(Opened(support::packed_bytes({})).toc.toc);
   const std::pair<Table, std::function<void(TocRows&, std::size_t)>> tables[] = {
@@ -138,7 +139,7 @@ TEST_F(Counters, EveryTableTakesItsLastRowAndNoneBehindIt) {
   }
 }
 
-// Keys with long names, until the table of contents has no room for another byte.
+// Adds keys with long names, until the table of contents has no room for another byte.
 TEST_F(Counters, TheTableOfContentsTakesItsLastByteAndNoneBehindIt) {
   TocRows rows = rows_of(Opened(support::packed_bytes({})).toc.toc);
   rows.records.resize(kMaxRecords);
@@ -173,7 +174,7 @@ TEST_F(Counters, TheTableOfContentsTakesItsLastByteAndNoneBehindIt) {
   EXPECT_TRUE(fails_with(toc_bytes(rows), ErrorCode::kLimitExceeded));
 }
 
-// A file of any size, of which only the first bytes are stored.
+// A file of any size that stores only its first bytes.
 class LongFile final : public mapping::OsFile {
  public:
   LongFile(Bytes bytes, std::uint64_t size) : file_(std::move(bytes)), size_(size) {}

@@ -1,5 +1,5 @@
-// How much memory an open takes: at most three times the table of contents and 256 KiB. Every operator new of this
-// program is counted for it. Shows S5.5.
+// The memory of an open: at most three times the table of contents and 256 KiB. Every operator new of this program is
+// counted for it. Shows S5.5.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -49,7 +49,7 @@ void counted_delete(void* memory) noexcept {
 
 void* operator new(std::size_t size) { return counted_new(size); }
 void* operator new[](std::size_t size) { return counted_new(size); }
-// What sorts stably asks for memory in this way; a sanitizer would give its own.
+// Stable sorts allocate with this operator; a sanitizer would supply its own.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
     return counted_new(size);
@@ -71,7 +71,7 @@ using support::is_ok;
 
 constexpr std::size_t kSlack = std::size_t{256} << 10;
 
-// Most heap that `body` had in use at one time, beyond what was in use before.
+// Returns the peak of heap bytes that `body` used, in addition to those used before.
 template <typename Body>
 std::size_t peak_of(const Body& body) {
   const std::size_t before = live_bytes;
@@ -80,7 +80,7 @@ std::size_t peak_of(const Body& body) {
   return peak_bytes - before;
 }
 
-// Header and tables of contents of a large file, without its payload: an open reads no more.
+// A large file with header and tables of contents but without payload: an open reads no more.
 class HollowFile final : public mapping::OsFile {
  public:
   HollowFile(Bytes header, Bytes toc, std::array<std::uint64_t, 2> toc_offset)
@@ -128,7 +128,7 @@ Hollow hollow(std::vector<PackRecord> records) {
           plan.toc_size};
 }
 
-// As many binaries as fit a container, each with a segment of its own and two references.
+// Returns as many binaries as a container can hold, each with a segment of its own and two references.
 std::vector<PackRecord> many_binaries(std::size_t name_size) {
   std::vector<PackRecord> records;
   for (const char* name : {"weights a", "weights b"}) {
@@ -208,7 +208,7 @@ TEST(Heap, OpeningAContainerOfManySmallRecordsStaysWithinThreeTablesOfContents) 
 }
 
 TEST(Heap, ACountThatPromisesTooMuchTakesNoMemory) {
-  // Every count of the directory in turn says the most; the table of contents stays as small as it was.
+  // Sets every count of the directory to its maximum in turn; the table of contents keeps its small size.
   const support::Bytes file = support::unsealed_sample();
   const auto slot = support::struct_at<Slot>(file, kSlotOffsets[0]);
   const auto header = parse_header(ByteView(file).first(kHeaderSize), file.size());

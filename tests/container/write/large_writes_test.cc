@@ -1,4 +1,4 @@
-// How the packer writes: the page cache gives large pages to files that come in large calls.
+// The packer's write sizes: the page cache uses large pages for files that are written in large calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// `--sharing bytes` from records to a file: every record comes out of it as it went in, whatever order it was given in,
-// and the file is not much larger than what is different in them. Shows S3.70, S5.5.
+// `--sharing bytes` from records to a file: every record is read back unchanged, in any order of packing. The file is
+// not much larger than the different bytes of the records. Shows S3.70, S5.5.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +104,8 @@ TEST(PackBytes, EveryRecordComesOutAsItWentIn) {
   }
 }
 
-// The end of a long piece of its own is no whole granule, and becomes a literal that is given away later.
+// The end of a chip's own long piece is not a whole granule, so it becomes a literal at first. The literal later moves
+// to a store, and its copy joins the copy before it.
 TEST(PackBytes, CodeThatEndsAnywhereInAGranuleIsOneCopy) {
   std::mt19937_64 random(33);
   std::vector<Bytes> chips(2);
@@ -151,7 +152,7 @@ TEST(PackBytes, TheOrderOfTheRecordsChangesNoByte) {
 }
 
 TEST(PackBytes, TheNumberOfThreadsChangesNoByte) {
-  // More than two units of a scan; the weights move by 13 bytes from chip to chip, over the seams.
+  // More than two units of a scan; the weights move by 13 bytes from chip to chip, across the borders of units.
   std::mt19937_64 random(50);
   const Bytes weights = support::random_bytes(random, (std::size_t{20} << 20) + 77);
   std::vector<Bytes> chips;
@@ -403,7 +404,7 @@ TEST(PackBytes, DamageOfAnyStoredByteIsFoundAndNothingOfADamagedLeafIsHandedOn) 
 }
 
 TEST(PackBytes, StepsThatJumpThroughTheFileReadItOnlyAFewTimes) {
-  // Rows of 1 KiB of 16 MiB in an order in which no leaf stays in the cache.
+  // Rows of 1 KiB from 16 MiB, in an order in which no leaf stays in the cache.
   std::mt19937_64 random(40);
   const Bytes base = support::random_bytes(random, std::size_t{16} << 20);
   constexpr std::size_t kRow = 1'024;

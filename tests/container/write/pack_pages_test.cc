@@ -1,4 +1,4 @@
-// `--sharing pages` from records to a file: every record is in its slices, whatever order it was given in.
+// `--sharing pages` from records to a file: every record is complete in its slices, in any order of packing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a packer refuses, what it leaves behind when it fails, and how much memory it takes.
+// A packer's refusals, its state after failures, and its memory.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -213,7 +213,7 @@ TEST(Packer, AnInputThatChangesWhileItIsPackedIsRefused) {
     PackOptions options;
     int calls = 0;
     options.progress = [&](std::uint64_t, std::uint64_t) {
-      if (++calls == 2) row.change(path);  // the weights are not the first thing that is copied
+      if (++calls == 2) row.change(path);  // the weights are not copied first
     };
 
     const auto report = pack(std::move(records), folder.file("out.fatctx"), std::move(options));
@@ -252,7 +252,7 @@ TEST(Packer, MemoryDoesNotDependOnTheSizeOfTheInput) {
         support::pack_large_input(support::plain_record(RecordType::kSourceModel, "a", {}), std::move(options));
 
     ASSERT_TRUE(is_ok(packed.report));
-    // The input is full of holes, and those are equal pages.
+    // The input is full of holes, which are equal pages.
     EXPECT_EQ(packed.report.value().file_size > support::kLargeInput, sharing == Sharing::kOff);
     EXPECT_LT(packed.grown_bytes, 40'000'000U);
   }

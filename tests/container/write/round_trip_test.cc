@@ -1,5 +1,4 @@
-// What was packed is what comes back, and the bytes of a file depend on the records and on nothing else.
-// Shows S3.70.
+// Packed records are read back unchanged, and the bytes of a file depend only on the records. Shows S3.70.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +22,8 @@ using support::is_ok;
 using support::pack;
 using support::TempDir;
 
-// Random records with unique names and keys; sizes around the edges of leaves, some equal to others.
+// A generator of random records with unique names and keys. Sizes are around the edges of leaves; some records are
+// equal.
 class RandomRecords {
  public:
   explicit RandomRecords(std::uint64_t seed) : random_(seed) {}

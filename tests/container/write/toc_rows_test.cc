@@ -1,4 +1,4 @@
-// Rows out of a table of contents give its bytes again, and changed ones a table that is as canonical.
+// Rows read from a table of contents reproduce its bytes, and changed rows give a table that is canonical, too.
 #include "container/write/toc_rows.h"
 
 #include <gtest/gtest.h>

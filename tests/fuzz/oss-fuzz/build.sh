@@ -5,10 +5,10 @@
 TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout gguf irpa lz4 manifest recipe
   safetensors tensor_table toc words"
 
-# The libraries of the distribution are built with libstdc++, and one program cannot have both.
+# The distribution's libraries use libstdc++, and a program cannot use both standard libraries.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
 
-# The loader of the program, not this shell, reads $ORIGIN.
+# The program's loader expands $ORIGIN, not this shell.
 # shellcheck disable=SC2016
 cmake -S "$SRC/fatctx" -B "$WORK/fatctx" -G Ninja \
   -DCMAKE_BUILD_TYPE=None -DFATCTX_WERROR=OFF -DFATCTX_BUILD_BENCH=OFF -DFATCTX_ONNXRUNTIME=OFF \
@@ -19,7 +19,7 @@ mkdir -p "$OUT/lib"
 for target in $TARGETS; do
   cmake --build "$WORK/fatctx" --target "fuzz_$target"
   cp "$WORK/fatctx/tests/fuzz/fuzz_$target" "$OUT/"
-  # The machine that runs them has none of these libraries.
+  # The machine that runs the targets has none of these libraries.
   ldd "$OUT/fuzz_$target" | awk '$2 == "=>" && $3 ~ "^/" { print $3 }' |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libgcc_s|ld-linux[^/]*)\.so' | xargs -r cp -Lnt "$OUT/lib"
   (cd "$SRC/fatctx/tests/fuzz/seeds/$target" && zip -qr "$OUT/fuzz_${target}_seed_corpus.zip" .)

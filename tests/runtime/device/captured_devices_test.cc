@@ -1,4 +1,4 @@
-// Detection over the files of many machines, from folders that stand for them.
+// Detection from the files of many machines, in folders that imitate these machines.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,8 +91,8 @@ TEST(CapturedDevices, AFileThatNobodyMayReadIsUnreadableAndNoError) {
   const TempDir root;
   put(root, "sys/devices/soc0/family", "Snapdragon\n");
   put(root, "proc/device-tree/compatible", "qcom,sm8650");
-  std::filesystem::create_directories(root.file("sys/devices/soc0/soc_id"));    // a folder in its place
-  ASSERT_EQ(::mkfifo(root.file("sys/devices/soc0/machine").c_str(), 0600), 0);  // nobody writes into it
+  std::filesystem::create_directories(root.file("sys/devices/soc0/soc_id"));    // a folder instead of the file
+  ASSERT_EQ(::mkfifo(root.file("sys/devices/soc0/machine").c_str(), 0600), 0);  // nothing writes to it
   const Detection detection = detected(root);
 
   EXPECT_EQ(state_of(detection, "soc0.soc_id"), "unreadable");
@@ -138,7 +138,7 @@ TEST(CapturedDevices, DetectionAsJsonTellsSourcesOriginsAndTheVersionOfTheTable)
   EXPECT_EQ(json["sources"].size(), 10u);
 }
 
-// Shows S3.24. The names are those of the kernel's driver; what stands in "dev" is its number and says nothing.
+// Shows S3.24. The names are those of the kernel's driver; "dev" contains the device number and does not matter.
 TEST(CapturedDevices, SeveralNpusAreToldApartByTheirDeviceIds) {
   const TempDir root;
   put(root, "sys/devices/soc0/family", "Snapdragon\n");

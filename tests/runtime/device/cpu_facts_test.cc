@@ -18,8 +18,8 @@ struct Reported {
   Words features;
 };
 
-// Feature words set as processors of these families have them, put together by hand from the published feature lists:
-// no register here was read from a machine.
+// Feature words as processors of these families report them, assembled by hand from the published feature lists: no
+// register here was read from a machine.
 const Reported kReported[] = {
     {"Core 2, no SSE4.2 and no POPCNT",
      {.leaf_1 = {.ecx = 0x0408e3fd, .edx = 0xbfebfbff}, .leaf_80000001 = {.ecx = 0x1, .edx = 0x20100800}},
@@ -90,7 +90,7 @@ TEST(X86Target, LevelsAndWordsOfKnownProcessors) {
 
 X86Facts sapphire_rapids() { return kReported[std::size(kReported) - 1].facts; }
 
-// Every bit a level needs, by hand from the psABI's list; without it the level below is the highest.
+// A bit that a level needs, by hand from the psABI's list. If it is missing, the level below is the highest.
 struct NeededBit {
   const char* instruction;
   std::uint32_t& (*word)(X86Facts&);

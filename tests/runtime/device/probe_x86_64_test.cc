@@ -1,4 +1,4 @@
-// Compares the probe with what the compiler's own run-time library finds on this host.
+// Compares the probe with the result of the compiler's own run-time library on this host.
 #if defined(__x86_64__)
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace fatctx::runtime {
 namespace probe_x86_64_test {
 
-// Each level by one instruction set that processors never had without the rest of it.
+// Returns the level. It tests each level by instruction sets that processors never had without the rest of the level.
 std::string level_of_the_compilers_library() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return "x86-64-v4";

@@ -1,4 +1,4 @@
-// From captured facts to the SoC: the detection vectors of detect_vectors.json, and what they leave open.
+// From captured facts to the SoC: the detection vectors of detect_vectors.json, and the facts that they leave open.
 #include "runtime/device/soc_rules.h"
 #include "source_dir.h"
 
@@ -84,7 +84,7 @@ void expect_device(const Json& expect, const Detection& detection) {
   EXPECT_EQ(detection.warnings, warnings);
 }
 
-// Every part, variant and number that a vector expects tells it from the others; see detect_vectors.json.
+// Every part, variant and number that a vector expects distinguishes it from the others; see detect_vectors.json.
 TEST(SocVectors, GiveTheSocThatTheyExpect) {
   std::ifstream stream(FATCTX_SOURCE_DIR "/tests/runtime/device/detect_vectors.json");
   const Json vectors = Json::parse(stream).at("detection");

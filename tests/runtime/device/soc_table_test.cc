@@ -1,4 +1,4 @@
-// The table of SoCs: the one that is built in, tables that add to it, and tables that do not hold together.
+// The table of SoCs: the built-in one, tables that add to it, and tables that are inconsistent.
 #include "fatctx/soc_table.h"
 
 #include <gmock/gmock.h>
@@ -179,8 +179,8 @@ TEST(SocTable, AFileWithoutExtendsStandsAlone) {
 }
 
 struct Lie {
-  const char* rows;   // behind the titles
-  const char* place;  // line and column that are blamed
+  const char* rows;   // below the titles
+  const char* place;  // reported line and column
   const char* remedy;
 };
 const Lie kLies[] = {
@@ -257,7 +257,7 @@ TEST(SocTable, RefusesAFrameThatIsNone) {
 
 TEST(SocTable, EveryPrefixAndEveryChangedByteOfTheFileIsATableOrAnError) {
   const std::string whole = text_of_data();
-  constexpr std::size_t kStep = 97;  // prime, so that cuts fall everywhere
+  constexpr std::size_t kStep = 97;  // prime, so that the cuts reach every kind of place
   for (std::size_t size = 0; size < whole.size(); size += kStep) {
     const auto cut = SocTable::parse(std::string_view(whole).substr(0, size), "cut.csv");
     if (!cut.ok()) {

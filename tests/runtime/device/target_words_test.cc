@@ -72,7 +72,7 @@ TEST(UnknownTargetWords, AFeatureIsKnownOfItsOwnInstructionSet) {
   EXPECT_THAT(unknown("cpu", "aarch64", {"dotpord", "i8mm"}),
               ElementsAre("\"dotpord\" is no feature that fatctx looks for on aarch64 (bf16, dotprod, fp16, i8mm, sme, "
                           "sve, sve2); did you mean \"dotprod\"?"));
-  // A level has it already, and no device names it.
+  // The level includes it, so no device names it.
   EXPECT_THAT(unknown("cpu", "x86-64-v3", {"avx2"}),
               ElementsAre(StartsWith("\"avx2\" is no feature that fatctx looks for on x86-64 (amx, ")));
   EXPECT_EQ(unknown("cpu", "x86-64-v4", {"sve", "dotprod"}).size(), 2u);

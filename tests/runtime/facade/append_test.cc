@@ -1,4 +1,4 @@
-// Appending to a file that is open: readers keep their generation, whoever opens gets the newest.
+// Appending to a file that is open: readers keep their generation, new opens get the newest.
 #include "fatctx/appender.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST_F(AppendToOpenFile, ReadersKeepTheirGenerationAndReopenGivesTheNewOne) {
 TEST_F(AppendToOpenFile, WhoeverOpensGetsTheNewestAlsoWhileAnOlderOneIsAlive) {
   const Container before = Container::open(path_).value();
   ASSERT_TRUE(is_ok(append("new")));
-  ASSERT_TRUE(is_ok(before.acquire("weights")));  // it has looked at the file again and found it good
+  ASSERT_TRUE(is_ok(before.acquire("weights")));  // it has checked the changed file again and accepted it
   EXPECT_EQ(generation_now(), 2U);
   EXPECT_EQ(before.report().generation, 1U);
 }

@@ -43,7 +43,7 @@ TEST_F(OnSmallModel, RecordsAreListedInCanonicalOrderWithTheirFacts) {
   EXPECT_EQ(v3.file_offset % 65'536, 0U);
 }
 
-// Shows S5.4: what a view points to is the mapping itself.
+// Shows S5.4: a view points into the mapping itself.
 TEST_F(OnSmallModel, AViewLiesInTheMappingAndHoldsTheRecordsBytes) {
   const Container container = Container::open(path).value();
   const auto view = container.acquire("weights");
@@ -92,7 +92,7 @@ TEST_F(OnSmallModel, ATensorOutlivesEverythingItCameFrom) {
   EXPECT_EQ(view->name(), "layer/1");
 }
 
-// Promise: payload damage is found before a view is handed out, naming record and offset.
+// Promise: payload damage is found before a view is handed out, and the error names record and offset.
 TEST_F(OnSmallModel, DamagedPayloadIsRefusedByDefaultAndHandedOutOnlyWhenAskedFor) {
   const RecordInfo weights = Container::open(path).value().find("weights").value();
   testing::flip_byte(path, weights.file_offset + 131'072 + 5);
@@ -118,7 +118,7 @@ TEST_F(OnSmallModel, VerifyNamesRecordAndRangeOfDamage) {
   const auto report = verify_file(path);
 
   ASSERT_TRUE(report.ok());
-  ASSERT_EQ(report.value().findings.size(), 1U);  // neighbouring leaves make one range
+  ASSERT_EQ(report.value().findings.size(), 1U);  // adjacent leaves make one range
   const Error& finding = report.value().findings[0].error;
   EXPECT_EQ(finding.where.record_id, weights.id);
   EXPECT_EQ(finding.where.file_offset, weights.file_offset);
@@ -238,7 +238,7 @@ TEST_F(OnSmallModel, ExtractOfADamagedRecordLeavesNoFile) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()), {}), 1);
 }
 
-// Names neither in the order of keys nor in that of adding, and some that are each other's beginning.
+// The names are sorted neither by key nor by the order of adding, and some are prefixes of others.
 TEST(ContainerByName, EveryRecordIsFoundByItsNameAndNothingElseIs) {
   const testing::Folder folder;
   const std::string path = folder / "many.fatctx";

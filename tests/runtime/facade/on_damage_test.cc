@@ -1,4 +1,4 @@
-// A model whose best target is damaged: what on_damage makes of it, for every way in which a record lies in its file.
+// A model whose best target is damaged: the effect of on_damage, for every way in which a file stores a record.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ std::map<std::string, std::string> axes(const Model& model) {
 class OnDamageNext : public ::testing::Test {
  protected:
   void SetUp() override { testing::pack_small_model(path_); }
-  // One byte in the middle of the record.
+  // Damages one byte in the middle of the record.
   std::uint64_t damage(const std::string& name) const { return damage_in(path_, name); }
   static std::uint64_t damage_in(const std::string& path, const std::string& name) {
     const RecordInfo record = Container::open(path).value().find(name).value();
@@ -204,7 +204,7 @@ TEST_F(OnDamageNext, AFileThatWasMadeWholeIsChosenFromAgain) {
   EXPECT_THAT(chosen(Model::choose(*before.container(), for_device("x86-64-v4")).value()), ElementsAre(kV4));
 }
 
-// Counts what it places.
+// An allocator that counts its blocks.
 class CountedAllocator final : public ViewAllocator {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "counted"; }
@@ -333,7 +333,7 @@ TEST_F(OnDamageNextSliced, AStitchedRecordIsPassedOverForOneOfItsPieces) {
 
 class OnDamageNextChips : public testing::ChipModel {
  protected:
-  // For the recipe of the highest level of x86-64 that is one.
+  // Returns the recipe of the highest x86-64 level that is stored as one.
   [[nodiscard]] std::size_t best_recipe() const {
     std::size_t best = 0;
     for (const std::size_t chip : recipes()) best = chip <= 2 ? std::max(best, chip) : best;

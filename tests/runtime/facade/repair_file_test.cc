@@ -1,4 +1,4 @@
-// Repair of files on disk: the lock, what is refused, and that a whole file is not touched.
+// Repair of files on disk: the lock, the refusals, and that a whole file is not touched.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

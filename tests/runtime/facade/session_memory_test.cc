@@ -1,4 +1,4 @@
-// Memory of the process while sessions come: a mapping's bytes are the page cache's, not the sessions'.
+// Memory of the process as sessions are added: the bytes of a mapping belong to the page cache, not to the sessions.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,7 +13,7 @@ namespace session_memory_test {
 
 using testing::kMiB;
 
-// Anonymous memory of this process in bytes, as the system counts it.
+// Returns the anonymous memory of this process in bytes, as the system counts it.
 std::uint64_t anonymous_bytes() {
   std::ifstream rollup("/proc/self/smaps_rollup");
   for (std::string line; std::getline(rollup, line);) {
@@ -35,7 +35,7 @@ TEST(SessionMemory, FourSessionsOn512MiBTakeLessThanTenMegabytes) {
   const testing::Folder folder;
   const std::string source = folder / "weights.bin";
   {
-    // Sparse: its bytes are zeros, its pages are pages.
+    // A sparse file: its bytes are zeros, but each page counts when it is mapped.
     std::ofstream file(source, std::ios::binary);
     file.seekp(static_cast<std::streamoff>(kWeights - 1));
     file.put('\1');

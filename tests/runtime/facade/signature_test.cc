@@ -1,5 +1,5 @@
-// Opening with trusted keys: what is handed out was signed by one of them, whoever wrote the file and whatever this
-// process has read of it before.
+// Opening with trusted keys: one of them has signed everything that is handed out. The author of the file does not
+// matter, nor what this process has read of it before.
 #include "fatctx/signature.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ using support::is_ok;
 
 constexpr std::size_t kBlobSize = 300'000;
 
-// Weights that can be forged, a binary that uses them, a record that maps in pieces, one that is built by a recipe out
-// of the weights, a compressed one and an empty one.
+// Returns weights that can be forged, a binary that uses them, and a record that maps in pieces. A recipe composes the
+// next one from the weights; the last two are a compressed record and an empty one.
 std::vector<PackRecord> records_to_sign() {
   std::vector<PackRecord> records;
   PackRecord weights = support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(kBlobSize, 1));
@@ -83,7 +83,7 @@ class Signed : public ::testing::Test {
     ASSERT_TRUE(is_ok(appender.add(std::move(record))));
     ASSERT_TRUE(is_ok(appender.commit()));
   }
-  // Names the file anew, so that nothing that is open is what is read next.
+  // Replaces the file by rename, so that the next open does not read a file that is already open.
   void replace(const Bytes& bytes) const {
     support::write_file(path_ + ".new", bytes);
     std::filesystem::rename(path_ + ".new", path_);
@@ -184,7 +184,7 @@ TEST_F(Signed, ASignatureOfAnotherKeyIsRefused) {
   EXPECT_TRUE(fails_with(Container::open(path_, others), ErrorCode::kSignatureBad));
   const Container live = Container::open(path_, trusting()).value();
   EXPECT_TRUE(fails_with(Container::open(path_, others), ErrorCode::kSignatureBad)) << "also where it is live";
-  // In the name of the trusted key, by another.
+  // Another key signs in the name of the trusted one.
   HostileFile file = taken_apart();
   const SigningKey wrong = container::read_signing_key(other_.secret_path).value();
   support::sign_again(file, wrong);
@@ -271,7 +271,8 @@ TEST_F(Signed, EveryFieldThatIsSignedCounts) {
   EXPECT_TRUE(
       fails_with(changed([](container::Slot& s) { s.toc_sha256[0] ^= std::byte{1}; }), ErrorCode::kSignatureBad));
   EXPECT_TRUE(fails_with(changed([](container::Slot& s) { s.key_id[0] ^= std::byte{1}; }), ErrorCode::kSignatureBad));
-  // uuid, generation, committed_end and toc_size stand in the table as well, whose bytes are signed; here alone:
+  // uuid, generation, committed_end and toc_size are also in the table, whose bytes are signed. Here they are tested
+  // alone:
   container::Header header;
   header.generation = 7;
   header.committed_end = 0x90000;
@@ -312,7 +313,7 @@ TEST_F(Signed, ABinaryWithForeignWeightsIsRefusedByTheirSha256) {
   ASSERT_FALSE(file.references.empty());
   file.references[0].bound_sha256[7] ^= std::byte{1};
   const SigningKey secret = key();
-  support::sign_again(file, secret);  // even by somebody who has the key
+  support::sign_again(file, secret);  // even by an author who has the key
   replace(file.bytes());
   EXPECT_TRUE(fails_with(Container::open(path_, trusting()), ErrorCode::kBadReference, "F27"));
 }
@@ -346,7 +347,7 @@ TEST_F(Signed, AnAppendMakesAGenerationThatIsNotSignedAndTheSignedOneOpensByItsN
   by_number.minimum_generation = 3;
   EXPECT_TRUE(fails_with(Container::open(path_, by_number), ErrorCode::kRollback));
 
-  // One more, and the slot of the signed one is gone: it still opens for whoever asks for no key.
+  // One more append, and the slot of the signed generation is gone: it still opens without keys.
   ASSERT_TRUE(is_ok(append("power9")));
   by_number.minimum_generation = 0;
   EXPECT_TRUE(fails_with(Container::open(path_, by_number), ErrorCode::kSignatureMissing));
@@ -488,11 +489,11 @@ TEST_F(Forged, VerifyComparesSha256OnAnyNumberOfThreadsAndInARange) {
   EXPECT_FALSE(verify_file(path_, {.range = ByteRange{at, 1}}).value().findings.empty());
 }
 
-// Built bytes that somebody with access to the folder has exchanged, in a way that XXH3 cannot tell.
+// Composed bytes in the cache folder that an attacker has exchanged in a way that XXH3 does not detect.
 TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
   PackRecord weights = records_to_sign().front();
   PackRecord moved =
-      support::plain_record(RecordType::kOpaque, "moved", support::pattern(1'024, 9));  // so all is built
+      support::plain_record(RecordType::kOpaque, "moved", support::pattern(1'024, 9));  // so everything is composed
   moved.source.bytes.insert(moved.source.bytes.end(), weights.source.bytes.begin(), weights.source.bytes.end());
   const std::string path = folder_.file("moved.fatctx");
   PackOptions pack_options;
@@ -530,7 +531,7 @@ TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
   EXPECT_NE(support::read_file(file), bytes);
 }
 
-// Somebody with the key who signs a hash that is not the record's: nobody looks at XXH3.
+// An author with the key signs a hash that is not the record's; XXH3 is not compared.
 TEST_F(Signed, DescriptionsAndTensorTablesAreComparedWithSha256) {
   HostileFile file = taken_apart();
   file.record(RecordType::kDescription).logical_sha256[0] ^= std::byte{1};
@@ -604,7 +605,7 @@ TEST_F(Signed, VerifyOfAnEarlierGenerationFindsItsOwnSignature) {
   EXPECT_TRUE(fails_with(verify_file(path_, {}, {.generation = 9}), ErrorCode::kNotFound));
 }
 
-// Mirrors and copies carry the fields of the signature; leaves are of two kinds.
+// Mirrors and copies have the fields of the signature; leaves are of two kinds.
 TEST_F(Signed, ARepairGivesBackBitForBitWhatWasSigned) {
   const Bytes whole = support::read_file(path_);
   const auto slot = support::struct_at<container::Slot>(whole, container::kSlotOffsets[0]);

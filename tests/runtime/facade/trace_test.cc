@@ -1,4 +1,4 @@
-// Calls as lines, and the same calls again. Shows S3.19.
+// Calls recorded as lines, and replayed. Shows S3.19.
 #include "fatctx/trace.h"
 
 #include <fcntl.h>

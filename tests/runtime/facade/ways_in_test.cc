@@ -1,4 +1,4 @@
-// A container inside a larger file, in memory, and opened again.
+// A container inside a larger file, in memory, and reopened.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ class WaysIn : public ::testing::Test {
     content_ = content_of(model_);
   }
 
-  // A larger file with something before and after the container.
+  // Returns a larger file with other bytes before and after the container.
   UniqueFd package(std::uint64_t offset) {
     std::vector<std::byte> bytes = testing::pattern(offset, 77);
     bytes.insert(bytes.end(), content_.begin(), content_.end());

@@ -1,4 +1,4 @@
-// What a comparison says of two containers.
+// The results of comparing two containers.
 #include "fatctx/diff.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ Bytes packed(std::vector<PackRecord> records, PackOptions options = {}) {
   return support::packed_bytes(std::move(records), std::move(options));
 }
 
-// "changed weights", one line per record that differs.
+// Returns lines such as "changed weights", one for each record that differs.
 std::vector<std::string> changes_of(const DiffReport& report) {
   std::vector<std::string> lines;
   for (const RecordDifference& difference : report.records) {

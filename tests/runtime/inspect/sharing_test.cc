@@ -1,4 +1,4 @@
-// What a container says about its sharing: stored, possible, and for one chip alone.
+// A container's sharing report: stored bytes, possible savings, and the bytes for one chip alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ PackOptions with_sharing(Sharing how) {
 
 class SharingOfChips : public ::testing::Test {
  protected:
-  // Chips 0 to 3 of the corpus, the first a second time, and their weights for the first two.
+  // Packs chips 0 to 3 of the corpus, the first one twice, and their weights for the first two.
   void SetUp() override {
     corpus_ = support::make_chip_corpus(7, {.tensors = 12, .rows = 64});
     for (std::size_t i = 0; i < corpus_.chips.size(); ++i) {
@@ -208,7 +208,7 @@ TEST_F(SharingOfChips, ProgressEndsWithEverythingThatWasRead) {
 TEST(MeasureSharing, AFileThatClaimsFarMoreThanItHoldsIsRefused) {
   constexpr std::size_t kGranules = 256;
   support::SlicedContainer made({support::pattern(kGranules * support::kGranule, 9)});
-  for (std::uint64_t i = 0; i < 4; ++i) {  // 4 times 32 MiB out of 1 MiB
+  for (std::uint64_t i = 0; i < 4; ++i) {  // 4 times 32 MiB from 1 MiB
     support::SlicedRecord record = support::sliced("endless " + std::to_string(i), {});
     for (std::size_t slice = 0; slice < 32; ++slice) {
       record.slices.push_back({{i * support::kGranule, (kGranules - i) * support::kGranule}, 0});

@@ -18,7 +18,7 @@ using support::write_file;
 
 class ExportedDlc : public testing::StoredDlcs {
  protected:
-  // The archive that the container gives back.
+  // Returns the archive that is exported from the container.
   Bytes exported(const std::string& container, std::string_view layout = {}) {
     const std::string out = folder_.file("back.dlc");
     const auto done = export_dlc(Container::open(container).value(), layout, out, true);
@@ -182,7 +182,7 @@ TEST_F(ExportedDlc, OfALayoutThatLiesIsNotMade) {
   auto records = records_from_dlc(put(two_socs()), {}).value();
   PackRecord& layout = records.back();
   ASSERT_EQ(layout.name, "dlc.layout");
-  layout.source.bytes.back() ^= std::byte{1};  // a byte of the archive's end; the layout's own form is in order
+  layout.source.bytes.back() ^= std::byte{1};  // a byte of the archive's end; the layout itself stays valid
   const Container container = Container::open(pack(std::move(records))).value();
   EXPECT_TRUE(fails_with(export_dlc(container, {}, folder_.file("x"), false), ErrorCode::kChecksumMismatch));
 }

@@ -51,7 +51,7 @@ TEST_F(ThinView, OfEverySmallArchiveIsTheThinDlcToo) {
   for (const bool aligned : {true, false}) {
     for (const Sharing sharing : {Sharing::kOff, Sharing::kPages, Sharing::kBytes}) {
       const Container container = Container::open(pack(two_socs(aligned), sharing)).value();
-      EXPECT_TRUE(shows(thin_dlc_view(container, kSoc57), kSoc57));  // nothing of it is above 64 KiB
+      EXPECT_TRUE(shows(thin_dlc_view(container, kSoc57), kSoc57));  // no part of it is above 64 KiB
       EXPECT_TRUE(shows(thin_dlc_view(container, {.qnn_socs = {57, 69}, .entries = {}}),
                         {.qnn_socs = {57, 69}, .entries = {}}));
     }
@@ -74,7 +74,7 @@ TEST_F(ThinView, PayloadThatDoesNotLieOnPagesNeedsABudget) {
   EXPECT_NE(refused.error().message.find(std::to_string(view->copied_bytes())), std::string::npos);
   const auto& used = mapped_of(container)->composed_bytes();
   EXPECT_EQ(used.load(), view->copied_bytes());
-  // A second one beside it does not fit.
+  // A second view next to it does not fit.
   EXPECT_TRUE(
       fails_with(thin_dlc_view(Container::open(path, {.max_copied_bytes = view->copied_bytes()}).value(), kSoc57),
                  ErrorCode::kCopyNotAllowed));
@@ -185,7 +185,7 @@ TEST_F(ThinView, SaysWhichSocsThereAre) {
   EXPECT_NE(none.error().message.find("m.fatctx"), std::string::npos);
 }
 
-// Weights that XXH3 cannot tell from what was signed: mapped, built, and copied.
+// Weights that XXH3 cannot distinguish from the signed ones: mapped, composed, and copied.
 TEST_F(ThinView, ForgedPayloadIsRefusedByWhoeverTrustsAKey) {
   Bytes weights = support::pattern(64 * 4096, 5);
   support::make_forgeable(weights);

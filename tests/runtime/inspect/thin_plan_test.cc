@@ -33,7 +33,7 @@ TEST(ThinPlan, PayloadThatLiesOtherwiseInAPageIsCopied) {
   const ThinPlan plan = plan_thin(parts, {{100, 64 * kPage, 10 * kPage}}, kPage, 0, 100);
 
   ASSERT_EQ(plan.pieces.size(), 1U);
-  EXPECT_EQ(plan.new_bytes, kPage + 120);  // the first page, and the last that is not whole
+  EXPECT_EQ(plan.new_bytes, kPage + 120);  // the first page, and the last incomplete one
   EXPECT_EQ(plan.copied_bytes, 9 * kPage);
 }
 

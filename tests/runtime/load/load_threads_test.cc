@@ -1,4 +1,4 @@
-// Loads that are stopped, and lists of loads. Run under ThreadSanitizer as well (preset tsan).
+// Cancelled loads, and lists of loads. Run under ThreadSanitizer as well (preset tsan).
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ class StalledProvider final : public MappingProvider {
     open_ = true;
     changed_.notify_all();
   }
-  // True if everything that was mapped has been given back.
+  // Returns true if everything that was mapped has been unmapped.
   [[nodiscard]] bool wait_until_undone() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 20s, [&] { return undone_ > 0 && live_ == 0; });
@@ -80,7 +80,7 @@ class LoadThreads : public ::testing::Test {
   void SetUp() override { testing::pack_small_model(path_); }
   ~LoadThreads() override {
     stalled_->open_gate();
-    // Nothing is left of a load that nobody waited for.
+    // An abandoned load leaves nothing behind.
     for (int i = 0; i < 2000 && Registry::process().live_count() > live_before_; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_LE(Registry::process().live_count(), live_before_);
   }
@@ -205,14 +205,14 @@ TEST_F(LoadThreads, ASignalServesOneLoadAtATimeAndThenTheNext) {
   of_first.reset();
 }
 
-// Aborts as soon as the copying of a record begins, and counts what becomes of the memory.
+// An allocator that cancels the load as soon as a record is copied, and counts what happens to its memory.
 class AbortingAllocator final : public ViewAllocator {
  public:
   explicit AbortingAllocator(LoadSignal signal) : signal_(std::move(signal)) {}
   std::string_view name() const noexcept override { return "aborting"; }
   Result<Block> allocate(std::uint64_t size_bytes, std::uint64_t alignment) override {
     signal_.cancel();
-    std::this_thread::sleep_for(50ms);  // so that the load has been left
+    std::this_thread::sleep_for(50ms);  // so that the caller has left the load
     return Block{
         .data = static_cast<std::byte*>(std::aligned_alloc(alignment, (size_bytes / alignment + 1) * alignment)),
         .size_bytes = size_bytes};

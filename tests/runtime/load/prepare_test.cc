@@ -1,4 +1,4 @@
-// A model that is compiled on the device, because its container has nothing else for it.
+// A model that is compiled on the device, because its container has nothing else for that device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class Prepare : public ::testing::Test {
     EXPECT_TRUE(is_ok(packer.publish(path_)));
   }
 
-  // Compiles by saying for whom, and counts how often it was asked.
+  // Returns options whose compiler names the device in its output and counts its calls.
   ModelOptions options(const std::string& device) {
     ModelOptions made;
     made.device = device_from_text(device).value();

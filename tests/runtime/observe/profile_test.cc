@@ -23,7 +23,7 @@ class ProfileOfALoad : public ::testing::Test {
   void SetUp() override { testing::pack_small_model(path_); }
   void TearDown() override { start_profile({.level = ProfileLevel::kOff}); }
 
-  // Everything that can be recorded, once.
+  // Does everything that can be recorded, once.
   void load() const {
     const Model model = Model::open(path_, {.device = testing::cpu("x86-64-v3")}).value();
     const Session session = model.begin_session().value();

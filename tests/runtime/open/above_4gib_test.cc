@@ -1,4 +1,4 @@
-// A container of more than 4 GiB: sparse on the disk, with its weights behind the border that 32 bits reach.
+// A container of more than 4 GiB: sparse on the disk, with its weights behind the range of 32-bit offsets.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ using support::TempDir;
 
 constexpr std::uint64_t kFar = std::uint64_t{5} << 30;
 
-// The sample with 5 GiB of dead bytes in front of its last payload segment, its LEAVES and TOC copy 1.
+// Writes the sample with 5 GiB of dead bytes before its last payload segment, its LEAVES and TOC copy 1.
 void write_large_sample(const std::string& path) {
   support::HostileFile sample(support::unsealed_sample());
   const std::size_t moved = sample.segments.size() - 2;

@@ -1,5 +1,5 @@
-// What a server spends that opens a stranger's file with the defaults: at most a second and 64 MiB for each 10 MB of
-// it.
+// The cost for a server that opens an untrusted file with the defaults: at most a second and 64 MiB for each 10 MB of
+// the file.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -28,7 +28,7 @@ constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 47;
   return ::testing::AssertionFailure() << to_text(error);
 }
 
-// What such a server does with every file that it gets.
+// Does what such a server does with every file that it receives.
 void serve(const std::string& path) {
   const auto container = Container::open(path);
   ASSERT_TRUE(is_ok(container));

@@ -1,7 +1,7 @@
-// How often a file may come to look different while it is mapped: as often as somebody likes, at no cost in memory, and
-// closing costs no stack. Run under ThreadSanitizer as well (preset tsan).
+// A mapped file may look changed any number of times: each time costs no memory, and closing costs no stack. Run under
+// ThreadSanitizer as well (preset tsan).
 //
-// FATCTX_LOOKS is how many looks there are of one mapping (1,000,000).
+// FATCTX_LOOKS is the number of looks at one mapping (1,000,000).
 #include "runtime/open/file_looks.h"
 
 #include <fcntl.h>
@@ -39,13 +39,13 @@ FileIdentity looking(std::int64_t number) {
           .regular = true};
 }
 
-// Sets the times of the file, which is a new look for who asks.
+// Sets the times of the file, so that it looks changed at the next check.
 void touch(const std::string& path, std::int64_t number) {
   const timespec times[2] = {{number, 1}, {number, 2}};
   ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
 }
 
-// Runs `body` on a thread with a stack of that size.
+// Runs `body` on a thread with a stack of this size.
 void on_small_stack(std::size_t stack_bytes, void (*body)(void*), void* argument) {
   struct Call {
     void (*body)(void*);
@@ -207,7 +207,7 @@ TEST(FileLooksThreads, ReadersVerifyWhileTheFileIsTouchedAndSeeDamageAtOnce) {
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(wrong, 0);
 
-  // Nothing that was found good before the change counts after it, whoever found it.
+  // Checks that succeeded before the change do not count after it, on any thread.
   testing::flip_byte(path, weights.file_offset + 70'000);
   std::vector<std::thread> threads;
   std::atomic<int> refused{0};

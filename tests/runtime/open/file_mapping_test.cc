@@ -23,7 +23,7 @@ bool holds_weights(const RecordView& view, std::uint32_t seed = 1) {
   return std::equal(view.bytes().begin(), view.bytes().end(), expected.begin(), expected.end());
 }
 
-// Memory of a device as a test sees it: counts what is given and given back, and fails on demand.
+// An allocator that acts as device memory: counts allocations and releases, and fails on demand.
 class FakeAllocator : public ViewAllocator {
  public:
   std::string_view name() const noexcept override { return "fake shared memory"; }
@@ -154,7 +154,8 @@ TEST_F(FileMappingSwitch, DisabledFileMappingGivesOneCopyToAllSessionsAndMapsNot
   }
 }
 
-// Shows S5.14: mapping is the default, and a consumer that cannot take it is asked once, gets one copy, and is told.
+// Shows S5.14: mapping is the default. A consumer that cannot take mapped memory is asked once, gets one copy, and is
+// told.
 TEST_F(FileMappingSwitch, AConsumerThatCannotTakeMappedMemoryIsAskedOncePerModel) {
   int asked = 0;
   ModelOptions options = for_aarch64();

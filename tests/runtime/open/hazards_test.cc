@@ -1,8 +1,8 @@
-// What may happen to a file while it is mapped, for every way to its bytes, under eight readers.
+// Events that may happen to a file while it is mapped, for every way to its bytes, under eight readers.
 //
-// Each path holds what it shows and asks for it again and again; the event comes in between. What readers may see
-// before, while and after it is one table, row by row the promises of docs/loading_failures.md ("Bad days"). The guard
-// is installed; what happens without it stands at the end. Amounts: FATCTX_HAZARD_ROUNDS (replacements),
+// Each path holds its view and requests it again and again; the event occurs in between. One table has the results that
+// readers may see before, during and after the event: row by row the promises of docs/loading_failures.md ("Bad days").
+// The guard is installed; the last tests run without it. Amounts: FATCTX_HAZARD_ROUNDS (replacements),
 // FATCTX_RACE_OPENS (opens and verifies that race truncation). Shows S3.64.
 #include "fatctx/mapping_guard.h"
 
@@ -54,11 +54,11 @@ std::string word(const Result<T>& result) {
   return result.ok() ? "right" : std::string(error_code_name(result.error().code));
 }
 
-// What a file holds that the paths lead to. Payload has no zeros, so that "zeros" can be told.
+// A file that the paths lead to. Its payload has no zeros, so that "zeros" can be recognized.
 struct Made {
   Bytes file;
   Bytes record;               // bytes of the record
-  std::uint64_t payload = 0;  // a byte of the file that the record shows
+  std::uint64_t payload = 0;  // offset of one of the record's bytes in the file
 };
 
 constexpr const char* kRecord = "weights";
@@ -123,12 +123,12 @@ const Made& sliced_file() {
   return made;
 }
 
-// The second of two chips that share their bytes at any offset: mapped in parts, built in parts.
+// Returns the second of two chips that share their bytes at any offset: partly mapped, partly composed.
 const Made& chips_file() {
   static const Made made = [] {
     const support::ChipCorpus corpus = support::make_chip_corpus(77, {.tensors = 6});
     Made one;
-    // Which of the two is stored whole is the packer's choice: the other one is wanted.
+    // The packer chooses which of the two is stored whole; this needs the other one.
     for (const bool swapped : {false, true}) {
       one.record = without_zeros(corpus.chips[swapped ? 0 : 2]);
       PackOptions options;
@@ -151,18 +151,18 @@ const Made& chips_file() {
   return made;
 }
 
-// One way to the bytes: what a reader holds, and what it does again and again.
+// A way to the bytes: the object that a reader holds, and the use that it repeats.
 struct Path {
   const char* name;
   const Made& (*made)();
   OpenOptions open = {};
   bool cached = false;  // with a cache folder
-  // What every reader shares, made before the event.
+  // Makes the object that all readers share, before the event.
   std::function<std::shared_ptr<void>(const Container&)> hold = {};
   std::function<Seen(const Container&, void* held, const std::string& file)> use;
-  // What may be seen once bytes are gone: of the held view, and of who asks anew.
+  // Results that are possible once bytes are gone: of the held view, and of a new request.
   bool view_is_mapped = true;  // holds a view of pages of the file
-  bool asks_the_file = true;   // what it does reads or checks the file
+  bool asks_the_file = true;   // the use reads or checks the file
 };
 
 void PrintTo(const Path& path, std::ostream* out) { *out << path.name; }
@@ -173,7 +173,7 @@ std::shared_ptr<void> hold_view(const Container& container) {
   return view.ok() ? std::make_shared<RecordView>(std::move(view).value()) : nullptr;
 }
 
-// Reads the held view, and asks for it again.
+// Reads the held view, and requests it again.
 template <const Made& (*kMade)()>
 Seen use_view(const Container& container, void* held, const std::string&) {
   Seen seen = {"view " + look(static_cast<RecordView*>(held)->bytes(), kMade().record)};
@@ -181,7 +181,7 @@ Seen use_view(const Container& container, void* held, const std::string&) {
   return seen;
 }
 
-// Makes its copy anew each time: nobody holds one.
+// Makes a new copy each time: nothing holds one.
 Seen use_fresh_copy(const Container& container, void*, const std::string&) {
   const auto view = container.acquire(kRecord);
   return {view.ok() ? "view " + look(view.value().bytes(), plain_file().record) : word(view)};
@@ -304,9 +304,9 @@ struct EventRow {
   Event event;
   const char* name;
   bool harmless;  // readers notice nothing
-  Seen view;      // what the pages of a held view may show afterwards
-  Seen asked;     // what who asks anew may get
-  Seen end;       // what check() says at the end to a holder of a mapping
+  Seen view;      // possible content of a held view's pages afterwards
+  Seen asked;     // possible results of a new request
+  Seen end;       // final result of check() for the holder of a mapping
 };
 
 const std::vector<EventRow>& events() {
@@ -341,7 +341,7 @@ void write_at(const std::string& path, std::uint64_t offset, ByteView bytes) {
 
 void wait_for_another_time() { std::this_thread::sleep_for(std::chrono::milliseconds(15)); }
 
-// Another container with payload of its own and the same size.
+// Returns another container of the same size, with payload of its own.
 Bytes another_file(const Made& made) {
   std::vector<PackRecord> records;
   records.push_back(support::plain_record(RecordType::kOpaque, "other", support::pattern(made.record.size(), 99)));
@@ -354,7 +354,7 @@ void make_happen(Event event, const std::string& path, const Made& made) {
   const auto size = static_cast<off_t>(made.file.size());
   switch (event) {
     case Event::kTruncate:
-      // Between the header and whatever the record shows.
+      // Between the header and the record's bytes.
       ASSERT_EQ(::truncate(path.c_str(), 0x10000 + 100), 0);
       return;
     case Event::kTruncateAndRegrow:
@@ -364,7 +364,7 @@ void make_happen(Event event, const std::string& path, const Made& made) {
     case Event::kRewritePayload: {
       const std::byte wrong = made.file[static_cast<std::size_t>(made.payload)] ^ std::byte{0x40};
       write_at(path, made.payload, ByteView(&wrong, 1));
-      // Who looked while the first write was going on has seen the times of after it and the bytes of before.
+      // A check during the first write may have seen the new times together with the old bytes.
       wait_for_another_time();
       write_at(path, made.payload, ByteView(&wrong, 1));
       return;
@@ -393,7 +393,7 @@ void make_happen(Event event, const std::string& path, const Made& made) {
   }
 }
 
-// Each item of `seen` but the allowed ones.
+// Returns the items of `seen` that are not allowed.
 Seen beside(const Seen& seen, const Seen& allowed) {
   Seen rest;
   std::ranges::set_difference(seen, allowed, std::inserter(rest, rest.end()));
@@ -404,7 +404,7 @@ class Hazard : public ::testing::TestWithParam<Path> {
  protected:
   void SetUp() override { ASSERT_TRUE(is_ok(install_mapping_guard())); }
 
-  // Eight readers, and the event in between. Gives what was seen in uses that ended before it, and that began after it.
+  // The results of eight readers: of uses that ended before the event, during it, and of uses that began after it.
   struct Observed {
     Seen before;
     Seen during;
@@ -430,7 +430,7 @@ class Hazard : public ::testing::TestWithParam<Path> {
 
     Observed observed;
     std::mutex mutex;
-    std::atomic<int> phase{0};  // 0: before; 1: the event is going on; 2: after
+    std::atomic<int> phase{0};  // 0: before; 1: during the event; 2: after
     std::array<std::array<std::atomic<int>, kReaders>, 3> uses{};
     std::atomic<bool> stop{false};
     std::vector<std::thread> readers;
@@ -488,15 +488,15 @@ TEST_P(Hazard, EightReadersSeeWhatIsPromised) {
       }
       if (path.asks_the_file) allowed.insert(row.asked.begin(), row.asked.end());
     }
-    Seen meanwhile = allowed;  // also what is so only for a moment
+    Seen meanwhile = allowed;  // also temporary results
     if (row.event == Event::kTruncateAndRegrow && path.asks_the_file) meanwhile.insert("truncated");
     EXPECT_EQ(beside(observed.during, meanwhile), Seen{});
-    // Once it has happened, who asks the file hears of it, every time. Nothing that is not asked of the payload does.
+    // After the event, every request that reads the file reports it. Requests that do not read the payload do not.
     const bool unheard =
         row.harmless || !path.asks_the_file || prefetch || info || std::string_view(path.name) == "RangeAccess";
     if (!unheard) allowed.erase("right");
     if (!row.harmless && path.view_is_mapped) allowed.erase("view right");
-    // A copy that some reader holds is what the others get.
+    // Other readers get the copy that some reader still holds.
     if (!unheard && !path.view_is_mapped && !copies) allowed.erase("view right");
     EXPECT_EQ(beside(observed.after, allowed), Seen{});
     if (!unheard && !path.view_is_mapped) allowed.erase("view right");
@@ -510,7 +510,7 @@ TEST_P(Hazard, EightReadersSeeWhatIsPromised) {
   }
 }
 
-// Without the guard, who touches lost pages is ended by the system; who asks is told.
+// Without the guard, the system ends a process that touches lost pages; a request gets an error.
 TEST_P(Hazard, WithoutTheGuardOnlyTouchingEndsTheProcess) {
   if (support::kSanitized) GTEST_SKIP() << "the sanitizer handles the signal";
   const Path& path = GetParam();
@@ -561,7 +561,7 @@ Made short_file() {
   return one;
 }
 
-// A file that is cut at every border of its pages, and a byte before and behind each.
+// Cuts a file at every page border, and a byte before and behind each.
 TEST(HazardOfACut, EveryBorderOfAPageIsToldAndReadAsZeros) {
   ASSERT_TRUE(is_ok(install_mapping_guard()));
   const Made made = short_file();
@@ -573,7 +573,7 @@ TEST(HazardOfACut, EveryBorderOfAPageIsToldAndReadAsZeros) {
   const Seen told = {"changed", "truncated", "mapping_lost", "bad_magic"};
   for (std::uint64_t border = 0; border <= size; border += page) {
     for (const std::uint64_t cut : {border - 1, border, border + 1}) {
-      if (cut > size) continue;  // also one before the first byte
+      if (cut > size) continue;  // also true for the size below zero
       SCOPED_TRACE("cut to " + std::to_string(cut));
       support::write_file(path, made.file);
       const auto opened = Container::open(path, {.verify = VerifyPolicy::kNone});
@@ -616,7 +616,7 @@ TEST(HazardOfACut, EveryBorderOfAPageIsToldAndReadAsZeros) {
   }
 }
 
-// Opens and verifies while somebody cuts the file and makes it whole again. None of them touches a page.
+// Opens and verifies a file while another thread cuts it and restores it. Neither operation touches a page.
 TEST(HazardOfACut, OpensAndVerifiesThatRaceItGetNoSignal) {
   const Made& made = plain_file();
   const support::TempDir folder;
@@ -634,12 +634,12 @@ TEST(HazardOfACut, OpensAndVerifiesThatRaceItGetNoSignal) {
       ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(cut)), 0);
       std::this_thread::yield();
       write_at(path, 0, made.file);
-      // A pause grows as long as no reader got through, so that a slow build sees whole files too.
+      // The pause grows until a reader succeeds, so that a slow build sees whole files, too.
       const std::uint64_t longest = whole == 0 ? 800 + 100 * cuts : 800;
       std::this_thread::sleep_for(std::chrono::microseconds(cut % longest));
     }
   });
-  // A busy machine may give the writer no turn for a while.
+  // A busy machine may not run the writer for a while.
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto go_on = [&] {
     return left-- > 0 || ((whole == 0 || refused == 0) && std::chrono::steady_clock::now() < patience);
@@ -683,7 +683,7 @@ TEST(HazardOfACut, OpensAndVerifiesThatRaceItGetNoSignal) {
   EXPECT_EQ(beside(seen, typed), Seen{});
 }
 
-// What a session computed from bytes that changed under it is not reported as good, although nobody got a signal.
+// A session that computed with changed bytes does not end successfully, even without a signal.
 TEST(HazardOfASession, ItsEndTellsOfBytesThatChangedUnderIt) {
   struct Row {
     Event event;
@@ -721,7 +721,7 @@ TEST(HazardOfASession, ItsEndTellsOfBytesThatChangedUnderIt) {
   }
 }
 
-// A file that is replaced by rename again and again: every open sees one of the two whole, old views stay as they were.
+// A file is replaced by rename again and again: every open sees one of the two whole, and old views stay unchanged.
 TEST(HazardOfAReplacement, EveryOpenSeesOneWholeFile) {
   const support::TempDir folder;
   const std::string path = folder.file("m.fatctx");

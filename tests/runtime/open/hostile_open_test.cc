@@ -1,5 +1,5 @@
-// The table of lies once more, through files and the whole of Container::open: an error that names the file, and
-// nothing left open or mapped.
+// The malformed files of lie.h again, through files and the whole of Container::open: the error names the file, and
+// nothing stays open or mapped.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// A file that is cut under a live mapping: what the guard makes of it, up to the end of a session.
+// A file that is cut under a live mapping: the effect of the guard, up to the end of a session.
 #include "fatctx/mapping_guard.h"
 
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ class GuardedModel : public ::testing::Test {
     options_.open = testing::unverified();
   }
   void cut_to(std::uint64_t size) const { ASSERT_EQ(::truncate(path_.c_str(), static_cast<off_t>(size)), 0); }
-  // The same bytes at the same place, as a careless updater leaves them.
+  // Writes the same bytes in place, as a careless updater does.
   void write_again() const { std::ofstream(path_, std::ios::binary) << whole_; }
-  // A consumer that does not ask before it reads.
+  // A consumer that does not check before it reads.
   static unsigned last_byte(const RecordView& view) {
     return *reinterpret_cast<const volatile unsigned char*>(view.data() + view.size_bytes() - 1);
   }

@@ -1,5 +1,5 @@
-// A file of a newer version that any version may read, but only that one may change: nobody who would change it, or
-// write it anew without what he does not know, does.
+// A file of a newer version that every version may read, but only that one may change. No operation changes it, or
+// rewrites it without the parts that this version does not know.
 #include <gtest/gtest.h>
 
 #include <cstring>

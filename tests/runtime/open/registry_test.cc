@@ -130,7 +130,7 @@ TEST(Registry, ATruncatedOrRewrittenFileIsChangedAndNotACrash) {
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.error().code, ErrorCode::kChanged);
 
-  std::filesystem::resize_file(path, container.report().file_size);  // zeros where records were
+  std::filesystem::resize_file(path, container.report().file_size);  // zeros instead of records
   const auto regrown = container.acquire("weights");
   ASSERT_FALSE(regrown.ok());
   EXPECT_EQ(regrown.error().code, ErrorCode::kChecksumMismatch);

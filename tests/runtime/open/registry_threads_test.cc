@@ -1,7 +1,6 @@
 // Run under ThreadSanitizer as well (preset tsan).
 //
-// FATCTX_REGISTRY_CYCLES is how many cycles there are in all (20,000); scripts/prove takes a million under each
-// sanitizer.
+// FATCTX_REGISTRY_CYCLES is the total number of cycles (20,000); scripts/prove runs a million under each sanitizer.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -90,17 +89,17 @@ TEST(RegistryThreads, LastReleasesRaceWithNewOpens) {
   EXPECT_EQ(registry.live_count(), 0U);
 }
 
-// A file, and who holds a mapping of it at this moment.
+// A file with the current holders of its mapping.
 struct CycledFile {
   std::string path;
   std::vector<std::byte> expected;  // of the record "small.aarch64"
   std::mutex mutex = {};
   int holders = 0;
-  const std::byte* address = nullptr;  // of the record, for all of them
-  int strangers = 0;                   // who were given another mapping while somebody held one
+  const std::byte* address = nullptr;  // of the record, for all holders
+  int strangers = 0;                   // got another mapping while a holder existed
 };
 
-// Opens, acquires, looks and lets go. Returns whether it was this open that made the mapping.
+// Opens, acquires, reads and releases. Returns true if this open made the mapping.
 bool cycle(Registry& registry, CycledFile& file, bool lets_others_run) {
   const auto opened = open_container(registry, file.path, {.verify = VerifyPolicy::kNone});
   EXPECT_TRUE(opened.ok()) << to_text(opened.error());
@@ -110,7 +109,7 @@ bool cycle(Registry& registry, CycledFile& file, bool lets_others_run) {
   if (!view.ok()) return false;
   const bool made = !opened.value().report().already_live;
   {
-    // Both this mapping and those of the holders are alive here, so they are one.
+    // This mapping and those of the holders are alive at the same time, so they must be the same one.
     const std::lock_guard lock(file.mutex);
     if (file.holders > 0 && file.address != view.value().data()) ++file.strangers;
     file.address = view.value().data();
@@ -124,7 +123,7 @@ bool cycle(Registry& registry, CycledFile& file, bool lets_others_run) {
   return made;
 }
 
-// Shows S5.5. Every second cycle is on one file, which many hold together; on the others mappings come and go.
+// Shows S5.5. Every second cycle uses one file, which many hold together; mappings of the other files come and go.
 TEST(RegistryThreads, CyclesOnSixtyFourThreadsShareOneMappingAFileAndLeaveNothing) {
   const int cycles = support::amount("FATCTX_REGISTRY_CYCLES", 20'000);
   const testing::Folder folder;
@@ -237,7 +236,7 @@ TEST(RegistryThreads, AllOrdersOfDestructionOfContainerTwoSessionsAndThreeViews)
               parts.tensor.reset();
               break;
           }
-          // What is left can still be read.
+          // The remaining objects can still be read.
           if (parts.tensor) {
             ASSERT_NE(parts.tensor->bytes()[1], parts.tensor->bytes()[2]);
           }

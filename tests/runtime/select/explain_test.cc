@@ -36,7 +36,7 @@ std::string text_for(const std::vector<Candidate>& candidates, const Device& dev
   return explain_text(select(candidates, device, policy).value(), candidates, device, policy);
 }
 
-// The same four records and device stand in docs/selection.md.
+// docs/selection.md has the same four records and device.
 TEST(ExplainText, TellsTheChoiceAndOneLineForEveryOtherRecord) {
   EXPECT_EQ(text_for(minilm(), {.arch = "x86-64-v3"}),
             "device: cpu x86-64-v3\n"
@@ -69,7 +69,7 @@ TEST(ExplainText, NamesTheUnitThatATargetLacks) {
   candidates.back().key.unit = "decode";
   candidates.back().record_id = 9;
   candidates.back().name = "minilm-v2-decode";
-  candidates.erase(candidates.begin() + 3);  // minilm-v4, whose own unit would be missing everywhere
+  candidates.erase(candidates.begin() + 3);  // minilm-v4: every target would lack its unit
   candidates.erase(candidates.begin());
 
   const std::string text = text_for(candidates, {.arch = "x86-64-v3"});
@@ -107,7 +107,7 @@ TEST(ExplainText, ShowsTheVendorCodeForAnAccelerator) {
               HasSubstr("chosen: none, no record matches this device (INCOMPATIBLE_BINARIES 1008)\n"));
 }
 
-// One row for each axis: both values stand in the sentence, and the axis at its end.
+// A row for one axis: the sentence has both values, and names the axis at its end.
 struct Sentence {
   const char* what;
   SelectionKey key;

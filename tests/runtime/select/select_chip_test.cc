@@ -1,5 +1,5 @@
-// Selection for chips: spellings of one part, quirks and generation boundaries as data, source models, and that the
-// order of the records changes nothing.
+// Selection for chips: spellings of one part, quirks and generation boundaries as data, source models. The order of the
+// records changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -176,8 +176,8 @@ TEST(SelectChip, AGroupOfSourceModelsOnlyIsAGroup) {
   EXPECT_THAT(select(candidates, named("SM8850")).value().chosen, IsEmpty());
 }
 
-// Records of many kinds and devices of many kinds, drawn: whoever is first in the list, the choice and every verdict
-// are the same.
+// Records and devices of many kinds, chosen at random: the order of the list changes neither the choice nor any
+// verdict.
 TEST(SelectChip, PermutingTheRecordsNeverChangesTheChoice) {
   constexpr std::array kParts = {"", "SM8550", "SM8650", "SM8750", "SM8750-AC", "SM8735", "SM8850", "ALL"};
   constexpr std::array kArchs = {"", "v69", "v73", "v75", "v79", "v81"};

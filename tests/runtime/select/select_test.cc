@@ -243,7 +243,7 @@ TEST(SelectErrors, ANamedRecordOfAnotherGroupThanTheNamedOne) {
   EXPECT_EQ(found.value().chosen, std::vector<std::uint32_t>{2});
 }
 
-// Every subset of up to five of these records, in every order, on every one of these devices.
+// Returns the pool for every subset of up to five records, in every order, on every one of these devices.
 std::vector<Candidate> permutation_pool() {
   std::vector<Candidate> pool = {
       cpu_record(1, "v2", "x86-64-v2"),
@@ -297,7 +297,7 @@ TEST(SelectProperty, NoOrderOfUpToFiveRecordsChangesTheChoiceOrAVerdict) {
       }
     }
   }
-  EXPECT_GE(outcomes.size(), 10u);  // the pool reaches many answers, so that equality means something
+  EXPECT_GE(outcomes.size(), 10u);  // the pool leads to many answers, so that equality is significant
 }
 
 TEST(SelectNames, EveryAxisAndLevelHasItsOwn) {

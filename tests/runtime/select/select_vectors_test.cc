@@ -33,7 +33,7 @@ std::string backend_name(const Json& backend) {
   return backend.get<int>() == 6 ? "htp" : fmt::format("backend{}", backend.get<int>());
 }
 
-// Archs are texts on a CPU and numbers on a SoC; 0 and nothing are unknown.
+// Archs are texts on a CPU and numbers on a SoC; 0 and a missing value are unknown.
 std::string arch_text(const Json& values) {
   const Json arch = values.value("arch", Json(0));
   if (arch.is_string()) return arch.get<std::string>();
@@ -77,7 +77,7 @@ SelectPolicy policy_of(const Json& values) {
   return policy;
 }
 
-// The device of one vector: the one that it describes, or what stands in its place by name.
+// Returns the device of one vector: the described one, or the one that replaces it by name.
 Device device_in(const Json& document, const Json& vector) {
   Device device = device_of(with_defaults(document["defaults"]["device"], vector.at("device")));
   const Json call = vector.value("call", Json::object());
@@ -89,7 +89,7 @@ Device device_in(const Json& document, const Json& vector) {
   return named;
 }
 
-// The records of one vector with the texts their keys borrow.
+// The records of one vector, with the texts that their keys borrow.
 class Records {
  public:
   Records(const Json& document, const Json& vector) {
@@ -152,7 +152,7 @@ std::vector<std::string> expected_records(const Json& expect) {
 
 bool is_rejection(Axis axis) { return axis != Axis::kNone && axis != Axis::kOutranked; }
 
-// What differs from the expectation, one line each; empty if the vector passes.
+// Returns the differences from the expectation, one line each; empty if the vector passes.
 std::vector<std::string> differences(const Json& document, const Json& vector) {
   const Records records(document, vector);
   const Device device = device_in(document, vector);

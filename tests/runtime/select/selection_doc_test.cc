@@ -1,4 +1,4 @@
-// docs/selection.md shows what the code does: its example, its axes, its warnings and its device description.
+// docs/selection.md agrees with the code: its example, its axes, its warnings and its device description.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(SelectionDocument, HasARowForEveryWarningAndLevel) {
   }
 }
 
-// The lines of section 14 as patterns: a row each.
+// Returns the lines of section 14 as patterns, one for each row.
 std::vector<std::string> documented_lines() {
   const std::string document = read_document();
   std::istringstream section(document.substr(document.find("## 14. The lines, word by word")));
@@ -86,7 +86,7 @@ std::regex pattern_of(const std::string& line) {
   return std::regex(pattern);
 }
 
-// What an answer says behind the name of a record, of those that were chosen and of those that were not.
+// Returns the texts after the names of records, both chosen and rejected ones.
 std::vector<std::string> reasons_of(const std::string& answer) {
   std::vector<std::string> reasons;
   std::istringstream lines(answer);

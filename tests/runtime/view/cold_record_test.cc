@@ -1,4 +1,4 @@
-// A compressed record as an application meets it: no view, but a stream and a file, and checks of both.
+// A compressed record as an application sees it: not as a view, but as a stream and a file, with checks of both.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@ using container::RecipeStep;
 using mapping::MixedPiece;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kSourceAt = 0x50000;  // where the one source lies in the file
+constexpr std::uint64_t kSourceAt = 0x50000;  // file offset of the one source
 
 struct Piece {
   bool built;
@@ -23,7 +23,7 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-// Copies {from, size} of the source; a `from` of kFill is bytes of no source.
+// Copies {from, size} of the source; if `from` is kFill, the bytes come from no source.
 constexpr std::uint64_t kFill = ~std::uint64_t{0};
 struct Part {
   std::uint64_t from;
@@ -53,7 +53,7 @@ std::vector<Piece> pieces_of(const ComposePlan& plan) {
 constexpr ComposeHost kHost{.page_bytes = kPage, .base = 0, .most_pieces = 4096};
 
 TEST(ComposePlan, MapsWholePagesOfACopyAndBuildsItsEdges) {
-  // From byte 100 of a page to byte 200 of another one, as in the file.
+  // From byte 100 of a page to byte 200 of another one, with the offsets of the file.
   const auto plan = plan_composition(recipe_of({{kFill, 100}, {100, 10 * kPage + 100}, {kFill, 50}}), kHost);
   EXPECT_EQ(pieces_of(plan),
             (std::vector<Piece>{{true, 0, kPage}, {false, kSourceAt + kPage, 9 * kPage}, {true, kPage, 250}}));
@@ -107,7 +107,7 @@ TEST(ComposePlan, FewerPiecesAreNeverFewerBytes) {
     std::uint64_t shift = 0;
     for (std::uint64_t at = 0; parts.size() < 60;) {
       const std::uint64_t run = (1 + random() % 20) * kPage;
-      shift = 16 * kPage - shift;  // never where the copy before ends: those two would be one
+      shift = 16 * kPage - shift;  // never at the end of the copy before: the two would be one
       parts.push_back({at + shift, run});
       at += run;
       if (random() % 3 == 0) {

@@ -380,7 +380,7 @@ TEST_F(ComposedView, DamageOfABaseIsNeverHandedOutThroughARecipe) {
 }
 
 TEST_F(ComposedView, ARecipeThatMakesOtherBytesThanItsHashIsRefused) {
-  // Mapped as a whole, and built for the most part: the hash is that of the sample's weights in both cases.
+  // Once mapped as a whole, once mostly composed: the stored hash is that of the sample's weights in both cases.
   const Bytes weights = support::pattern(support::kSampleWeightsSize, 11);
   for (const bool right : {true, false}) {
     support::HostileFile file(support::unsealed_sample());

@@ -56,7 +56,7 @@ TEST_F(PrefetchOfALargeModel, BringsInExactlyTheRecord) {
   EXPECT_EQ(report.value().method, PrefetchMethod::kPopulate);
   EXPECT_FALSE(report.value().cancelled);
   EXPECT_EQ(resident("weights"), kLargeWeightsSize);
-  // A page of the neighbour at most: the system maps what it has read around the record.
+  // At most a page of the neighbor: the system maps what it has read around the record.
   EXPECT_LE(resident("large.x86-64-v2"), 2 * kMiB);
 }
 
@@ -113,7 +113,7 @@ TEST_F(PrefetchOfALargeModel, OfAFileThatWasCutIsChanged) {
   EXPECT_NE(report.error().message.find(path_), std::string::npos);
 }
 
-// Between the look at the file and the read of a page: the system's own answer counts.
+// The cut is between the check of the file and the read of a page, so the system's own error counts.
 TEST_F(PrefetchOfALargeModel, OfAFileThatIsCutMeanwhileNamesRecordAndOffset) {
   const std::uint64_t start = container_->record(weights_).value().file_offset;
   PrefetchOptions options;
@@ -224,7 +224,7 @@ TEST_F(PrefetchOfALargeModel, InTheBackgroundIsLeftBehindByAFork) {
   while (!begun) ::usleep(1000);
 
   const int result = support::in_child([&] {
-    ::alarm(20);  // waiting would be for ever
+    ::alarm(20);  // it would wait for ever
     const auto report = handle->wait();
     if (report.ok() || report.error().code != ErrorCode::kCancelled) return 1;
     handle.reset();

@@ -1,4 +1,4 @@
-// Private copies: views that no writer can reach.
+// Private copies: views that no writer of the file can change.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
-// Bytes that fit their leaves and the table, and are not those of the record that they are handed out as: what an
-// author makes who puts other weights into a file and makes every checksum right but the record's own.
+// Bytes that fit their leaves and the table, but are not those of their record. They occur if an author stores other
+// weights and corrects every checksum except the record's own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,13 +22,13 @@ using support::fails_with;
 using support::HostileFile;
 using support::is_ok;
 
-// The first byte of a record's first slice, in the file.
+// Returns the file offset of the first byte of a record's first slice.
 std::uint64_t start_of(HostileFile& file, const std::string& name) {
   const container::SliceEntry& slice = file.slice_of(support::SlicedContainer::record_named(file, name));
   return file.segments.at(slice.segment).offset + slice.offset_in_segment;
 }
 
-// The record's bytes are others, its leaves are theirs, and its hash is the old one.
+// Returns the file with other bytes in the record. Their leaves are right, but the record's hash is the old one.
 Bytes with_other_bytes(HostileFile file, const std::string& name) {
   const std::uint64_t at = start_of(file, name);
   file.in_payload = [at](Bytes& out) { out.at(static_cast<std::size_t>(at + 20)) ^= std::byte{1}; };
@@ -56,7 +56,7 @@ class RecordHash : public ::testing::Test {
   [[nodiscard]] Container open(const OpenOptions& options = {}) const {
     return Container::open(path_, options).value();
   }
-  // It is refused, by name and rule, however often it is asked for.
+  // Checks that the record is refused, with name and rule, on every request.
   static void expect_refused(const Container& container, const std::string& name) {
     for (int round = 0; round < 2; ++round) {
       const auto view = container.acquire(name);
@@ -127,7 +127,7 @@ TEST_F(RecordHash, CopiesAndStreamsHaveItOrAreRefused) {
       ErrorCode::kChecksumMismatch, "F37"));
 }
 
-// What one record was checked for says nothing of another one with the same bytes.
+// The check of one record does not count for another one with the same bytes.
 TEST_F(RecordHash, IsComparedForEachRecordThoughItsLeavesAreKnown) {
   const Bytes same = support::pattern(150'000, 5);
   HostileFile file(support::packed_bytes({support::plain_record(RecordType::kOpaque, "one", same),

@@ -1,4 +1,4 @@
-// Giving records back, keeping them, and what is counted meanwhile.
+// Releasing records, keeping them, and the metrics meanwhile.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ TEST_F(RecordMemory, AReleasedRecordLeavesMemoryAndItsViewComesBackFromTheFile) 
 }
 
 TEST_F(RecordMemory, AReleaseLetsTheSystemForgetTheRecordOrKeepIt) {
-  support::drop_from_cache(path_);  // what is dirty cannot be forgotten
+  support::drop_from_cache(path_);  // dirty pages cannot be dropped
   if (support::cached_bytes(path_) != 0) GTEST_SKIP() << "this filesystem keeps its files in memory";
   const Container container = open();
   const RecordView weights = container.acquire("weights").value();
@@ -207,7 +207,7 @@ TEST_F(RecordMemory, MetricsKnowWhatWasVerified) {
   EXPECT_EQ(of(container, "weights").verification, RecordState::kBad);
   EXPECT_EQ(of(container, "small.x86-64-v2").verification, RecordState::kUnknown);
 
-  testing::flip_byte(path, weights.file_offset + 70'000);  // mended: a new look at the file knows nothing yet
+  testing::flip_byte(path, weights.file_offset + 70'000);  // restored, so nothing is known yet after a new look
   EXPECT_TRUE(container.acquire("small.x86-64-v2").ok());
   EXPECT_EQ(of(container, "weights").verification, RecordState::kUnknown);
   EXPECT_TRUE(container.acquire("weights").ok());

@@ -1,4 +1,4 @@
-// Blobs of the same tensors in other places: each tensor is stored once, and a view of it is a pointer into the mapping
+// Blobs with the same tensors at other offsets: each tensor is stored once, and a view of it points into the mapping
 // with the alignment that the blob gives it. Shows S3.70.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ std::vector<CorpusTensor> joined(std::vector<CorpusTensor> a, const std::vector<
   return a;
 }
 
-// Every tensor is there, and lies inside the mapped file: no copy was made, for no budget was given.
+// Checks that every tensor is inside the mapped file: no budget was given, so no copy was made.
 void expect_direct(const Container& container, const std::string& blob, const Expected& expected,
                    std::uint64_t alignment) {
   SCOPED_TRACE(blob);
@@ -105,7 +105,7 @@ TEST(SharedTensors, TwoSafetensorsFilesWithTheSameTensorsInAnotherOrder) {
   EXPECT_TRUE(opened.container.verify().value().findings.empty());
 }
 
-// As two variants of one model for 8 and 16 kHz do: most tensors are equal, on pages of 4 KiB or not.
+// Two variants of one model, as for 8 and 16 kHz: most tensors are equal, on pages of 4 KiB or not.
 TEST(SharedTensors, TwoFilesOfExternalDataOfOneModel) {
   const TempDir folder;
   const auto common = corpus_tensors(4, 30);
@@ -117,7 +117,7 @@ TEST(SharedTensors, TwoFilesOfExternalDataOfOneModel) {
 
     const Opened opened = packed(folder, records);
 
-    // The gaps of pages are part of the blob that stays whole.
+    // The padding between pages belongs to the blob that is stored whole.
     const std::uint64_t padding = alignment == 64 ? 0 : records[0].source.bytes.size() - bytes_of(first);
     expect_near_floor(opened.report,
                       bytes_of(common) + bytes_of(corpus_tensors(5, 2)) + bytes_of(corpus_tensors(6, 2)) + padding);
@@ -163,7 +163,7 @@ TEST(SharedTensors, ATensorThatTheOtherHasOnlyUnalignedIsStoredAgain) {
   const TempDir folder;
   auto tensors = corpus_tensors(8, 20);
   PackRecord whole = blob_record("a", tensors);
-  // The second blob holds the same tensors on 64 bytes, of which the first has one on 4.
+  // The second blob has the same tensors at multiples of 64 bytes; in the first, one of them is at a multiple of 4.
   PackRecord moved = blob_record("b", shuffled(tensors, 1));
   whole.source.bytes.insert(whole.source.bytes.begin() + static_cast<std::ptrdiff_t>(whole.tensors[19].offset_in_blob),
                             4, std::byte{1});

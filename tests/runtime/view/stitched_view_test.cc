@@ -111,7 +111,7 @@ TEST_F(StitchedView, PagesThatSeveralViewsShowCountOnce) {
   const auto direct = mapping::use_of_map(mapped_of(container)->mapped()).value();
   const auto stitched = mapping::use_of_map(weights.bytes()).value();
   EXPECT_GE(stitched.resident, weights.size_bytes());
-  // Each page is in two maps of this process, each of which has half of it.
+  // Each page is in two maps of this process, and each map counts half of it.
   EXPECT_LE(stitched.proportional, weights.size_bytes() * 3 / 4);
   EXPECT_LE(direct.proportional + stitched.proportional, direct.resident + stitched.resident / 4);
 }
@@ -354,7 +354,8 @@ TEST_F(StitchedView, PrefetchOfACutFileNamesTheByteInTheFile) {
   const Container container = open({.verify = VerifyPolicy::kNone});
   const RecordView view = container.acquire("weights").value();
   const auto file = container.find("weights").value();
-  // Its first slice is the last granule of the store; recheck() would see the cut, so the pages are asked directly.
+  // Its first slice is the last granule of the store. recheck() would see the cut, so the test reads the pages
+  // directly.
   const ByteRange first{file.file_offset, kGranule};
   ASSERT_EQ(::truncate(path_.c_str(), static_cast<off_t>(first.offset)), 0);
   const auto failed = mapping::populate_at(mapped_of(container)->file(), view.bytes().first(kGranule), first.offset);

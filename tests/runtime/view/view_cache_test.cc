@@ -36,7 +36,7 @@ using support::is_ok;
 class ViewCacheFiles : public testing::CachedModel {
  protected:
   [[nodiscard]] std::vector<ViewCacheFile> listed() const { return list_view_cache(cache_).value(); }
-  // Bytes of a smaps line of the maps that show `path`.
+  // Sums up a field of smaps over the maps of `path`, in bytes.
   [[nodiscard]] static std::uint64_t of_maps(const std::string& path, const std::string& field) {
     std::ifstream smaps("/proc/self/smaps");
     std::uint64_t sum = 0;
@@ -143,12 +143,12 @@ TEST_F(ViewCacheFiles, TwoProcessesShareTheMemoryOfOneFile) {
     const RecordView view = acquire(chip, cached()).value();
     (void)read_all(view);
     const std::uint64_t resident = of_maps(file, "Rss");
-    if (resident != 0) {  // a system without smaps says nothing
+    if (resident != 0) {  // 0 on a system without smaps
       EXPECT_GE(resident, view.cached_bytes());
       EXPECT_EQ(of_maps(file, "Anonymous"), 0U);
       EXPECT_EQ(of_maps(file, "Private_Dirty"), 0U);
       EXPECT_LE(of_maps(file, "Pss"), resident * 6 / 10) << "each of two processes counts half of every page";
-      // A sanitizer keeps what was freed.
+      // A sanitizer keeps freed memory.
       if (!support::kSanitized) {
         EXPECT_LT(anonymous_bytes(), anonymous + view.cached_bytes() / 2);
       }
@@ -205,7 +205,7 @@ TEST_F(ViewCacheFiles, ADamagedFileIsThrownAwayAndMadeAnewAtEveryPlace) {
     EXPECT_EQ(view_cache_counts().rejected, rejected + 1) << at;
     const std::string rejected_for = metrics_of(container, name(chip)).cache_rejected;
     EXPECT_NE(rejected_for, "") << at;
-    if (at + 96 < whole.size()) {  // by reading it: a page that the disk cannot read is an error then, and no signal
+    if (at + 96 < whole.size()) {  // found by a read: an unreadable page on the disk is then an error and not a signal
       EXPECT_NE(rejected_for.find("its bytes are damaged"), std::string::npos) << rejected_for;
     }
     EXPECT_EQ(support::read_file(only_file()), whole) << at;
@@ -356,7 +356,7 @@ TEST_F(ViewCacheFiles, AboveTheLimitWhatWasUsedLongestAgoGoes) {
     const RecordView view = container.acquire(name(chip)).value();
     names.push_back(std::filesystem::path(metrics_of(container, name(chip)).cache_file).filename());
     sizes.push_back(view.cached_bytes() + 96);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // times of files have a grain
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the times of files have a coarse resolution
   }
   { const RecordView used_again = acquire(chips[0], cached()).value(); }
   const std::vector<ViewCacheFile> found = listed();
@@ -424,7 +424,7 @@ TEST_F(ViewCacheFiles, AProcessThatIsKilledLeavesNothingThatStays) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     for (const ViewCacheFile& file : listed()) EXPECT_TRUE(file.whole) << file.name;
   }
-  // What one leaves on a file system without unnamed files; and that of one that lives.
+  // The file that a dead writer leaves on a file system without unnamed files, and the file of a live one.
   const std::string dead = cache_ + "/.0123.view.0123456789abcdef.tmp";
   support::write_file(dead, Bytes(5000));
   std::filesystem::last_write_time(dead, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));

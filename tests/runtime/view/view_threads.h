@@ -1,4 +1,4 @@
-// What views of several pieces have to stand from threads, whatever they are made of.
+// Thread tests for views of several pieces, of any kind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace fatctx::testing {
 
-// Views that so many threads got of one record, asked for at the same time; all of the same address.
+// Returns views of one record that this many threads requested at the same time; all have the same address.
 inline std::vector<RecordView> views_at_once(const Container& container, const std::string& record, std::size_t count) {
   std::vector<std::thread> threads;
   std::vector<std::optional<RecordView>> slots(count);
@@ -38,7 +38,8 @@ inline std::vector<RecordView> views_at_once(const Container& container, const s
   return views;
 }
 
-// Threads that acquire, read, prefetch, release and measure one record, `rounds` times each. `more` on one more.
+// Runs threads that acquire, read, prefetch, release and measure one record, `rounds` times each. `more` runs on one
+// more thread.
 inline void views_come_and_go(const Container& container, const std::string& record, int rounds,
                               const std::function<bool(const RecordView&)>& shows,
                               const std::function<bool()>& more = {}) {

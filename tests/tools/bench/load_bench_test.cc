@@ -1,4 +1,4 @@
-// `fatctx bench load` touches what a session of the model holds, whatever number of units that is.
+// `fatctx bench load` touches the bytes that a session of the model holds, for any number of units.
 #include "tools/bench/load_bench.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using support::is_ok;
 constexpr std::size_t kUnitBytes = 8U << 20U;
 constexpr std::size_t kWeightBytes = 4U << 20U;
 
-// Two units for one target, and the weights they share.
+// Returns two units for one target, and the weights that they share.
 std::vector<PackRecord> two_units() {
   std::vector<PackRecord> records;
   std::uint32_t seed = 1;
@@ -36,7 +36,7 @@ TEST(LoadBench, ReadsTheBinariesOfAllUnitsAndTheirWeightsOnce) {
   LoadBenchOptions options;
   options.model.device = Device{};
   options.model.device->arch = "x86-64-v3";
-  options.model.open.verify = VerifyPolicy::kNone;  // nothing but the bench touches the bytes
+  options.model.open.verify = VerifyPolicy::kNone;  // only the bench touches the bytes
   options.sessions = {1};
   options.repetitions = 1;
 
@@ -47,7 +47,7 @@ TEST(LoadBench, ReadsTheBinariesOfAllUnitsAndTheirWeightsOnce) {
   EXPECT_EQ(bench.value().record, "decode, prefill");
   EXPECT_EQ(bench.value().record_bytes, kAll);
   if (!bench.value().figures.at(0).memory) GTEST_SKIP() << "the system does not say what memory a process has";
-  // The system counts in steps of some pages. Half a unit may be missing, and no whole one.
+  // The system counts in steps of some pages, so half a unit may be missing, but not a whole one.
   constexpr auto kLeast = static_cast<std::int64_t>(kAll - kUnitBytes / 2);
   EXPECT_GE(bench.value().figures.at(0).memory->file_backed_bytes, kLeast) << "mapped, every page of it touched";
   EXPECT_GE(bench.value().figures.at(1).memory->anonymous_bytes, kLeast)

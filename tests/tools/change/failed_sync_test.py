@@ -1,9 +1,10 @@
-"""A disk whose sync fails under an append, on a real kernel: what was acknowledged before and after is there once the page
-cache is gone.
+"""A disk whose sync fails under an append, on a real kernel: acknowledged content from before and after the failure
+is there once the page cache is empty.
 
-The disk is a compressed block device in memory (zram) with a limit. A write that would pass the limit fails, the old
-bytes stay on the device, and the kernel goes on showing the new ones from its page cache. The limit is set while the
-appender is held between its two barriers. In a mount namespace of its own; needs root, zram, mkfs.ext4 and strace.
+The disk is a compressed block device in memory (zram) with a limit. A write beyond the limit fails, the old bytes
+stay on the device, and the kernel continues to show the new ones from its page cache. The test sets the limit while
+the appender is stopped between its two barriers. It runs in a mount namespace of its own and needs root, zram,
+mkfs.ext4 and strace.
 """
 
 import json
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
 class Disk:
-    """A file system on a device that fails when it is told to. Commands run in a namespace that sees it mounted."""
+    """A file system on a device that fails on request. Commands run in a namespace that sees it mounted."""
 
     def __init__(self, folder: pathlib.Path):
         try:
@@ -49,7 +50,7 @@ class Disk:
         if not self.device.exists():
             major, minor = (self.block / "dev").read_text().split(":")
             os.mknod(self.device, 0o600 | 0o060000, os.makedev(int(major), int(minor)))
-        # Without a journal, so that the file system itself survives what happens to the file.
+        # Without a journal, so that the file system itself survives the failures of the file.
         subprocess.run(["/usr/sbin/mkfs.ext4", "-q", "-O", "^has_journal", self.device], check=True)
         self.holder = subprocess.Popen(["unshare", "-m", "sh", "-c", "echo; exec sleep 600"], stdout=subprocess.PIPE)
         self.holder.stdout.readline()
@@ -63,7 +64,7 @@ class Disk:
         self.inside("mount", self.device, self.place)
 
     def start_anew(self) -> None:
-        """What a restart of the machine does: the page cache goes."""
+        """Has the effect of a restart of the machine: empties the page cache."""
         self.inside("umount", self.place)
         self.mount()
 
@@ -115,7 +116,7 @@ class Appending:
             while not (traced.exists() and "= 0" in traced.read_text()):  # barrier 1 is done
                 assert time.monotonic() < deadline and appender.poll() is None, appender.communicate()[0]
                 time.sleep(0.05)
-            time.sleep(HELD_S / 2)  # the slots are written to the page cache in no time
+            time.sleep(HELD_S / 2)  # the slots reach the page cache in much less time
             self.disk.fail_writes(True)
             said = appender.communicate()[0]
         self.disk.fail_writes(False)

@@ -1,4 +1,5 @@
-"""What a command must not do: take an empty value for none, write over what it reads, wait for a pipe, call a typo an answer."""
+"""Mistakes that a command must not make: take an empty value for none, overwrite its input, wait for a pipe, accept
+a typo."""
 
 import os
 import pathlib
@@ -8,7 +9,7 @@ import pytest
 
 @pytest.fixture()
 def files(fatctx, tmp_path):
-    """model.fatctx with a weight blob, head.onnx with external data, a key pair."""
+    """Returns model.fatctx with a weight blob, head.onnx with external data, and a key pair."""
     (tmp_path / "a.bin").write_bytes(bytes(1000))
     fatctx("pack", "-o", "model.fatctx", "--name", "m", "--binary", "a.bin@cpu:x86-64-v3", "--weights", "a.bin")
     fatctx("keygen", "-o", "release")
@@ -42,7 +43,7 @@ def state(folder: pathlib.Path) -> dict:
     (["keygen", "-o", ""], "-o"),
 ])
 def test_an_empty_value_is_no_value(fatctx, files, arguments, option):
-    """As `"$OUT"` gives it, where nobody has set OUT."""
+    """An empty value as from `"$OUT"` when OUT is not set."""
     before = state(files)
     done = fatctx(*arguments, exits=2)
     assert done.stderr.startswith(f"fatctx: {option}: the value is empty"), done.stderr

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Name and exit code of each row of the table in docs/errors.md: "| 1 | `io` | ... | 5 |".
+// Returns name and exit code of each row of the table in docs/errors.md: "| 1 | `io` | ... | 5 |".
 std::map<std::string, int> documented_exit_codes() {
   std::ifstream page(FATCTX_SOURCE_DIR "/docs/errors.md");
   const std::regex row(R"(\| \d+ \| `(\w+)` \|.*\| (\d+) \|)");
@@ -35,7 +35,7 @@ std::map<std::string, int> documented_exit_codes() {
 
 TEST(ExitCode, IsTheDocumentedOneForEveryErrorCode) {
   std::map<std::string, int> found;
-  for (int number = 1; number <= static_cast<int>(ErrorCode::kCopyNotAllowed); ++number) {  // dense, and the last one
+  for (int number = 1; number <= static_cast<int>(ErrorCode::kCopyNotAllowed); ++number) {  // no gaps, up to the last
     const auto code = static_cast<ErrorCode>(number);
     found[std::string(error_code_name(code))] = static_cast<int>(exit_code_for(code));
   }
@@ -172,7 +172,7 @@ TEST(Commands, AllHaveHelpThatFitsAScreen) {
   }
 }
 
-// What the options of the commands take, by the word in --help. A new word has to be put into one of the two lists.
+// Types of option values, by the word in --help. A new word must be added to one of the two lists.
 const std::set<std::string> kNumbers = {"N", "SIZE", "BYTES", "KIB", "UINT", "INT", "FLOAT"};
 const std::set<std::string> kWords = {
     "TEXT",       "NAME",   "FILE", "OUT",      "DIR",     "VERSION", "RECORD", "SPEC",   "GROUP",

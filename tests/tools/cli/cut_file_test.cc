@@ -1,5 +1,5 @@
-// The whole program on a file that is cut while it reads it: after each of its looks at the file's size in turn, so
-// that every moment is met at which the size was right when it was asked for, and no clock decides which.
+// The whole program on a file that is cut while it reads it: after each of its fstat() calls in turn. The size was then
+// right when it was read, and no clock decides the moment.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,17 +12,17 @@
 #include "support/child_process.h"
 #include "support/sample_container.h"
 
-int fatctx_main(int argc, char** argv);  // main() of tools/cli/main.cc, by another name
+int fatctx_main(int argc, char** argv);  // main() of tools/cli/main.cc, under another name
 
 namespace {
 
-// In the child that runs the program: the file, and the look after which it is cut. 0: never.
+// In the child that runs the program: the file, and the number of the call after which it is cut. 0: never.
 const char* file_to_cut = nullptr;
 int looks_until_cut = 0;
 
 }  // namespace
 
-// The linker leads every fstat() of the library here.
+// The linker redirects every fstat() of the library to this file.
 extern "C" int __real_fstat(int descriptor, struct stat* found);
 extern "C" int __wrap_fstat(int descriptor, struct stat* found) {
   const int result = __real_fstat(descriptor, found);
@@ -38,7 +38,7 @@ using support::Bytes;
 class CutFile : public ::testing::Test {
  protected:
   struct Ended {
-    int code = 0;  // -1: by a signal
+    int code = 0;  // -1: ended by a signal
     bool cut = false;
     std::string said;  // on stderr
   };
@@ -50,7 +50,7 @@ class CutFile : public ::testing::Test {
     ended.code = support::in_child([&] {
       if (std::freopen(said.c_str(), "w", stderr) == nullptr) return 98;
       if (std::freopen("/dev/null", "w", stdout) == nullptr) return 98;
-      // Two sessions: the second one finds every leaf checked and reads nothing between its last look and its views.
+      // Two sessions: the second one finds every leaf checked and reads nothing between its last fstat() and its views.
       std::array<std::string, 9> words = {"fatctx",    "bench",      "load", path_,       "--device",
                                           "x86-64-v3", "--sessions", "2",    "--repeat=1"};
       std::array<char*, words.size()> arguments{};

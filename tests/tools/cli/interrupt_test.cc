@@ -1,4 +1,4 @@
-// Ctrl-C while a container is written: the old file stays as it is, and nothing else is left.
+// Ctrl-C while a container is written: the old file stays unchanged, and nothing else is left behind.
 #include "tools/cli/interrupt.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ TEST(Interrupt, WhoIsStartedWithTheSignalIgnoredIgnoresIt) {
   std::signal(SIGINT, before);
 }
 
-// The child has made its temporary: a file of this folder that it may write to.
+// Returns true once the child has a temporary: a file of this folder that it may write to.
 bool is_writing(pid_t child, const std::string& folder) {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(child) + "/fd", gone)) {

@@ -1,6 +1,8 @@
-"""A container has the same bytes whoever packs it, where, when and on how many threads; no path of a host is in it.
+"""A container has the same bytes on every host, at every time, in every place and with any number of threads. It
+contains no path of a host.
 
-Bytes of other hosts are compared with the golden files (tests/container/read/golden_test.cc), which every host's tests write anew.
+The golden files are the comparison between hosts (tests/container/read/golden_test.cc): every host's tests write
+them anew.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 import os
 import pathlib
 
-# What a container of these inputs is on every host; liblz4 may find other matches, so nothing in it is compressed.
+# The hash on every host. liblz4 versions may find different matches, so nothing in the file is compressed.
 SHA256 = "efdee586e15fb51a05ae562a5af5cb6bd3284abd920bbf08468ff4f534aa115f"
 
 

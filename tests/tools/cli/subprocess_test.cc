@@ -84,7 +84,7 @@ TEST(Subprocess, WhatCannotRunIsAnError) {
 }
 
 TEST(Subprocess, ThreadsDoNotHoldEachOthersPipes) {
-  // A leaked write end in the slow program would keep the quick one's output open until the slow one ends.
+  // A write end leaked to the slow program would keep the fast one's output open until the slow one ends.
   std::thread slow([] { EXPECT_TRUE(is_ok(shell("sleep 3"))); });
   double longest = 0;
   for (int i = 0; i < 10; ++i) {

@@ -24,7 +24,7 @@ class Cache : public ::testing::Test {
     support::write_text(work.file("result"), text);
     return cache.publish(inputs, std::move(work), {"result"});
   }
-  // What is left of steps that are over.
+  // Returns the number of folders that finished steps left.
   [[nodiscard]] std::size_t work_folders() const {
     std::size_t count = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_.file("work"))) ++count;

@@ -1,5 +1,5 @@
-// `fatctx compile --command`: any program as the compiler. The programs are shell scripts that write what their
-// arguments say. Shows S4.2 and S4.38.
+// `fatctx compile --command`: any program as the compiler. The programs are shell scripts whose arguments select their
+// output. Shows S4.2 and S4.38.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,7 +109,7 @@ TEST_F(CompileCommand, CompilesAgainOnlyWhatChanged) {
   EXPECT_EQ(payload("net.SM8650"), "another compiler");
 }
 
-// Whatever names a file decides what comes out: part of an argument, in no argument at all, a folder.
+// A changed input file is noticed in every form: named in a part of an argument, in no argument, or inside a folder.
 TEST_F(CompileCommand, WhatTheCommandReadsIsCompiledAnewWhenItChanges) {
   const auto compiled = [&](const std::string& model, const std::string& places) {
     const std::size_t before = calls();
@@ -133,7 +133,7 @@ TEST_F(CompileCommand, WhatTheCommandReadsIsCompiledAnewWhenItChanges) {
   }
 }
 
-// The folder of an SDK among the arguments is not read: it may be gigabytes, with files that nobody may read.
+// The folder of an SDK among the arguments is not read: it may have gigabytes, and unreadable files.
 TEST_F(CompileCommand, AFolderAmongTheArgumentsIsNoInput) {
   compiler("printf x > \"$1\"\n");
   std::filesystem::create_directories(path("sdk"));
@@ -278,7 +278,7 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(err_, HasSubstr("there is no program"));
 }
 
-// All that a container would say is said by the manifest.
+// The manifest has everything that the container would have.
 TEST_F(CompileCommand, PartsAndTheirManifestPackToTheSameBytes) {
   const std::vector<std::string> flags = {"--target",      "SM8650", "--target",  "SM8750",
                                           "--common-arch", "v75",    "--sharing", "off"};

@@ -1,4 +1,4 @@
-"""`fatctx compile --command` with a real compiler that it has no driver for: IREE's on MLIR. Shows S4.2."""
+"""`fatctx compile --command` with a real compiler that has no driver: IREE's on MLIR. Shows S4.2."""
 
 import pathlib
 import sys

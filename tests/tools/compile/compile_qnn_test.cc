@@ -1,5 +1,5 @@
-// `fatctx compile` for Snapdragon with a pretended Python: a shell script that answers as the program would and copies
-// prepared files. The real compiler is in tests/qnn. Shows S4.38, S4.41, S4.45 to S4.48.
+// `fatctx compile` for Snapdragon with a fake Python: a shell script that answers like the real program and copies
+// prepared files. tests/qnn uses the real compiler. Shows S4.38, S4.41, S4.45 to S4.48.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -24,14 +24,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A model with everything fixed and quantised, so that no warning is due.
+// Returns a model with fixed shapes that is fully quantized, so that it causes no warning.
 onnx::ModelProto quantised_model() {
   onnx::ModelProto model = support::fixed_model();
   model.mutable_graph()->add_node()->set_op_type("DequantizeLinear");
   return model;
 }
 
-// Weights that all SoCs have in common, and a page of their own.
+// Returns the weights that all SoCs share, and a page of the SoC's own.
 std::string binary_of(int soc) {
   std::string binary(std::size_t{33} * 4096, '\0');
   for (std::size_t i = 0; i < binary.size(); ++i) {
@@ -46,7 +46,7 @@ class CompileQnn : public support::CommandTest {
   CompileQnn() {
     support::write_model(path("net.onnx"), quantised_model());
     for (const int soc : {43, 57, 69}) provide(std::to_string(soc), std::to_string(soc), binary_of(soc));
-    // Says its version; else takes the SoCs out of the request and gives what was prepared for them.
+    // Prints its version, or reads the SoCs from the request and copies the output prepared for them.
     support::write_script(path("python"),
                           "if [ \"$1\" = -c ]; then echo '{\"onnxruntime\": \"1.2\", \"onnxruntime_qnn\": \"3.4\"}'; "
                           "exit 0; fi\n"
@@ -60,7 +60,7 @@ class CompileQnn : public support::CommandTest {
                               "cp " +
                               path("for_") + "$socs/* .\n");
   }
-  // What the compiler makes for `socs`, and what it says of it.
+  // Prepares the compiler's output for `socs`, and its messages.
   void provide(const std::string& socs, const std::string& said, const std::string& binary) const {
     std::filesystem::create_directories(path("for_" + socs));
     support::write_model(path("for_" + socs + "/model_ctx.onnx"),
@@ -79,7 +79,7 @@ class CompileQnn : public support::CommandTest {
     provide(socs, "57", "");
     support::write_file(path("for_" + socs + "/model_ctx_qnn.bin"), support::two_socs().write());
   }
-  // The vendor's main file and one for each SoC.
+  // Writes the vendor's main file and one for each SoC.
   void write_config(const std::string& first_more = "", const std::string& graphs = "tiny") const {
     support::write_text(path("main.json"),
                         R"({"backend_extensions": {"shared_library_path": "libExt.so",
@@ -171,7 +171,7 @@ TEST_F(CompileQnn, OneSocThatFailsStopsNoOtherAndWritesNothing) {
 }
 
 TEST_F(CompileQnn, WhatTheCompilerSaysItMadeIsCompared) {
-  provide("36", "0", std::string(4096, 'b'));  // what it does with a name that it does not know
+  provide("36", "0", std::string(4096, 'b'));  // its behavior for an unknown name
   EXPECT_EQ(run({"--htp_socs", "36"}), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("asked for SoC 36, and the compiler says that it compiled for SoC 0"));
 

@@ -1,5 +1,5 @@
-// The whole of `fatctx compile` with pretended compilers: shell scripts that copy prepared files, count their calls
-// and fail when told to. Shows S4.38: one log line for each target, and results that are read back.
+// The whole of `fatctx compile` with fake compilers: shell scripts that copy prepared files, count their calls and fail
+// on request. Shows S4.38: one log line for each target, and results that are read back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -69,7 +69,7 @@ TEST(Targets, AnotherMachineNeedsItsTriple) {
 
 struct Mistake {
   const char* text;
-  const char* message;  // what the error begins with
+  const char* message;  // the beginning of the error
 };
 
 const Mistake kMistakes[] = {

@@ -1,4 +1,4 @@
-"""Loading needs no library of a vendor: neither the command nor the library names one, or could load one by name."""
+"""Loading needs no vendor library: neither the command nor the library links one, or could load one by name."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ LIBRARY_NAME = re.compile(rb"[\w./-]*(?:libQnn|libSNPE|libadsprpc|libcdsprpc|lib
 
 
 def needed(dynamic_section: str) -> list[str]:
-    """Libraries that the system's loader brings in with a program, by `readelf --dynamic`."""
+    """Returns the libraries that the system's loader loads with a program, from `readelf --dynamic`."""
     return re.findall(r"\(NEEDED\).*?\[(.+?)\]", dynamic_section)
 
 
@@ -27,7 +27,7 @@ def of_a_vendor(libraries: list[str]) -> list[str]:
 
 
 def loads_by_name(undefined_symbols: str) -> list[str]:
-    """Functions that load a library by its name, among what `nm --dynamic --undefined-only` prints."""
+    """Returns the functions that load a library by name, from `nm --dynamic --undefined-only`."""
     return sorted({line.split()[-1].split("@")[0] for line in undefined_symbols.splitlines() if line.strip()} & LOADERS)
 
 
@@ -59,7 +59,7 @@ def test_nothing_loads_a_library_by_name(program):
 
 
 def test_the_library_does_not_know_the_name_of_a_vendors_library():
-    """The command does: it says what a pasted line of the vendor's generator comes to."""
+    """The command knows it: it translates a pasted line of the vendor's generator."""
     if not PROGRAMS["library"].exists():
         pytest.skip(f"{PROGRAMS['library']} is not built; scripts/build.sh does")
     text = PROGRAMS["library"].read_bytes()
@@ -67,7 +67,7 @@ def test_the_library_does_not_know_the_name_of_a_vendors_library():
     assert [name.decode() for name in LIBRARY_NAME.findall(text)] == []
 
 
-# Shows S4.35: its only users are tools that run a compiler, and the word and the exit code of the error itself.
+# Shows S4.35: its only users are tools that run a compiler, and the name and the exit code of the error itself.
 def test_no_layer_below_the_tools_says_that_a_library_of_a_vendor_is_missing():
     users = [path.relative_to(ROOT).as_posix() for folder in ("src", "tools", "python/src")
              for path in (ROOT / folder).rglob("*.cc") if "kBackendLibraryMissing" in path.read_text(encoding="utf-8")]

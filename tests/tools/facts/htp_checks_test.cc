@@ -91,7 +91,7 @@ TEST(QuantNotes, ACommonArchAboveTheLowestTargetIsRemarked) {
   std::vector<PackRecord> apart = records;
   apart[1].key.group = "another";
   EXPECT_THAT(quant_notes(apart, said), IsEmpty());
-  // 100 is above 75, whatever the letters say.
+  // 100 is above 75, although the text sorts lower.
   EXPECT_THAT(quant_notes({saying(binary("high", "htp", "v100"), "common_arch", "v79")}, said), IsEmpty());
 }
 

@@ -1,4 +1,4 @@
-// The vendor's configuration files, read unchanged; what its own tool passes over in silence is refused.
+// The vendor's configuration files, read unchanged. Mistakes that the vendor's tool ignores silently are refused.
 #include "tools/facts/htp_config.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// The two files and the main file that the vendor's page shows.
+// The two files and the main file on the vendor's page.
 constexpr const char* kMain = R"({
   "backend_extensions": {
     "shared_library_path": "lib/x86_64-linux-clang/libQnnHtpNetRunExtensions.so",
@@ -51,7 +51,7 @@ class HtpConfigFile : public ::testing::Test {
     EXPECT_FALSE(config.ok());
     return config.ok() ? std::string() : config.error().message;
   }
-  // What is said of a first file with this in place of that.
+  // Returns the error for a first file in which `text` replaces `old`.
   std::string refused_with(const std::string& old, const std::string& text) const {
     std::string changed = kFirst;
     const auto at = changed.find(old);

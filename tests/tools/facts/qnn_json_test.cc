@@ -19,7 +19,7 @@ using support::is_ok;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// As qnn-context-binary-utility writes it, with keys that are of no use here.
+// Returns JSON as qnn-context-binary-utility writes it, with keys that are not used here.
 json of_utility() {
   const auto tensor = [](const char* name, const char* type, json shape, json quantisation) {
     return json{{"info",
@@ -47,7 +47,7 @@ json of_utility() {
           {"version", 3}};
 }
 
-// As converters write it: 1032 is UFIXED_POINT_8, 562 FLOAT_32; type 4 is a weight.
+// Returns JSON as converters write it: 1032 is UFIXED_POINT_8, 562 FLOAT_32; type 4 is a weight.
 json of_converter() {
   return json::parse(R"({
     "model.cpp": "m.cpp", "graph": {"tensors": {
@@ -112,7 +112,7 @@ TEST(QnnJson, TheOlderSpellingOfSignedTypesIsUnderstood) {
   EXPECT_EQ(found.value().graphs[0].outputs[0].dtype, DType::kI16);
 }
 
-// Shows S3.67: what the vendor's script prints and passes over is an error here.
+// Shows S3.67: mistakes that the vendor's script prints and ignores are errors here.
 TEST(QnnJson, MistakesAreNamedWithTheirPlace) {
   struct Mistake {
     std::string pointer;
@@ -148,7 +148,7 @@ TEST(QnnJson, MistakesAreNamedWithTheirPlace) {
   EXPECT_TRUE(fails_with(parse_qnn_json("{", "net.json"), ErrorCode::kInvalidArgument));
 }
 
-// Shows that nothing of a document is trusted: any value of it may be anything.
+// Shows that nothing in a document is trusted: any value of it may be anything.
 TEST(QnnJson, AnyValueInAnyPlaceIsAnAnswerOrAnError) {
   for (const json& whole : {of_utility(), of_converter()}) {
     const json flat = whole.flatten();

@@ -1,5 +1,5 @@
-// Spill-fill buffers from whoever states them to whoever asks for them: sizes of graphs in containers, max_size of
-// EPContext nodes. Shows S1.23.
+// Spill-fill buffers from their sources to the requests for them: sizes of graphs in containers, max_size of EPContext
+// nodes. Shows S1.23.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ class SpillFill : public support::CommandTest {
     return run_and_keep({"pack", path("m.json"), "-o", path("m.fatctx")});
   }
 
-  // max_size of the main nodes of a model, by what the nodes are called.
+  // Returns max_size of the main nodes of a model, by the names of the nodes.
   std::vector<std::pair<std::string, std::int64_t>> asked_by(const std::string& model) const {
     const auto read = read_onnx(path(model));
     std::vector<std::pair<std::string, std::int64_t>> asked;
@@ -82,7 +82,7 @@ class SpillFill : public support::CommandTest {
     return asked.size() == 1 ? asked[0].second : -1;
   }
 
-  // Sizes by graph, as `info` has them in its JSON; 0 if it says nothing.
+  // Returns sizes by graph, as `info` prints them in its JSON; 0 if it prints none.
   std::vector<std::pair<std::string, std::uint64_t>> stored(const std::string& container) {
     EXPECT_EQ(run_and_keep({"info", path(container), "--graphs", "--json"}), ExitCode::kOk) << err_;
     std::vector<std::pair<std::string, std::uint64_t>> sizes;
@@ -108,7 +108,7 @@ TEST_F(SpillFill, EveryRecordOfAGroupAsksForTheLargestOfItsTarget) {
   EXPECT_EQ(asked_when_wrapped("decode", {"--max-size", "77"}), 77);
 }
 
-// A device loads both: one of them does not say for which SoC it is.
+// A device loads both: one of them does not state its SoC.
 TEST_F(SpillFill, WhatARecordDoesNotSayOfItsTargetFitsEveryOther) {
   json unsaid = binary("decode", "decode", 57, json::array({graph("decode", 1048576)}));
   unsaid["target"] = {{"backend", "htp"}, {"arch", "v75"}};
@@ -149,7 +149,7 @@ TEST_F(SpillFill, MoreThanANodeCanAskForIsRefusedWhereItIsStated) {
   EXPECT_THAT(err_, HasSubstr("/records/0/graphs/0/spill_fill_bytes: found 9223372036854775808"));
 }
 
-// As qnn-context-binary-utility says it: two graphs, of which the second has a scale and a buffer.
+// Returns JSON as from qnn-context-binary-utility: two graphs, of which the second has a scale and a buffer.
 json utility_json() {
   const auto tensor = [](const char* name) {
     return json{{"info",
@@ -178,7 +178,7 @@ TEST_F(SpillFill, TheVendorsJsonDescribesABinaryAndItsSizesAreAskedFor) {
   ASSERT_EQ(pack({binary("m", "whole", 57, {{"from", "net.json"}})}), ExitCode::kOk) << err_;
   EXPECT_THAT(stored("m.fatctx"), ElementsAre(Pair("prefill", 0U), Pair("decode", 32768U)));
   EXPECT_EQ(asked_when_wrapped("m"), 32768);
-  // Its scales came along: the model has float32 outside.
+  // Its scales are kept: the model has float32 outside.
   const auto model = read_onnx(path("m_ctx.onnx"));
   ASSERT_TRUE(model.ok());
   EXPECT_TRUE(model.value().operators.contains("QuantizeLinear"));
@@ -205,7 +205,7 @@ TEST_F(SpillFill, JsonThatNamesNoGraphIsRefused) {
   EXPECT_THAT(err_, HasSubstr("net.json: does not say what the graph is called"));
 }
 
-// What a provider leaves: a model with a graph for every model, the second of which asks for more than the first.
+// Returns the output of a provider: a model with a graph for each, of which the second requests more than the first.
 Result<EngineReport> left_by_provider(const EngineRequest& request, bool one_binary) {
   const std::array<std::int64_t, 2> sizes = {one_binary ? 0 : 1000, 5000};
   EngineReport report{.runtime = "1.0", .device = "pretended", .seconds = {}};
@@ -235,7 +235,7 @@ TEST_F(SpillFill, OfOneBinaryOfTwoModelsTheLastModelSaysTheSize) {
 
   EXPECT_THAT(asked_by("a_ctx.onnx"), ElementsAre(Pair("first", 5000)));
   EXPECT_THAT(asked_by("b_ctx.onnx"), ElementsAre(Pair("second", 5000)));
-  // Which of the two graphs needs it, nobody says.
+  // The source does not say which of the two graphs needs it.
   EXPECT_THAT(stored("a.fatctx"), ElementsAre(Pair("first", 0U), Pair("second", 0U)));
   ASSERT_EQ(run_and_keep({"wrap", path("a.fatctx"), "#1", "--graph", "first", "-o", path("w_ctx.onnx")}), ExitCode::kOk)
       << err_;

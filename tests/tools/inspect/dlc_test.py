@@ -1,7 +1,7 @@
-"""A thin DLC, as Python's zipfile sees it: a ZIP64 archive whose entries are those of the original. And archives that
-went through a container: they come back byte for byte.
+"""Thin DLCs as Python's zipfile reads them: ZIP64 archives whose entries are those of the original. Archives that
+went through a container are restored byte for byte.
 
-The archives come from a generator that shares nothing with the program (tests/support/dlc_archive.py).
+The archives come from a generator that shares no code with the program (tests/support/dlc_archive.py).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def data_offset(path: Path, entry: zipfile.ZipInfo) -> int:
 
 
 def entries_of(path: Path) -> dict[str, bytes]:
-    """Every entry as zipfile reads it; its CRC is 0, which is what compilers write, and is not looked at."""
+    """Returns every entry as zipfile reads it. The CRC is 0, as compilers write it, and is not checked."""
     found = {}
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
@@ -94,7 +94,7 @@ def test_a_thin_dlc_holds_the_entries_of_the_original_and_stays_on_its_pages(tmp
 
 
 def fatctx_code(shape: str) -> int:
-    """Lines of key=value do not say what the targets are, which is a finding."""
+    """Lines of key=value do not tell the kind of targets, which is a finding."""
     return 1 if "metadata" in shape else 0
 
 
@@ -192,7 +192,7 @@ def test_a_dlc_of_another_writer_comes_back_too(tmp_path, how):
         data = bytearray()
         rows = b""
         for index, entry in enumerate(made):
-            data += bytes(range(index + 1))  # bytes that belong to nothing
+            data += bytes(range(index + 1))  # bytes that belong to no entry
             rows += dlc_archive.directory_row(entry.name, len(entry.data), len(data))
             data += dlc_archive.header(entry.name, len(entry.data), len(data), False) + entry.data
         whole.write_bytes(bytes(data) + rows + dlc_archive.end_records(len(data), len(rows), len(made)))

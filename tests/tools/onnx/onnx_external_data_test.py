@@ -1,6 +1,7 @@
-"""ONNX models with external data, packed and exported again by the command, against the onnx package and ONNX Runtime.
+"""ONNX models with external data, packed and exported by the command, compared with the onnx package and ONNX
+Runtime.
 
-Shows that a model whose external data points into a container computes what the model computed before.
+Shows that a model whose external data points into a container gives the same results as before.
 """
 
 import json
@@ -22,7 +23,7 @@ def weights() -> dict:
 
 
 def model_with_a_branch():
-    """x W + b, then one of two inner graphs, one of which has a weight of its own."""
+    """Returns x W + b, then one of two inner graphs, one of which has a weight of its own."""
     arrays = weights()
     inner = numpy_helper.from_array(np.linspace(1, 2, 8 * 64).astype("float32").reshape(64, 8)[:8], "inner/w")
     output = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 8])

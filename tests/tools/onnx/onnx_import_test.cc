@@ -77,7 +77,7 @@ TEST_F(OnnxImport, EveryElementTypeOfTensorTablesIsKnownAndTheOthersAreNot) {
   }
 }
 
-// A model that quantises x as `activation`, and has weights and a bias behind DequantizeLinear nodes.
+// Returns a model that quantizes x as `activation`, with weights and a bias behind DequantizeLinear nodes.
 onnx::ModelProto quantised_model(int activation, int weight) {
   onnx::ModelProto model = support::tiny_model();
   auto& graph = *model.mutable_graph();

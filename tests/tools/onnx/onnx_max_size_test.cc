@@ -28,7 +28,7 @@ void add_node(onnx::ModelProto& model, bool main, std::int64_t max_size) {
   if (max_size != 0) add("max_size", max_size);
 }
 
-// S1.23: the last model's buffer is the largest, and the first session must ask for it too.
+// S1.23: the last model's buffer is the largest, and the first session must request that size, too.
 TEST(OnnxMaxSize, EveryMainNodeGetsTheLargest) {
   const TempDir folder;
   onnx::ModelProto model = support::tiny_model();

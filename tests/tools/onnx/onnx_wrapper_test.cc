@@ -19,7 +19,7 @@ using support::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Two graphs with names of their own, nothing quantised.
+// Returns two graphs with names of their own, without quantization.
 WrapperModel two_graphs() {
   WrapperModel model;
   model.source = "QNNExecutionProvider";
@@ -132,7 +132,7 @@ TEST(OnnxWrapper, WhatIsQuantisedIsFloatOutside) {
   }
 }
 
-// As the newer QNN provider writes models whose conversions it left to the CPU.
+// The newer QNN provider writes such models if it left conversions to the CPU.
 TEST(OnnxWrapper, AnOuterNameThatTheBinaryHasTooIsKept) {
   WrapperModel model = two_graphs();
   model.graphs.resize(1);

@@ -1,4 +1,4 @@
-"""Models with EPContext nodes that cannot be packed, or are not those of a container: what is said about them."""
+"""Error messages for models with EPContext nodes that cannot be packed, or that do not belong to the container."""
 
 import json
 
@@ -11,7 +11,7 @@ QNN = "ep_compatibility_info.QNNExecutionProvider"
 
 
 def save(folder, *, target: str = "", **attributes) -> None:
-    """m_ctx.onnx: one node of QNN's provider, whose binary is m.bin."""
+    """Writes m_ctx.onnx: one node of QNN's provider, whose binary is m.bin."""
     said = {"main_context": 1, "embed_mode": 0, "ep_cache_context": "m.bin", "source": "QNN", **attributes}
     node = helper.make_node("EPContext", ["x"], ["y"], "net", domain="com.microsoft", **said)
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3])],
@@ -51,7 +51,7 @@ def test_a_model_that_cannot_be_packed_is_refused_with_the_reason(fatctx, tmp_pa
 @pytest.mark.parametrize("source, backend", [("TensorrtExecutionProvider", "tensorrt"), ("VitisAIExecutionProvider", "vitisai"),
                                              ("NvTensorRTRTXExecutionProvider", "nvtensorrtrtx"), ("odd", "odd")])
 def test_the_binary_of_another_provider_is_for_no_npu(fatctx, tmp_path, source, backend):
-    """Only QNN's is taken for one of an NPU, whatever else the model says."""
+    """Only QNN's binary is taken for one of an NPU, whatever else the model says."""
     save(tmp_path, source=source, target="v2:6:2.51.0:5.51.0:75:57:8:0")
     done = fatctx("pack", "-o", "m.fatctx", "--name", "m", "--ep-context", "m_ctx.onnx")
     assert (f"m_ctx.onnx: nothing says which devices the binary m.bin of {source} is for, so only those get it whose backend is "
@@ -83,7 +83,7 @@ def test_what_a_node_lacks_of_its_record_is_found(fatctx, tmp_path):
     ("m.fatctx", ""), ("other.fatctx", "carries another container"), ("m.bin", "carries no container: "),
 ])
 def test_a_container_inside_of_the_model_is_compared(fatctx, tmp_path, carried, text):
-    """Of the provider of fatctx, which writes containers."""
+    """The node is from the provider of fatctx, which writes containers."""
     save(tmp_path)
     for name in ("m", "other"):
         fatctx("pack", "-o", f"{name}.fatctx", "--name", name, "--binary", "m.bin@ort-cpu:x86-64-v3,unit=net")

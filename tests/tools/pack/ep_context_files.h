@@ -1,4 +1,4 @@
-// Models as an execution provider leaves them: EPContext nodes that name a binary, and the provider's note.
+// Models as an execution provider writes them: EPContext nodes that name a binary, and the provider's note.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ inline onnx::NodeProto& add_node(onnx::ModelProto& model, const std::string& nam
   return node;
 }
 
-// As an execution provider leaves it: one node instead of the graph, and its note.
+// Returns a model as an execution provider writes it: one node instead of the graph, and the note.
 inline onnx::ModelProto context_model(const std::string& file, std::string_view compatibility = kOneTarget) {
   onnx::ModelProto model = tiny_model();
   model.mutable_graph()->clear_node();

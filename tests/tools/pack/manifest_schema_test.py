@@ -1,7 +1,7 @@
-"""docs/manifest.schema.json and the parser of the command say the same of every manifest.
+"""docs/manifest.schema.json and the command's parser agree on every manifest.
 
-Shows that a manifest which an editor accepts with the schema is one that `fatctx pack` reads, and the other way round,
-and that the lists of keys and words in errors are those of the schema.
+Shows that `fatctx pack` reads exactly the manifests that an editor accepts with the schema. The lists of keys and
+words in errors are those of the schema.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCHEMA = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
 
-# A manifest with everything in it; the changes below put one thing wrong, or right in another way.
+# A manifest that uses everything. The changes below make one thing wrong, or right in another way.
 WHOLE = {
     "schema": "fatctx.manifest/1", "name": "net", "group": "chat",
     "options": {"team": "vision", "level": 3, "rate": 0.5, "fast": True, "note": "",
@@ -164,7 +164,7 @@ BAD = [
     ("/records/1/options/0/value", []), ("/records/1/options/0/owner", ""), ("/records/1/options/0/name", "x"),
 ]
 
-# Refused by the parser for what no schema can say; the schema's $comment names each kind.
+# Refused by the parser for reasons that no schema can express; the schema's $comment names each kind.
 BEYOND = [
     ("names of records are unique", changed("/records/2/name", "w")),
     ("weights name weight blobs", changed("/records/1/weights", ["ww"])),
@@ -178,7 +178,7 @@ BEYOND = [
 
 @pytest.fixture(scope="session")
 def verdicts(tmp_path_factory):
-    """A function from manifests (texts) to what the parser says: None or the error's words."""
+    """Returns a function from manifests (texts) to the parser's results: None or the error text."""
     program = BUILD / "tests" / "manifest_verdicts"
     if not program.exists():
         pytest.skip(f"{program} is not built; scripts/build.sh does")
@@ -204,7 +204,7 @@ FOR_APPEND = {"tests/cli/setup/append.sh"}
 
 
 def manifests_of_the_project() -> list[tuple[str, str]]:
-    """Every manifest that stands whole in a page, a sample or the input of a case."""
+    """Returns every complete manifest in a page, a sample or the input of a case."""
     found = []
     block = re.compile(r"^```jsonc?\n(.*?)^```$|<<'JSON'\n(.*?)^JSON$", re.MULTILINE | re.DOTALL)
     for name in sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("README.md"), *ROOT.glob("tests/cli/setup/*.sh"),
@@ -277,14 +277,14 @@ def test_both_accept_every_manifest_of_the_project(verdicts):
     for (name, text), words in zip(found, verdicts([text for _, text in found])):
         value = json.loads(without_comments(text))
         assert [error.message for error in VALIDATOR.iter_errors(value)] == [], name
-        if name in FOR_APPEND:  # names weights of the file that it is appended to, which `fatctx pack` cannot know
+        if name in FOR_APPEND:  # names weights in the target file of an append, which `fatctx pack` cannot know
             assert words is not None and "the manifest has no weight_blob" in words, name
         else:
             assert words is None, name
 
 
 def quoted(words: str) -> list[str]:
-    """The list behind "allowed: " of an error, without a suggestion before it."""
+    """Returns the list after "allowed: " in an error, without a suggestion before it."""
     return re.findall(r'"([^"]*)"', words.rsplit("allowed: ", 1)[1])
 
 

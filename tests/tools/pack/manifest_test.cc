@@ -12,7 +12,7 @@ namespace manifest_test {
 using support::fails_with;
 using support::is_ok;
 
-// A manifest with everything in it; each row of the table below puts one thing wrong.
+// A manifest that uses everything; each row of the table below makes one thing wrong.
 const std::string kWhole = R"({
   // comments are welcome
   "schema": "fatctx.manifest/1",
@@ -170,7 +170,7 @@ TEST(Manifest, CodecsThatAreNotTheDefaultAreWrittenAndReadBack) {
 struct Mistake {
   const char* from;
   const char* to;
-  const char* message;  // what the error begins with
+  const char* message;  // the beginning of the error
 };
 
 const Mistake kMistakes[] = {

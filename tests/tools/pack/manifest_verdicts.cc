@@ -1,5 +1,5 @@
-// What the parser says of manifests, for manifest_schema_test.py: a line of JSON for each file named on the command
-// line, with null for one that is accepted and the error's words for one that is not.
+// Prints the parser's results for manifest_schema_test.py: a line of JSON for each file named on the command line. It
+// is null for an accepted manifest, otherwise the error text.
 #include <iostream>
 #include <string>
 

@@ -53,7 +53,7 @@ class Pack : public support::CommandTest {
     return run_and_keep(arguments);
   }
 
-  // The code blocks of a page that start with this word behind the fence.
+  // Returns the code blocks of a page in this language.
   static std::vector<std::string> code_blocks(const std::string& page, const std::string& language) {
     const std::string text = read_text_file(page).value();
     const std::string fence = "```" + language + "\n";
@@ -201,7 +201,7 @@ TEST_F(Pack, SharingByBytesSaysHowEachRecordIsStored) {
 }
 
 TEST_F(Pack, SharingHasTwoVocabulariesThatMustNotContradict) {
-  support::write_file(path("even.bin"), support::Bytes(300'000, std::byte{7}));  // one page again and again
+  support::write_file(path("even.bin"), support::Bytes(300'000, std::byte{7}));  // one repeated page
   const std::vector<std::string> given = {"--name", "net", "--weights", path("even.bin"), "--force"};
   const auto run_with = [&](const std::vector<std::string>& words) {
     std::vector<std::string> arguments = given;
@@ -222,7 +222,7 @@ TEST_F(Pack, SharingHasTwoVocabulariesThatMustNotContradict) {
   EXPECT_THAT(err_, HasSubstr("contradict"));
 }
 
-// Three chips: the second has other code before the same weights, the third has the weights 256 bytes further on.
+// Three chips: the second has other code before the same weights, the third has the weights shifted by 256 bytes.
 class PackChips : public Pack {
  protected:
   PackChips() {
@@ -264,7 +264,7 @@ TEST_F(PackChips, RequiredSharingThatIsMissedEndsWithOneAndSaysWhy) {
 
   EXPECT_EQ(run_chips({"--reference-weight-sharing", "require", "--force"}), ExitCode::kCheckFailed);
 
-  // The chip with other places, or the first of the two others if that one was looked at before them.
+  // The chip with shifted weights, or the first of the other two if that one was examined before them.
   EXPECT_THAT(err_, HasSubstr("not shared: record \"net.v7"));
   EXPECT_THAT(err_, HasSubstr("shifted within a page"));
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << "one of the two with the same places shares";

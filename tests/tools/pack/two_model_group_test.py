@@ -1,6 +1,6 @@
-"""A prefill and a decode graph that share their weights, from ONNX files to a choice of both and back.
+"""A prefill and a decode graph that share their weights, from ONNX files to a selection of both and back.
 
-The two models name one file of external data: decode has a tensor of its own, and all others are those of prefill.
+The two models name one file of external data: decode has one tensor of its own, all others are those of prefill.
 """
 
 import json
@@ -24,7 +24,7 @@ def arrays() -> dict:
 
 
 def save_models(folder: pathlib.Path) -> None:
-    """prefill.onnx, decode.onnx, and weights.bin with every tensor once, each on a page of its own."""
+    """Writes prefill.onnx, decode.onnx, and weights.bin with every tensor once, each on a page of its own."""
     content, places = b"", {}
     for name, array in arrays().items():
         content += bytes(-len(content) % 4096)
@@ -49,7 +49,7 @@ def save_models(folder: pathlib.Path) -> None:
 
 
 def binaries(folder: pathlib.Path) -> list[str]:
-    """A "compiled" graph for two targets each; v4 lacks decode, so that nobody may choose it for the group."""
+    """Writes fake compiled graphs for two targets each. v4 lacks decode, so it must not be selected for the group."""
     flags = []
     for unit, arch in [("prefill", "x86-64-v2"), ("decode", "x86-64-v2"), ("prefill", "x86-64-v4")]:
         (folder / f"{unit}.{arch}.bin").write_bytes(np.random.default_rng(len(flags)).bytes(5000))

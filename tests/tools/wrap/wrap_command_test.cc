@@ -28,8 +28,8 @@ using ::testing::HasSubstr;
 
 const std::string kBinary = "a context binary of 36 bytes, opaque";
 
-// A model as the QNN provider leaves it when conversions stay on the CPU: x -> Quantize -> EPContext -> Dequantize ->
-// y, and a second graph that takes its binary from the first.
+// Returns a model as the QNN provider writes it if conversions stay on the CPU: x -> Quantize -> EPContext ->
+// Dequantize -> y, and a second graph that takes its binary from the first.
 onnx::ModelProto converted_model() {
   onnx::ModelProto model = support::fixed_model();
   auto& graph = *model.mutable_graph();
@@ -106,7 +106,7 @@ class WrapCommand : public support::CommandTest {
   ExitCode verify(const std::string& model) {
     return run_and_keep({"verify", path("m.fatctx"), "--onnx", path(model)});
   }
-  // A second model, like the one that wrap writes but for one change.
+  // Writes a second model that equals the output of wrap except for one change.
   template <typename Change>
   void change(const Change& change) {
     onnx::ModelProto model = converted_model();
@@ -378,7 +378,7 @@ TEST_F(WrapCommand, JsonOfAnotherBinaryIsRefused) {
   EXPECT_THAT(err_, HasSubstr("record \"m_qnn.bin\" has no graph \"other\"; its graphs: first, second"));
 }
 
-// Nodes of our own provider: the container itself, and units in it.
+// Models with nodes of our own provider: they name the container itself, and units in it.
 class OwnNodes : public support::CommandTest {
  protected:
   void SetUp() override {
@@ -429,7 +429,7 @@ TEST_F(OwnNodes, NameThisContainerAndAUnitInIt) {
   EXPECT_THAT(out_, HasSubstr("which is not there"));
   EXPECT_EQ(verify("g.bin", "decode"), ExitCode::kFile);
   EXPECT_THAT(out_, HasSubstr("names \"g.bin\", which is no container"));
-  EXPECT_EQ(verify("m.fatctx", ""), ExitCode::kOk) << out_;  // the only one
+  EXPECT_EQ(verify("m.fatctx", ""), ExitCode::kOk) << out_;  // the only unit
 }
 
 TEST_F(OwnNodes, CarryThisContainerOrNameIt) {
@@ -450,7 +450,7 @@ TEST_F(OwnNodes, WereWrittenForThisCompilation) {
   const std::string digest = digest_in("m.fatctx", "r");
   EXPECT_EQ(verify("m.fatctx", "decode", 0, {.digest = digest}), ExitCode::kOk) << out_;
 
-  // Somebody compiled again, and has not put the new model beside the container.
+  // The model was compiled again, and the new context model is not next to the container.
   write_text(path("g.bin"), "another graph");
   ASSERT_EQ(run_and_keep({"pack", "-o", path("m.fatctx"), "--force", "--name", "m", "--binary",
                           path("g.bin") + "@ort-cpu:x86-64-v3,name=r,unit=decode"}),
@@ -495,7 +495,7 @@ TEST_F(OwnNodes, AContainerWithoutSuchRecordsHasNone) {
   EXPECT_THAT(out_, HasSubstr("no context binary for \"ort-cpu\""));
 }
 
-// As QNN's provider leaves them when it shares weights: one binary, and a model for each of its graphs.
+// Models as QNN's provider writes them if it shares weights: one binary, and a model for each of its graphs.
 class SharedBinary : public support::CommandTest {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
-"""What `fatctx wrap` writes runs in OpenVINO's provider, unmodified, where that is installed and offers a device.
+"""Output of `fatctx wrap` runs unmodified in OpenVINO's provider, if that is installed and offers a device.
 
-Its plugin offers itself on processors and accelerators of its own vendor only.
+Its plugin supports only processors and accelerators of its own vendor.
 """
 
 import pytest
@@ -17,7 +17,7 @@ PROVIDER = "OpenVINOExecutionProvider"
 
 @pytest.fixture()
 def session():
-    """session(model, entries): a session on the provider's CPU device."""
+    """Returns session(model, entries): a session on the provider's CPU device."""
     ort.register_execution_provider_library(PROVIDER, plugin.get_library_path())
     try:
         devices = [device for device in ort.get_ep_devices()

@@ -1,6 +1,7 @@
 """Models that `fatctx wrap` writes are models to the onnx package and to ONNX Runtime.
 
-Shows that ONNX Runtime parses and resolves them: what it then misses is the execution provider, and it names the right one.
+Shows that ONNX Runtime parses and resolves them. It then misses only the execution provider, and names the right
+one.
 """
 
 import json
