@@ -50,8 +50,7 @@ Report measure(const Options& options, const BenchFolder& folder) {
   // The limits for a view are defined for a record of this size, because a part of the cost is the same for
   // every record.
   constexpr std::uint64_t kViewedRecord = 100'000'000;
-  if (!options.smoke && part != kViewedRecord)
-    five = make_transformer(folder, kViewedRecord);  // replaces the others
+  if (!options.smoke && part != kViewedRecord) five = make_transformer(folder, kViewedRecord);  // replaces the others
   add_views(report, options, folder, five);
   return report;
 }

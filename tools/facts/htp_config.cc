@@ -111,8 +111,9 @@ class SocFile {
     if (device.has("dsp_arch")) FATCTX_TRY(take_arch(device.at("dsp_arch")));
     FATCTX_ASSIGN(const auto members, device.members());
     for (const auto& [name, value] : members) {
-      if (name == "soc_id" || name == "soc_model" || name == "dsp_arch" || name == "cores") continue;  // settings of a
-                                                                                                       // run
+      if (name == "soc_id" || name == "soc_model" || name == "dsp_arch" || name == "cores")
+        continue;  // settings of a
+                   // run
       FATCTX_TRY(keep_setting("devices." + name, value, target_));
     }
     return Done{};

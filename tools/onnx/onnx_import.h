@@ -45,8 +45,7 @@ struct OnnxInitializer {
 struct TensorQuantisation {
   double scale = 1;
   std::int64_t zero_point = 0;
-  std::string outside =
-      {};  // the model's name of the float32 tensor on the other side of the conversion; may be empty
+  std::string outside = {};  // the model's name of the float32 tensor on the other side of the conversion; may be empty
   friend bool operator==(const TensorQuantisation&, const TensorQuantisation&) = default;
 };
 
