@@ -80,10 +80,12 @@ class Appender {
   // changed also if another file replaced it meanwhile: the new file lacks the added records.
   [[nodiscard]] Result<AppendReport> commit();
 
- private:
-  friend struct AppenderAccess;
+  // The state behind the handle. Only the library's own files complete this type.
   struct Impl;
   explicit Appender(std::unique_ptr<Impl> impl) noexcept;
+  [[nodiscard]] Impl& impl() noexcept { return *impl_; }
+
+ private:
   std::unique_ptr<Impl> impl_;
 };
 

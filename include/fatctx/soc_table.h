@@ -75,8 +75,6 @@ struct NamedPart {
   const Soc* soc = nullptr;  // the part's own row, never that of another spelling; null: kUnknown
 };
 
-class SocTableBuilder;
-
 // Ownership: copies share one table, which never changes.
 // Threads:   any.
 class SocTable {
@@ -112,10 +110,11 @@ class SocTable {
   // of one to three digits is compared with whole numbers only, QNN and kernel. The empty text gives all rows.
   [[nodiscard]] std::vector<const Soc*> search(std::string_view text) const;
 
- private:
-  friend class SocTableBuilder;
+  // The state behind the handle. Only the library's own files complete this type.
   struct State;
   explicit SocTable(std::shared_ptr<const State> state) noexcept;
+
+ private:
   std::shared_ptr<const State> state_;
 };
 

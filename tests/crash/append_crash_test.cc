@@ -113,7 +113,7 @@ class Model {
   }
 
   Status append_with(std::unique_ptr<RecordingFile> file, std::uint32_t seed) {
-    FATCTX_ASSIGN(Appender appender, AppenderAccess::over(std::move(file), "file", {}));
+    FATCTX_ASSIGN(Appender appender, appender_over(std::move(file), "file", {}));
     for (PackRecord& record : new_records(seed)) FATCTX_TRY(appender.add(std::move(record)));
     FATCTX_ASSIGN(const AppendReport report, appender.commit());
     if (!report.restored.empty()) ++explored_.restored;

@@ -24,7 +24,7 @@ struct Attempt {
   Result<AppendReport> report = Error{ErrorCode::kInternal, "it never began"};
 
   explicit Attempt(Bytes start, std::uint64_t failing_sync = 0) : file(std::move(start)) {
-    auto appender = AppenderAccess::over(std::make_unique<RecordingFile>(file, log, failing_sync), "file", {});
+    auto appender = appender_over(std::make_unique<RecordingFile>(file, log, failing_sync), "file", {});
     if (!appender.ok()) {
       report = std::move(appender).error();
       return;

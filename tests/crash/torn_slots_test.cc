@@ -23,7 +23,7 @@ struct OneAppend {
 OneAppend append_to(const Bytes& start, std::size_t size, std::uint32_t seed) {
   Bytes file = start;
   std::vector<Call> log;
-  Appender appender = AppenderAccess::over(std::make_unique<RecordingFile>(file, log), "file", {}).value();
+  Appender appender = appender_over(std::make_unique<RecordingFile>(file, log), "file", {}).value();
   EXPECT_TRUE(support::is_ok(appender.add(support::binary_record("new", "arch", support::pattern(size, seed)))));
   EXPECT_TRUE(support::is_ok(appender.commit()));
   OneAppend result{file, file};

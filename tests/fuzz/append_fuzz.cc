@@ -28,7 +28,7 @@ using support::Bytes;
 Bytes appended_to(Bytes bytes, const std::string& name) {
   auto file = std::make_unique<support::MemoryFile>(std::move(bytes));
   support::MemoryFile& kept = *file;
-  Appender appender = AppenderAccess::over(std::move(file), "good", {.threads = 1}).value();
+  Appender appender = appender_over(std::move(file), "good", {.threads = 1}).value();
   PackRecord record = support::binary_record(name, name, support::pattern(900, 31));
   record.weights = {"weights"};
   require(appender.add(std::move(record)).ok() && appender.commit().ok(), "a good file can be appended to");
@@ -105,7 +105,7 @@ void append(const Bytes& before, unsigned what) {
   const auto old_records = records_of(before);
   auto owned = std::make_unique<support::MemoryFile>(before);
   support::MemoryFile& file = *owned;
-  auto appender = AppenderAccess::over(std::move(owned), "file", {.replace = (what & 16) != 0, .threads = 1});
+  auto appender = appender_over(std::move(owned), "file", {.replace = (what & 16) != 0, .threads = 1});
   if (!fuzz::answered(appender)) return;
   require(Container::open(Source::of_memory(before)).ok(), "what can be appended to can be opened");
   const container::Header header = container::read_header(support::MemoryFile(before), before.size()).value();

@@ -37,6 +37,22 @@ def test_every_step_is_numbered_up_to_the_announced_count(made_up):
         assert [int(number) for number, _ in headings] == list(range(1, int(headings[0][1]) + 1))
 
 
+def test_it_says_first_how_long_how_much_disk_and_how_many_downloads(made_up):
+    made_up.packages(missing=["ninja-build", "liblz4-dev"])
+    (made_up.checkout / ".venv/bin/python").unlink()
+    large, small = made_up.run("quickstart").stdout, made_up.run("quickstart", "--small").stdout
+
+    first = large.split("== 1/")[0]
+    assert re.search(r"time: .*CPU-minutes", first) and re.search(r"disk: .*GB in this folder.*transformer", first)
+    wanted = sum("==" in line for line in (made_up.checkout / "scripts/requirements.txt").read_text().splitlines())
+    assert re.search(rf"downloads: 2 system packages, {wanted} Python packages", first)
+    assert "transformer" not in small.split("== 1/")[0]
+
+
+def test_it_says_that_a_second_run_is_short(made_up):
+    assert "Everything is installed and built" in made_up.run("quickstart").stdout.split("== 1/")[0]
+
+
 def test_small_leaves_out_the_transformer(made_up):
     large, small = repeats(made_up.run("quickstart")), repeats(made_up.run("quickstart", "--small"))
 

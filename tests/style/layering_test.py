@@ -95,6 +95,22 @@ PUBLIC_LAYER = {
     "fatctx.h": "capi",
 }
 
+# The adapters for ONNX Runtime are clients of the public headers. These private ones are the exceptions.
+OF_ADAPTERS = {
+    "base/immortal.h": "state that outlives static destructors, because sessions may live until the process ends",
+    "container/edit/append.h": "takes an append back when ONNX Runtime refuses the compiled model",
+    "container/edit/stored_container.h": "merges weights into a container that another model has written",
+    "container/format/hash.h": "compares weights before they are packed",
+    "mapping/file_below.h": "opens a path that a model names without following a link in between",
+    "mapping/file_identity.h": "tells whether a file is still the one that was looked at",
+    "mapping/os_file.h": "reads weights out of the model's own external data",
+    "mapping/same_file.h": "tells whether two names lead to one file",
+    "mapping/work_folder.h": "a private folder for files that ONNX Runtime writes",
+    "runtime/open/container_impl.h": "asks an open container which file it maps",
+    "runtime/open/live_table.h": "shares weights and embedded containers between sessions",
+    "runtime/open/mapped_container.h": "asks an open container which file it maps",
+}
+
 # header prefix or exact name -> the places that may include it
 SEAMS = {
     "boost/": ("src/mapping/",),
@@ -208,6 +224,26 @@ def test_every_include_follows_the_layers():
     names = cxx_files("include/", "src/", "tools/", "python/src/", "samples/")
     assert len(names) >= 20, "the search found too few files to mean anything"
     assert [bad for name in names for bad in violations(name, text_of(name))] == []
+
+
+def test_the_adapters_use_public_headers_and_the_listed_exceptions():
+    names = cxx_files("src/runtime/ort/")
+    assert len(names) >= 30
+    used = {header for name in names for _, quoted, header in includes(text_of(name))
+            if quoted and not header.startswith(("fatctx/", "runtime/ort/")) and not header.endswith(".pb.h")}
+    assert used == set(OF_ADAPTERS)
+
+
+def process_objects(text: str) -> set[str]:
+    """Files that the table of process-wide objects in docs/architecture.md names."""
+    section = text.split("## Objects of the process\n")[1].split("\n## ")[0]
+    return {f"src/{file}" for file in re.findall(r"^\| `([\w/.]+)`", section, re.MULTILINE)}
+
+
+def test_every_object_of_the_process_is_listed_with_its_reason():
+    names = [name for name in cxx_files("src/") if re.search(r"^(?:static )?constinit Immortal<", text_of(name), re.MULTILINE)]
+    assert len(names) >= 8
+    assert process_objects(text_of("docs/architecture.md")) == set(names)
 
 
 def test_every_source_is_in_a_room():

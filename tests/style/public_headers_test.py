@@ -1,6 +1,7 @@
 """Every public header compiles alone, with both compilers."""
 
 import os
+import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -84,3 +85,19 @@ def test_the_c_header_compiles_alone_as_c99(name, tmp_path):
     result = compile_c(f'#include "{C_HEADER}"\n#include "{C_HEADER}"\n')
     assert result.returncode == 0, result.stderr[:2000]
     assert compile_c(f'#include "{C_HEADER}"\nint f();\n').returncode != 0, "the flags find nothing"
+
+
+def machinery(text: str) -> list[str]:
+    """Friends that are not operators, and names that tell of a second, hidden way to do the same."""
+    return [line.strip() for line in text.splitlines()
+            if re.match(r"\s*friend (class|struct) ", line) or "_unobserved" in line]
+
+
+def test_no_public_header_shows_private_machinery():
+    found = {name: machinery(text_of(name)) for name in cxx_files("include/")}
+    assert len(found) >= 30
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_a_planted_friend_is_found():
+    assert machinery("class A {\n  friend class B;\n  friend bool operator==(A, A) = default;\n};") == ["friend class B;"]

@@ -22,7 +22,7 @@ template <typename Prepare>
                                    const Prepare& prepare) {
   auto memory = std::make_unique<MemoryFile>(std::move(file));
   MemoryFile& kept = *memory;  // owned by the Appender, which lives until this function ends
-  auto appender = AppenderAccess::over(std::move(memory), "m.fatctx", options);
+  auto appender = appender_over(std::move(memory), "m.fatctx", options);
   if (!appender.ok()) return {std::move(appender).error(), {}};
   for (PackRecord& record : records) {
     auto added = appender.value().add(std::move(record));

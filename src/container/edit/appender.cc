@@ -352,7 +352,7 @@ struct Appender::Impl {
   }
 };
 
-Result<Appender> AppenderAccess::over(std::unique_ptr<mapping::OsFile> file, std::string path,
+Result<Appender> appender_over(std::unique_ptr<mapping::OsFile> file, std::string path,
                                       const AppendOptions& options) {
   auto impl = std::make_unique<Appender::Impl>();
   impl->file = std::move(file);
@@ -363,8 +363,8 @@ Result<Appender> AppenderAccess::over(std::unique_ptr<mapping::OsFile> file, std
   return Appender(std::move(impl));
 }
 
-Status AppenderAccess::leave_out(Appender& appender, std::uint32_t record_id, const std::string& name) {
-  Appender::Impl& impl = *appender.impl_;
+Status leave_out(Appender& appender, std::uint32_t record_id, const std::string& name) {
+  Appender::Impl& impl = appender.impl();
   FATCTX_TRY(impl.check_usable());
   const RecordInfo* record = impl.opened.toc.find(record_id);
   if (record == nullptr || record->name != name) {
@@ -391,7 +391,7 @@ Result<Appender> Appender::open(const std::string& path, const AppendOptions& op
     }
   }
   FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_appending(path));
-  FATCTX_ASSIGN(Appender appender, AppenderAccess::over(std::move(file), path, options));
+  FATCTX_ASSIGN(Appender appender, appender_over(std::move(file), path, options));
   appender.impl_->name = mapping::absolute_path(path);
   return appender;
 }

@@ -311,10 +311,10 @@ Appended leave_out(Bytes file, const std::vector<std::string>& names) {
   const Opened opened(file);
   auto memory = std::make_unique<support::MemoryFile>(std::move(file));
   support::MemoryFile& kept = *memory;
-  Appender appender = AppenderAccess::over(std::move(memory), "m.fatctx", {}).value();
+  Appender appender = appender_over(std::move(memory), "m.fatctx", {}).value();
   for (const std::string& name : names) {
-    EXPECT_TRUE(is_ok(AppenderAccess::leave_out(appender, opened.record(name).id, name)));
-    EXPECT_TRUE(fails_with(AppenderAccess::leave_out(appender, opened.record(name).id, "other"), ErrorCode::kNotFound));
+    EXPECT_TRUE(is_ok(leave_out(appender, opened.record(name).id, name)));
+    EXPECT_TRUE(fails_with(leave_out(appender, opened.record(name).id, "other"), ErrorCode::kNotFound));
   }
   auto report = appender.commit();
   return {std::move(report), std::move(kept.bytes())};
@@ -397,7 +397,7 @@ TEST(Append, AHeaderThatIsDamagedMeanwhileIsNotCommittedTo) {
     for (const std::uint64_t offset : kPrologueOffsets)
       kept.bytes()[static_cast<std::size_t>(offset) + 100] = std::byte{1};
   };
-  Appender appender = AppenderAccess::over(std::move(memory), "m.fatctx", options).value();
+  Appender appender = appender_over(std::move(memory), "m.fatctx", options).value();
   ASSERT_TRUE(is_ok(appender.add(new_binary())));
   const auto refused = appender.commit();
   ASSERT_TRUE(fails_with(refused, ErrorCode::kChecksumMismatch, "F2"));

@@ -204,13 +204,13 @@ TEST_F(Counters, AFileGrowsToItsLargestSizeAndNotBeyond) {
   // An append of one small record: packed segment, payload, leaves, two tables.
   for (const std::uint64_t size :
        {kLast, kLast - kExtent, kMaxFileSize + 1, kMaxFileSize, kMaxFileSize - kExtent, kMaxFileSize - 4 * kExtent}) {
-    auto appender = AppenderAccess::over(std::make_unique<LongFile>(support::unsealed_sample(), size), "m", {});
+    auto appender = appender_over(std::make_unique<LongFile>(support::unsealed_sample(), size), "m", {});
     ASSERT_TRUE(is_ok(appender)) << size;
     ASSERT_TRUE(is_ok(appender.value().add(one_more())));
     EXPECT_TRUE(fails_with(appender.value().commit(), ErrorCode::kLimitExceeded)) << size;
   }
   auto appender =
-      AppenderAccess::over(std::make_unique<LongFile>(support::unsealed_sample(), kMaxFileSize - 8 * kExtent), "m", {});
+      appender_over(std::make_unique<LongFile>(support::unsealed_sample(), kMaxFileSize - 8 * kExtent), "m", {});
   ASSERT_TRUE(is_ok(appender.value().add(one_more())));
   EXPECT_TRUE(fails_with(appender.value().commit(), ErrorCode::kInternal)) << "it fits, and would have been written";
 }

@@ -61,7 +61,7 @@ Status Written::leave_out(Appender appender, const Container& now) const {
     // What the packer adds of its own goes with these, or is written anew.
     const bool added = record.ok() && (record.value().type == RecordType::kContextBinary ||
                                        record.value().type == RecordType::kWeightBlob);
-    if (added) FATCTX_TRY(AppenderAccess::leave_out(appender, written.id, written.name));
+    if (added) FATCTX_TRY(leave_out(appender, written.id, written.name));
   }
   FATCTX_ASSIGN(const AppendReport report, appender.commit());
   return Done{};
