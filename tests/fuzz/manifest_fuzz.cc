@@ -3,6 +3,7 @@
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_read.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include "fuzz/promise.h"
 #include "tools/compile/targets_file.h"
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_flags.h"
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "tools/cli/command.h"
 #include "tools/device/asked_device.h"
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_flags.h"
 
 namespace fatctx::tools {
 

@@ -31,6 +31,7 @@
 #include "tools/facts/json_cursor.h"
 #include "tools/facts/quant_facts.h"
 #include "tools/onnx/onnx_import.h"
+#include "tools/pack/gather.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/pack_run.h"
 

@@ -18,6 +18,7 @@
 #include "tools/facts/json_cursor.h"
 #include "tools/pack/ep_context.h"
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_flags.h"
 
 namespace fatctx::tools {
 

@@ -15,6 +15,7 @@
 #include "tools/facts/htp_checks.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/pack/ep_context.h"
+#include "tools/pack/gather.h"
 #include "tools/pack/pack_run.h"
 
 namespace fatctx::tools {

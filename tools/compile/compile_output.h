@@ -8,6 +8,7 @@
 #include "fatctx/base/result.h"
 #include "tools/compile/compile_cache.h"
 #include "tools/compile/compile_driver.h"
+#include "tools/pack/gather.h"
 #include "tools/pack/manifest.h"
 
 namespace fatctx::tools {

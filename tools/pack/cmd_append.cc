@@ -20,6 +20,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
 #include "tools/pack/adding_flags.h"
+#include "tools/pack/gather.h"
 #include "tools/pack/record_flags.h"
 
 namespace fatctx::tools {

@@ -15,6 +15,7 @@
 #include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_import.h"
+#include "tools/pack/manifest_flags.h"
 
 namespace fatctx::tools {
 

@@ -13,6 +13,7 @@
 #include "tools/cli/output_place.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
+#include "tools/pack/gather.h"
 
 namespace fatctx::tools {
 

@@ -8,6 +8,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/packer.h"
+#include "tools/pack/gather.h"
 #include "tools/pack/manifest.h"
 
 namespace fatctx::tools {

@@ -14,6 +14,8 @@
 #include "tools/onnx/onnx_embedded.h"
 #include "tools/onnx/onnx_weights.h"
 #include "tools/pack/ep_context.h"
+#include "tools/pack/manifest_flags.h"
+#include "tools/pack/manifest_read.h"
 
 namespace fatctx::tools {
 

@@ -1,4 +1,6 @@
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_flags.h"
+#include "tools/pack/manifest_read.h"
 
 #include <gtest/gtest.h>
 

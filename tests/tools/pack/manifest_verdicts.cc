@@ -7,6 +7,7 @@
 
 #include "tools/facts/json_cursor.h"
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_read.h"
 
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {

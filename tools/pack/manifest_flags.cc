@@ -1,0 +1,165 @@
+#include "tools/pack/manifest_flags.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tools/cli/flag_words.h"
+#include "tools/facts/json_cursor.h"
+
+namespace fatctx::tools {
+namespace {
+
+Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key, const std::string& text) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t number = 0;
+  const bool digits = !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits) number = std::stoull(text);
+  if (!digits || number > kMost) {
+    return invalid_argument(
+        fmt::format("{}: {} is \"{}\"; allowed: a whole number from 0 to {}", flag, key, text, kMost));
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+}  // namespace
+
+Result<PackKey> parse_target(std::string_view text) {
+  constexpr std::string_view kForm =
+      "write BACKEND:ARCH[+FEATURE...], such as cpu:x86-64-v3, cpu:aarch64+dotprod or htp:v75";
+  const std::size_t colon = text.find(':');
+  PackKey key;
+  key.backend = std::string(text.substr(0, colon));
+  if (colon == std::string_view::npos || key.backend.empty() || colon + 1 == text.size()) {
+    return invalid_argument(fmt::format("target \"{}\" is not complete; {}", text, kForm));
+  }
+  std::string_view rest = text.substr(colon + 1);
+  std::size_t plus = std::min(rest.find('+'), rest.size());
+  key.arch = std::string(rest.substr(0, plus));
+  if (key.arch.empty()) return invalid_argument(fmt::format("target \"{}\" has no arch; {}", text, kForm));
+  while (plus < rest.size()) {
+    rest.remove_prefix(plus + 1);
+    plus = std::min(rest.find('+'), rest.size());
+    if (plus == 0) return invalid_argument(fmt::format("target \"{}\" has an empty feature; {}", text, kForm));
+    key.features.emplace_back(rest.substr(0, plus));
+  }
+  if (key.arch == "generic") {
+    key.arch.clear();
+    key.generic = true;
+  }
+  return key;
+}
+
+namespace {
+
+// Reads the words after a target's arch.
+Status key_words(std::string_view flag, std::map<std::string, std::string>& words, PackKey& key) {
+  key.unit = words["unit"];
+  key.variant = words["variant"];
+  key.part = words["part"];
+  if (words.contains("soc")) FATCTX_TRY(store(flag_number(flag, "soc", words["soc"]), key.qnn_soc));
+  if (words.contains("vtcm_mb")) FATCTX_TRY(store(flag_number(flag, "vtcm_mb", words["vtcm_mb"]), key.vtcm_mb));
+  if (words.contains("sdk")) {
+    auto sdk = parse_version(words["sdk"]);
+    if (!sdk.ok()) return in_context(std::move(sdk).error(), flag);
+    key.sdk = sdk.value();
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<PackKey> parse_target_filter(std::string_view option, std::string_view text) {
+  const std::string flag = fmt::format("{} {}", option, text);
+  const std::size_t comma = std::min(text.find(','), text.size());
+  const std::string_view target = text.substr(0, comma);
+  PackKey key;
+  if (!target.empty() && target.find(':') == std::string_view::npos) {
+    key.backend = std::string(target);
+  } else if (!target.empty()) {
+    auto parsed = parse_target(target);
+    if (!parsed.ok()) return in_context(std::move(parsed).error(), flag);
+    key = std::move(parsed).value();
+  }
+  FATCTX_ASSIGN(auto words, flag_words(flag, text.substr(std::min(comma + 1, text.size())),
+                                       {"unit", "group", "variant", "part", "soc", "vtcm_mb", "sdk"}));
+  if (target.empty() && words.empty()) {
+    return invalid_argument(
+        fmt::format("{}: no target; write BACKEND, BACKEND:ARCH[+FEATURE...] or ,soc=NUMBER", flag));
+  }
+  key.group = words["group"];
+  FATCTX_TRY(key_words(flag, words, key));
+  return key;
+}
+
+Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model, const std::string& group) {
+  const std::string flag = fmt::format("--binary {}", text);
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos || at == 0) {
+    return invalid_argument(
+        fmt::format("{}: no target; write FILE@BACKEND:ARCH, such as model.vmfb@cpu:x86-64-v3", flag));
+  }
+  const std::string_view behind = text.substr(at + 1);
+  const std::size_t comma = std::min(behind.find(','), behind.size());
+  auto key = parse_target(behind.substr(0, comma));
+  if (!key.ok()) return in_context(std::move(key).error(), flag);
+  FATCTX_ASSIGN(auto words, flag_words(flag, behind.substr(std::min(comma + 1, behind.size())),
+                                       {"unit", "group", "name", "variant", "part", "soc", "vtcm_mb", "sdk"}));
+  ManifestRecord result;
+  result.where = flag;
+  PackRecord& record = result.record;
+  record.type = RecordType::kContextBinary;
+  record.source.path = std::string(text.substr(0, at));
+  record.key = std::move(key).value();
+  record.key.group = words.contains("group") ? words["group"] : group.empty() ? model : group;
+  FATCTX_TRY(key_words(flag, words, record.key));
+  record.name = words["name"];
+  if (record.name.empty()) {
+    record.name = model;
+    const std::string arch = record.key.generic ? record.key.backend + "-generic" : record.key.arch;
+    for (const std::string& part : {record.key.unit, arch, record.key.part, record.key.variant}) {
+      if (!part.empty()) record.name += "." + part;
+    }
+    for (const std::string& feature : record.key.features) record.name += "+" + feature;
+  }
+  return result;
+}
+
+Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
+                                 const std::vector<std::string>& allowed) {
+  FileFlag flag;
+  flag.where = fmt::format("{} {}", option, text);
+  const std::size_t comma = std::min(text.find(','), text.size());
+  if (comma == 0) return invalid_argument(fmt::format("{}: no file; write FILE or FILE,name=NAME", flag.where));
+  flag.path = std::string(text.substr(0, comma));
+  FATCTX_ASSIGN(flag.words, flag_words(flag.where, text.substr(std::min(comma + 1, text.size())), allowed));
+  return flag;
+}
+
+Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model, std::size_t index,
+                                          const std::string& group) {
+  FATCTX_ASSIGN(FileFlag flag, parse_file_flag("--weights", text, {"name", "group", "embedded"}));
+  ManifestRecord result;
+  result.where = flag.where;
+  PackRecord& record = result.record;
+  record.type = RecordType::kWeightBlob;
+  record.source.path = flag.path;
+  record.key.group = flag.words.contains("group") ? flag.words["group"] : group.empty() ? model : group;
+  record.name = flag.words["name"];
+  if (record.name.empty())
+    record.name = index == 0 ? model + ".weights" : fmt::format("{}.weights{}", model, index + 1);
+  if (flag.words.contains("embedded")) {
+    FATCTX_ASSIGN(result.embedded_size, flag_number("--weights", "embedded", flag.words["embedded"]));
+    if (!flag.path.ends_with(".onnx")) {
+      return invalid_argument(fmt::format("--weights {}: embedded is for ONNX models, whose files end in .onnx", text));
+    }
+  }
+  return result;
+}
+
+}  // namespace fatctx::tools

@@ -1,0 +1,43 @@
+// The grammar of flags that describe records: targets, files with words.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "tools/pack/manifest.h"
+
+namespace fatctx::tools {
+
+// Parses "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features.
+// Errors: invalid_argument.
+[[nodiscard]] Result<PackKey> parse_target(std::string_view text);
+
+// Parses a target as a filter: "htp", "cpu:x86-64-v3+amx", "htp:v75,soc=57", ",part=SM8650". The words are
+// those of parse_binary_flag, without the name. Errors: invalid_argument, naming the option.
+[[nodiscard]] Result<PackKey> parse_target_filter(std::string_view option, std::string_view text);
+
+// A value FILE[,key=value...] of `option`.
+// Errors: invalid_argument (no file; a word that is not allowed, with those that are).
+struct FileFlag {
+  std::string where;  // its name in errors
+  std::string path;
+  std::map<std::string, std::string> words;
+};
+[[nodiscard]] Result<FileFlag> parse_file_flag(std::string_view option, std::string_view text,
+                                               const std::vector<std::string>& allowed);
+
+// Parses FILE@TARGET[,unit=...,group=...,name=...,variant=...,part=...,soc=...,vtcm_mb=...,sdk=...] of
+// --binary. `model` is the prefix of default names; `group` is the default group, and if it is empty, `model`
+// is.
+// Errors: invalid_argument.
+[[nodiscard]] Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model,
+                                                       const std::string& group = {});
+// Parses FILE[,name=...,group=...,embedded=...] of --weights. `index` counts the blobs from 0.
+[[nodiscard]] Result<ManifestRecord> parse_weights_flag(std::string_view text, const std::string& model,
+                                                        std::size_t index, const std::string& group = {});
+
+}  // namespace fatctx::tools
