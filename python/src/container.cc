@@ -31,11 +31,11 @@ struct BoundTensorTable {
 };
 
 VerifyPolicy verify_from(const std::string& word) {
-  return known_word(verify_policy_from_name(word), "verify", word, "'record_on_acquire', 'none' and 'private_copy'");
+  return known_word(verify_policy_from_name(word), "verify", word, &verify_policy_name);
 }
 
 FileMapping file_mapping_from(const std::string& word) {
-  return known_word(file_mapping_from_name(word), "file_mapping", word, "'auto', 'require' and 'disabled'");
+  return known_word(file_mapping_from_name(word), "file_mapping", word, &file_mapping_name);
 }
 
 VerifyOptions verify_options(ProgressCall& call, const nb::object& range, bool strict, std::uint32_t threads) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 
 namespace fatctx::python {
@@ -32,14 +34,16 @@ void raise_error(const Error& error) {
 }
 
 void bind_errors(nb::module_& module) {
-  // For the test that compares errors.py with the C++ list; not part of the interface.
-  module.def(
-      "_error_code_name",
-      [](int code) {
-        const std::string_view name = error_code_name(static_cast<ErrorCode>(code));
-        return nb::str(name.data(), name.size());
-      },
-      nb::arg("code"), "The library's word for an error number.");
+  nb::enum_<ErrorCode> codes(module, "ErrorCode", nb::is_arithmetic(),
+                             "Stable numbers and words of errors, as in the table of docs/errors.md.");
+  constexpr int kMost = 1000;  // more than there are
+  for (int number = 0; number < kMost; ++number) {
+    const auto code = static_cast<ErrorCode>(number);
+    std::string name(error_code_name(code));
+    if (name == "unknown") continue;
+    std::ranges::transform(name, name.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+    codes.value(name.c_str(), code);
+  }
   module.def(
       "_raise_sample",
       [](int code, int os_error) {

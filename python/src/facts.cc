@@ -42,9 +42,7 @@ void bind_hashes(nb::module_& module) {
 }
 
 std::uint64_t size_of_tensor(const std::string& dtype, const std::vector<std::uint64_t>& shape) {
-  const DType type =
-      known_word(dtype_from_name(dtype), "dtype", dtype,
-                 "float32, float64, float16, bfloat16, int8 to int64, uint8 to uint64, bool, int4, uint4");
+  const DType type = known_word(dtype_from_name(dtype), "dtype", dtype, &dtype_name);
   const std::optional<std::uint64_t> size = tensor_size_bytes(type, shape);
   if (size) return *size;
   raise_error(Error{

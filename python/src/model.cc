@@ -220,12 +220,7 @@ PrepareHook prepare_hook(ProgressCall& call, const nb::object& function) {
 
 OnDamage take_on_damage(nb::dict& keywords) {
   const auto given = take_keyword<std::string>(keywords, "on_damage", std::string("fail"), "a str");
-  const auto known = on_damage_from_name(given);
-  if (!known) {
-    raise_error({ErrorCode::kInvalidArgument,
-                 fmt::format("on_damage is {}; allowed are \"fail\" and \"next\"", quoted(given))});
-  }
-  return *known;
+  return known_word(on_damage_from_name(given), "on_damage", given, &on_damage_name);
 }
 
 ModelKeywords take_model_keywords(nb::dict& keywords) {

@@ -49,7 +49,7 @@ class HeldFunction {
 };
 
 ProfileLevel level_from(const std::string& word) {
-  return known_word(profile_level_from_name(word), "the profile level", word, "'off', 'basic' and 'detailed'");
+  return known_word(profile_level_from_name(word), "the profile level", word, &profile_level_name);
 }
 
 nb::object as_dict(const std::string& json) { return nb::module_::import_("json").attr("loads")(json); }

@@ -27,7 +27,7 @@ Sharing sharing_from(const std::string& word) {
   if (word == "off") return Sharing::kOff;
   if (word == "pages") return Sharing::kPages;
   if (word == "bytes") return Sharing::kBytes;
-  refuse_word("sharing", word, "off, pages, bytes");
+  refuse_word("sharing", word, {"off", "pages", "bytes"});
 }
 
 namespace {
@@ -74,9 +74,7 @@ void bind_pack_tensor(nb::module_& module) {
           "__init__",
           [](PackTensor* self, std::string name, const std::string& dtype, std::vector<std::uint64_t> shape,
              std::uint64_t offset_in_blob, std::uint64_t size_bytes, bool alias) {
-            const DType type = known_word(dtype_from_name(dtype), "dtype", dtype,
-                                          "float32, float64, float16, bfloat16, int8 to int64, uint8 to uint64, bool, "
-                                          "int4, uint4");
+            const DType type = known_word(dtype_from_name(dtype), "dtype", dtype, &dtype_name);
             new (self) PackTensor{std::move(name), type, std::move(shape), offset_in_blob, size_bytes, alias};
           },
           nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), nb::arg("offset_in_blob"), nb::arg("size_bytes"),
@@ -85,7 +83,7 @@ void bind_pack_tensor(nb::module_& module) {
       .def_prop_rw(
           "dtype", [](const PackTensor& self) { return to_str(dtype_name(self.dtype)); },
           [](PackTensor& self, const std::string& dtype) {
-            self.dtype = known_word(dtype_from_name(dtype), "dtype", dtype, "those of docs/format.md, section 6");
+            self.dtype = known_word(dtype_from_name(dtype), "dtype", dtype, &dtype_name);
           },
           "Element type by name: \"float32\", \"int4\", ...")
       .def_rw("shape", &PackTensor::shape, "Elements per dimension, outermost first.")
@@ -113,9 +111,8 @@ void bind_pack_record(nb::module_& module) {
              std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> ranges,
              const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part_of_source, bool copy) {
             PackRecord record;
-            record.type = known_word(record_type_from_name(type), "type", type,
-                                     "context_binary, weight_blob, source_model, wrapper_model, opaque");
-            record.codec = known_word(codec_from_name(codec), "codec", codec, "none, lz4");
+            record.type = known_word(record_type_from_name(type), "type", type, &record_type_name);
+            record.codec = known_word(codec_from_name(codec), "codec", codec, &codec_name);
             record.own_extent = own_extent;
             record.copy = copy;
             record.name = std::move(name);

@@ -220,9 +220,13 @@ nb::str to_str(std::string_view utf8) { return nb::str(utf8.data(), utf8.size())
 
 std::string quoted(std::string_view text) { return nb::cast<std::string>(nb::repr(text_for_people(text))); }
 
-void refuse_word(std::string_view what, std::string_view word, std::string_view allowed) {
+void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& allowed) {
+  std::string list;
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    list += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == allowed.size() ? " and " : ", ", allowed[i]);
+  }
   raise_error(
-      Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), allowed), {}});
+      Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}; allowed are {}", what, quoted(word), list), {}});
 }
 
 nb::object version_or_none(const Version& version) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fatctx/container.h"
 #include "fatctx/record.h"
@@ -29,12 +30,24 @@ struct BoundKey {
 [[nodiscard]] nb::str to_str(std::string_view utf8);
 // Returns text in Python's own quoting.
 [[nodiscard]] std::string quoted(std::string_view text);
-[[noreturn]] void refuse_word(std::string_view what, std::string_view word, std::string_view allowed);
-// Returns the value of a word. Raises InvalidArgument, with the words that are `allowed` instead.
-template <typename T>
-[[nodiscard]] T known_word(std::optional<T> value, std::string_view what, std::string_view word,
-                           std::string_view allowed) {
-  if (!value) refuse_word(what, word, allowed);
+// Raises InvalidArgument: `word` is not among `allowed`.
+[[noreturn]] void refuse_word(std::string_view what, std::string_view word,
+                              const std::vector<std::string_view>& allowed);
+// Returns the words of an enumeration, in the order of its values, out of the function that names them.
+template <typename Enum>
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view (*name)(Enum) noexcept) {
+  constexpr int kMost = 64;  // more than any enumeration has
+  std::vector<std::string_view> words;
+  for (int value = 0; value < kMost; ++value) {
+    if (const std::string_view word = name(static_cast<Enum>(value)); word != "unknown") words.push_back(word);
+  }
+  return words;
+}
+// Returns the value of a word. Raises InvalidArgument, with the words that `name` has instead.
+template <typename Enum>
+[[nodiscard]] Enum known_word(std::optional<Enum> value, std::string_view what, std::string_view word,
+                              std::string_view (*name)(Enum) noexcept) {
+  if (!value) refuse_word(what, word, words_of(name));
   return *value;
 }
 // Returns None for an unknown version.

@@ -26,7 +26,7 @@ Source source_from(nb::handle file, const FileWindow& window) {
 void take_source_options(nb::dict& keywords, ModelOptions& options) {
   const auto word = take_keyword<std::string>(keywords, "raw_binaries",
                                               std::string(raw_binaries_name(options.raw_binaries)), "a str");
-  options.raw_binaries = known_word(raw_binaries_from_name(word), "raw_binaries", word, "'known', 'any' and 'refuse'");
+  options.raw_binaries = known_word(raw_binaries_from_name(word), "raw_binaries", word, &raw_binaries_name);
   options.signal = take_keyword(keywords, "signal", options.signal, "a fatctx.LoadSignal or None");
 }
 

@@ -37,6 +37,8 @@ def stub_names(body: list[ast.stmt]) -> set[str]:
             found.add(node.name)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
+        elif isinstance(node, ast.Assign):  # a member of an enumeration
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return found
 
 
