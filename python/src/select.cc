@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -142,12 +143,14 @@ void bind_selection(nb::module_& module) {
           "verdicts",
           [](const BoundSelection& self) {
             const std::vector<Candidate> candidates = self.container.candidates();
+            std::unordered_map<std::uint32_t, const Candidate*> by_id;
+            for (const Candidate& candidate : candidates) by_id.emplace(candidate.record_id, &candidate);
             nb::list verdicts;
             for (const Verdict& verdict : self.selection.verdicts) {
-              const auto found = std::ranges::find(candidates, verdict.record_id, &Candidate::record_id);
-              if (found == candidates.end()) continue;
-              verdicts.append(BoundVerdict{self.container, found->name, verdict,
-                                           explain_verdict(verdict, *found, self.device, self.policy)});
+              const auto found = by_id.find(verdict.record_id);
+              if (found == by_id.end()) continue;
+              verdicts.append(BoundVerdict{self.container, found->second->name, verdict,
+                                           explain_verdict(verdict, *found->second, self.device, self.policy)});
             }
             return verdicts;
           },

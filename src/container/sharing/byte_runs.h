@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "container/sharing/anchor_index.h"
@@ -46,6 +47,7 @@ class StoredBytes {
  private:
   AnchorIndex anchors_;
   std::deque<Store> stores_;  // addresses stay
+  std::unordered_map<std::uint32_t, const Store*> by_number_;
   std::uint64_t end_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // written.
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -43,17 +44,12 @@ class IncomingRecords {
   [[nodiscard]] const std::vector<PackRecord>& records() const noexcept { return records_; }
 
  private:
-  // A context binary and the SoC that it is for.
-  struct SocOf {
-    std::string group;
-    std::string unit;
-    std::string backend;
-    std::uint32_t qnn_soc = 0;
-    std::string part;
-    std::string record;
-  };
+  // Group, unit, backend, and the SoC as people write it: "SoC 57", or the part in quotes.
+  using SocPlace = std::array<std::string, 4>;
+  // Of a context binary: for its number and for its part, as far as they are stated.
+  [[nodiscard]] static std::vector<SocPlace> soc_places(const SelectionKey& key);
   void note_soc(const SelectionKey& key, std::string_view record);
-  [[nodiscard]] const SocOf* found_soc(const SelectionKey& key) const;
+  void forget_soc(const SelectionKey& key, const std::string& record);
 
   std::vector<PackRecord> records_;
   std::map<std::string, RecordType> names_;
@@ -61,7 +57,7 @@ class IncomingRecords {
   std::set<std::string> taken_;              // names of records that were taken and are not superseded
   bool replace_ = false;
   bool one_per_soc_ = false;
-  std::vector<SocOf> socs_;
+  std::map<SocPlace, std::vector<std::string>> socs_;  // names of the records there, in the order in which they came
   std::vector<std::string> superseded_;
   std::vector<std::string> warnings_;
 };

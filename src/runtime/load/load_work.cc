@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -47,9 +48,8 @@ LoadedRecord loaded(const RecordInfo& record, const ContainerDescription& descri
                     .unit = std::string(record.key.unit),
                     .graphs = {},
                     .view = std::move(view)};
-  for (const RecordDescription& described : description.records) {
-    if (described.record_id != record.id) continue;
-    for (const DescribedGraph& graph : described.graphs) made.graphs.push_back(graph.name);
+  if (const RecordDescription* described = description.find(record.id)) {
+    for (const DescribedGraph& graph : described->graphs) made.graphs.push_back(graph.name);
   }
   return made;
 }
@@ -60,10 +60,11 @@ Result<LoadedContext> load_container(const Container& container, const LoadOptio
   const Container& chosen_from = model.container();
   std::uint64_t total = 0;
   std::vector<std::uint32_t> ids = model.selection().chosen;
+  std::set<std::uint32_t> known(ids.begin(), ids.end());
   for (const std::uint32_t id : model.selection().chosen) {
     FATCTX_ASSIGN(const RecordInfo record, chosen_from.record(id));
     for (const std::uint32_t weights : record.weights) {
-      if (std::find(ids.begin(), ids.end(), weights) == ids.end()) ids.push_back(weights);
+      if (known.insert(weights).second) ids.push_back(weights);
     }
   }
   for (const std::uint32_t id : ids) {
