@@ -13,6 +13,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
@@ -97,53 +100,97 @@ TEST(FullDisk, ASmallFileSystemIsNoSpaceAtEveryStep) {
   EXPECT_GT(appended, 0);
 }
 
-// Every writer asks for all of its room before it writes the first byte of it: a full disk is known early.
-TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
-  const support::TempDir folder;
-  const std::string source = folder.file("m.fatctx");
-  const std::string out = folder.file("out.fatctx");
-  const KeyFiles keys = make_keys(folder.file("key")).value();
-  const std::string secret = keys.secret_path;
-  bool copied = false;
-  const Progress progress = [&](std::uint64_t, std::uint64_t) { copied = true; };
-  const auto code_of = [](const auto& result) {
-    return result.ok() ? std::optional<ErrorCode>() : result.error().code;
-  };
-  const std::pair<const char*, std::function<std::optional<ErrorCode>()>> writers[] = {
-      {"pack",
-       [&] {
-         PackOptions options;
-         options.progress = progress;
-         return code_of(support::pack(support::cpu_records(), out, options));
-       }},
-      {"compact", [&] { return code_of(rewrite_container(source, out, {.progress = progress})); }},
-      {"sign", [&] { return code_of(sign_container(source, secret, out, {.progress = progress})); }},
-      {"append",
-       [&]() -> std::optional<ErrorCode> {
-         auto appender = Appender::open(source, {.progress = progress});
-         if (!appender.ok()) return appender.error().code;
-         auto added =
-             appender.value().add(support::plain_record(RecordType::kOpaque, "new", support::pattern(9'000, 1)));
-         return added.ok() ? code_of(appender.value().commit()) : added.error().code;
-       }},
-  };
-  for (const auto& [name, write] : writers) {
-    bool reserved = false;
-    for (faults::Fault fault{.error_number = ENOSPC}; !reserved; ++fault.call) {
-      support::write_file(source, support::unsealed_sample());
-      std::filesystem::remove(out);  // of a writer that did without the call that failed
-      copied = false;
+// Every command that writes, and the call by which it reserves its room.
+class FullDiskReserving : public ::testing::Test {
+ protected:
+  using Code = std::optional<ErrorCode>;  // empty: it did what it was asked
+
+  FullDiskReserving() {
+    const Progress progress = [this](std::uint64_t, std::uint64_t) { copied_ = true; };
+    const auto code_of = [](const auto& result) { return result.ok() ? Code() : result.error().code; };
+    const std::string secret = make_keys(folder_.file("key")).value().secret_path;
+    writers_.emplace_back("pack", [=, this] {
+      PackOptions options;
+      options.progress = progress;
+      return code_of(support::pack(support::cpu_records(), out_, options));
+    });
+    writers_.emplace_back("compact",
+                          [=, this] { return code_of(rewrite_container(source_, out_, {.progress = progress})); });
+    writers_.emplace_back("sign",
+                          [=, this] { return code_of(sign_container(source_, secret, out_, {.progress = progress})); });
+    writers_.emplace_back("append", [=, this]() -> Code {
+      auto appender = Appender::open(source_, {.progress = progress});
+      if (!appender.ok()) return appender.error().code;
+      auto added = appender.value().add(support::plain_record(RecordType::kOpaque, "new", support::pattern(9'000, 1)));
+      return added.ok() ? code_of(appender.value().commit()) : added.error().code;
+    });
+  }
+
+  // Lets the writer's call that reserves fail with that number. Returns its answer; fails if nothing is reserved.
+  Code fail_to_reserve(const char* name, const std::function<Code()>& write, int error_number) {
+    for (faults::Fault fault{.error_number = error_number};; ++fault.call) {
+      support::write_file(source_, support::unsealed_sample());
+      std::filesystem::remove(out_);  // of a writer that did without the call that failed
+      copied_ = false;
       const faults::Injected injected(fault);
-      const std::optional<ErrorCode> code = write();
-      ASSERT_TRUE(injected.met()) << name << " reserves nothing; code " << (code ? static_cast<int>(*code) : 0)
-                                  << " at call " << fault.call;
-      reserved = injected.call() == "fallocate";
-      if (!reserved) continue;
-      EXPECT_EQ(code, ErrorCode::kNoSpace) << name;
-      EXPECT_FALSE(copied) << name;
-      EXPECT_FALSE(std::filesystem::exists(out)) << name;
+      const Code code = write();
+      if (!injected.met()) {
+        ADD_FAILURE() << name << " reserves nothing; code " << (code ? static_cast<int>(*code) : 0) << " at call "
+                      << fault.call;
+        return code;
+      }
+      if (injected.call() == "fallocate") return code;
     }
   }
+
+  const support::TempDir folder_;
+  const std::string source_ = folder_.file("m.fatctx");
+  const std::string out_ = folder_.file("out.fatctx");
+  bool copied_ = false;
+  std::vector<std::pair<const char*, std::function<Code()>>> writers_;
+};
+
+// Every writer asks for all of its room before it writes the first byte of it: a full disk is known early.
+TEST_F(FullDiskReserving, RoomIsReservedBeforeAnythingIsWritten) {
+  for (const auto& [name, write] : writers_) {
+    EXPECT_EQ(fail_to_reserve(name, write, ENOSPC), ErrorCode::kNoSpace) << name;
+    EXPECT_FALSE(copied_) << name;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << name;
+  }
+}
+
+// A file system that cannot say beforehand whether there is room is written to all the same.
+TEST_F(FullDiskReserving, WhereRoomCannotBeAskedForTheFileIsWrittenWithoutAsking) {
+  for (const int number : {EOPNOTSUPP, ENOSYS}) {
+    for (const auto& [name, write] : writers_) {
+      EXPECT_EQ(fail_to_reserve(name, write, number), std::nullopt) << name << ", error " << number;
+      const bool in_place = std::string_view(name) == "append";
+      const auto written = verify_file(in_place ? source_ : out_);
+      ASSERT_TRUE(written.ok()) << name << ": " << to_text(written.error());
+      EXPECT_TRUE(written.value().findings.empty()) << name;
+      if (!in_place) continue;
+      EXPECT_TRUE(Container::open(source_).value().find("new").ok());
+    }
+  }
+}
+
+// There the write itself finds out that the disk is full; that is the same error, and the generation before stays.
+TEST_F(FullDiskReserving, WhereRoomCannotBeAskedForTheWriteSaysThatThereIsNone) {
+  const Bytes& start = support::unsealed_sample();
+  const int answer = support::in_child([&]() -> int {
+    const rlimit limit = {start.size() + kStep, start.size() + kStep};
+    if (::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) return kSetUp;
+    int short_of_room = kSetUp;
+    (void)fail_to_reserve(
+        "append",
+        [&]() -> Code {
+          short_of_room = append_where_room_is_short(source_, start);
+          return std::nullopt;
+        },
+        EOPNOTSUPP);
+    return short_of_room;
+  });
+  EXPECT_EQ(answer, kNoRoom);
 }
 
 }  // namespace full_disk_test
