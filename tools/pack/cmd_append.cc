@@ -19,7 +19,6 @@
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
-#include "tools/pack/adding_flags.h"
 #include "tools/pack/record_flags.h"
 
 namespace fatctx::tools {

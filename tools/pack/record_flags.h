@@ -32,6 +32,8 @@ struct RecordFlags {
 void add_manifest_argument(CLI::App& command, RecordFlags& flags);
 // --name, --binary, --weights, --ep-context, --dlc, --tensors-from, --quant, --allow-dynamic.
 void add_record_flags(CLI::App& command, RecordFlags& flags);
+// --one-per-soc, --strict-sharing. Lifetime: both outlive the parse.
+void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing);
 
 // Whether what the flags add says for itself which group it belongs to.
 [[nodiscard]] bool every_group_named(const RecordFlags& flags);
