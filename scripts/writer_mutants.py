@@ -49,7 +49,7 @@ PROGRAMS = {
     "runtime_tests": "AppendToOpenFile.*:Signed.*:Forged.*:Registry.*:ViewCache*.*:Composed*.*:Stitched*.*:"
                      "FileMapping*.*:OnDamage*.*:Hazard*.*:RecordMemory*.*:PrivateCopy*.*:RepairFile*.*:ContainerTest*.*:"
                      "Container.*:WaysIn*.*:Verify*.*:SessionMemory*.*:Above4GiB.*:NewerVersion.*",
-    "faults_tests": "AppendFaults*.*:*/AppendFaults*.*:FullDisk.*:AppendAllocationFails.*:CacheFolderFaults.*",
+    "faults_tests": "AppendFaults*.*:*/AppendFaults*.*:FullDisk*:AppendAllocationFails.*:CacheFolderFaults.*",
     "crash_tests": "AppendProtocol.*:TornSlots.*",
 }
 AMOUNTS = {"FATCTX_HAZARD_ROUNDS": "30", "FATCTX_CRASH_STATES": "20000", "FATCTX_CRASH_SEED": "1"}

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "fatctx/container.h"
+#include "fatctx/info.h"
 #include "fatctx/select.h"
 #include "support/bench_main.h"
 #include "support/or_stop.h"
@@ -150,6 +151,29 @@ void measure_tensors(Report& report, std::size_t tensor_count, const Options& op
   report.rows[first + 1].target = at_most("med ratio", *report.rows[first + 1].median_ratio, kMostOfTensors);
 }
 
+// What `info --json` does after the open: twice the records must cost twice the time, not four times.
+void measure_info(Report& report, std::size_t few, std::size_t many, const Options& options, const BenchFolder& files) {
+  constexpr std::uint64_t kRecordSize = 4096;
+  const auto made = [&](std::size_t count) {
+    const std::string path = files.path(fmt::format("info-{}.fatctx", count));
+    make_many_records(path, count, kRecordSize, 16, 64);
+    return or_stop(Container::open(path, kUnverified));
+  };
+  const Container small = made(few);
+  const Container large = made(many);
+  const auto describe = [](const Container& container) {
+    benchmark::DoNotOptimize(or_stop(info_json(container, or_stop(container.describe()))).data());
+  };
+  const std::vector<Side> sides = {{fmt::format("{} records", few), [&] { describe(small); }},
+                                   {fmt::format("{} records", many), [&] { describe(large); }}};
+  const std::vector<std::string> policies = {"nothing", "nothing"};
+  const std::size_t first = report.rows.size();
+  add_group(report, "describe() and info_json() in an open container", sides, policies, large.report().file_size,
+            options);
+  const double linear = static_cast<double>(many) / static_cast<double>(few);
+  report.rows[first + 1].target = at_most("med ratio", *report.rows[first + 1].median_ratio, 1.5 * linear);
+}
+
 Report measure(const Options& options, const BenchFolder& files) {
   Report report;
   report.question = "Many records, many tensors: open, find by name, select";
@@ -166,6 +190,7 @@ Report measure(const Options& options, const BenchFolder& files) {
   const std::vector<std::size_t> counts =
       options.smoke ? std::vector<std::size_t>{8, 20} : std::vector<std::size_t>{8, 514, 4096};
   for (const std::size_t count : counts) measure_count(report, count, options, files);
+  measure_info(report, counts[counts.size() - 2], counts.back(), options, files);
   measure_tensors(report, options.smoke ? 20 : 514, options, files);
   return report;
 }

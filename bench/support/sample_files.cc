@@ -132,6 +132,7 @@ ManyNames make_many_records(const std::string& path, std::size_t record_count, s
     record.name =
         fmt::format("{}-{}-{}", record.key.unit, target.arch, target.feature == nullptr ? "" : target.feature);
     record.source.bytes = weights_bytes(record_size, seed++);
+    record.description.producer = "bench 1";
     record.weights = {"weights"};
     names.records.push_back(record.name);
     or_stop(packer.add(std::move(record)));

@@ -13,6 +13,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
@@ -134,16 +137,64 @@ TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
       std::filesystem::remove(out);  // from a writer that did not need the failed call
       copied = false;
       const faults::Injected injected(fault);
-      const std::optional<ErrorCode> code = write();
-      ASSERT_TRUE(injected.met()) << name << " reserves nothing; code " << (code ? static_cast<int>(*code) : 0)
-                                  << " at call " << fault.call;
-      reserved = injected.call() == "fallocate";
-      if (!reserved) continue;
-      EXPECT_EQ(code, ErrorCode::kNoSpace) << name;
-      EXPECT_FALSE(copied) << name;
-      EXPECT_FALSE(std::filesystem::exists(out)) << name;
+      const Code code = write();
+      if (!injected.met()) {
+        ADD_FAILURE() << name << " reserves nothing; code " << (code ? static_cast<int>(*code) : 0) << " at call "
+                      << fault.call;
+        return code;
+      }
+      if (injected.call() == "fallocate") return code;
     }
   }
+
+  const support::TempDir folder_;
+  const std::string source_ = folder_.file("m.fatctx");
+  const std::string out_ = folder_.file("out.fatctx");
+  bool copied_ = false;
+  std::vector<std::pair<const char*, std::function<Code()>>> writers_;
+};
+
+// Every writer asks for all of its room before it writes the first byte of it: a full disk is known early.
+TEST_F(FullDiskReserving, RoomIsReservedBeforeAnythingIsWritten) {
+  for (const auto& [name, write] : writers_) {
+    EXPECT_EQ(fail_to_reserve(name, write, ENOSPC), ErrorCode::kNoSpace) << name;
+    EXPECT_FALSE(copied_) << name;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << name;
+  }
+}
+
+// A file system that cannot say beforehand whether there is room is written to all the same.
+TEST_F(FullDiskReserving, WhereRoomCannotBeAskedForTheFileIsWrittenWithoutAsking) {
+  for (const int number : {EOPNOTSUPP, ENOSYS}) {
+    for (const auto& [name, write] : writers_) {
+      EXPECT_EQ(fail_to_reserve(name, write, number), std::nullopt) << name << ", error " << number;
+      const bool in_place = std::string_view(name) == "append";
+      const auto written = verify_file(in_place ? source_ : out_);
+      ASSERT_TRUE(written.ok()) << name << ": " << to_text(written.error());
+      EXPECT_TRUE(written.value().findings.empty()) << name;
+      if (!in_place) continue;
+      EXPECT_TRUE(Container::open(source_).value().find("new").ok());
+    }
+  }
+}
+
+// There the write itself finds out that the disk is full; that is the same error, and the generation before stays.
+TEST_F(FullDiskReserving, WhereRoomCannotBeAskedForTheWriteSaysThatThereIsNone) {
+  const Bytes& start = support::unsealed_sample();
+  const int answer = support::in_child([&]() -> int {
+    const rlimit limit = {start.size() + kStep, start.size() + kStep};
+    if (::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) return kSetUp;
+    int short_of_room = kSetUp;
+    (void)fail_to_reserve(
+        "append",
+        [&]() -> Code {
+          short_of_room = append_where_room_is_short(source_, start);
+          return std::nullopt;
+        },
+        EOPNOTSUPP);
+    return short_of_room;
+  });
+  EXPECT_EQ(answer, kNoRoom);
 }
 
 }  // namespace full_disk_test

@@ -16,9 +16,15 @@ def fatctx(tmp_path):
     Keywords go to subprocess.run()."""
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built; scripts/build.sh does")
+    return PROGRAM
+
+
+@pytest.fixture()
+def fatctx(program, tmp_path):
+    """fatctx(arguments) in the folder of the test; fails unless it exits with `exits`. Keywords go to subprocess.run()."""
 
     def run(*arguments: str, exits: int = 0, **how) -> subprocess.CompletedProcess:
-        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, **{"cwd": tmp_path, **how})
+        done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False, **{"cwd": tmp_path, **how})
         assert done.returncode == exits, done.stderr
         return done
 

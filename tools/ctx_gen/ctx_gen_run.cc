@@ -21,8 +21,7 @@
 #include "tools/device/asked_device.h"
 #include "tools/facts/provider_options.h"
 #include "tools/facts/spill_fill.h"
-#include "tools/onnx/onnx_max_size.h"
-#include "tools/onnx/onnx_node_prefix.h"
+#include "tools/onnx/onnx_import.h"
 #include "tools/pack/ep_context.h"
 #include "tools/pack/pack_run.h"
 

@@ -1,6 +1,7 @@
 #include "tools/inspect/info_text.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,23 +19,38 @@ namespace {
 
 using Align = Table::Align;
 
-std::string name_of(std::span<const RecordInfo> records, std::uint32_t id) {
-  const auto found = std::find_if(records.begin(), records.end(), [id](const RecordInfo& r) { return r.id == id; });
-  if (found == records.end()) return fmt::format("record {}", id);
-  return found->name.empty() ? fmt::format("record {}", id) : std::string(found->name);
+std::string name_of(const Container& container, std::uint32_t id) {
+  const auto found = container.record(id);
+  if (!found.ok() || found.value().name.empty()) return fmt::format("record {}", id);
+  return std::string(found.value().name);
 }
 
-std::string names_of(std::span<const RecordInfo> records, std::span<const std::uint32_t> ids) {
+std::string names_of(const Container& container, std::span<const std::uint32_t> ids) {
   std::string names;
-  for (const std::uint32_t id : ids) names += (names.empty() ? "" : ", ") + name_of(records, id);
+  for (const std::uint32_t id : ids) names += (names.empty() ? "" : ", ") + name_of(container, id);
   return names;
 }
 
-std::size_t users_of(const RecordInfo& weights, std::span<const RecordInfo> records) {
-  return static_cast<std::size_t>(std::count_if(records.begin(), records.end(), [&](const RecordInfo& record) {
-    return std::find(record.weights.begin(), record.weights.end(), weights.id) != record.weights.end();
-  }));
-}
+// Who shares what, of a whole container: made once and asked about each record.
+class SharedBytes {
+ public:
+  explicit SharedBytes(std::span<const RecordInfo> records) : same_bytes(records) {
+    for (const RecordInfo& record : records) {
+      for (const std::uint32_t weights : record.weights) ++users_[weights];
+    }
+  }
+
+  // How many records refer to these weights.
+  [[nodiscard]] std::size_t users_of(const RecordInfo& weights) const {
+    const auto found = users_.find(weights.id);
+    return found == users_.end() ? 0 : found->second;
+  }
+
+  const SameBytes same_bytes;
+
+ private:
+  std::unordered_map<std::uint32_t, std::size_t> users_;
+};
 
 // Returns the last column of the record table: where the bytes are stored, if that is special, and which
 // records use them.
@@ -42,13 +58,13 @@ std::string sharing_text(const RecordInfo& record, const Container& container) {
   const std::span<const RecordInfo> records = container.records();
   std::vector<std::string> parts;
   if (!record.supported) parts.emplace_back("not readable by this version");
-  if (!record.weights.empty()) parts.push_back("uses " + names_of(records, record.weights));
+  if (!record.weights.empty()) parts.push_back("uses " + names_of(container, record.weights));
   if (record.type == RecordType::kWeightBlob) {
-    const std::size_t users = users_of(record, records);
+    const std::size_t users = shared.users_of(record);
     parts.push_back(users == 0 ? "used by nothing" : "used by " + count_text(users, "record"));
   }
-  const auto twins = same_bytes_as(record, records);
-  if (!twins.empty()) parts.push_back("same bytes as " + names_of(records, twins));
+  const auto twins = shared.same_bytes.others(record);
+  if (!twins.empty()) parts.push_back("same bytes as " + names_of(container, twins));
   if (record.recipe) {
     const std::size_t sources = record.slice_count - 1;
     parts.push_back(sources == 0 ? "recipe" : "recipe over " + count_text(sources, "segment"));
@@ -72,22 +88,21 @@ std::string storage_text(const RecordInfo& record, const Container& container) {
 std::uint64_t saved_bytes(std::span<const RecordInfo> records) {
   std::uint64_t saved = 0;
   for (const RecordInfo& record : records) {
-    const auto twins = same_bytes_as(record, records);
-    const bool stored_for_another = std::any_of(twins.begin(), twins.end(), [&](auto id) { return id < record.id; });
-    if (stored_for_another) saved += record.stored_bytes;
+    if (same_bytes.repeats(record)) saved += record.stored_bytes;
   }
   return saved;
 }
 
 void add_sharing(Block& block, std::span<const RecordInfo> records) {
+  const SharedBytes shared(records);
   for (const RecordInfo& record : records) {
     if (record.type != RecordType::kWeightBlob) continue;
-    const std::size_t users = users_of(record, records);
+    const std::size_t users = shared.users_of(record);
     if (users < 2) continue;
     block.add("shared", fmt::format("{}: {} stored once, used by {}", record.name, size_text(record.stored_bytes),
                                     count_text(users, "record")));
   }
-  const std::uint64_t saved = saved_bytes(records);
+  const std::uint64_t saved = saved_bytes(records, shared.same_bytes);
   if (saved != 0) block.add("shared", fmt::format("equal records stored once: {} saved", size_text(saved)));
 }
 
@@ -200,12 +215,13 @@ std::string record_table_text(const Container& container) {
                {"bytes", Align::kRight},
                {"offset", Align::kRight},
                {"weights and sharing"}});
+  const SharedBytes shared(container.records());
   for (const RecordInfo& record : container.records()) {
     const bool targeted = record.type == RecordType::kContextBinary;
     table.add_row({fmt::format("{}", record.id), std::string(record_type_name(record.type)), std::string(record.name),
                    targeted ? target_text(record.key) : "", short_size_text(record.size_bytes),
                    grouped(record.size_bytes), record.size_bytes == 0 ? "" : offset_text(record.file_offset),
-                   storage_text(record, container)});
+                   storage_text(record, container, shared)});
   }
   return table.text();
 }
@@ -226,6 +242,7 @@ std::string binaries_text(const Container& container) {
                {"variant"},
                {"size", Align::kRight},
                {"sharing"}});
+  const SharedBytes shared(container.records());
   bool any = false;
   for (const RecordInfo& record : container.records()) {
     if (record.type != RecordType::kContextBinary) continue;
@@ -233,7 +250,7 @@ std::string binaries_text(const Container& container) {
     table.add_row({std::string(record.name), text_or_dash(key.backend), text_or_dash(key.arch),
                    number_or_dash(key.qnn_soc), text_or_dash(key.part), number_or_dash(key.vtcm_mb),
                    text_or_dash(version_or_empty(key.sdk)), text_or_dash(key.variant),
-                   short_size_text(record.size_bytes), sharing_text(record, container)});
+                   short_size_text(record.size_bytes), sharing_text(record, container, shared)});
     any = true;
   }
   return any ? table.text("  ") : "  none\n";
@@ -242,10 +259,12 @@ std::string binaries_text(const Container& container) {
 // Returns a table of the records of one type: name, size and how they are stored and shared.
 std::string plain_records_text(const Container& container, RecordType type) {
   Table table({{"name"}, {"size", Align::kRight}, {"sharing"}});
+  const SharedBytes shared(container.records());
   bool any = false;
   for (const RecordInfo& record : container.records()) {
     if (record.type != type) continue;
-    table.add_row({std::string(record.name), short_size_text(record.size_bytes), storage_text(record, container)});
+    table.add_row(
+        {std::string(record.name), short_size_text(record.size_bytes), storage_text(record, container, shared)});
     any = true;
   }
   return any ? table.text("  ") : "  none\n";
@@ -259,6 +278,7 @@ std::string parts_text(const Container& container) {
 }
 
 std::string record_details_text(const Container& container, const ContainerDescription& description) {
+  const SharedBytes shared(container.records());
   std::string out;
   for (const RecordInfo& record : container.records()) {
     Block block;
@@ -301,7 +321,7 @@ std::string record_details_text(const Container& container, const ContainerDescr
                                       note.tool.empty() ? "" : " by " + note.tool, note.date));
       }
     }
-    add_if(block, "sharing", sharing_text(record, container));
+    add_if(block, "sharing", sharing_text(record, container, shared));
     if (!out.empty()) out += '\n';
     out += block.text();
   }
@@ -312,7 +332,7 @@ std::string graphs_text(const Container& container, const ContainerDescription& 
   std::string out;
   for (const RecordDescription& record : description.records) {
     if (record.graphs.empty()) continue;
-    out += escaped(name_of(container.records(), record.record_id)) + "\n";
+    out += escaped(name_of(container, record.record_id)) + "\n";
     for (const DescribedGraph& graph : record.graphs) {
       out += "  " + escaped(graph.name) + "\n" + io_text("in ", graph.inputs) + io_text("out", graph.outputs);
       if (graph.spill_fill_bytes != 0) out += fmt::format("    spill-fill  {}\n", size_text(graph.spill_fill_bytes));
@@ -330,7 +350,7 @@ std::string options_text(const Container& container, const ContainerDescription&
   };
   for (const DescribedOption& option : description.options) add("(all)", option);
   for (const RecordDescription& record : description.records) {
-    for (const DescribedOption& option : record.options) add(name_of(container.records(), record.record_id), option);
+    for (const DescribedOption& option : record.options) add(name_of(container, record.record_id), option);
   }
   return any ? table.text() : "no options are stored\n";
 }

@@ -21,8 +21,6 @@
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/checked.h"
 #include "tools/onnx/model_folder.h"
-#include "tools/onnx/onnx_max_size.h"
-#include "tools/onnx/onnx_node_prefix.h"
 
 namespace fatctx::tools {
 

@@ -139,4 +139,20 @@ struct PointedModel {
 //         place), limit_exceeded (2 GiB, with the data inside it).
 [[nodiscard]] Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places);
 
+// Returns the largest `max_size` of the model's EPContext nodes, the spill-fill buffer that they ask for, in bytes; 0:
+// none says one. Errors: those of read_onnx.
+[[nodiscard]] Result<std::int64_t> largest_max_size(const std::string& model_path);
+
+// Writes the model at `model_path` again to `output`, with `max_size` as that of every EPContext node that is a main
+// one, so that sessions which share the buffer may start in any order. Returns how many were changed.
+// Errors: those of read_onnx; io.
+[[nodiscard]] Result<std::uint64_t> write_onnx_with_max_size(const std::string& model_path, std::int64_t max_size,
+                                                             const std::string& output);
+
+// Writes the model at `model_path` again to `output`, with `prefix` before the name of every EPContext node that does
+// not begin with it yet: the names say which part of a larger model they are. Returns how many were changed.
+// Errors: those of read_onnx; io.
+[[nodiscard]] Result<std::uint64_t> write_onnx_with_node_prefix(const std::string& model_path,
+                                                                const std::string& prefix, const std::string& output);
+
 }  // namespace fatctx::tools

@@ -19,7 +19,6 @@
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
-#include "tools/pack/adding_flags.h"
 #include "tools/pack/gather.h"
 #include "tools/pack/record_flags.h"
 
@@ -41,8 +40,8 @@ using WeightNames = std::vector<std::string>;
 
 WeightNames names_of(const Container& container, std::span<const std::uint32_t> ids) {
   WeightNames names;
-  for (const RecordInfo& record : container.records()) {
-    if (std::find(ids.begin(), ids.end(), record.id) != ids.end()) names.emplace_back(record.name);
+  for (const std::uint32_t id : ids) {
+    if (const auto record = container.record(id); record.ok()) names.emplace_back(record.value().name);
   }
   return names;
 }

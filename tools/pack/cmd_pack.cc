@@ -16,7 +16,6 @@
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
 #include "tools/cli/threads_flag.h"
-#include "tools/pack/adding_flags.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/manifest_schema.h"
 #include "tools/pack/pack_run.h"

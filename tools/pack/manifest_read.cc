@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -360,12 +361,13 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
     }
     if (record.type == RecordType::kWeightBlob) weight_names.push_back(record.name);
   }
+  const std::set<std::string_view> is_weights(weight_names.begin(), weight_names.end());
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!cursors[i].has("weights")) continue;
     FATCTX_ASSIGN(const auto list, cursors[i].at("weights").elements());
     for (const JsonCursor& element : list) {
       FATCTX_ASSIGN(const std::string name, element.text());
-      if (std::find(weight_names.begin(), weight_names.end(), name) != weight_names.end()) continue;
+      if (is_weights.contains(name)) continue;
       if (weight_names.empty())
         return element.error(fmt::format("found \"{}\", but the manifest has no weight_blob", name));
       return element.wrong_word(name, weight_names);

@@ -265,4 +265,9 @@ void add_record_flags(CLI::App& command, RecordFlags& flags) {
   command.add_flag("--allow-dynamic", flags.allow_dynamic, "Let binaries for htp have dimensions that are not fixed");
 }
 
+void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing) {
+  command.add_flag("--one-per-soc", one_per_soc, "Refuse a second context binary for a SoC, whatever else differs");
+  command.add_flag("--strict-sharing", strict_sharing, "Refuse records that do not share as they were compiled");
+}
+
 }  // namespace fatctx::tools

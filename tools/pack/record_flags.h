@@ -31,6 +31,8 @@ struct RecordFlags {
 void add_manifest_argument(CLI::App& command, RecordFlags& flags);
 // Adds --name, --binary, --weights, --ep-context, --dlc, --tensors-from, --quant and --allow-dynamic.
 void add_record_flags(CLI::App& command, RecordFlags& flags);
+// --one-per-soc, --strict-sharing. Lifetime: both outlive the parse.
+void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing);
 
 // Returns true if everything that the flags add names its group.
 [[nodiscard]] bool every_group_named(const RecordFlags& flags);

@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -105,10 +107,10 @@ struct Appender::Impl {
   [[nodiscard]] Result<std::vector<bool>> gone_records() const {
     const Toc& toc = opened.toc;
     std::vector<bool> gone(toc.records.size());
+    const std::set<std::string_view> names(records.superseded().begin(), records.superseded().end());
+    const std::set<std::uint32_t> ids(taken_back.begin(), taken_back.end());
     for (std::size_t i = 0; i < toc.records.size(); ++i) {
-      const auto& names = records.superseded();
-      gone[i] = std::find(names.begin(), names.end(), toc.records[i].name) != names.end() ||
-                std::find(taken_back.begin(), taken_back.end(), toc.records[i].id) != taken_back.end();
+      gone[i] = names.contains(toc.records[i].name) || ids.contains(toc.records[i].id);
     }
     // A tensor table is removed with its blob; a remaining binary keeps its weights.
     for (const Reference& reference : toc.references) {

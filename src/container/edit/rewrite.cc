@@ -359,11 +359,15 @@ Result<std::vector<std::uint32_t>> records_left(std::span<const RecordInfo> reco
 Result<std::vector<std::uint32_t>> records_without(std::span<const RecordInfo> records,
                                                    std::span<const std::uint32_t> gone) {
   std::set<std::uint32_t> left;
-  for (const RecordInfo& record : records) left.insert(record.id);
+  std::map<std::uint32_t, const RecordInfo*> by_id;
+  for (const RecordInfo& record : records) {
+    left.insert(record.id);
+    by_id.emplace(record.id, &record);
+  }
   for (const std::uint32_t id : gone) {
-    const auto record =
-        std::find_if(records.begin(), records.end(), [&](const RecordInfo& one) { return one.id == id; });
-    if (record == records.end()) return Error{ErrorCode::kNotFound, fmt::format("there is no record {}", id)};
+    const auto found = by_id.find(id);
+    if (found == by_id.end()) return Error{ErrorCode::kNotFound, fmt::format("there is no record {}", id)};
+    const RecordInfo* record = found->second;
     if (record->type == RecordType::kDescription || record->type == RecordType::kTensorTable) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("record \"{}\": a {} record goes with what it describes and cannot be removed by itself",

@@ -96,9 +96,7 @@ Sharing StoredContainer::sharing() const noexcept {
   const Toc& toc = opened_.toc;
   // Tensors that are stored once make a recipe of their blob in every sharing mode.
   const bool by_bytes = std::any_of(toc.records.begin(), toc.records.end(), [&](const RecordInfo& record) {
-    return record.recipe && std::none_of(toc.references.begin(), toc.references.end(), [&](const Reference& reference) {
-             return reference.kind == ReferenceKind::kTensorTable && reference.to_record == record.id;
-           });
+    return record.recipe && !tables_.contains(record.id);
   });
   return by_bytes ? Sharing::kBytes : Sharing::kPages;
 }
@@ -110,9 +108,9 @@ std::uint64_t StoredContainer::dead_bytes() const noexcept {
 Result<std::vector<PackTensor>> StoredContainer::tensors_of(const RecordInfo& blob) const {
   const Toc& toc = opened_.toc;
   std::vector<PackTensor> tensors;
-  for (const Reference& reference : toc.references) {
-    if (reference.kind != ReferenceKind::kTensorTable || reference.to_record != blob.id) continue;
-    const RecordInfo& record = *toc.find(reference.from_record);
+  const auto [first, last] = tables_.equal_range(blob.id);
+  for (auto at = first; at != last; ++at) {
+    const RecordInfo& record = *toc.find(at->second);
     if (!tensors.empty()) {
       return in_record(
           Error{ErrorCode::kUnsupported, fmt::format("record \"{}\" has two tables of tensors", blob.name)}, record);

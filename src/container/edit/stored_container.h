@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,11 @@ class StoredContainer final : public std::enable_shared_from_this<StoredContaine
         opened_(std::move(opened)),
         description_(std::move(description)),
         max_made_bytes_(max_made_bytes),
-        budget_(opened_.toc, max_made_bytes, kPackerPasses) {}
+        budget_(opened_.toc, max_made_bytes, kPackerPasses) {
+    for (const Reference& reference : opened_.toc.references) {
+      if (reference.kind == ReferenceKind::kTensorTable) tables_.emplace(reference.to_record, reference.from_record);
+    }
+  }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const mapping::FileIdentity& identity() const noexcept { return identity_; }
@@ -64,6 +69,7 @@ class StoredContainer final : public std::enable_shared_from_this<StoredContaine
   ContainerDescription description_;
   std::uint64_t max_made_bytes_;
   WorkBudget budget_;
+  std::multimap<std::uint32_t, std::uint32_t> tables_;  // of tensors: the blob's id -> the table's
 };
 
 }  // namespace fatctx::container

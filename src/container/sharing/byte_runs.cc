@@ -23,13 +23,14 @@ constexpr std::uint64_t kLeastFill = 512;  // twice as many equal bytes are alwa
 
 Status StoredBytes::add(const RecordBytes& bytes, std::uint32_t number, unsigned threads) {
   stores_.push_back({&bytes, number, end_});
+  by_number_.emplace(number, &stores_.back());
   FATCTX_TRY(add_anchors(anchors_, bytes, end_, threads));
   end_ += bytes.size();
   return Done{};
 }
 
 const StoredBytes::Store& StoredBytes::store(std::uint32_t number) const noexcept {
-  return *std::find_if(stores_.begin(), stores_.end(), [&](const Store& store) { return store.number == number; });
+  return *by_number_.find(number)->second;
 }
 
 const StoredBytes::Store& StoredBytes::store_before(std::uint64_t place) const noexcept {

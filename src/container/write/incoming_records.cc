@@ -175,20 +175,21 @@ Status IncomingRecords::add(PackRecord record) {
                                                                : "give one of them a variant")};
   }
   if (one_per_soc_ && !supersedes) {
-    if (const SocOf* soc = found_soc(key)) {
+    for (const SocPlace& place : soc_places(key)) {
+      const auto found = socs_.find(place);
+      if (found == socs_.end() || found->second.empty()) continue;
+      const std::string& other = found->second.front();
       return Error{
           ErrorCode::kExists,
           fmt::format(
-              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC was asked "
-              "for; {}",
-              record.name, soc->qnn_soc != 0 ? fmt::format("SoC {}", soc->qnn_soc) : fmt::format("\"{}\"", soc->part),
-              soc->record,
-              taken_.contains(soc->record) ? "remove that one first, or leave this one out" : "leave one of them out")};
+              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC was asked for; {}",
+              record.name, place.back(), other,
+              taken_.contains(other) ? "remove that one first, or leave this one out" : "leave one of them out")};
     }
   }
   if (supersedes) {
     names_.erase(existing->second);
-    std::erase_if(socs_, [&](const SocOf& soc) { return soc.record == existing->second; });
+    forget_soc(key, existing->second);
     taken_.erase(existing->second);
     superseded_.push_back(existing->second);
     existing->second = record.name;
@@ -212,20 +213,25 @@ void IncomingRecords::take(const RecordInfo& record) {
   note_soc(record.key, record.name);
 }
 
-void IncomingRecords::note_soc(const SelectionKey& key, std::string_view record) {
-  if (!one_per_soc_ || key.type != RecordType::kContextBinary || (key.qnn_soc == 0 && key.part.empty())) return;
-  socs_.push_back({std::string(key.group), std::string(key.unit), std::string(key.backend), key.qnn_soc,
-                   std::string(key.part), std::string(record)});
+std::vector<IncomingRecords::SocPlace> IncomingRecords::soc_places(const SelectionKey& key) {
+  std::vector<SocPlace> places;
+  if (key.type != RecordType::kContextBinary) return places;
+  const auto add = [&](std::string soc) {
+    places.push_back({std::string(key.group), std::string(key.unit), std::string(key.backend), std::move(soc)});
+  };
+  if (key.qnn_soc != 0) add(fmt::format("SoC {}", key.qnn_soc));
+  if (!key.part.empty()) add(fmt::format("\"{}\"", key.part));
+  return places;
 }
 
-const IncomingRecords::SocOf* IncomingRecords::found_soc(const SelectionKey& key) const {
-  if (key.type != RecordType::kContextBinary) return nullptr;
-  const auto found = std::find_if(socs_.begin(), socs_.end(), [&](const SocOf& soc) {
-    const bool same_soc =
-        (soc.qnn_soc != 0 && soc.qnn_soc == key.qnn_soc) || (!soc.part.empty() && soc.part == key.part);
-    return same_soc && soc.group == key.group && soc.unit == key.unit && soc.backend == key.backend;
-  });
-  return found == socs_.end() ? nullptr : &*found;
+void IncomingRecords::note_soc(const SelectionKey& key, std::string_view record) {
+  if (!one_per_soc_) return;
+  for (SocPlace& place : soc_places(key)) socs_[std::move(place)].emplace_back(record);
+}
+
+void IncomingRecords::forget_soc(const SelectionKey& key, const std::string& record) {
+  if (!one_per_soc_) return;
+  for (const SocPlace& place : soc_places(key)) std::erase(socs_[place], record);
 }
 
 void IncomingRecords::drop_paths(std::vector<DescribedOption>& list, std::string_view of) {

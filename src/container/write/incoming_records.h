@@ -2,6 +2,7 @@
 // written.
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -56,7 +57,7 @@ class IncomingRecords {
     std::string record;
   };
   void note_soc(const SelectionKey& key, std::string_view record);
-  [[nodiscard]] const SocOf* found_soc(const SelectionKey& key) const;
+  void forget_soc(const SelectionKey& key, const std::string& record);
 
   std::vector<PackRecord> records_;
   std::map<std::string, RecordType> names_;
@@ -64,7 +65,7 @@ class IncomingRecords {
   std::set<std::string> taken_;              // names of records that were taken and are not superseded
   bool replace_ = false;
   bool one_per_soc_ = false;
-  std::vector<SocOf> socs_;
+  std::map<SocPlace, std::vector<std::string>> socs_;  // names of the records there, in the order in which they came
   std::vector<std::string> superseded_;
   std::vector<std::string> warnings_;
 };

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -59,10 +61,19 @@ SelectionKey comparable_key(const RecordInfo& record) {
   if (key.variant == record.name) key.variant = {};
   return key;
 }
-bool same_key(const RecordInfo& a, const RecordInfo& b) {
+std::strong_ordering order_of_keys(const RecordInfo& a, const RecordInfo& b) {
   const SelectionKey x = comparable_key(a);
   const SelectionKey y = comparable_key(b);
-  return a.type == b.type && compare_keys(x, y) == 0 && x.api == y.api && x.blob == y.blob && x.generic == y.generic;
+  if (const auto order = a.type <=> b.type; order != 0) return order;
+  if (const auto order = compare_keys(x, y); order != 0) return order;
+  return std::tie(x.api, x.blob, x.generic) <=> std::tie(y.api, y.blob, y.generic);
+}
+bool same_key(const RecordInfo& a, const RecordInfo& b) { return order_of_keys(a, b) == 0; }
+
+std::strong_ordering order_of_names(const RecordInfo& a, const RecordInfo& b) { return a.name <=> b.name; }
+
+std::strong_ordering order_of_contents(const RecordInfo& a, const RecordInfo& b) {
+  return content_of(a) <=> content_of(b);
 }
 
 // One container, and what the comparison needs of it.
@@ -284,27 +295,28 @@ class Comparison {
   void pair_records() {
     std::vector<const RecordInfo*> old = before_.records();
     std::vector<const RecordInfo*> fresh = after_.records();
-    const auto same_name = [](const RecordInfo& a, const RecordInfo& b) { return a.name == b.name; };
-    const auto same_content = [](const RecordInfo& a, const RecordInfo& b) { return content_of(a) == content_of(b); };
-    const auto pair_if = [&](const auto& related) {
+    // Pairs what is equal in all of `orders`, the first with the first; records of fewer bytes than `least_size` stay.
+    const auto pair_equal = [&](std::uint64_t least_size, auto... orders) {
+      const auto before = [orders...](const RecordInfo* a, const RecordInfo* b) {
+        std::strong_ordering order = std::strong_ordering::equal;
+        (void)(((order = orders(*a, *b)) != 0) || ...);
+        return order < 0;
+      };
+      std::map<const RecordInfo*, std::vector<const RecordInfo**>, decltype(before)> waiting(before);
+      for (auto b = fresh.rbegin(); b != fresh.rend(); ++b) waiting[*b].push_back(&*b);
       for (const RecordInfo*& a : old) {
-        const auto found = std::find_if(fresh.begin(), fresh.end(),
-                                        [&](const RecordInfo* b) { return b != nullptr && related(*a, *b); });
-        if (found == fresh.end()) continue;
-        pairs_.push_back({a, *found});
-        *found = nullptr;
-        a = nullptr;
+        const auto found = waiting.find(a);
+        if (a->size_bytes < least_size || found == waiting.end() || found->second.empty()) continue;
+        pairs_.push_back({std::exchange(a, nullptr), std::exchange(*found->second.back(), nullptr)});
+        found->second.pop_back();
       }
       std::erase(old, nullptr);
       std::erase(fresh, nullptr);
     };
-    pair_if([&](const RecordInfo& a, const RecordInfo& b) { return same_name(a, b) && same_key(a, b); });
-    pair_if([&](const RecordInfo& a, const RecordInfo& b) { return same_content(a, b) && same_name(a, b); });
-    pair_if([&](const RecordInfo& a, const RecordInfo& b) { return same_content(a, b) && same_key(a, b); });
-    pair_if([&](const RecordInfo& a, const RecordInfo& b) {
-      // An empty record says nothing about where it came from.
-      return same_content(a, b) && a.size_bytes != 0;
-    });
+    pair_equal(0, order_of_names, order_of_keys);
+    pair_equal(0, order_of_contents, order_of_names);
+    pair_equal(0, order_of_contents, order_of_keys);
+    pair_equal(1, order_of_contents);  // an empty record says nothing about where it came from
     std::sort(pairs_.begin(), pairs_.end(), [](const Pair& a, const Pair& b) { return a.after->id < b.after->id; });
     for (const RecordInfo* gone : old) {
       report_.records.push_back({.change = Change::kRemoved, .type = gone->type, .before = before_.about(*gone)});

@@ -48,7 +48,7 @@ Json io_array(const std::vector<DescribedTensor>& tensors) {
   return array;
 }
 
-Json record_json(const RecordInfo& record, const Container& container) {
+Json record_json(const RecordInfo& record, const Container& container, const SameBytes& same_bytes) {
   const auto path = container.access_path_of(record.id);  // none if it cannot be handed out as a view
   return {{"id", record.id},
           {"type", record_type_name(record.type)},
@@ -65,7 +65,7 @@ Json record_json(const RecordInfo& record, const Container& container) {
           {"ignorable", record.ignorable},
           {"key", key_json(record.key)},
           {"weights", record.weights},
-          {"same_bytes_as", same_bytes_as(record, container.records())}};
+          {"same_bytes_as", same_bytes.others(record)}};
 }
 
 Json note_json(const EvidenceNote& note) {
@@ -96,23 +96,23 @@ Json generations_json(const OpenReport& report) {
 
 Json container_json(const Container& container, const ContainerDescription& description) {
   const OpenReport& report = container.report();
+  const SameBytes same_bytes(container.records());
   Json records = Json::array();
   for (const RecordInfo& record : container.records()) {
-    Json json = record_json(record, container);
+    Json json = record_json(record, container, same_bytes);
     Json format;
     Json producer;
     Json graphs = Json::array();
     std::uint64_t spill_fill_bytes = 0;
     Json quant = Json::object();
     Json notes = Json::array();
-    for (const RecordDescription& said : description.records) {
-      if (said.record_id != record.id) continue;
-      if (!said.format.empty()) format = said.format;
-      if (!said.producer.empty()) producer = said.producer;
-      for (const DescribedGraph& graph : said.graphs) graphs.push_back(graph.name);
-      spill_fill_bytes = largest_spill_fill(said);
-      quant = quant_json(said.options);
-      for (const EvidenceNote& note : said.notes) notes.push_back(note_json(note));
+    if (const RecordDescription* said = description.find(record.id)) {
+      if (!said->format.empty()) format = said->format;
+      if (!said->producer.empty()) producer = said->producer;
+      for (const DescribedGraph& graph : said->graphs) graphs.push_back(graph.name);
+      spill_fill_bytes = largest_spill_fill(*said);
+      quant = quant_json(said->options);
+      for (const EvidenceNote& note : said->notes) notes.push_back(note_json(note));
     }
     json.add("format", std::move(format));
     json.add("producer", std::move(producer));
@@ -216,17 +216,6 @@ std::string layout_json() {
     tables.push_back({{"name", layout.name}, {"size", layout.size}, {"fields", std::move(fields)}});
   }
   return write_json({{"schema", "fatctx.layout/1"}, {"format", format_version()}, {"tables", std::move(tables)}});
-}
-
-std::vector<std::uint32_t> same_bytes_as(const RecordInfo& record, std::span<const RecordInfo> records) {
-  std::vector<std::uint32_t> ids;
-  if (record.stored_bytes == 0 || record.slice_count != 1) return ids;
-  for (const RecordInfo& other : records) {
-    const bool same_place =
-        other.slice_count == 1 && other.file_offset == record.file_offset && other.stored_bytes == record.stored_bytes;
-    if (same_place && other.id != record.id) ids.push_back(other.id);
-  }
-  return ids;
 }
 
 }  // namespace fatctx

@@ -101,6 +101,7 @@ class ThinBuilder {
         } else {
           FATCTX_ASSIGN(const RecordInfo* record, opened_.record_of(run.entry));
           records_.emplace(run.entry, record);
+          starts_.emplace(run.entry, target);
           part.entry = run.entry;
           part.fresh = record->size_bytes <= kSmallRecord;
         }
@@ -224,10 +225,7 @@ class ThinBuilder {
   }
 
   // Where the bytes of an entry begin in the thin DLC, which has all of them one behind the other.
-  [[nodiscard]] std::uint64_t start_of(std::size_t entry) const {
-    return std::find_if(parts_.begin(), parts_.end(), [&](const ThinPart& part) { return part.entry == entry; })
-        ->target;
-  }
+  [[nodiscard]] std::uint64_t start_of(std::size_t entry) const { return starts_.find(entry)->second; }
 
   // What nobody can change any more is looked at once more: what was read before could be changed until then.
   [[nodiscard]] Status verify_copy(const ThinDlcView::Impl& impl, std::size_t entry, const RecordInfo& record) const {
@@ -266,6 +264,7 @@ class ThinBuilder {
   const StitchHost& host_;
   std::vector<std::vector<std::byte>> own_bytes_;  // of the thin DLC; moving the vectors leaves the bytes in place
   std::vector<ThinPart> parts_;
+  std::map<std::size_t, std::uint64_t> starts_;  // by entry
   Records records_;
 };
 

@@ -276,20 +276,25 @@ Story tell(const Selection& selection, std::span<const Candidate> candidates, co
     if (found == by_id.end()) continue;  // the caller passed other candidates than select() saw
     story.rows.push_back({&verdict, found->second, {}});
   }
+  std::unordered_map<std::uint32_t, const Row*> row_of;
+  for (const Row& row : story.rows) row_of.emplace(row.verdict->record_id, &row);
+  std::unordered_map<std::string_view, const Row*> winner_of;  // by unit
   for (const std::uint32_t id : selection.chosen) {
-    const auto row =
-        std::find_if(story.rows.begin(), story.rows.end(), [&](const Row& r) { return r.verdict->record_id == id; });
-    if (row != story.rows.end()) story.chosen.push_back(&*row);
+    const auto row = row_of.find(id);
+    if (row == row_of.end()) continue;
+    story.chosen.push_back(row->second);
+    winner_of.insert_or_assign(row->second->candidate->key.unit, row->second);
   }
   for (Row& row : story.rows) {
     const Axis axis = row.verdict->axis;
     std::string sentence = sentence_without_axis(*row.verdict, row.candidate->key, device, policy);
     if (axis == Axis::kIncomplete) sentence = incomplete_sentence(row, story.rows);
     const bool source = row.candidate->key.type == RecordType::kSourceModel;
-    for (const Row* winner : story.chosen) {
-      if (axis == Axis::kOutranked && (source || winner->candidate->key.unit == row.candidate->key.unit)) {
-        sentence = outranked_sentence(row, *winner);
-      }
+    if (axis == Axis::kOutranked && source && !story.chosen.empty()) {
+      sentence = outranked_sentence(row, *story.chosen.back());
+    } else if (axis == Axis::kOutranked && !source) {
+      const auto winner = winner_of.find(row.candidate->key.unit);
+      if (winner != winner_of.end()) sentence = outranked_sentence(row, *winner->second);
     }
     row.reason = with_axis(std::move(sentence), axis);
   }

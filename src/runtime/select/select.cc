@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -111,20 +112,23 @@ Picks pick_sources(const std::vector<Judged>& sources, Units units) {
     std::sort(units.begin(), units.end());
     units.erase(std::unique(units.begin(), units.end()), units.end());
   }
-  const auto best_of = [&](std::string_view unit) {
-    const Judged* best = nullptr;
-    for (const Judged& source : sources) {
-      if (!source.fits() || source.candidate->key.unit != unit) continue;
-      if (best == nullptr || better(source, *best)) best = &source;
-    }
-    return best;
+  std::map<std::string_view, const Judged*> best;  // by unit
+  for (const Judged& source : sources) {
+    if (!source.fits()) continue;
+    const Judged*& so_far = best[source.candidate->key.unit];
+    if (so_far == nullptr || better(source, *so_far)) so_far = &source;
+  }
+  const auto best_of = [&](std::string_view unit) -> const Judged* {
+    const auto found = best.find(unit);
+    return found == best.end() ? nullptr : found->second;
   };
   Picks picks;
+  std::set<const Judged*> picked;
   for (const std::string_view unit : units) {
     const Judged* pick = best_of(unit);
     if (pick == nullptr) pick = best_of({});
     if (pick == nullptr) return {};
-    if (std::find(picks.begin(), picks.end(), pick) == picks.end()) picks.push_back(pick);
+    if (picked.insert(pick).second) picks.push_back(pick);
   }
   return picks;
 }

@@ -1,4 +1,4 @@
-#include "tools/onnx/onnx_max_size.h"
+#include "tools/onnx/onnx_import.h"
 
 #include <gtest/gtest.h>
 

@@ -172,11 +172,13 @@ Status compare_with_model(const Container& container, const std::vector<ChosenBl
                    "the model has no external data, so sessions would take nothing from the container; `fatctx export "
                    "--attached` writes a model whose weights are there");
   }
+  std::map<std::string, const ChosenBlob*> by_location;
+  for (const ChosenBlob& blob : blobs) {
+    if (!blob.location.empty()) by_location.emplace(normal(blob.location), &blob);
+  }
   for (const ModelTensor& tensor : tensors) {
-    const auto blob = std::ranges::find_if(blobs, [&](const ChosenBlob& candidate) {
-      return !candidate.location.empty() && normal(candidate.location) == normal(tensor.location);
-    });
-    if (blob == blobs.end()) {
+    const auto blob = by_location.find(normal(tensor.location));
+    if (blob == by_location.end()) {
       return in_file(
           container, ErrorCode::kNotFound,
           fmt::format("the model has tensor \"{}\" in \"{}\", and no weight blob stands for that file; files "
@@ -190,7 +192,7 @@ Status compare_with_model(const Container& container, const std::vector<ChosenBl
                       "whatever is attached; use the route initializers, or fatctx export",
                       tensor.name, tensor.location));
     }
-    if (const auto same = compare_tensor(tensor, *blob); !same.ok()) {
+    if (const auto same = compare_tensor(tensor, *blob->second); !same.ok()) {
       return in_context(same.error(), container.report().path);
     }
   }
