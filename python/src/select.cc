@@ -142,12 +142,14 @@ void bind_selection(nb::module_& module) {
       .def_prop_ro(
           "verdicts",
           [](const BoundSelection& self) {
+            std::unordered_map<std::uint32_t, const Candidate*> by_id;
+            for (const Candidate& candidate : self.candidates) by_id.emplace(candidate.record_id, &candidate);
             nb::list verdicts;
             for (const Verdict& verdict : self.selection.verdicts) {
-              const auto found = std::ranges::find(self.candidates, verdict.record_id, &Candidate::record_id);
-              if (found == self.candidates.end()) continue;
-              verdicts.append(BoundVerdict{self.owner, found->name, verdict,
-                                           explain_verdict(verdict, *found, self.device, self.policy)});
+              const auto found = by_id.find(verdict.record_id);
+              if (found == by_id.end()) continue;
+              verdicts.append(BoundVerdict{self.owner, found->second->name, verdict,
+                                           explain_verdict(verdict, *found->second, self.device, self.policy)});
             }
             return verdicts;
           },

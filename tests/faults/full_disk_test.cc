@@ -100,42 +100,38 @@ TEST(FullDisk, ASmallFileSystemIsNoSpaceAtEveryStep) {
   EXPECT_GT(appended, 0);
 }
 
-// Every writer reserves all of its space before it writes the first byte, so a full disk is detected early.
-TEST(FullDisk, RoomIsReservedBeforeAnythingIsWritten) {
-  const support::TempDir folder;
-  const std::string source = folder.file("m.fatctx");
-  const std::string out = folder.file("out.fatctx");
-  const KeyFiles keys = make_keys(folder.file("key")).value();
-  const std::string secret = keys.secret_path;
-  bool copied = false;
-  const Progress progress = [&](std::uint64_t, std::uint64_t) { copied = true; };
-  const auto code_of = [](const auto& result) {
-    return result.ok() ? std::optional<ErrorCode>() : result.error().code;
-  };
-  const std::pair<const char*, std::function<std::optional<ErrorCode>()>> writers[] = {
-      {"pack",
-       [&] {
-         PackOptions options;
-         options.progress = progress;
-         return code_of(support::pack(support::cpu_records(), out, options));
-       }},
-      {"compact", [&] { return code_of(rewrite_container(source, out, {.progress = progress})); }},
-      {"sign", [&] { return code_of(sign_container(source, secret, out, {.progress = progress})); }},
-      {"append",
-       [&]() -> std::optional<ErrorCode> {
-         auto appender = Appender::open(source, {.progress = progress});
-         if (!appender.ok()) return appender.error().code;
-         auto added =
-             appender.value().add(support::plain_record(RecordType::kOpaque, "new", support::pattern(9'000, 1)));
-         return added.ok() ? code_of(appender.value().commit()) : added.error().code;
-       }},
-  };
-  for (const auto& [name, write] : writers) {
-    bool reserved = false;
-    for (faults::Fault fault{.error_number = ENOSPC}; !reserved; ++fault.call) {
-      support::write_file(source, support::unsealed_sample());
-      std::filesystem::remove(out);  // from a writer that did not need the failed call
-      copied = false;
+// Every command that writes, and the call by which it reserves its room.
+class FullDiskReserving : public ::testing::Test {
+ protected:
+  using Code = std::optional<ErrorCode>;  // empty: it did what it was asked
+
+  FullDiskReserving() {
+    const Progress progress = [this](std::uint64_t, std::uint64_t) { copied_ = true; };
+    const auto code_of = [](const auto& result) { return result.ok() ? Code() : result.error().code; };
+    const std::string secret = make_keys(folder_.file("key")).value().secret_path;
+    writers_.emplace_back("pack", [=, this] {
+      PackOptions options;
+      options.progress = progress;
+      return code_of(support::pack(support::cpu_records(), out_, options));
+    });
+    writers_.emplace_back("compact",
+                          [=, this] { return code_of(rewrite_container(source_, out_, {.progress = progress})); });
+    writers_.emplace_back("sign",
+                          [=, this] { return code_of(sign_container(source_, secret, out_, {.progress = progress})); });
+    writers_.emplace_back("append", [=, this]() -> Code {
+      auto appender = Appender::open(source_, {.progress = progress});
+      if (!appender.ok()) return appender.error().code;
+      auto added = appender.value().add(support::plain_record(RecordType::kOpaque, "new", support::pattern(9'000, 1)));
+      return added.ok() ? code_of(appender.value().commit()) : added.error().code;
+    });
+  }
+
+  // Lets the writer's call that reserves fail with that number. Returns its answer; fails if nothing is reserved.
+  Code fail_to_reserve(const char* name, const std::function<Code()>& write, int error_number) {
+    for (faults::Fault fault{.error_number = error_number};; ++fault.call) {
+      support::write_file(source_, support::unsealed_sample());
+      std::filesystem::remove(out_);  // of a writer that did without the call that failed
+      copied_ = false;
       const faults::Injected injected(fault);
       const Code code = write();
       if (!injected.met()) {

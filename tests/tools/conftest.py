@@ -11,9 +11,7 @@ PROGRAM = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"
 
 
 @pytest.fixture()
-def fatctx(tmp_path):
-    """Returns fatctx(arguments), which runs in the folder of the test and fails unless it exits with `exits`.
-    Keywords go to subprocess.run()."""
+def program() -> pathlib.Path:
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built; scripts/build.sh does")
     return PROGRAM
@@ -21,7 +19,8 @@ def fatctx(tmp_path):
 
 @pytest.fixture()
 def fatctx(program, tmp_path):
-    """fatctx(arguments) in the folder of the test; fails unless it exits with `exits`. Keywords go to subprocess.run()."""
+    """Returns fatctx(arguments), which runs in the folder of the test and fails unless it exits with `exits`.
+    Keywords go to subprocess.run()."""
 
     def run(*arguments: str, exits: int = 0, **how) -> subprocess.CompletedProcess:
         done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False, **{"cwd": tmp_path, **how})

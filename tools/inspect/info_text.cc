@@ -54,8 +54,7 @@ class SharedBytes {
 
 // Returns the last column of the record table: where the bytes are stored, if that is special, and which
 // records use them.
-std::string sharing_text(const RecordInfo& record, const Container& container) {
-  const std::span<const RecordInfo> records = container.records();
+std::string sharing_text(const RecordInfo& record, const Container& container, const SharedBytes& shared) {
   std::vector<std::string> parts;
   if (!record.supported) parts.emplace_back("not readable by this version");
   if (!record.weights.empty()) parts.push_back("uses " + names_of(container, record.weights));
@@ -77,15 +76,15 @@ std::string sharing_text(const RecordInfo& record, const Container& container) {
 }
 
 // Returns the same after the codec and the stored size.
-std::string storage_text(const RecordInfo& record, const Container& container) {
-  std::string sharing = sharing_text(record, container);
+std::string storage_text(const RecordInfo& record, const Container& container, const SharedBytes& shared) {
+  std::string sharing = sharing_text(record, container, shared);
   if (record.codec == Codec::kNone) return sharing;
   return fmt::format("{}, {} stored{}{}", codec_name(record.codec), short_size_text(record.stored_bytes),
                      sharing.empty() ? "" : "; ", sharing);
 }
 
 // Returns the bytes that the file would grow by if equal records were not stored once.
-std::uint64_t saved_bytes(std::span<const RecordInfo> records) {
+std::uint64_t saved_bytes(std::span<const RecordInfo> records, const SameBytes& same_bytes) {
   std::uint64_t saved = 0;
   for (const RecordInfo& record : records) {
     if (same_bytes.repeats(record)) saved += record.stored_bytes;

@@ -47,6 +47,7 @@ class StoredBytes {
  private:
   AnchorIndex anchors_;
   std::deque<Store> stores_;  // a deque, so that addresses stay valid
+  std::unordered_map<std::uint32_t, const Store*> by_number_;
   std::uint64_t end_ = 0;
 };
 

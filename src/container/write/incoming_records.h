@@ -47,15 +47,10 @@ class IncomingRecords {
   [[nodiscard]] const std::vector<PackRecord>& records() const noexcept { return records_; }
 
  private:
-  // A context binary and its SoC.
-  struct SocOf {
-    std::string group;
-    std::string unit;
-    std::string backend;
-    std::uint32_t qnn_soc = 0;
-    std::string part;
-    std::string record;
-  };
+  // Group, unit, backend, and the SoC as people write it: "SoC 57", or the part in quotes.
+  using SocPlace = std::array<std::string, 4>;
+  // Of a context binary: for its number and for its part, as far as they are stated.
+  [[nodiscard]] static std::vector<SocPlace> soc_places(const SelectionKey& key);
   void note_soc(const SelectionKey& key, std::string_view record);
   void forget_soc(const SelectionKey& key, const std::string& record);
 
