@@ -1,5 +1,4 @@
-// The most bytes that a call may make of what is stored, through C: what a stranger's file can ask for by default, and
-// what the caller allows it.
+// max_made_bytes through C: the limit by default, and the limit that the caller raises.
 #include <gtest/gtest.h>
 
 #include <cstddef>

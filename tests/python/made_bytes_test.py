@@ -1,4 +1,4 @@
-"""The most bytes that a call may make of what is stored: the limit by default, and what a caller allows instead."""
+"""max_made_bytes: the limit by default, and the limit that the caller raises."""
 
 import pytest
 

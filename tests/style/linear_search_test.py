@@ -1,5 +1,4 @@
-"""No loop over the records searches them all again for each: a container may have 4,096, and who asks about every one makes a
-table first or uses the search that is there."""
+"""No loop over the records searches all of them again for each: a container may have 4,096. Use find(), or make a table first."""
 
 import re
 
@@ -10,11 +9,11 @@ from checkout import code_only, cxx_files, line_of, text_of
 # A search by id, written as a loop. Records and their descriptions are in the order of their ids and have a find().
 LOOP = re.compile(r"for \([^;{}]*: [^;{}]*\brecords(?:\(\))?\) \{?\s*if \([^;{}]*\b(?:record_)?id [!=]= [^;{}]*\) ?\{?\s*(?:continue|return|break)\b")
 FIND_IF = re.compile(r"\bfind(?:_if)?\(\s*[^;]*?\brecords\b[^;]*?(?:\b(?:record_)?id == |::(?:record_)?id\))")
-# Looks at all records, for who asks about one.
+# Reads all records to answer about one.
 SAME_BYTES = re.compile(r"\bsame_bytes_as\(")
 ONE_RECORD = {"include/fatctx/info.h", "src/runtime/inspect/same_bytes.cc", "src/capi/container.cc", "python/src/container.cc"}
 
-# Metrics are made of all records whoever is asked about, and say where a view is cached only while that view lives.
+# Metrics cover all records, and name a cached view only while that view lives.
 OF_METRICS = {"tools/change/cmd_materialize.cc"}
 
 

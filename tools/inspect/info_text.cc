@@ -31,7 +31,7 @@ std::string names_of(const Container& container, std::span<const std::uint32_t> 
   return names;
 }
 
-// Who shares what, of a whole container: made once and asked about each record.
+// The sharing of a whole container: made once, and asked about each record.
 class SharedBytes {
  public:
   explicit SharedBytes(std::span<const RecordInfo> records) : same_bytes(records) {
