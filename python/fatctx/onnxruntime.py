@@ -271,7 +271,7 @@ def _aligned(view: Any) -> bool:
 
 def _copied(path: str, blob: _Blob, view: Any, remedy: str) -> CopyNotAllowed:
     return CopyNotAllowed(f"{path}: record '{blob.record.name}': tensor '{view.name}', {view.nbytes} bytes of "
-                          f"{view.dtype}, lies at byte {view.offset_in_blob}, no multiple of {_TYPES[view.dtype][1]}; "
+                          f"{view.dtype}, starts at byte {view.offset_in_blob}, not a multiple of {_TYPES[view.dtype][1]}; "
                           f"{remedy}")
 
 

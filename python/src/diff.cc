@@ -45,8 +45,8 @@ void bind_diff_rows(nb::module_& module) {
           nb::sig("def type(self) -> str"))
       .def_ro("before", &RecordDifference::before)
       .def_ro("after", &RecordDifference::after)
-      .def_ro("tensors", &RecordDifference::tensors, "Of a changed weight blob: those that differ.")
-      .def_ro("same_tensors", &RecordDifference::same_tensors, "Number of those that are equal.")
+      .def_ro("tensors", &RecordDifference::tensors, "Tensors that differ, for a changed weight blob.")
+      .def_ro("same_tensors", &RecordDifference::same_tensors, "Number of equal tensors.")
       .def("__repr__", [](const RecordDifference& self) {
         return fmt::format("<fatctx.RecordDifference {} {}>", change_name(self.change),
                            self.after.id == 0 ? self.before.name : self.after.name);
@@ -66,22 +66,23 @@ void bind_diff_rows(nb::module_& module) {
       .def_ro("file_size", &DiffedContainer::file_size)
       .def_ro("record_count", &DiffedContainer::record_count)
       .def_ro("record_bytes", &DiffedContainer::record_bytes, "Logical.")
-      .def_ro("record_bytes_in_both", &DiffedContainer::record_bytes_in_both, "Of records of equal content.")
+      .def_ro("record_bytes_in_both", &DiffedContainer::record_bytes_in_both, "Bytes of records of equal content.")
       .def_ro("stored_bytes", &DiffedContainer::stored_bytes)
-      .def_ro("stored_bytes_in_both", &DiffedContainer::stored_bytes_in_both, "In leaves of 64 KiB that both store.");
+      .def_ro("stored_bytes_in_both", &DiffedContainer::stored_bytes_in_both,
+              "Bytes in leaves of 64 KiB that both store.");
 }
 
 }  // namespace
 
 void bind_diff(nb::module_& module) {
   bind_diff_rows(module);
-  nb::class_<DiffReport>(module, "DiffReport", "What two containers have in common, and what not. Immutable.")
+  nb::class_<DiffReport>(module, "DiffReport", "Comparison of two containers. Immutable.")
       .def_ro("before", &DiffReport::before)
       .def_ro("after", &DiffReport::after)
-      .def_ro("records", &DiffReport::records, "That differ; removed ones first.")
-      .def_ro("same_records", &DiffReport::same_records, "Number of those that are equal.")
+      .def_ro("records", &DiffReport::records, "Records that differ; removed ones first.")
+      .def_ro("same_records", &DiffReport::same_records, "Number of equal records.")
       .def_ro("description", &DiffReport::description)
-      .def_ro("read_bytes", &DiffReport::read_bytes, "From both files, for the comparison.")
+      .def_ro("read_bytes", &DiffReport::read_bytes, "Bytes read from both files for the comparison.")
       .def_prop_ro("same", &DiffReport::same, "Records and descriptions are the same.")
       .def(
           "to_json", [](const DiffReport& self) { return to_json(self); }, "Schema \"fatctx.diff/1\".")
