@@ -86,8 +86,8 @@ nlohmann::ordered_json report_of(const std::string& compiler, const std::vector<
 
 Error interrupted(const CompileFlags& flags, const CompilePlan& plan) {
   return Error{ErrorCode::kCancelled,
-               fmt::format("interrupted; {} was not written, and what was compiled {}", plan.meaning.output,
-                           flags.no_cache ? "is gone, as --no-cache keeps nothing" : "stays in the cache")};
+               fmt::format("interrupted; {} was not written, and the compiled binaries {}", plan.meaning.output,
+                           flags.no_cache ? "are gone, as --no-cache keeps nothing" : "stay in the cache")};
 }
 
 // Compiles all targets. Errors: cancelled, if Ctrl-C was pressed.

@@ -52,7 +52,7 @@ Result<ExitCode> run_extract(const ExtractOptions& options) {
     } else {
       auto written = extract_record(container, record.id, options.output, options.force, line.callback());
       if (!written.ok() && written.error().code == ErrorCode::kExists) {
-        return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+        return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
       }
       FATCTX_TRY(std::move(written));
     }

@@ -124,7 +124,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->check(whole_number())
       ->type_name("KIB");
   add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
-  add_threads(*command, flags->threads, "look for what is shared");
+  add_threads(*command, flags->threads, "look for shared bytes");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {
     print_result(manifest_schema());

@@ -240,7 +240,7 @@ class Verifier {
     const Header& header = container.header;
     if (header.tail_bytes != 0) {
       findings_.add(Error{ErrorCode::kTrailingData,
-                          fmt::format("{} bytes lie behind the committed end, of an append that did not finish; write "
+                          fmt::format("{} bytes follow the committed end, of an append that did not finish; write "
                                       "the file anew with `fatctx compact`",
                                       header.tail_bytes),
                           {.file_offset = header.committed_end, .rule = "F10"}});

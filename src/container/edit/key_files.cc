@@ -135,7 +135,7 @@ Result<PublicKey> read_public_key(const std::string& path) {
 Result<KeyFiles> make_keys(const std::string& name) {
   if (name.empty() || name.ends_with('/')) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("\"{}\" is no name for a pair of keys; give one such as \"release\"", name)};
+                 fmt::format("\"{}\" is not a name for a pair of keys; give one such as \"release\"", name)};
   }
   KeyFiles files{.secret_path = name + ".key", .public_path = name + ".pub", .public_key = {}};
   FATCTX_ASSIGN(const auto secret_file,

@@ -107,7 +107,7 @@ class Cursor {
   Error too_short(std::uint64_t size, std::string_view what) const {
     if (file_size_ > kMaxGgufIndexBytes) {
       return gguf_error(ErrorCode::kLimitExceeded, position_,
-                        fmt::format("{} at byte {} lies beyond the first {} bytes, more than an index may have", what,
+                        fmt::format("{} at byte {} is beyond the first {} bytes, more than an index may have", what,
                                     position_, kMaxGgufIndexBytes));
     }
     return gguf_error(

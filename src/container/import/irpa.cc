@@ -241,7 +241,8 @@ Status parse_irpa_entries(const IrpaHeader& header, ByteView table, ByteView met
       return archive_error(
           ErrorCode::kUnsupported, offset + offsetof(DiskEntry, type),
           disk.type == kExternal
-              ? fmt::format("entry \"{}\" lies in another file; make one archive with iree-convert-parameters", name)
+              ? fmt::format("entry \"{}\" is stored in another file; make one archive with iree-convert-parameters",
+                            name)
               : fmt::format("entry \"{}\" has the unknown type {}", name, static_cast<std::uint32_t>(disk.type)));
     }
     if (entries.size() == kMaxIrpaEntries) {

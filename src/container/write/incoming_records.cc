@@ -162,7 +162,7 @@ Status IncomingRecords::add(PackRecord record) {
   const bool gives_name_up = supersedes && existing->second == record.name;
   if ((names_.contains(record.name) && !gives_name_up) || record.name == kDescriptionName) {
     const bool same_key = existing != keys_.end() && existing->second == record.name;
-    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already{}", record.name,
+    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" already exists{}", record.name,
                                                  !taken_.contains(record.name) ? ""
                                                  : same_key ? ", for the same target; replace it, or leave this one out"
                                                             : "; give this one another name")};

@@ -82,11 +82,10 @@ container::Trust trust_of(const OpenOptions& options) noexcept {
 }
 
 Error remote_filesystem(const std::string& name, std::string_view filesystem) {
-  return Error{
-      ErrorCode::kRemoteFilesystem,
-      fmt::format("{}: lies on {}, which may change or lose bytes at any time; copy it to a local disk or open "
-                  "without require_local",
-                  name, filesystem)};
+  return Error{ErrorCode::kRemoteFilesystem,
+               fmt::format("{}: is on {}, which may change or lose bytes at any time; copy it to a local disk or open "
+                           "without require_local",
+                           name, filesystem)};
 }
 
 Registry& Registry::process() { return registry_of_the_process.get(); }
