@@ -136,7 +136,7 @@ def provider_library() -> str:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libfatctx_ort.so")
     if os.path.exists(path):
         return path
-    raise NotFound(f"{path} is not there: this package was built without the headers of ONNX Runtime; "
+    raise NotFound(f"{path} does not exist: this package was built without the headers of ONNX Runtime; "
                    "scripts/ort_setup.sh fetches them, then build the package again")
 
 

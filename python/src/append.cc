@@ -105,7 +105,7 @@ void bind_appender(nb::module_& module) {
           nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false,
           nb::sig("def __init__(self, path: str | os.PathLike, *, replace: bool = False, threads: int = 0, "
                   "one_per_soc: bool = False, strict_sharing: bool = False) -> None"),
-          "replace=True: a record with the full key of one that is there supersedes it; otherwise Exists. The old one\n"
+          "replace=True: a record with the full key of an existing one supersedes it; otherwise Exists. The old one\n"
           "stays in its own generation. one_per_soc, strict_sharing: as of pack(); the records of the file count, "
           "too.\n\n"
           "Raises FileNotFound, Locked (somebody else is appending), OperationNotPermitted (the container is sealed, "

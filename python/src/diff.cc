@@ -20,7 +20,7 @@ nb::str word(std::string_view text) { return nb::str(text.data(), text.size()); 
 
 void bind_diff_rows(nb::module_& module) {
   nb::class_<DiffedRecord>(module, "DiffedRecord", "A record as one of the containers has it.")
-      .def_ro("id", &DiffedRecord::id, "0 if it is not there.")
+      .def_ro("id", &DiffedRecord::id, "0 if it does not exist.")
       .def_ro("name", &DiffedRecord::name)
       .def_ro("target", &DiffedRecord::target)
       .def_ro("size_bytes", &DiffedRecord::size_bytes)
@@ -31,7 +31,7 @@ void bind_diff_rows(nb::module_& module) {
           "change", [](const DiffedTensor& self) { return word(change_name(self.change)); },
           nb::sig("def change(self) -> str"), "\"added\", \"removed\" or \"changed\".")
       .def_ro("name", &DiffedTensor::name)
-      .def_ro("type_before", &DiffedTensor::type_before, "\"float32[100,50]\"; empty if it is not there.")
+      .def_ro("type_before", &DiffedTensor::type_before, "\"float32[100,50]\"; empty if it does not exist.")
       .def_ro("type_after", &DiffedTensor::type_after)
       .def_ro("size_before", &DiffedTensor::size_before)
       .def_ro("size_after", &DiffedTensor::size_after);
@@ -53,7 +53,7 @@ void bind_diff_rows(nb::module_& module) {
       });
   nb::class_<DescriptionDifference>(module, "DescriptionDifference", "A fact of the descriptions that differs.")
       .def_ro("what", &DescriptionDifference::what)
-      .def_ro("before", &DescriptionDifference::before, "Empty: it is not there.")
+      .def_ro("before", &DescriptionDifference::before, "Empty if it does not exist.")
       .def_ro("after", &DescriptionDifference::after);
   nb::class_<DiffedContainer>(module, "DiffedContainer", "Facts of one of the containers.")
       .def_prop_ro(

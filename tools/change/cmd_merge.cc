@@ -59,7 +59,7 @@ void add_merge(CLI::App& app, Outcome& outcome) {
   command->add_option("--name", flags->name, "Name of the model; default: as in the first container")
       ->type_name("NAME");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->rewrite.force, "Replace OUT if it is there");
+  command->add_flag("--force", flags->rewrite.force, "Replace OUT if it exists");
   add_sharing_flags(*command, flags->rewrite);
   add_threads(*command, flags->rewrite.threads, "look for shared bytes");
   add_made_limit(*command, flags->rewrite.max_made_bytes);

@@ -74,7 +74,7 @@ void add_sign(CLI::App& app, Outcome& outcome) {
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--key", flags->key, "The secret key, made by fatctx keygen")->required()->type_name("NAME.key");
   command->add_option("-o,--output", flags->output, "Where to (instead of FILE)")->type_name("NEW");
-  command->add_flag("--force", flags->force, "Replace NEW if it is there");
+  command->add_flag("--force", flags->force, "Replace NEW if it exists");
   command->add_flag("--seal", flags->seal, "Seal it as well");
   add_made_limit(*command, flags->max_made_bytes);
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.sign/1)");

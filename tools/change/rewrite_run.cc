@@ -78,7 +78,7 @@ void add_rewrite_flags(CLI::App& command, RewriteFlags& flags, bool sharing) {
   command.add_option("FILE", flags.path, "The container")->required();
   command.add_option("-o,--output", flags.output, "Write this file and leave FILE as it is; default: replace FILE")
       ->type_name("OUT");
-  command.add_flag("--force", flags.force, "Replace OUT if it is there");
+  command.add_flag("--force", flags.force, "Replace OUT if it exists");
   if (sharing) add_sharing_flags(command, flags);
   add_threads(command, flags.threads, "look for shared bytes");
   add_made_limit(command, flags.max_made_bytes);

@@ -378,7 +378,7 @@ void add_compile(CLI::App& app, Outcome& outcome) {
   }
   command->add_flag("--keep-source", flags->keep_source, "Keep the model itself in the container");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->force, "Replace OUT if it is there");
+  command->add_flag("--force", flags->force, "Replace OUT if it exists");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   command->callback([flags, &outcome] { outcome.finish(run_compile(*flags)); });
 }

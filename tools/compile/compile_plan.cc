@@ -33,7 +33,7 @@ Result<TargetsFile> iree_targets(const CompileFlags& flags) {
     FATCTX_ASSIGN(CompileTarget target, parse_target_word(word));
     for (const CompileTarget& other : wanted.targets) {
       if (target_label(other) == target_label(target)) {
-        return invalid_argument(fmt::format("--target {}: this target is there twice", word));
+        return invalid_argument(fmt::format("--target {}: this target appears twice", word));
       }
     }
     wanted.targets.push_back(std::move(target));
@@ -90,7 +90,7 @@ Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, co
     for (std::size_t j = 0; j < i; ++j) {
       if (targets[i].label == targets[j].label || same_target(targets[i].key, targets[j].key)) {
         return invalid_argument(
-            fmt::format("target {} is there twice{}", targets[i].label,
+            fmt::format("target {} appears twice{}", targets[i].label,
                         targets[i].label == targets[j].label ? "" : ", also as " + targets[j].label));
       }
     }

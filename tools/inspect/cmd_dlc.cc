@@ -156,7 +156,7 @@ void add_dlc(CLI::App& app, Outcome& outcome) {
   command->add_option("--layout", options->layout, "The DLC with this layout record, if there are several")
       ->type_name("RECORD");
   command->add_option("-o,--output", options->output, "thin: where to")->type_name("OUT");
-  command->add_flag("--force", options->force, "thin: replace OUT if it is there");
+  command->add_flag("--force", options->force, "thin: replace OUT if it exists");
   command->add_flag("--json", options->json, "Print facts as JSON");
   command->callback([options, &outcome] { outcome.finish(run_dlc(*options)); });
 }

@@ -107,7 +107,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_option("-o,--output", flags->output, "The container to write")->required()->type_name("OUT");
   add_record_flags(*command, flags->records);
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->force, "Replace OUT if it is there");
+  command->add_flag("--force", flags->force, "Replace OUT if it exists");
   command->add_option("--sharing", flags->sharing, "How records share bytes: pages (the default), bytes or off")
       ->check(CLI::IsMember({"pages", "bytes", "off"}))
       ->type_name("HOW");

@@ -49,7 +49,7 @@ struct ExportOptions {
 Result<std::string> location_for(const std::string& container, const std::string& output) {
   std::error_code problem;
   const fs::path from = fs::canonical(parent_of(output), problem);
-  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", output)};
+  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder does not exist; make it first", output)};
   const fs::path to = fs::canonical(container, problem);
   if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", container, problem.message())};
   const fs::path relative = path_below(from, to);
@@ -226,7 +226,7 @@ Result<ExitCode> run_export(const ExportOptions& options) {
 void add_export(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command = describe(app, "export",
-                               {.purpose = "Write an ONNX model whose data is in a container, or a DLC that was packed",
+                               {.purpose = "Write an ONNX model whose data is in a container, or a packed DLC",
                                 .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
                                 .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
                                              "fatctx export model.fatctx --dlc -o model.dlc"},
@@ -244,7 +244,7 @@ void add_export(CLI::App& app, Outcome& outcome) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--attached", options->attached, "Name files that a program attaches, wherever the container is");
-  command->add_flag("--force", options->force, "Replace OUT if it is there");
+  command->add_flag("--force", options->force, "Replace OUT if it exists");
   command->callback([options, &outcome] { outcome.finish(run_export(*options)); });
 }
 

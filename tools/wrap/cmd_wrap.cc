@@ -118,7 +118,8 @@ Status check_below(const std::string& model, const std::string& file) {
     std::error_code problem;
     const std::string written = folder.string();
     folder = fs::canonical(folder, problem);
-    if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", written)};
+    if (problem)
+      return Error{ErrorCode::kNotFound, fmt::format("{}: the folder does not exist; make it first", written)};
   }
   if (!path_below(folders[0], folders[1]).empty()) return Done{};
   return invalid_argument(fmt::format("{}: is outside of the model's folder, where no runtime looks for it", file));
@@ -344,7 +345,7 @@ void add_wrap(CLI::App& app, Outcome& outcome) {
   auto* binary = command->add_option("--binary", options->binary, "Name of the binary; default OUT's with _qnn.bin");
   binary->type_name("NAME");
   command->add_flag("--embed", options->embed, "Put the binary into the model, up to 2 GB")->excludes(binary);
-  command->add_flag("--force", options->force, "Replace OUT and its binary if they are there");
+  command->add_flag("--force", options->force, "Replace OUT and its binary if they exist");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.wrap/1)");
   const auto recording = add_recording(*command);
   command->callback([options, recording, &outcome] {

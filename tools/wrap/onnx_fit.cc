@@ -87,7 +87,7 @@ class Fitting {
     const std::string file = path_beside(model_path_, node.cache);
     std::error_code problem;
     if (!fs::is_regular_file(file, problem)) {
-      find(ErrorCode::kNotFound, node.name, fmt::format("names \"{}\", which is not there", node.cache));
+      find(ErrorCode::kNotFound, node.name, fmt::format("names \"{}\", which does not exist", node.cache));
       return std::nullopt;
     }
     // If the model is a link, the folder of its real file counts too: the snapshots of model hubs consist of

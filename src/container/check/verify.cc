@@ -216,7 +216,7 @@ class Verifier {
     }
     if (leaves.empty()) {
       return invalid_argument(
-          fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; what else is there is checked when "
+          fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; other bytes are checked when "
                       "the whole file is",
                       range.offset, range.offset + range.size));
     }
@@ -615,7 +615,7 @@ class Verifier {
     for (const RecordDescription& record : description.records) {
       if (toc.find(record.record_id) != nullptr) continue;
       return Error{ErrorCode::kMalformed,
-                   fmt::format("it describes record {}, which is not there", record.record_id),
+                   fmt::format("it describes record {}, which does not exist", record.record_id),
                    {.rule = "F37"}};
     }
     return Done{};

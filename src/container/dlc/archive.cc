@@ -247,7 +247,7 @@ Status check_unique(const std::vector<Entry>& entries) {
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return Done{};
   const auto second = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& e) { return e.name == *twice; });
-  return entry_error(ErrorCode::kMalformed, *twice, second->header_offset, "is there twice");
+  return entry_error(ErrorCode::kMalformed, *twice, second->header_offset, "appears twice");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ void find_oddities(const Metadata& metadata, Contents& contents) {
   DlcInfo& info = contents.info;
   for (const std::string& name : metadata.missing) {
     info.findings.push_back(name.empty() ? "the metadata lists a context binary without a name"
-                                         : fmt::format("the metadata lists \"{}\", which is not there", name));
+                                         : fmt::format("the metadata lists \"{}\", which does not exist", name));
   }
   std::map<std::pair<std::uint32_t, std::string>, std::string_view> seen;
   for (const DlcSoc& soc : info.socs) {

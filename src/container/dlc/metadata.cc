@@ -97,7 +97,7 @@ Result<Json> parse_json(std::string_view text, std::uint64_t offset) {
       break;
   }
   if (!tree.limit_exceeded().empty()) return fault(ErrorCode::kLimitExceeded, "has " + tree.limit_exceeded());
-  return fault(ErrorCode::kMalformed, "has an object with a key that is there twice");
+  return fault(ErrorCode::kMalformed, "has an object with a key that appears twice");
 }
 
 // Folds a key, so that "dspArch", "dsp_arch" and "DSP Arch" are one field.

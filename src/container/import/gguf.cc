@@ -206,7 +206,7 @@ Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
     }
     const auto [place, inserted] = keys.insert(std::move(key));
     if (!inserted) {
-      return gguf_error(ErrorCode::kMalformed, at, fmt::format("the key {} is there twice", shown(*place)));
+      return gguf_error(ErrorCode::kMalformed, at, fmt::format("the key {} appears twice", shown(*place)));
     }
   }
   return alignment;

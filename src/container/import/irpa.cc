@@ -124,7 +124,7 @@ Status check_unique(const std::vector<IrpaEntry>& entries) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return Done{};
-  return Error{ErrorCode::kMalformed, fmt::format("parameter archive: entry \"{}\" is there twice", *twice)};
+  return Error{ErrorCode::kMalformed, fmt::format("parameter archive: entry \"{}\" appears twice", *twice)};
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class RecipeReader {
     }
     if (literal_ != head_.literals_size) {
       return refuse(ErrorCode::kMalformed, "F39", at_,
-                    fmt::format("its steps use {} bytes of literals, {} are there", literal_,
+                    fmt::format("its steps use {} bytes of literals, but {} exist", literal_,
                                 static_cast<std::uint64_t>(head_.literals_size)));
     }
     const auto unused = std::find(used_.begin(), used_.end(), std::uint8_t{0});

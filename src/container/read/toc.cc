@@ -557,7 +557,7 @@ class Parser {
       FATCTX_TRY(read_key(disk, row, record.key));
       if (previous != nullptr) {
         const auto order = compare_stored_keys(*previous, record.key);
-        if (order == 0) return malformed("F28", row, "the full selection key is there twice");
+        if (order == 0) return malformed("F28", row, "the full selection key appears twice");
         if (order > 0) return malformed("F15", row, "keys are not in ascending order");
       }
       previous = &record.key;

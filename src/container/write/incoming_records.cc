@@ -246,10 +246,10 @@ Status IncomingRecords::check_references() const {
       const auto found = names_.find(weights);
       if (found != names_.end() && found->second == RecordType::kWeightBlob) continue;
       return Error{ErrorCode::kBadReference,
-                   found == names_.end() ? fmt::format("record \"{}\" refers to weights \"{}\", which are not there",
-                                                       record.name, weights)
-                                         : fmt::format("record \"{}\" refers to \"{}\" as weights, but that is a {}",
-                                                       record.name, weights, record_type_name(found->second)),
+                   found == names_.end()
+                       ? fmt::format("record \"{}\" refers to weights \"{}\", which do not exist", record.name, weights)
+                       : fmt::format("record \"{}\" refers to \"{}\" as weights, but that is a {}", record.name,
+                                     weights, record_type_name(found->second)),
                    {.rule = "F27"}};
     }
   }

@@ -137,9 +137,9 @@ Error several_groups(const std::set<std::string_view>& groups) {
 
 Error unknown_group(const std::string& group, const std::set<std::string_view>& groups) {
   return {ErrorCode::kInvalidArgument,
-          groups.empty()
-              ? fmt::format("group \"{}\" is not there: the container has no context binary", group)
-              : fmt::format("group \"{}\" is not there; the container has \"{}\"", group, fmt::join(groups, "\", \""))};
+          groups.empty() ? fmt::format("group \"{}\" does not exist: the container has no context binary", group)
+                         : fmt::format("group \"{}\" does not exist; the container has \"{}\"", group,
+                                       fmt::join(groups, "\", \""))};
 }
 
 // The record that the policy names, null if it names none.
@@ -157,7 +157,7 @@ Result<const Candidate*> find_named(std::span<const Candidate> candidates, const
     names.insert(candidate.name);
   }
   const std::string found =
-      other_type == nullptr ? "is not there" : fmt::format("is a {}", record_type_name(other_type->key.type));
+      other_type == nullptr ? "does not exist" : fmt::format("is a {}", record_type_name(other_type->key.type));
   return Error{ErrorCode::kInvalidArgument, fmt::format("record \"{}\" {}; the context binaries are \"{}\"",
                                                         *policy.record_override, found, fmt::join(names, "\", \""))};
 }

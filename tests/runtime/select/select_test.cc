@@ -200,7 +200,7 @@ TEST(SelectErrors, AGroupThatIsNotThere) {
 
   ASSERT_FALSE(selection.ok());
   EXPECT_EQ(selection.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(selection.error().message, "group \"speech\" is not there; the container has \"text\"");
+  EXPECT_EQ(selection.error().message, "group \"speech\" does not exist; the container has \"text\"");
 }
 
 TEST(SelectErrors, SeveralGroupsAndNoneNamed) {
@@ -224,7 +224,7 @@ TEST(SelectErrors, ANamedRecordThatIsNotThereOrIsNoContextBinary) {
 
   ASSERT_FALSE(absent.ok());
   EXPECT_EQ(absent.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(absent.error().message, "record \"v9\" is not there; the context binaries are \"v2\", \"v3\"");
+  EXPECT_EQ(absent.error().message, "record \"v9\" does not exist; the context binaries are \"v2\", \"v3\"");
   ASSERT_FALSE(other_type.ok());
   EXPECT_EQ(other_type.error().message, "record \"weights\" is a weight_blob; the context binaries are \"v2\", \"v3\"");
 }

@@ -255,7 +255,7 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_EQ(run({}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("no target"));
   EXPECT_EQ(run({"--target", "SM8650", "--target", "57"}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("is there twice, also as"));
+  EXPECT_THAT(err_, HasSubstr("appears twice, also as"));
   EXPECT_EQ(run({"--target", "SM8650", "--name", "org/net"}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("their names have no"));
   EXPECT_EQ(run({"--target", "SM8650", "--command", ""}), ExitCode::kUsage);
@@ -270,7 +270,7 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
             ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("both say whether records share"));
   EXPECT_EQ(run({"--target", "SM8650", "--target", "SM8650"}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("is there twice"));
+  EXPECT_THAT(err_, HasSubstr("appears twice"));
   EXPECT_EQ(calls(), 0U);
 
   std::filesystem::remove(path("mycc"));

@@ -254,7 +254,7 @@ TEST_F(WrapCommand, WhatAModelSaysOtherwiseThanTheContainerIsFound) {
     void (*change)(onnx::ModelProto& model);
   };
   const Lie lies[] = {
-      {"names \"gone.bin\", which is not there",
+      {"names \"gone.bin\", which does not exist",
        [](auto& m) { attribute_of(m, "first", "ep_cache_context").set_s("gone.bin"); }},
       {"names \"../m_qnn.bin\"; only a file in or below",
        [](auto& m) { attribute_of(m, "first", "ep_cache_context").set_s("../m_qnn.bin"); }},
@@ -426,7 +426,7 @@ TEST_F(OwnNodes, NameThisContainerAndAUnitInIt) {
   EXPECT_EQ(verify("other.fatctx", "decode"), ExitCode::kFile);
   EXPECT_THAT(out_, HasSubstr("names \"other.fatctx\", which is another container"));
   EXPECT_EQ(verify("gone.fatctx", "decode"), ExitCode::kFile);
-  EXPECT_THAT(out_, HasSubstr("which is not there"));
+  EXPECT_THAT(out_, HasSubstr("which does not exist"));
   EXPECT_EQ(verify("g.bin", "decode"), ExitCode::kFile);
   EXPECT_THAT(out_, HasSubstr("names \"g.bin\", which is not a container"));
   EXPECT_EQ(verify("m.fatctx", ""), ExitCode::kOk) << out_;  // the only unit
