@@ -86,7 +86,7 @@ void bind_report(nb::module_& module) {
           "As given to open; \"fd 7\" for a descriptor.")
       .def_ro("generation", &OpenReport::generation)
       .def_ro("newest_generation", &OpenReport::newest_generation,
-              "That the file had; not `generation` only if an earlier one was asked for.")
+              "That the file had; not `generation` only if an earlier one was requested.")
       .def_ro("earlier_generations", &OpenReport::earlier_generations,
               "Those before this one whose bytes are still in the file, ascending.")
       .def_prop_ro(

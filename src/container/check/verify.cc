@@ -199,7 +199,7 @@ class Verifier {
   }
 
   static Status check_range(ByteRange range, std::uint64_t size, std::string_view what) {
-    if (range.size == 0) return invalid_argument("a range of 0 bytes was asked for");
+    if (range.size == 0) return invalid_argument("a range of 0 bytes was requested");
     if (within(range, size)) return Done{};
     return invalid_argument(
         fmt::format("{} bytes from byte {:#x} leave the {}, which has {}", range.size, range.offset, what, size));

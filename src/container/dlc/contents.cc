@@ -94,8 +94,7 @@ void find_oddities(const Metadata& metadata, Contents& contents) {
     const std::string& name = info.entries[soc.entry].name;
     if (soc.qnn_soc == 0) {
       info.findings.push_back(fmt::format(
-          "\"{}\" is for a SoC that is not known (0); compilers write 0 without a word for a name they do not know",
-          name));
+          "\"{}\" is for a SoC that is not known (0); compilers silently write 0 for a name they do not know", name));
       continue;
     }
     const auto [first, fresh] =

@@ -237,7 +237,7 @@ std::span<const RecipeStep> Recipe::steps_in(ByteRange range) const& noexcept {
 
 Status Recipe::apply(ByteRange range, const FileBytes& file, std::span<std::byte> out) const {
   if (!within(range, logical_size_) || out.size() != range.size) {
-    return Error{ErrorCode::kMalformed, fmt::format("bytes {} to {} are asked for of a record that has {}",
+    return Error{ErrorCode::kMalformed, fmt::format("bytes {} to {} are requested of a record that has {}",
                                                     range.offset, range.offset + range.size, logical_size_)};
   }
   for (const RecipeStep& step : steps_in(range)) {

@@ -179,8 +179,8 @@ Status IncomingRecords::add(PackRecord record) {
       return Error{
           ErrorCode::kExists,
           fmt::format(
-              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC was asked "
-              "for; {}",
+              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC "
+              "was requested; {}",
               record.name, soc->qnn_soc != 0 ? fmt::format("SoC {}", soc->qnn_soc) : fmt::format("\"{}\"", soc->part),
               soc->record,
               taken_.contains(soc->record) ? "remove that one first, or leave this one out" : "leave one of them out")};

@@ -77,9 +77,9 @@ Result<std::string> asked_copy_reason(const std::string& name, const OpenOptions
                                                           : "";
     if (!conflict.empty()) {
       return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}: private copies were asked for, and {}; choose one", name, conflict)};
+                   fmt::format("{}: private copies were requested, and {}; choose one", name, conflict)};
     }
-    return std::string("private copies were asked for");
+    return std::string("private copies were requested");
   }
   if (options.allocator) {
     if (options.file_mapping == FileMapping::kRequire) {

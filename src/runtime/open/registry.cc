@@ -160,7 +160,7 @@ Result<Registry::Opened> Registry::open_descriptor(const Source& source, const O
   if (auto live = find_unchanged(identity, window, options)) return join(std::move(live), name, options, true);
   if (identity.size < window.size || (!whole && identity.size == 0)) {
     return Error{ErrorCode::kTruncated,
-                 fmt::format("{}: {} bytes from there were asked for, and the file has {} bytes", name,
+                 fmt::format("{}: {} bytes from there were requested, and the file has {} bytes", name,
                              window.size == 0 ? "all" : fmt::to_string(window.size), stat.value().size)};
   }
   auto opened = mapping::duplicate_for_reading(descriptor);

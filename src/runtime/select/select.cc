@@ -180,7 +180,7 @@ Result<std::string_view> find_group(std::span<const Candidate> candidates, const
   if (named != nullptr) {
     if (policy.group.empty() || policy.group == named->key.group) return named->key.group;
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("record \"{}\" belongs to group \"{}\", but group \"{}\" was asked for", named->name,
+                 fmt::format("record \"{}\" belongs to group \"{}\", but group \"{}\" was requested", named->name,
                              named->key.group, policy.group)};
   }
   if (!policy.group.empty()) {

@@ -237,7 +237,7 @@ TEST(SelectErrors, ANamedRecordOfAnotherGroupThanTheNamedOne) {
   const auto found = select(candidates, cpu_device("x86-64-v3"), {.record_override = "b"});
 
   ASSERT_FALSE(clash.ok());
-  EXPECT_EQ(clash.error().message, "record \"b\" belongs to group \"vision\", but group \"text\" was asked for");
+  EXPECT_EQ(clash.error().message, "record \"b\" belongs to group \"vision\", but group \"text\" was requested");
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found.value().group, "vision");
   EXPECT_EQ(found.value().chosen, std::vector<std::uint32_t>{2});
