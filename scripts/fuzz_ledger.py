@@ -112,7 +112,7 @@ def add(run: Row) -> None:
 
 def number(text: str) -> int:
     if not re.fullmatch(r"\d+", text):
-        raise argparse.ArgumentTypeError(f"{text} is no whole number")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
     return int(text)
 
 

@@ -437,12 +437,12 @@ def try_all(chosen: list[Mutant], tests: Tests, log: Path, before: set[str], job
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", type=Path, help="keep the copy, its build and what was caught here")
+    parser.add_argument("--build", type=Path, help="keep the copy, its build and the caught mutants here")
     parser.add_argument("--only", default="", help="try only the mutants whose file, kind or line holds this text")
     parser.add_argument("--sample", type=int, default=0, help="try only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", "-j", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--keep", action="store_true", help="believe what was caught before a source or test changed")
+    parser.add_argument("--keep", action="store_true", help="believe results from before a source or test changed")
     parser.add_argument("--list", action="store_true", help="say what there is and try nothing")
     arguments = parser.parse_args()
 

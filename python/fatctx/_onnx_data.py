@@ -133,7 +133,7 @@ def external_tensors(model: Union[bytes, bytearray, memoryview]) -> list[Externa
             if child is None:
                 continue
             if not isinstance(value, memoryview):
-                raise _not_a_model(f"field {number} is no message")
+                raise _not_a_model(f"field {number} is not a message")
             any_graph = any_graph or child == _GRAPH
             main = (kind, child) == (_MODEL, _GRAPH) or ((kind, child) == (_GRAPH, _TENSOR) and not inner)
             waiting.append((child, value, not main))

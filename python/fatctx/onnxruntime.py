@@ -136,7 +136,7 @@ def provider_library() -> str:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libfatctx_ort.so")
     if os.path.exists(path):
         return path
-    raise NotFound(f"{path} is not there: this package was built without the headers of ONNX Runtime; "
+    raise NotFound(f"{path} does not exist: this package was built without the headers of ONNX Runtime; "
                    "scripts/ort_setup.sh fetches them, then build the package again")
 
 
@@ -271,7 +271,7 @@ def _aligned(view: Any) -> bool:
 
 def _copied(path: str, blob: _Blob, view: Any, remedy: str) -> CopyNotAllowed:
     return CopyNotAllowed(f"{path}: record '{blob.record.name}': tensor '{view.name}', {view.nbytes} bytes of "
-                          f"{view.dtype}, lies at byte {view.offset_in_blob}, no multiple of {_TYPES[view.dtype][1]}; "
+                          f"{view.dtype}, starts at byte {view.offset_in_blob}, not a multiple of {_TYPES[view.dtype][1]}; "
                           f"{remedy}")
 
 

@@ -66,18 +66,18 @@ class BoundAppender {
 };
 
 void bind_append_report(nb::module_& module) {
-  nb::class_<AppendReport>(module, "AppendReport", "What an append wrote.")
+  nb::class_<AppendReport>(module, "AppendReport", "Result of an append.")
       .def_prop_ro(
           "path", [](const AppendReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"))
-      .def_ro("uuid", &AppendReport::uuid, "That of the container, as before.")
-      .def_ro("generation", &AppendReport::generation, "That was made.")
+      .def_ro("uuid", &AppendReport::uuid, "UUID of the container; unchanged.")
+      .def_ro("generation", &AppendReport::generation, "The generation that this append made.")
       .def_ro("file_size_before", &AppendReport::file_size_before, "Bytes.")
       .def_ro("file_size", &AppendReport::file_size, "Bytes.")
-      .def_ro("input_bytes", &AppendReport::input_bytes, "Sum of the logical sizes of what was added.")
+      .def_ro("input_bytes", &AppendReport::input_bytes, "Sum of the logical sizes of the added records.")
       .def_ro("stored_bytes", &AppendReport::stored_bytes, "Payload bytes that were written.")
-      .def_ro("shared_bytes", &AppendReport::shared_bytes, "Found in the file, or in another added record.")
-      .def_ro("dead_bytes", &AppendReport::dead_bytes, "Of the whole file: that no record uses any more.")
-      .def_ro("records", &AppendReport::records, "What each added record came to, by ascending id.")
+      .def_ro("shared_bytes", &AppendReport::shared_bytes, "Bytes found in the file, or in another added record.")
+      .def_ro("dead_bytes", &AppendReport::dead_bytes, "Bytes of the whole file that no record uses any more.")
+      .def_ro("records", &AppendReport::records, "One report for each added record, by ascending id.")
       .def_ro("superseded", &AppendReport::superseded, "Names of records that were replaced.")
       .def_ro("restored", &AppendReport::restored, "Copies of metadata that were damaged and are whole again.")
       .def_ro("warnings", &AppendReport::warnings)
@@ -105,7 +105,7 @@ void bind_appender(nb::module_& module) {
           nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false,
           nb::sig("def __init__(self, path: str | os.PathLike, *, replace: bool = False, threads: int = 0, "
                   "one_per_soc: bool = False, strict_sharing: bool = False) -> None"),
-          "replace=True: a record with the full key of one that is there supersedes it; otherwise Exists. The old one\n"
+          "replace=True: a record with the full key of an existing one supersedes it; otherwise Exists. The old one\n"
           "stays in its own generation. one_per_soc, strict_sharing: as of pack(); the records of the file count, "
           "too.\n\n"
           "Raises FileNotFound, Locked (somebody else is appending), OperationNotPermitted (the container is sealed, "
@@ -127,18 +127,19 @@ void bind_appender(nb::module_& module) {
           },
           nb::arg("record"), nb::kw_only(), nb::arg("device"), nb::arg("metric"), nb::arg("value"), nb::arg("date"),
           nb::arg("tool") = "",
-          "Adds a note of evidence to what is said of a record that the file has; Container.describe() tells it.\n\n"
+          "Adds a note of evidence to the description of an existing record; Container.describe() returns it.\n\n"
           "date: a day, as \"2026-11-22\". All texts are the caller's own.\n"
-          "Raises NotFound, InvalidArgument; commit() raises Exists if the same note is there.")
+          "Raises NotFound, InvalidArgument; commit() raises Exists if the same note already exists.")
       .def(
           "commit", &BoundAppender::commit, nb::kw_only(), nb::arg("progress") = nb::none(),
           nb::sig("def commit(self, *, progress: typing.Callable[[int, int], object] | None = None) -> AppendReport"),
-          "Writes what was added behind the end of the file and makes it the newest generation. Once only.\n\n"
-          "Readers of the old generation go on; Container.reopen() gives them the new one. Releases the GIL. What\n"
-          "`progress(done_bytes, total_bytes)` raises ends the work, as Ctrl-C does, and the file opens as before.\n"
+          "Writes the added records behind the end of the file as the newest generation. May be called once.\n\n"
+          "Readers of the old generation go on; Container.reopen() gives them the new one. Releases the GIL.\n"
+          "An exception of `progress(done_bytes, total_bytes)` ends the work, as Ctrl-C does; the file opens as "
+          "before.\n"
           "Raises BadReference, Changed, LimitExceeded, NoSpace, Io: the file opens as before. CommitUnknown: opening\n"
           "it tells which generation it has.")
-      .def("close", &BoundAppender::close, "Gives the lock up; what was not committed is forgotten.")
+      .def("close", &BoundAppender::close, "Releases the lock and discards what has not been committed.")
       .def(
           "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Appender"))
       .def(

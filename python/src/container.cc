@@ -74,19 +74,19 @@ BoundWeightView weight_at(const BoundTensorTable& self, std::size_t index) {
 
 void bind_report(nb::module_& module) {
   nb::class_<GenerationInfo>(module, "GenerationInfo", "An earlier state of a container that was appended to.")
-      .def_ro("number", &GenerationInfo::number, "What open(generation=...) takes.")
+      .def_ro("number", &GenerationInfo::number, "Value for open(generation=...).")
       .def_ro("committed_end", &GenerationInfo::committed_end, "Where it ends in the file, in bytes.")
       .def("__repr__", [](const GenerationInfo& self) {
         return fmt::format("<fatctx.GenerationInfo {}, up to byte {}>", self.number, self.committed_end);
       });
   nb::class_<OpenReport>(module, "OpenReport",
-                         "What an open found out. \"Degraded\" is a file that lost redundancy but nothing else.")
+                         "Findings of an open. \"Degraded\" means a file that lost redundancy but nothing else.")
       .def_prop_ro(
           "path", [](const OpenReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
           "As given to open; \"fd 7\" for a descriptor.")
       .def_ro("generation", &OpenReport::generation)
       .def_ro("newest_generation", &OpenReport::newest_generation,
-              "That the file had; not `generation` only if an earlier one was asked for.")
+              "That the file had; not `generation` only if an earlier one was requested.")
       .def_ro("earlier_generations", &OpenReport::earlier_generations,
               "Those before this one whose bytes are still in the file, ascending.")
       .def_prop_ro(
@@ -96,7 +96,8 @@ void bind_report(nb::module_& module) {
       .def_ro("tail_bytes", &OpenReport::tail_bytes, "Bytes behind the committed end; never read.")
       .def_ro("sealed", &OpenReport::sealed)
       .def_ro("signed_file", &OpenReport::signed_file, "There is a signature.")
-      .def_ro("key_id", &OpenReport::key_id, "SHA-256 of the public key that it names, hexadecimal; empty without one.")
+      .def_ro("key_id", &OpenReport::key_id,
+              "SHA-256 of the public key that it names, hexadecimal; empty if there is none.")
       .def_ro("signature_verified", &OpenReport::signature_verified, "It was checked, with one of trusted_keys.")
       .def_ro("filesystem", &OpenReport::filesystem)
       .def_ro("remote_filesystem", &OpenReport::remote_filesystem)
@@ -207,7 +208,7 @@ void bind_container_class(nb::module_& module) {
       "There is nothing to close: the mapping, one per file and process, lives until the last container, model,\n"
       "session, view, memoryview and array of it is gone. Threads: every method from any number of threads.")
       .def_prop_ro(
-          "report", [](const Container& self) { return self.report(); }, "What the open found out.")
+          "report", [](const Container& self) { return self.report(); }, "Findings of the open.")
       .def_prop_ro(
           "path", [](const Container& self) { return path_to_str(self.report().path); },
           nb::sig("def path(self) -> str"), "As given to open; \"fd 7\" for a descriptor.")
@@ -215,13 +216,13 @@ void bind_container_class(nb::module_& module) {
           "reopen", [](const Container& self) { return take(without_gil([&] { return self.reopen(); })); },
           nb::sig("def reopen(self) -> Container"),
           "Opens again what this one was opened from, with the same options: the newest generation, or the file that\n"
-          "took the place of the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
+          "replaced the old one. Shares the mapping if nothing changed. This container and its views stay as\n"
           "they are. Raises what open() raises.")
       .def(
           "check", [](const Container& self) { take_status(without_gil([&] { return self.check(); })); },
           nb::sig("def check(self) -> None"),
-          "Is the file still what was opened, and were all mapped bytes there? What a user of views asks before it\n"
-          "trusts a result. Raises Changed, MappingLost (only with the guard installed) or Io.")
+          "Is the file still what was opened, and were all mapped bytes present? Call it before you\n"
+          "trust a result computed from views. Raises Changed, MappingLost (only with the guard installed) or Io.")
       .def_prop_ro(
           "records",
           [](const Container& self) {
@@ -265,7 +266,7 @@ void bind_container_class(nb::module_& module) {
             return same_bytes_as(find_record(self, record), self.records());
           },
           nb::arg("record"), nb::sig("def same_bytes(self, record: int | str) -> list[int]"),
-          "Ids of the records that lie on the same bytes as this one, without itself. Raises NotFound.")
+          "Ids of the other records that use the same bytes as this one. Raises NotFound.")
       .def(
           "access_path",
           [](const Container& self, nb::handle record) {
@@ -297,10 +298,9 @@ void bind_container_class(nb::module_& module) {
           nb::arg("record"), nb::arg("sink"), nb::kw_only(), nb::arg("progress") = nb::none(),
           nb::sig("def stream(self, record: int | str, sink: typing.Callable[[bytes], object], *, "
                   "progress: typing.Callable[[int, int], object] | None = None) -> None"),
-          "The same in pieces of at most 1 MiB: `sink(piece)` on this thread, in order. What it or `progress`\n"
-          "raises ends the stream and is raised here. The last error may come after the last piece. Raises what "
-          "read()\n"
-          "raises.")
+          "The same in pieces of at most 1 MiB: `sink(piece)` on this thread, in order. An exception of\n"
+          "`sink` or `progress` ends the stream and is raised here. The last error may come after the last piece.\n"
+          "Raises what read() raises.")
       .def(
           "extract",
           [](const Container& self, nb::handle record, nb::handle path, bool overwrite, nb::object progress) {
@@ -510,13 +510,12 @@ void bind_container(nb::module_& module) {
       "        gives copies, one per record and process, shared by all sessions.\n"
       "    max_copied_bytes: memory that views of records that share their bytes at any offset may take to be\n"
       "        composed; without enough of it acquire() raises CopyNotAllowed with the number.\n"
-      "    cache_folder: a folder of mode 0700 in whose files processes share what is built for such views, in place\n"
-      "        of that memory; naming it is the permission.\n"
-      "    cache_limit_bytes: what the files in it may take together, 0 means 4 GiB; what was used longest ago "
-      "goes.\n"
+      "    cache_folder: a folder of mode 0700 in whose files processes share the bytes built for such views,\n"
+      "        instead of using that memory; naming it is the permission.\n"
+      "    cache_limit_bytes: size limit of all files in it, 0 means 4 GiB; the least recently used are removed.\n"
       "    generation: an earlier state of a container that was appended to; 0 is the newest. FileNotFound names "
       "those\n"
-      "        that are there.\n"
+      "        that exist.\n"
       "    max_made_bytes: the most bytes that one call may make of what the container stores; beyond it "
       "LimitExceeded.\n"
       "        0 means 1 GiB, or 100 times the stored bytes if that is more.\n"
@@ -539,7 +538,7 @@ void bind_container(nb::module_& module) {
       },
       nb::arg("buffer"), nb::arg("open_keywords"),
       nb::sig("def open_memory(buffer: Buffer, *, " FATCTX_OPEN_KEYWORDS ") -> Container"),
-      "Opens a container that lies in memory already: bytes, a memoryview, an mmap.mmap, a NumPy array. Copies "
+      "Opens a container that is already in memory: bytes, a memoryview, an mmap.mmap, a NumPy array. Copies "
       "nothing.\n\n"
       "Holds the buffer until the last container, session, view and array of it is gone; it must not be changed\n"
       "meanwhile. Raises what open() raises, and BufferError for a buffer that is not one run of bytes.");

@@ -55,12 +55,12 @@ nb::object found_in(const SocTable& table, const std::string& name) {
 }  // namespace
 
 void bind_soc_table(nb::module_& module) {
-  nb::class_<SocTable>(module, "SocTable", "Which SoCs there are, and what is known of them. Immutable.")
+  nb::class_<SocTable>(module, "SocTable", "Table of the known SoCs and their properties. Immutable.")
       .def_static("built_in", &SocTable::built_in, "The table that the package was built with.")
       .def_static(
           "read", [](nb::handle path) { return take(SocTable::read(path_from(path))); }, nb::arg("path"),
           nb::sig("def read(path: str | os.PathLike) -> SocTable"),
-          "A table of your own, which adds to the built-in one or stands alone (docs/selection.md, section 10).\n\n"
+          "A table of your own, which adds to the built-in one or replaces it (docs/selection.md, section 10).\n\n"
           "Raises InvalidArgument with file, line and column; FileNotFound, Io, NotRegularFile, LimitExceeded.")
       .def_prop_ro("version", [](const SocTable& self) { return self.version(); })
       .def("find", &found_in, nb::arg("name"), nb::sig("def find(self, name: str) -> dict[str, typing.Any] | None"),
@@ -78,15 +78,16 @@ void bind_detect(nb::module_& module) {
   module.def(
       "detect_device", [](const nb::kwargs& keywords) { return detected(keywords).device; }, nb::arg("keywords"),
       nb::sig("def detect_device(" FATCTX_DETECT_KEYWORDS ") -> Device"),
-      "What this machine's processor is. Without keywords it never fails: unknown fields are None. Not cached.\n\n"
-      "`soc` (\"SM8750\", \"69\", \"kernel:639\", \"v79\") and `arch` take the machine's place, `vtcm_mb` that of the\n"
-      "detected VTCM; `root` is a folder with the files of another machine. With `environment`, FATCTX_SOC, "
+      "Detects the processor of this machine. Without keywords it never fails: unknown fields are None. Not cached.\n\n"
+      "`soc` (\"SM8750\", \"69\", \"kernel:639\", \"v79\") and `arch` replace the detected ones, `vtcm_mb` the "
+      "detected\n"
+      "VTCM; `root` is a folder with the files of another machine. With `environment`, FATCTX_SOC, "
       "FATCTX_ARCH,\n"
-      "FATCTX_VTCM_MB and FATCTX_SOC_TABLE are asked where keywords are silent. Raises InvalidConfig.");
+      "FATCTX_VTCM_MB and FATCTX_SOC_TABLE are used for keywords that are not given. Raises InvalidConfig.");
   module.def(
       "detect_npu", [](const nb::kwargs& keywords) { return detected(keywords).npu; }, nb::arg("keywords"),
       nb::sig("def detect_npu(" FATCTX_DETECT_KEYWORDS ") -> Device | None"),
-      "What this machine's NPU is; None if no SoC is found. Keywords as for detect_device().");
+      "Detects the NPU of this machine; None if no SoC is found. Keywords as for detect_device().");
   module.def(
       "detection_sources", [](const nb::kwargs& keywords) { return detected(keywords).sources; }, nb::arg("keywords"),
       nb::sig("def detection_sources(" FATCTX_DETECT_KEYWORDS ") -> list[DetectionSource]"),

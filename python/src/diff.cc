@@ -20,7 +20,7 @@ nb::str word(std::string_view text) { return nb::str(text.data(), text.size()); 
 
 void bind_diff_rows(nb::module_& module) {
   nb::class_<DiffedRecord>(module, "DiffedRecord", "A record as one of the containers has it.")
-      .def_ro("id", &DiffedRecord::id, "0 if it is not there.")
+      .def_ro("id", &DiffedRecord::id, "0 if it does not exist.")
       .def_ro("name", &DiffedRecord::name)
       .def_ro("target", &DiffedRecord::target)
       .def_ro("size_bytes", &DiffedRecord::size_bytes)
@@ -31,7 +31,7 @@ void bind_diff_rows(nb::module_& module) {
           "change", [](const DiffedTensor& self) { return word(change_name(self.change)); },
           nb::sig("def change(self) -> str"), "\"added\", \"removed\" or \"changed\".")
       .def_ro("name", &DiffedTensor::name)
-      .def_ro("type_before", &DiffedTensor::type_before, "\"float32[100,50]\"; empty if it is not there.")
+      .def_ro("type_before", &DiffedTensor::type_before, "\"float32[100,50]\"; empty if it does not exist.")
       .def_ro("type_after", &DiffedTensor::type_after)
       .def_ro("size_before", &DiffedTensor::size_before)
       .def_ro("size_after", &DiffedTensor::size_after);
@@ -45,15 +45,15 @@ void bind_diff_rows(nb::module_& module) {
           nb::sig("def type(self) -> str"))
       .def_ro("before", &RecordDifference::before)
       .def_ro("after", &RecordDifference::after)
-      .def_ro("tensors", &RecordDifference::tensors, "Of a changed weight blob: those that differ.")
-      .def_ro("same_tensors", &RecordDifference::same_tensors, "Number of those that are equal.")
+      .def_ro("tensors", &RecordDifference::tensors, "Tensors that differ, for a changed weight blob.")
+      .def_ro("same_tensors", &RecordDifference::same_tensors, "Number of equal tensors.")
       .def("__repr__", [](const RecordDifference& self) {
         return fmt::format("<fatctx.RecordDifference {} {}>", change_name(self.change),
                            self.after.id == 0 ? self.before.name : self.after.name);
       });
   nb::class_<DescriptionDifference>(module, "DescriptionDifference", "A fact of the descriptions that differs.")
       .def_ro("what", &DescriptionDifference::what)
-      .def_ro("before", &DescriptionDifference::before, "Empty: it is not there.")
+      .def_ro("before", &DescriptionDifference::before, "Empty if it does not exist.")
       .def_ro("after", &DescriptionDifference::after);
   nb::class_<DiffedContainer>(module, "DiffedContainer", "Facts of one of the containers.")
       .def_prop_ro(
@@ -66,22 +66,23 @@ void bind_diff_rows(nb::module_& module) {
       .def_ro("file_size", &DiffedContainer::file_size)
       .def_ro("record_count", &DiffedContainer::record_count)
       .def_ro("record_bytes", &DiffedContainer::record_bytes, "Logical.")
-      .def_ro("record_bytes_in_both", &DiffedContainer::record_bytes_in_both, "Of records of equal content.")
+      .def_ro("record_bytes_in_both", &DiffedContainer::record_bytes_in_both, "Bytes of records of equal content.")
       .def_ro("stored_bytes", &DiffedContainer::stored_bytes)
-      .def_ro("stored_bytes_in_both", &DiffedContainer::stored_bytes_in_both, "In leaves of 64 KiB that both store.");
+      .def_ro("stored_bytes_in_both", &DiffedContainer::stored_bytes_in_both,
+              "Bytes in leaves of 64 KiB that both store.");
 }
 
 }  // namespace
 
 void bind_diff(nb::module_& module) {
   bind_diff_rows(module);
-  nb::class_<DiffReport>(module, "DiffReport", "What two containers have in common, and what not. Immutable.")
+  nb::class_<DiffReport>(module, "DiffReport", "Comparison of two containers. Immutable.")
       .def_ro("before", &DiffReport::before)
       .def_ro("after", &DiffReport::after)
-      .def_ro("records", &DiffReport::records, "That differ; removed ones first.")
-      .def_ro("same_records", &DiffReport::same_records, "Number of those that are equal.")
+      .def_ro("records", &DiffReport::records, "Records that differ; removed ones first.")
+      .def_ro("same_records", &DiffReport::same_records, "Number of equal records.")
       .def_ro("description", &DiffReport::description)
-      .def_ro("read_bytes", &DiffReport::read_bytes, "From both files, for the comparison.")
+      .def_ro("read_bytes", &DiffReport::read_bytes, "Bytes read from both files for the comparison.")
       .def_prop_ro("same", &DiffReport::same, "Records and descriptions are the same.")
       .def(
           "to_json", [](const DiffReport& self) { return to_json(self); }, "Schema \"fatctx.diff/1\".")

@@ -71,7 +71,7 @@ void bind_info(nb::module_& module) {
       .def_prop_ro(
           "vtcm_mb", [](const BoundSoc& self) { return self.soc.vtcm_mb; }, "The largest of its graphs.")
       .def_prop_ro(
-          "build_id", [](const BoundSoc& self) { return self.soc.build_id; }, "Of the compiler.")
+          "build_id", [](const BoundSoc& self) { return self.soc.build_id; }, "Build id of the compiler.")
       .def_prop_ro(
           "sdk", [](const BoundSoc& self) { return version_or_none(self.soc.sdk); },
           nb::sig("def sdk(self) -> str | None"))
@@ -87,13 +87,14 @@ void bind_info(nb::module_& module) {
       .def("__repr__", [](const BoundSoc& self) {
         return fmt::format("<fatctx.DlcSoc {} soc {} {}>", quoted(self.entry), self.soc.qnn_soc, self.soc.arch);
       });
-  nb::class_<DlcInfo>(module, "DlcInfo", "What is in a DLC archive.")
-      .def_ro("size_bytes", &DlcInfo::file_size, "Of the archive.")
+  nb::class_<DlcInfo>(module, "DlcInfo", "Contents of a DLC archive.")
+      .def_ro("size_bytes", &DlcInfo::file_size, "Size of the archive.")
       .def_ro("entries", &DlcInfo::entries, "In the order of the archive.")
-      .def_prop_ro("socs", &socs_of, "Its context binaries, likewise.")
-      .def_ro("findings", &DlcInfo::findings,
-              "What a compiler did without a word and what cannot be told: SoC 0, a SoC twice, weights that are not "
-              "shared after all ...")
+      .def_prop_ro("socs", &socs_of, "Its context binaries, in the order of the archive.")
+      .def_ro(
+          "findings", &DlcInfo::findings,
+          "Things that a compiler did silently, or that cannot be determined: SoC 0, a SoC twice, weights that are not "
+          "shared after all ...")
       .def("__repr__", [](const DlcInfo& self) {
         return fmt::format("<fatctx.DlcInfo {} entries, {} context binaries, {} bytes>", self.entries.size(),
                            self.socs.size(), self.file_size);
@@ -116,7 +117,7 @@ void bind_results(nb::module_& module) {
   nb::class_<StoredDlc>(module, "StoredDlc", "A DLC that was imported into a container.")
       .def_ro("layout", &StoredDlc::layout, "Name of the record with its layout: what tells several apart.")
       .def_ro("layout_id", &StoredDlc::layout_id, "Id of that record.")
-      .def_ro("size_bytes", &StoredDlc::size_bytes, "Of the archive.")
+      .def_ro("size_bytes", &StoredDlc::size_bytes, "Size of the archive.")
       .def_ro("records", &StoredDlc::records, "Names of the records with its entries, in the order of the archive.")
       .def("__repr__", [](const StoredDlc& self) {
         return fmt::format("<fatctx.StoredDlc {}, {} records, {} bytes>", quoted(self.layout), self.records.size(),
@@ -148,8 +149,8 @@ void bind_results(nb::module_& module) {
            nb::arg("progress") = nb::none(),
            nb::sig("def prefetch(self, *, max_bytes: int | None = None, "
                    "progress: typing.Callable[[int, int], object] | None = None) -> PrefetchReport"),
-           "Brings what is mapped into memory, as Container.prefetch() does. Releases the GIL.\n\n"
-           "Raises Changed, Io, NoResource; what `progress` raises stops the work.")
+           "Brings the mapped bytes into memory, as Container.prefetch() does. Releases the GIL.\n\n"
+           "Raises Changed, Io, NoResource; an exception of `progress` stops the work.")
       .def("__len__", &ThinDlcView::size_bytes)
       .def("__repr__", [](const ThinDlcView& self) {
         return fmt::format("<fatctx.ThinDlcView {} bytes: {} mapped, {} new, {} copied>", self.size_bytes(),
@@ -177,7 +178,7 @@ void bind_files(nb::module_& module) {
         return take(without_gil([&] { return list_dlc(text); }));
       },
       nb::arg("path"), nb::sig("def list_dlc(path: str | os.PathLike) -> DlcInfo"),
-      "What is in a DLC; checks the structure of the whole archive and reads no payload.\n\n"
+      "Lists the contents of a DLC; checks the structure of the whole archive and reads no payload.\n\n"
       "Raises FileNotFound, NotRegularFile, Io, BadMagic, Truncated, Malformed, Unsupported, LimitExceeded.");
   module.def(
       "records_from_dlc",
@@ -206,7 +207,8 @@ void bind_files(nb::module_& module) {
       nb::arg("path"), nb::kw_only(), nb::arg("socs") = nb::tuple(), nb::arg("entries") = nb::tuple(),
       nb::sig("def thin_dlc(path: str | os.PathLike, *, socs: typing.Sequence[int] = (), "
               "entries: typing.Sequence[str] = ()) -> ThinDlc"),
-      "What extract_thin_dlc() would write, without writing it. Raises what list_dlc() raises, NoMatch, BadReference.");
+      "Returns what extract_thin_dlc() would write, without writing it. Raises NoMatch, BadReference, and what\n"
+      "list_dlc() raises.");
   module.def(
       "extract_thin_dlc",
       [](nb::handle path, nb::handle out, std::vector<std::uint32_t> socs, std::vector<std::string> entries,
@@ -238,7 +240,7 @@ void bind_stored(nb::module_& module) {
         return take(without_gil([&] { return list_stored_dlc(container, layout); }));
       },
       nb::arg("container"), nb::arg("layout") = "",
-      "What list_dlc() said of the archive. `layout` names the layout record of one of several.\n\n"
+      "Returns what list_dlc() reported of the archive. If there are several, `layout` names the layout record.\n\n"
       "Raises NotFound (there is none), InvalidArgument (several, and none named), BadReference (a record is missing\n"
       "or has other bytes), ChecksumMismatch, Malformed, Changed.");
   module.def(
@@ -268,7 +270,7 @@ void bind_stored(nb::module_& module) {
       nb::sig("def extract_stored_thin_dlc(container: Container, out: str | os.PathLike, *, "
               "socs: typing.Sequence[int] = (), entries: typing.Sequence[str] = (), layout: str = '', "
               "overwrite: bool = False) -> ThinDlc"),
-      "What extract_thin_dlc() of the original would write. Raises what that and list_stored_dlc() raise.");
+      "Returns what extract_thin_dlc() of the original would write. Raises what that and list_stored_dlc() raise.");
   module.def(
       "thin_stored_dlc",
       [](const Container& container, std::vector<std::uint32_t> socs, std::vector<std::string> entries,
@@ -280,7 +282,7 @@ void bind_stored(nb::module_& module) {
       nb::arg("layout") = "",
       nb::sig("def thin_stored_dlc(container: Container, *, socs: typing.Sequence[int] = (), "
               "entries: typing.Sequence[str] = (), layout: str = '') -> ThinDlc"),
-      "What extract_stored_thin_dlc() would write, without writing it. Raises what that raises.");
+      "Returns what extract_stored_thin_dlc() would write, without writing it. Raises what that raises.");
   module.def(
       "thin_dlc_view",
       [](const Container& container, std::vector<std::uint32_t> socs, std::vector<std::string> entries,

@@ -77,8 +77,8 @@ void bind_machine(nb::module_& module) {
         return facts;
       },
       nb::sig("def file_mapping_capability() -> dict[str, typing.Any]"),
-      "Whether and how this build maps files on this system, the size of a page, and how often this process copied\n"
-      "because somebody could not take mapped memory.");
+      "Tells if and how this build maps files on this system, the size of a page, and how often this process copied\n"
+      "because a consumer could not take mapped memory.");
 }
 
 }  // namespace

@@ -68,11 +68,11 @@ void bind_import_tensors(nb::module_& module) {
   bind_weights_from(module, "weights_from_safetensors", &weights_from_safetensors,
                     "def weights_from_safetensors(path: str | os.PathLike, name: str) -> PackRecord",
                     "A safetensors file as it is as a weight blob: its tensors, its format, and the options of\n"
-                    "tensors_from_safetensors(), which also says what is raised.");
+                    "tensors_from_safetensors(), which also lists the exceptions.");
   bind_weights_from(module, "weights_from_gguf", &weights_from_gguf,
                     "def weights_from_gguf(path: str | os.PathLike, name: str) -> PackRecord",
                     "A GGUF file as it is as a weight blob: its tensors, its format, and the options of\n"
-                    "tensors_from_gguf(), which also says what is raised.");
+                    "tensors_from_gguf(), which also lists the exceptions.");
 }
 
 }  // namespace fatctx::python

@@ -31,7 +31,7 @@ std::chrono::milliseconds timeout_from(nb::handle seconds) {
   constexpr double kMost = 1e9;  // seconds: about 30 years
   if (!(given > 0 && given <= kMost)) {
     raise_error({ErrorCode::kInvalidArgument,
-                 fmt::format("timeout is {} seconds; a limit is above 0 and at most {:.0f}, and None is no limit",
+                 fmt::format("timeout is {} seconds; a limit is above 0 and at most {:.0f}, and None means no limit",
                              given, kMost)});
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(given * 1000)));
@@ -62,11 +62,11 @@ void bind_signal(nb::module_& module) {
           "None: no limit. Raises InvalidArgument.")
       .def(
           "cancel", [](LoadSignal& self) { without_gil([&] { self.cancel(); }); },
-          "The load that uses it raises Cancelled within 100 ms, whatever it waits for; without one the next load "
-          "does.")
+          "The load that uses it raises Cancelled within 100 ms, whatever it waits for; if there is none, the "
+          "next load does.")
       .def(
           "reset", [](LoadSignal& self) { take_status(self.reset()); },
-          "Takes back a cancel. Raises OperationNotPermitted while a load uses it.")
+          "Clears the cancellation. Raises OperationNotPermitted while a load uses it.")
       .def(
           "set_timeout",
           [](LoadSignal& self, nb::handle timeout) { take_status(self.set_timeout(timeout_from(timeout))); },
@@ -84,8 +84,8 @@ void bind_signal(nb::module_& module) {
 void bind_event(nb::module_& module) {
   nb::class_<LoadEvent>(
       module, "LoadEvent",
-      "What `notify` hears: for each context binary its graphs, in the order of its metadata, and then the context\n"
-      "binary. A load that fails tells of \"context_initialised\" with the error as its last event.")
+      "Event that `notify` receives: for each context binary its graphs, in the order of its metadata, and then the\n"
+      "context binary. A load that fails reports \"context_initialised\" with the error as its last event.")
       .def_prop_ro(
           "kind", [](const LoadEvent& self) { return event_name(self.kind); },
           "\"graph_initialised\" or \"context_initialised\".")
@@ -93,9 +93,10 @@ void bind_event(nb::module_& module) {
           "record", [](const LoadEvent& self) { return to_str(self.record); },
           "Name of the context binary; empty if the load failed.")
       .def_prop_ro(
-          "unit", [](const LoadEvent& self) { return to_str(self.unit); }, "Of the context binary.")
+          "unit", [](const LoadEvent& self) { return to_str(self.unit); }, "Unit of the context binary.")
       .def_prop_ro(
-          "graph", [](const LoadEvent& self) { return to_str(self.graph); }, "Of \"graph_initialised\".")
+          "graph", [](const LoadEvent& self) { return to_str(self.graph); },
+          "Name of the graph, for \"graph_initialised\".")
       .def_prop_ro(
           "error", [](const LoadEvent& self) { return self.error ? exception_of(*self.error) : nb::none(); },
           nb::sig("def error(self) -> fatctx.errors.Error | None"),

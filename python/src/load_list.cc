@@ -233,9 +233,8 @@ void bind_list_class(nb::module_& module) {
           "child.")
       .def(
           "result", [](const BoundLoadList& self, std::size_t index) { return self.result(index); }, nb::arg("index"),
-          "What was loaded. Raises NotFound (no such item), OperationNotPermitted (it has not finished), what the "
-          "load\n"
-          "raised.")
+          "Returns the loaded session. Raises NotFound (no such item), OperationNotPermitted (it has not finished),\n"
+          "and what the load raised.")
       .def("__repr__", [](const BoundLoadList& self) {
         return fmt::format("<fatctx.LoadList {} of {} finished>",
                            without_gil([&] { return self.list().finished_count(); }), self.list().size());
@@ -263,12 +262,12 @@ void bind_load_list(nb::module_& module) {
       "On "
       "a\n"
       "        thread of the list, of all items of a list one at a time, in the order in which they finish: with one\n"
-      "        thread, in list order. May call anything of the list but wait(). What it raises stops nothing and is\n"
-      "        raised by LoadList.wait().\n"
+      "        thread, in list order. May call anything of the list but wait(). An exception of it stops nothing\n"
+      "        and is raised by LoadList.wait().\n"
       "    threads: items that are loaded at a time; 0: as many as there are processors, at most 8.\n"
-      "    device and others: of load(), for every file that is no LoadItem. A signal serves one load at a "
+      "    device and others: of load(), for every file that is not a LoadItem. A signal serves one load at a "
       "time.\n\n"
-      "Keep the result: when it goes, what has not finished is cancelled. Raises NoResource, Io, and what the "
+      "Keep the result: when it goes, unfinished items are cancelled. Raises NoResource, Io, and what the "
       "arguments\n"
       "of load() raise.");
 }

@@ -36,7 +36,7 @@ PrefetchReport prefetched(nb::handle max_bytes, nb::object progress, const Work&
 }
 
 void bind_prefetch(nb::module_& module) {
-  nb::class_<PrefetchReport>(module, "PrefetchReport", "What a prefetch did. Immutable; usable from any thread.")
+  nb::class_<PrefetchReport>(module, "PrefetchReport", "Result of a prefetch. Immutable; usable from any thread.")
       .def_ro("asked_bytes", &PrefetchReport::asked_bytes, "Size of the records.")
       .def_ro("done_bytes", &PrefetchReport::done_bytes,
               "Bytes brought in; less than asked: the budget was used up, or it was cancelled.")
@@ -62,7 +62,7 @@ void bind_prefetch(nb::module_& module) {
           "done_bytes", [](const BoundPrefetch& self) { return self.done_bytes(); }, "Bytes brought in so far.")
       .def(
           "wait", [](BoundPrefetch& self) { return take(without_gil([&] { return self.wait(); })); },
-          "Waits for the end, without the GIL, and may be called again. A cancelled prefetch is no error: see the\n"
+          "Waits for the end, without the GIL, and may be called again. A cancelled prefetch is not an error: see the\n"
           "report. Raises Changed, Io (naming the first bad byte), NoResource; Cancelled in a forked child.")
       .def("__repr__", [](const BoundPrefetch& self) {
         return fmt::format("<fatctx.Prefetch {}, {} bytes>", self.done() ? "ended" : "going on", self.done_bytes());
@@ -70,7 +70,7 @@ void bind_prefetch(nb::module_& module) {
 }
 
 void bind_release_and_lock(nb::module_& module) {
-  nb::class_<ReleaseReport>(module, "ReleaseReport", "What was given back. Immutable; usable from any thread.")
+  nb::class_<ReleaseReport>(module, "ReleaseReport", "Result of a release. Immutable; usable from any thread.")
       .def_ro("asked_bytes", &ReleaseReport::asked_bytes, "Size of the records.")
       .def_ro("released_bytes", &ReleaseReport::released_bytes,
               "Whole pages that hold nothing else; 0 if the bytes are not pages of a file.")

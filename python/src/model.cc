@@ -48,7 +48,7 @@ nb::object container_of(const Model& model) {
 void bind_session(nb::module_& module) {
   nb::class_<BoundSession>(
       module, "Session", nb::is_weak_referenceable(),
-      "What one inference session holds: views of the chosen context binaries and of the weights they share.\n\n"
+      "One inference session: holds views of the chosen context binaries and of the weights they share.\n\n"
       "Ownership: may outlive model and container. Threads: every method from any number of threads.")
       .def_prop_ro(
           "binaries", [](const BoundSession& self) { return views_list(self.session, self.session.binaries()); },
@@ -69,7 +69,7 @@ void bind_session(nb::module_& module) {
       .def_prop_ro(
           "weights", [](const BoundSession& self) { return views_list(self.session, self.session.weights()); },
           nb::sig("def weights(self) -> list[RecordView]"),
-          "The weight blobs that the chosen binaries refer to, in record order. Of a DLC also the metadata of shared\n"
+          "The weight blobs that the chosen binaries refer to, in record order; for a DLC also the metadata of shared\n"
           "weights, as opaque.")
       .def(
           "weight",
@@ -111,9 +111,9 @@ void bind_session(nb::module_& module) {
             take_status(without_gil([&] { return ended.end(); }));
           },
           nb::sig("def end(self) -> None"),
-          "Says whether what was computed from the views of this session can be trusted. Views that Python holds stay\n"
-          "valid: they go with their last reference. Raises what Container.check() raises; if the file has come to\n"
-          "look different since the session began, its records are verified again, as by Container.acquire().")
+          "Checks that results computed from the views of this session can be trusted. Views that Python holds stay\n"
+          "valid: they go with their last reference. Raises what Container.check() raises; if the file looks\n"
+          "different since the session began, its records are verified again, as by Container.acquire().")
       .def_prop_ro(
           "model",
           [](const BoundSession& self) {
@@ -171,7 +171,7 @@ void bind_model_class(nb::module_& module) {
                                   self.policy,
                                   self.model.selection()};
           },
-          "The verdicts and the choice. Of a raw binary, for which nothing was selected, it has no verdicts.")
+          "The verdicts and the choice. It has no verdicts for a raw binary, for which nothing was selected.")
       .def(
           "explain", [](const BoundModel& self) { return text_for_people(self.model.explain()); },
           nb::sig("def explain(self) -> str"), "Why this record and no other, several lines.")
@@ -310,12 +310,12 @@ void bind_model(nb::module_& module) {
       "    prepare: prepare(name, unit, source, device) compiles a stored source model and gives the context binary "
       "as\n"
       "        bytes. Called once for each source model that is chosen, when no context binary of the group fits; "
-      "what\n"
-      "        it raises is raised.\n"
+      "its\n"
+      "        exceptions are raised.\n"
       "    record_override: name of the context binary to take; with force, whatever the axes say.\n"
-      "    on_damage: \"next\" reads and checks what was chosen at once, and takes the best target of which every "
-      "record\n"
-      "        is whole; Selection.damaged tells what was passed over. \"fail\" leaves damage to Model.session().\n"
+      "    on_damage: \"next\" reads and checks the chosen records at once, and takes the best target of which "
+      "every record\n"
+      "        is whole; Selection.damaged lists the ones passed over. \"fail\" leaves damage to Model.session().\n"
       "    others: see open().\n\n"
       "Raises what open() raises, NoMatch with the reason for every record, and InvalidArgument; BadMagic (none of "
       "the\n"

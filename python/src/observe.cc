@@ -61,9 +61,11 @@ void bind_metrics(nb::module_& module) {
         return as_dict(without_gil([&] { return to_json(container_metrics(container)); }));
       },
       nb::arg("container"), nb::sig("def container_metrics(container: Container) -> dict[str, typing.Any]"),
-      "What this container costs and saves at this moment: the `dict` of schema \"fatctx.metrics/1\", sizes in bytes,\n"
-      "None for what the system does not say. Touches no page; costs some 20 ms for each GiB that is in memory.\n"
-      "Releases the GIL. Threads: any; numbers that move meanwhile need not add up.");
+      "Returns the present costs and savings of this container: the `dict` of schema \"fatctx.metrics/1\", sizes in "
+      "bytes,\n"
+      "None for values that the system does not report. Touches no page; costs some 20 ms for each GiB that is in "
+      "memory.\n"
+      "Releases the GIL. Threads: any; numbers that change meanwhile need not add up.");
   module.def(
       "runtime_metrics", [] { return as_dict(without_gil([] { return to_json(runtime_metrics()); })); },
       nb::sig("def runtime_metrics() -> dict[str, typing.Any]"),
@@ -81,7 +83,7 @@ void bind_view_cache(nb::module_& module) {
         })));
       },
       nb::arg("folder"), nb::sig("def view_cache_files(folder: str | bytes | os.PathLike) -> dict[str, typing.Any]"),
-      "What lies in a cache folder, used last first: the `dict` of schema \"fatctx.cache/1\".\n"
+      "Lists the files of a cache folder, most recently used first: the `dict` of schema \"fatctx.cache/1\".\n"
       "Raises FileNotFound, OperationNotPermitted (not a folder, not the caller's own, not of mode 0700), Io.");
   module.def(
       "collect_view_cache",
@@ -98,8 +100,8 @@ void bind_view_cache(nb::module_& module) {
       },
       nb::arg("folder"), nb::arg("limit_bytes"),
       nb::sig("def collect_view_cache(folder: str | bytes | os.PathLike, limit_bytes: int) -> dict[str, int]"),
-      "Removes from a cache folder what was used longest ago, until its files take at most limit_bytes together\n"
-      "(0: all of them), and what processes that died have left. Views of removed files stay valid.\n"
+      "Removes the least recently used files from a cache folder until the rest take at most limit_bytes together\n"
+      "(0: removes all of them), and what processes that died have left. Views of removed files stay valid.\n"
       "Raises what view_cache_files() raises.");
 }
 
@@ -108,7 +110,7 @@ void bind_profile_events(nb::module_& module) {
       .def_prop_ro(
           "kind", [](const ProfileEvent& self) { return to_str(profile_event_name(self.kind)); },
           "\"open\", \"map\", \"verify\", \"select\", \"acquire\", \"prefetch\", \"release\", \"unmap\".")
-      .def_ro("start_ns", &ProfileEvent::start_ns, "Of the steady clock.")
+      .def_ro("start_ns", &ProfileEvent::start_ns, "Time of the steady clock.")
       .def_ro("duration_ns", &ProfileEvent::duration_ns)
       .def_ro("bytes", &ProfileEvent::bytes, "Mapped, checked, handed out, brought in, ...: by kind.")
       .def_ro("thread", &ProfileEvent::thread, "1, 2, ... in the order in which threads were first seen.")
@@ -136,11 +138,11 @@ void bind_profile_events(nb::module_& module) {
 
 void bind_profile(nb::module_& module) {
   bind_profile_events(module);
-  nb::class_<Profile>(module, "Profile", "What the recorder has seen: a copy of that moment. Immutable.")
+  nb::class_<Profile>(module, "Profile", "Events and totals that the recorder has collected: a snapshot. Immutable.")
       .def_prop_ro("level", [](const Profile& self) { return to_str(profile_level_name(self.level)); })
       .def_ro("totals", &Profile::totals, "One for each kind that happened.")
       .def_ro("events", &Profile::events, "In the order in which they ended; only with level \"detailed\".")
-      .def_ro("dropped_events", &Profile::dropped_events, "Beyond max_events.")
+      .def_ro("dropped_events", &Profile::dropped_events, "Events beyond max_events.")
       .def("csv", &Profile::csv,
            "Comma-separated values with a title line: an event a line if detailed, else a total a line.")
       .def("__repr__", [](const Profile& self) {
@@ -161,33 +163,33 @@ void bind_profile(nb::module_& module) {
       nb::arg("level") = "basic", nb::kw_only(), nb::arg("hook") = nb::none(), nb::arg("max_events") = 1'000'000,
       nb::sig("def start_profile(level: str = 'basic', *, "
               "hook: typing.Callable[[ProfileEvent], object] | None = None, max_events: int = 1000000) -> None"),
-      "Forgets what was recorded and starts anew; one recorder per process, off until this call.\n\n"
+      "Discards earlier recordings and starts anew; one recorder per process, off until this call.\n\n"
       "Args:\n"
       "    level: \"basic\" keeps totals, \"detailed\" every event as well, \"off\" stops.\n"
       "    hook: called with each event when the outermost call of this library ends, on its thread, from several\n"
-      "        threads at once. What it raises goes to sys.unraisablehook; calls from inside it are not recorded.\n"
+      "        threads at once. Its exceptions go to sys.unraisablehook; calls from inside it are not recorded.\n"
       "    max_events: that many are kept; the totals go on.\n\n"
       "Raises InvalidArgument for an unknown level. Threads: any.");
   module.def(
       "current_profile", [] { return without_gil([] { return current_profile(); }); },
-      "What was recorded so far. Threads: any.");
+      "Returns the profile recorded so far. Threads: any.");
   module.def(
       "stop_profile", [] { return without_gil([] { return stop_profile(); }); },
-      "What was recorded, and stops the recorder. Threads: any.");
+      "Stops the recorder and returns the recorded profile. Threads: any.");
 }
 
 void bind_trace(nb::module_& module) {
   nb::class_<ReplayDifference>(module, "ReplayDifference", "A call that gives something else now. Immutable.")
-      .def_ro("line", &ReplayDifference::line, "Of the trace, counted from 1.")
+      .def_ro("line", &ReplayDifference::line, "Line of the trace, counted from 1.")
       .def_prop_ro(
           "call", [](const ReplayDifference& self) { return text_for_people(self.call); },
           nb::sig("def call(self) -> str"), "\"view m.fatctx record 3\".")
       .def_prop_ro(
           "gave", [](const ReplayDifference& self) { return text_for_people(self.gave); },
-          nb::sig("def gave(self) -> str"), "Then.")
+          nb::sig("def gave(self) -> str"), "Result in the trace.")
       .def_prop_ro(
           "gives", [](const ReplayDifference& self) { return text_for_people(self.gives); },
-          nb::sig("def gives(self) -> str"), "Now.")
+          nb::sig("def gives(self) -> str"), "Result of the replay.")
       .def("__repr__", [](const ReplayDifference& self) {
         return fmt::format("<fatctx.ReplayDifference line {}: {} gave {}, gives {}>", self.line, self.call, self.gave,
                            self.gives);
@@ -217,7 +219,7 @@ void bind_trace(nb::module_& module) {
       "Writes opens, selections and acquired views, with what they gave, as JSON lines; None stops.\n\n"
       "`sink` takes one line without its line feed, on the thread of the call, from several threads at once; the "
       "first\n"
-      "one names the schema. What it raises goes to sys.unraisablehook; calls from inside it are not recorded.");
+      "one names the schema. Its exceptions go to sys.unraisablehook; calls from inside it are not recorded.");
   module.def(
       "replay_trace", [](const std::string& trace) { return take(without_gil([&] { return replay_trace(trace); })); },
       nb::arg("trace"),

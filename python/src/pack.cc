@@ -69,7 +69,7 @@ std::vector<DescribedOption> options_from(nb::handle options) {
 }
 
 void bind_pack_tensor(nb::module_& module) {
-  nb::class_<PackTensor>(module, "PackTensor", "Where a tensor lies inside the weight blob it is packed with.")
+  nb::class_<PackTensor>(module, "PackTensor", "Place of a tensor inside the weight blob it is packed with.")
       .def(
           "__init__",
           [](PackTensor* self, std::string name, const std::string& dtype, std::vector<std::uint64_t> shape,
@@ -161,11 +161,11 @@ void bind_pack_record(nb::module_& module) {
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
           "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
-          "An opaque record of up to 64 KiB lies among others; with own_extent=True on an extent of its own, so that "
-          "its\n"
-          "pages can be mapped.\n"
+          "An opaque record of up to 64 KiB shares a segment with others; own_extent=True gives it an extent of its "
+          "own,\n"
+          "so that its pages can be mapped.\n"
           "`ranges` are (name, offset, size) of parts of a record without tensors, ascending and apart: equal parts\n"
-          "are stored once, wherever they lie.\n"
+          "are stored once, wherever they occur.\n"
           "source_part=(offset, size) takes that part of the file at `source`.\n"
           "copy=True: the source is a RecordView, which belongs to a file already, and a second one "
           "of\n"
@@ -182,21 +182,21 @@ void bind_pack_record(nb::module_& module) {
 }
 
 void bind_packed_record(nb::module_& module) {
-  nb::class_<PackedRecordReport>(module, "PackedRecord", "What a record came to when it was packed. Immutable.")
+  nb::class_<PackedRecordReport>(module, "PackedRecord", "Report on one packed record. Immutable.")
       .def_ro("name", &PackedRecordReport::name)
       .def_ro("id", &PackedRecordReport::id)
-      .def_ro("size_bytes", &PackedRecordReport::size_bytes, "Logical.")
+      .def_ro("size_bytes", &PackedRecordReport::size_bytes, "Logical size.")
       .def_ro("stored_bytes", &PackedRecordReport::stored_bytes, "Its own bytes in the file.")
       .def_ro("shared_bytes", &PackedRecordReport::shared_bytes,
-              "Found in what another record stores, or stored once though it repeats in this one.")
+              "Bytes found in what another record stores, or stored once though it repeats in this one.")
       .def_ro("shifted_bytes", &PackedRecordReport::shifted_bytes,
-              "Of the stored bytes, about how many another record holds at another place of a granule, so that they\n"
+              "About how many of the stored bytes another record holds at another place of a granule, so that they\n"
               "cannot be mapped from there. Only with sharing=\"pages\".")
       .def_ro("pieces", &PackedRecordReport::pieces, "Slices of the file that it is made of; 0 for a recipe.")
-      .def_ro("recipe_steps", &PackedRecordReport::recipe_steps, "0: it is no recipe.")
-      .def_ro("recipe_bytes", &PackedRecordReport::recipe_bytes, "Of the stored bytes, its program.")
+      .def_ro("recipe_steps", &PackedRecordReport::recipe_steps, "0: the record is not a recipe.")
+      .def_ro("recipe_bytes", &PackedRecordReport::recipe_bytes, "Size of its program, part of the stored bytes.")
       .def_ro("mappable_bytes", &PackedRecordReport::mappable_bytes,
-              "Of a recipe: whole granules that lie in the file as in the record.")
+              "For a recipe: bytes in whole granules that the file stores as the record has them.")
       .def_ro("sharing_order", &PackedRecordReport::sharing_order,
               "Its place among those that were looked at for equal bytes, from 1; 0: it was not looked at.")
       .def("__repr__", [](const PackedRecordReport& self) {
@@ -206,7 +206,7 @@ void bind_packed_record(nb::module_& module) {
 }
 
 void bind_pack_report(nb::module_& module) {
-  nb::class_<PackReport>(module, "PackReport", "What pack() wrote.")
+  nb::class_<PackReport>(module, "PackReport", "Result of pack().")
       .def_prop_ro(
           "path", [](const PackReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"))
       .def_ro("uuid", &PackReport::uuid)
@@ -219,7 +219,7 @@ void bind_pack_report(nb::module_& module) {
       .def_ro("shared_records", &PackReport::shared_records, "Records whose bytes another record already stored.")
       .def_ro("sealed", &PackReport::sealed)
       .def_ro("records", &PackReport::records,
-              "What each record came to, by ascending id; those that the packer writes are among them.")
+              "One report for each record, by ascending id, including those that the packer adds.")
       .def_ro("warnings", &PackReport::warnings)
       .def("__repr__", [](const PackReport& self) {
         return fmt::format("<fatctx.PackReport {} records, {} bytes in, {} bytes stored, {} shared>", self.record_count,
@@ -272,14 +272,14 @@ void bind_pack(nb::module_& module) {
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
       "sharing=\"pages\" stores equal runs of granules once, and max_pieces bounds what one record is made of then;\n"
-      "\"bytes\" stores equal runs of bytes once, wherever they stand, and makes recipes of records; \"off\" stores\n"
-      "only equal records once. PackReport.records says what it came to. `threads` look for what is shared, 0: as "
+      "\"bytes\" stores equal runs of bytes once, wherever they occur, and makes recipes of records; \"off\" stores\n"
+      "only equal records once. PackReport.records tells the result. `threads` look for shared bytes, 0: as "
       "many\n"
       "as processors, at most 8.\n"
       "one_per_soc=True: a second context binary for a SoC, in the same group, unit and backend, raises Exists,\n"
-      "whatever else differs. strict_sharing=True: what is a warning because records cannot share, or share less, as\n"
-      "they were compiled, raises Unsupported.\n"
-      "What `progress(done_bytes, total_bytes)` raises ends the work, as Ctrl-C does, and the folder is as it was.\n\n"
+      "whatever else differs. strict_sharing=True: a warning that records, as they were compiled, cannot\n"
+      "share, or share less, raises Unsupported instead.\n"
+      "An exception of `progress(done_bytes, total_bytes)` ends the work, as Ctrl-C does; the folder is as it was.\n\n"
       "Raises InvalidArgument, Exists, OperationNotPermitted (a loaded record without copy=True), FileNotFound, "
       "Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"
       "Io, CommitUnknown.");

@@ -26,7 +26,7 @@ std::vector<std::string> split_features(std::string_view list) {
 
 void bind_key(nb::module_& module) {
   nb::class_<BoundKey>(module, "SelectionKey",
-                       "What a record was built for. Empty text, 0 and None mean \"not stated\".\n\n"
+                       "Key of a record: what it was built for. Empty text, 0 and None mean \"not stated\".\n\n"
                        "Immutable; keeps the container's mapping alive. Usable from any thread.")
       .def_prop_ro(
           "type", [](const BoundKey& self) { return to_str(record_type_name(self.key.type)); }, "Record type.")
@@ -118,7 +118,7 @@ void bind_record(nb::module_& module) {
           [](const BoundRecord& self) {
             return BoundKey{self.container, self.info.key};
           },
-          "What the record was built for.")
+          "Key of the record: what it was built for.")
       .def_prop_ro(
           "weights",
           [](const BoundRecord& self) {
@@ -174,14 +174,14 @@ void bind_descriptions(nb::module_& module) {
       .def_ro("inputs", &DescribedGraph::inputs)
       .def_ro("outputs", &DescribedGraph::outputs)
       .def_ro("spill_fill_bytes", &DescribedGraph::spill_fill_bytes,
-              "Of the buffer for what does not fit into the NPU's fast memory; 0: nothing says so.")
+              "Size of the buffer for data that does not fit into the NPU's fast memory; 0: not known.")
       .def("__repr__", [](const DescribedGraph& self) {
         return fmt::format("<fatctx.DescribedGraph {}, {} inputs, {} outputs>", quoted(self.name), self.inputs.size(),
                            self.outputs.size());
       });
-  nb::class_<EvidenceNote>(module, "EvidenceNote", "What somebody has measured or seen with a record.")
+  nb::class_<EvidenceNote>(module, "EvidenceNote", "One measurement or observation of a record.")
       .def_ro("device", &EvidenceNote::device)
-      .def_ro("tool", &EvidenceNote::tool, "That measured, with its version; may be empty.")
+      .def_ro("tool", &EvidenceNote::tool, "Tool that measured, with its version; may be empty.")
       .def_ro("metric", &EvidenceNote::metric)
       .def_ro("value", &EvidenceNote::value)
       .def_ro("date", &EvidenceNote::date, "\"2026-11-22\".")
@@ -189,7 +189,7 @@ void bind_descriptions(nb::module_& module) {
         return fmt::format("<fatctx.EvidenceNote {} {} on {}, {}>", quoted(self.metric), quoted(self.value),
                            quoted(self.device), self.date);
       });
-  nb::class_<RecordDescription>(module, "RecordDescription", "What is said about one record.")
+  nb::class_<RecordDescription>(module, "RecordDescription", "Description of one record.")
       .def_ro("record_id", &RecordDescription::record_id)
       .def_ro("producer", &RecordDescription::producer, "Tool and version that made the payload.")
       .def_ro("format", &RecordDescription::format, "\"iree-vmfb\", \"irpa\", ...; empty if not known.")
@@ -201,7 +201,8 @@ void bind_descriptions(nb::module_& module) {
                            self.format.empty() ? "format not known" : self.format, self.graphs.size(),
                            self.options.size());
       });
-  nb::class_<ContainerDescription>(module, "ContainerDescription", "What people and runtimes want to know.")
+  nb::class_<ContainerDescription>(module, "ContainerDescription",
+                                   "Description of a container for people and runtimes.")
       .def_ro("name", &ContainerDescription::name, "Name of the model.")
       .def_ro("writer", &ContainerDescription::writer, "Program that wrote the container.")
       .def_ro("options", &ContainerDescription::options)

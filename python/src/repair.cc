@@ -25,18 +25,19 @@ void bind_repair(nb::module_& module) {
                            self.range.offset);
       });
   nb::class_<RepairReport>(module, "RepairReport",
-                           "What a repair restored and what it could not. True if the file is whole.")
+                           "Result of a repair: what it restored, and what it could not. True if the file is whole.")
       .def_prop_ro(
           "path", [](const RepairReport& self) { return text_for_people(self.path); }, nb::sig("def path(self) -> str"))
       .def_ro("uuid", &RepairReport::uuid)
       .def_ro("generation", &RepairReport::generation)
       .def_ro("dry_run", &RepairReport::dry_run)
-      .def_ro("restored", &RepairReport::restored, "In the order in which they were written; of a dry run, would be.")
+      .def_ro("restored", &RepairReport::restored, "In the order in which they were written, or would be in a dry run.")
       .def_prop_ro(
           "remaining", [](const RepairReport& self) { return findings_list(self.remaining); },
           nb::sig("def remaining(self) -> list[fatctx.errors.Error]"),
           "Damage that nothing in the file can undo, as exceptions that nobody raised.")
-      .def_ro("checked_bytes", &RepairReport::checked_bytes, "Of payload and leaf hashes, after the repair.")
+      .def_ro("checked_bytes", &RepairReport::checked_bytes,
+              "Bytes of payload and leaf hashes that were checked after the repair.")
       .def("__bool__", [](const RepairReport& self) { return self.remaining.empty(); })
       .def("__repr__", [](const RepairReport& self) {
         return fmt::format("<fatctx.RepairReport {} ranges restored, {} findings remain>", self.restored.size(),

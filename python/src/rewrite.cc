@@ -123,13 +123,13 @@ void bind_reports(nb::module_& module) {
         return fmt::format("<fatctx.RewriteSource {} generation {}, {} records, {} bytes>", quoted(self.path),
                            self.generation, self.record_count, self.file_size);
       });
-  nb::class_<RewriteReport>(module, "RewriteReport", "What a container that was written anew came to. Immutable.")
+  nb::class_<RewriteReport>(module, "RewriteReport", "Result of writing a container anew. Immutable.")
       .def_ro("sources", &RewriteReport::sources, "The files that were read, in the order they were given in.")
       .def_ro("removed", &RewriteReport::removed, "Names of records that are not in the new file.")
       .def_ro("unused", &RewriteReport::unused,
               "Names of weight blobs that binaries referred to and no binary does any more.")
-      .def_ro("generation", &RewriteReport::generation, "Of the new file.")
-      .def_ro("pack", &RewriteReport::pack, "The new file.")
+      .def_ro("generation", &RewriteReport::generation, "Generation of the new file.")
+      .def_ro("pack", &RewriteReport::pack, "Report on the new file.")
       .def("__repr__", [](const RewriteReport& self) {
         return fmt::format("<fatctx.RewriteReport {} generation {}, {} records, {} removed, {} bytes>",
                            quoted(self.pack.path), self.generation, self.pack.record_count, self.removed.size(),
@@ -158,11 +158,12 @@ void bind_compact(nb::module_& module) {
               "seal: bool | None = None, generation: int = 0, " FATCTX_HOW_KEYWORDS),
       "Writes a container anew, without bytes that no record uses, and with equal bytes stored once.\n\n"
       "Without `out` the file itself is replaced; an existing `out` only with overwrite=True. The new file keeps the\n"
-      "uuid and has one generation, the one behind the newest; it appears whole or not at all, and who has the old\n"
-      "one mapped keeps it. seal=None seals it if the old one is; seal=False gives a copy that can be appended to.\n"
+      "uuid and has one generation, the one behind the newest; it appears whole or not at all, and readers that\n"
+      "have mapped the old one keep it. seal=None seals it if the old one is; seal=False gives a copy that can be "
+      "appended to.\n"
       "`generation` writes an earlier state of the file. sharing=None shares bytes as the records do now; see pack()\n"
-      "for `sharing`, `max_pieces` and `threads`. What `progress(done_bytes, total_bytes)` raises ends the work, as\n"
-      "Ctrl-C does, and the folder is as it was. Releases the GIL.\n\n"
+      "for `sharing`, `max_pieces` and `threads`. An exception of `progress(done_bytes, total_bytes)` ends the\n"
+      "work, as Ctrl-C does, and the folder is as it was. Releases the GIL.\n\n"
       "Raises FileNotFound, NotFound (the generation), Exists, Locked (somebody appends to it), Changed,\n"
       "NotRegularFile (a link would be replaced), InvalidArgument, Unsupported (a record that this version only\n"
       "lists), ChecksumMismatch and Codec (a record is damaged), those of open() and pack().");
@@ -215,9 +216,9 @@ void bind_fewer(nb::module_& module) {
               "out: str | os.PathLike | None = None, *, seal: bool | None = None, " FATCTX_HOW_KEYWORDS),
       "Writes a container anew for some targets only. The rest is as for compact().\n\n"
       "`keep` are dictionaries of fields of the key: group, unit, backend, qnn_soc, part, arch, features, vtcm_mb,\n"
-      "sdk, variant, generic. A record fits one if it has all that stands there: {\"backend\": \"htp\", \"qnn_soc\": "
-      "57}.\n"
-      "What stays: context binaries that fit, the weights that they refer to, and what belongs to no target.\n\n"
+      "sdk, variant, generic. A record fits one if it has all of its fields: {\"backend\": \"htp\", \"qnn_soc\": 57}.\n"
+      "The new file keeps: context binaries that fit, the weights that they refer to, and what belongs to no "
+      "target.\n\n"
       "Raises what compact() raises, NoMatch (no context binary fits one of them), TypeError.");
 }
 

@@ -61,7 +61,7 @@ std::string device_repr(const Device& device) {
 
 void bind_device(nb::module_& module) {
   nb::class_<Device> device(module, "Device",
-                            "What a machine is. None means \"unknown\", which is never the same as zero.\n\n"
+                            "Description of a machine. None means \"unknown\", which is never the same as zero.\n\n"
                             "Made by detect_device(), by Device.from_text(\"x86-64-v3\"), from JSON, or by keywords.\n"
                             "Threads: do not change an object that another thread uses.");
   device
@@ -115,7 +115,7 @@ void bind_device(nb::module_& module) {
 }
 
 void bind_selection(nb::module_& module) {
-  nb::class_<BoundVerdict>(module, "Verdict", "What selection thinks of one record, and why.")
+  nb::class_<BoundVerdict>(module, "Verdict", "Judgement of the selection on one record, with the reason.")
       .def_prop_ro("record_id", [](const BoundVerdict& self) { return self.verdict.record_id; })
       .def_prop_ro(
           "name", [](const BoundVerdict& self) { return to_str(self.name); }, "Name of the record.")
@@ -173,7 +173,8 @@ void bind_selection(nb::module_& module) {
             return damaged;
           },
           nb::sig("def damaged(self) -> list[fatctx.errors.Error]"),
-          "What would have been chosen and is damaged, in the order in which it was found: one exception object per\n"
+          "Records that would have been chosen but are damaged, in the order in which they were found: one exception "
+          "object per\n"
           "record, not raised, with its record_id. Only with on_damage=\"next\".")
       .def_prop_ro(
           "group", [](const BoundSelection& self) { return self.selection.group; }, "The group that was looked at.")

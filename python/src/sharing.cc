@@ -28,14 +28,14 @@ void bind_sharing_rows(nb::module_& module) {
       .def("__repr__", [](const SharedBytes& self) {
         return fmt::format("<fatctx.SharedBytes {} with record {}>", self.bytes, self.record_id);
       });
-  nb::class_<RecordSharing>(module, "RecordSharing",
-                            "What one record shares. Its stored bytes are own_bytes + shared_bytes + repeated_bytes.")
+  nb::class_<RecordSharing>(
+      module, "RecordSharing",
+      "Bytes that one record shares with others. Its stored bytes are own_bytes + shared_bytes + repeated_bytes.")
       .def_ro("record_id", &RecordSharing::record_id)
-      .def_ro("size_bytes", &RecordSharing::size_bytes, "Logical.")
-      .def_ro("own_bytes", &RecordSharing::own_bytes, "Of the file, under this record only.")
-      .def_ro("shared_bytes", &RecordSharing::shared_bytes, "Of the file, under other records too.")
-      .def_ro("repeated_bytes", &RecordSharing::repeated_bytes,
-              "Taken again from where the record has taken them before.")
+      .def_ro("size_bytes", &RecordSharing::size_bytes, "Logical size.")
+      .def_ro("own_bytes", &RecordSharing::own_bytes, "Bytes of the file that only this record uses.")
+      .def_ro("shared_bytes", &RecordSharing::shared_bytes, "Bytes of the file that other records use too.")
+      .def_ro("repeated_bytes", &RecordSharing::repeated_bytes, "Bytes of the file that the record uses again.")
       .def_ro("shared_with", &RecordSharing::shared_with, "Most bytes first; at most 16.")
       .def_ro("sharer_count", &RecordSharing::sharer_count, "All records that share bytes with it.")
       .def_ro("pieces", &RecordSharing::pieces, "Slices of the file.")
@@ -52,13 +52,13 @@ void bind_sharing_rows(nb::module_& module) {
       .def_ro("records", &SharingLayoutGroup::records,
               "Ids: the base first, then in the order in which pages are looked for.")
       .def_ro("size_bytes", &SharingLayoutGroup::size_bytes, "Logical, of all of them.")
-      .def_ro("stored_bytes", &SharingLayoutGroup::stored_bytes, "Of the file, under any of them.")
+      .def_ro("stored_bytes", &SharingLayoutGroup::stored_bytes, "Bytes of the file that any of them uses.")
       .def_ro("distinct_bytes", &SharingLayoutGroup::distinct_bytes, "In content-defined chunks, each counted once.")
       .def("__repr__", [](const SharingLayoutGroup& self) {
         return fmt::format("<fatctx.SharingLayoutGroup of {} records: {} bytes, {} stored, {} distinct>",
                            self.records.size(), self.size_bytes, self.stored_bytes, self.distinct_bytes);
       });
-  nb::class_<TargetSharing>(module, "TargetSharing", "What one chip alone would hold.")
+  nb::class_<TargetSharing>(module, "TargetSharing", "Size of a container for one chip alone.")
       .def_ro("target", &TargetSharing::target, "\"htp SM8650 soc 57 v75\".")
       .def_ro("records", &TargetSharing::records, "Ids, ascending: its binaries and what they refer to.")
       .def_ro("alone_bytes", &TargetSharing::alone_bytes, "Each content once and whole.")
@@ -89,7 +89,7 @@ void bind_sharing(nb::module_& module) {
   bind_sharing_rows(module);
   bind_totals(module);
   nb::class_<SharingReport>(module, "SharingReport",
-                            "What is stored once in a container, and what could be. Immutable.")
+                            "Tells which bytes a container stores once, and which it could. Immutable.")
       .def_ro("records", &SharingReport::records, "In the order of the container.")
       .def_ro("layout_groups", &SharingReport::layout_groups, "Most logical bytes first.")
       .def_ro("totals", &SharingReport::totals)
@@ -108,10 +108,10 @@ void bind_sharing(nb::module_& module) {
       nb::arg("container"), nb::kw_only(), nb::arg("progress") = nb::none(),
       nb::sig("def measure_sharing(container: Container, *, "
               "progress: typing.Callable[[int, int], object] | None = None) -> SharingReport"),
-      "What the records have in common, found by reading and verifying those that pages could be shared of:\n"
-      "uncompressed, in a segment of their own. The others count as they are stored.\n\n"
+      "Finds the bytes that records have in common. Reads and verifies the records that could share pages:\n"
+      "uncompressed ones, in a segment of their own. The others count as they are stored.\n\n"
       "Takes about 30 bytes of memory for each 4 KiB. `progress(done_bytes, total_bytes)` is called on this thread;\n"
-      "what it raises ends the work. Releases the GIL.\n"
+      "an exception of it ends the work. Releases the GIL.\n"
       "Raises ChecksumMismatch, Malformed, Changed, Truncated, Io, and LimitExceeded for records that together are\n"
       "more than 64 times as large as their file.");
 }

@@ -36,7 +36,7 @@ void bind_keys(nb::module_& module) {
           "`raw` are its 32 bytes. Raises InvalidArgument for any other number.")
       .def_static(
           "from_text", [](const std::string& text) { return take(parse_public_key(text)); }, nb::arg("text"),
-          "Of the line of a .pub file. Raises InvalidArgument.")
+          "Reads the line of a .pub file. Raises InvalidArgument.")
       .def_prop_ro(
           "id", [](const PublicKey& self) { return to_hex(self.id()); },
           "SHA-256 of its bytes, hexadecimal: what containers and OpenReport.key_id call it.")
@@ -52,7 +52,7 @@ void bind_keys(nb::module_& module) {
   nb::class_<KeyFiles>(module, "KeyFiles", "A pair of keys that make_keys() has written.")
       .def_prop_ro(
           "secret_path", [](const KeyFiles& self) { return path_to_str(self.secret_path); },
-          nb::sig("def secret_path(self) -> str"), "Of mode 0600: whoever can read it can sign.")
+          nb::sig("def secret_path(self) -> str"), "File of mode 0600: anyone who can read it can sign.")
       .def_prop_ro(
           "public_path", [](const KeyFiles& self) { return path_to_str(self.public_path); },
           nb::sig("def public_path(self) -> str"))

@@ -141,10 +141,10 @@ void bind_record_view(nb::module_& module) {
           "process.")
       .def_prop_ro(
           "copied_bytes", [](const BoundRecordView& self) { return self.view.copied_bytes(); },
-          "Memory that it shows in place of pages of the file, shared with the other views of the record.")
+          "Bytes of memory that it shows instead of pages of the file, shared with the other views of the record.")
       .def_prop_ro(
           "cached_bytes", [](const BoundRecordView& self) { return self.view.cached_bytes(); },
-          "What it shows of a file in a cache folder in place of pages of the container.")
+          "Bytes of a file in a cache folder that it shows instead of pages of the container.")
       .def_prop_ro(
           "address", [](const BoundRecordView& self) { return address_of(self.view.bytes()); },
           "Address of the first byte in this process; valid while the view lives.")

@@ -16,7 +16,7 @@ Result<std::chrono::milliseconds> timeout_in(std::uint64_t timeout_ms) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // some decades
   if (timeout_ms > kMost) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("timeout_ms is {}; at most {} are counted, and 0 is no limit", timeout_ms, kMost)};
+                 fmt::format("timeout_ms is {}; at most {} are counted, and 0 means no limit", timeout_ms, kMost)};
   }
   return std::chrono::milliseconds(timeout_ms);
 }

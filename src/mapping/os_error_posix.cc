@@ -21,7 +21,7 @@ Meaning meaning_of(int error_number) {
     case EEXIST:
       return {ErrorCode::kExists, ""};
     case ELOOP:
-      return {ErrorCode::kNotRegularFile, "a symbolic link stands where none is allowed, or links form a loop"};
+      return {ErrorCode::kNotRegularFile, "a symbolic link appears where none is allowed, or links form a loop"};
     case EISDIR:
       return {ErrorCode::kNotRegularFile, ""};
     case ENOSPC:

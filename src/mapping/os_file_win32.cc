@@ -88,7 +88,7 @@ Result<UniqueHandle> open_handle(const std::string& path, DWORD access, OpenFlag
   UniqueHandle handle(::CreateFileW(wide.c_str(), access, kShareAll, nullptr, OPEN_EXISTING, how, nullptr));
   if (!handle.valid()) return os_error(last_error(), "cannot open");
   if (!flags.follow_symlinks && is_link(handle.get()) && (access & GENERIC_READ) != 0) {
-    return Error{ErrorCode::kNotRegularFile, "cannot open: a symbolic link stands where none is allowed"};
+    return Error{ErrorCode::kNotRegularFile, "cannot open: a symbolic link appears where none is allowed"};
   }
   return handle;
 }

@@ -51,10 +51,9 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
                                          st.st_uid, ::geteuid()));
   }
   if ((st.st_mode & 0777U) != kPrivate) {
-    return not_allowed(path,
-                       fmt::format("its mode is {:04o} and has to be 0700, so that nobody else can put files into "
-                                   "it; run `chmod 700 {}`",
-                                   st.st_mode & 0777U, path));
+    return not_allowed(path, fmt::format("its mode is {:04o} and must be 0700, so that nobody else can put files into "
+                                         "it; run `chmod 700 {}`",
+                                         st.st_mode & 0777U, path));
   }
   return folder;
 }

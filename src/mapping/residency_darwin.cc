@@ -32,7 +32,7 @@ Result<std::uint64_t> resident_bytes(ByteView bytes) {
     const std::size_t count = std::min((pages.end - page) / page_size(), kPagesPerCall);
     const PageRange asked{page, page + count * page_size()};
     if (::mincore(asked.start(), asked.size(), states.data()) != 0) {
-      return os_error(errno, "cannot ask what is in memory");
+      return os_error(errno, "cannot ask which pages are in memory");
     }
     for (std::size_t i = 0; i < count; ++i, page += page_size()) {
       if ((states[i] & MINCORE_INCORE) == 0) continue;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
 constexpr std::size_t kWordsPerRead = 4096;
 
 Error not_there(std::string_view file) {
-  return Error{ErrorCode::kUnsupported, std::string(file) + " cannot be read: what is in memory is not known"};
+  return Error{ErrorCode::kUnsupported, std::string(file) + " cannot be read: the pages in memory are not known"};
 }
 
 // Parses the first line of a map's entry: "7f00-7f01 r--s ...".

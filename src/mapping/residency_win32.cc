@@ -26,7 +26,7 @@ Status for_each_page(PageRange pages, const std::function<void(std::uintptr_t, P
       asked[i].VirtualAddress = PageRange{page + i * page_size(), 0}.start();
     }
     if (::QueryWorkingSetEx(::GetCurrentProcess(), asked.data(), static_cast<DWORD>(count * sizeof(asked[0]))) == 0) {
-      return os_error(static_cast<int>(::GetLastError()), "cannot ask what is in memory");
+      return os_error(static_cast<int>(::GetLastError()), "cannot ask which pages are in memory");
     }
     for (std::size_t i = 0; i < count; ++i, page += page_size()) {
       if (asked[i].VirtualAttributes.Valid != 0) see(page, asked[i].VirtualAttributes);

@@ -437,7 +437,7 @@ TEST_F(CModel, OpenOptionsReachTheOpen) {
   ASSERT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK);
   ASSERT_EQ(fatctx_container_report(container, &report, &error), FATCTX_OK);
   EXPECT_EQ(report.verify, static_cast<std::uint32_t>(FATCTX_VERIFY_PRIVATE_COPY));
-  EXPECT_EQ(view_of(report.copy_reason), "private copies were asked for");
+  EXPECT_EQ(view_of(report.copy_reason), "private copies were requested");
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   options.verify = 3;
   EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_ERROR_INVALID_ARGUMENT);

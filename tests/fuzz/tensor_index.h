@@ -28,7 +28,7 @@ inline Result<container::ImportedIndex> checked_index(container::ReadIndex read,
   std::uint64_t end = index.value().data.offset;
   for (const container::ImportedTensor& tensor : index.value().tensors) {
     require(within(tensor.range, size), "a tensor lies in the file", tensor.name);
-    require(tensor.range.offset >= end, "tensors lie in order and apart", tensor.name);
+    require(tensor.range.offset >= end, "tensors are in order and apart", tensor.name);
     require(names.insert(tensor.name).second, "names are unique", tensor.name);
     require(!tensor.dtype || tensor_size_bytes(*tensor.dtype, tensor.shape) == tensor.range.size,
             "a tensor has the size of its type and shape", tensor.name);

@@ -139,7 +139,7 @@ TEST(AttachModel, WhatIsNoModelIsMalformedAndSaysWhy) {
       {Message().number(1, 9).bytes(), "it has no graph"},
       {"no model", "a field of wire type 6"},
       {std::string(40, '\xFF'), "a number of more than ten bytes"},
-      {Message().number(7, 9).bytes(), "field 7 is no message"},
+      {Message().number(7, 9).bytes(), "field 7 is not a message"},
       {Message().message(7, Message().text(2, "net")).bytes().substr(0, 4), "it ends inside a field"},
   };
   for (const auto& [bytes, why] : rows) {

@@ -191,7 +191,7 @@ def test_a_tensor_that_would_be_copied_is_refused_unless_that_is_allowed(tmp_pat
     options = ort.SessionOptions()
 
     for route in ROUTES:
-        with pytest.raises(fatctx.errors.CopyNotAllowed, match="tensor 'w0', 9216 bytes of float32, lies at byte 2"):
+        with pytest.raises(fatctx.errors.CopyNotAllowed, match="tensor 'w0', 9216 bytes of float32, starts at byte 2"):
             attach_weights(options, file, route=route)
     attached = attach_weights(options, file, allow_copies=True)
 

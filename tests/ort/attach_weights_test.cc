@@ -265,7 +265,7 @@ TEST_F(AttachWeights, ATensorThatWouldBeCopiedIsRefusedUnlessThatIsAllowed) {
   Ort::SessionOptions options = session_options();
   const auto refused = attach(options, open, {.route = AttachRoute::kFileBuffers});
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
-  EXPECT_THAT(refused.error().message, HasSubstr("tensor \"w0\", 2304 bytes of float32, lies at byte 2"));
+  EXPECT_THAT(refused.error().message, HasSubstr("tensor \"w0\", 2304 bytes of float32, starts at byte 2"));
   EXPECT_THAT(refused.error().message, HasSubstr("every session would copy it; pack the model with its weights inside, "
                                                  "or allow copies"));
   const auto by_name = attach(options, open, {.route = AttachRoute::kInitializers, .allow_copies = true});

@@ -82,14 +82,14 @@ def test_the_option_container_names_it(model, tmp_path):
 
 def test_a_container_that_a_model_could_not_name_is_refused(model, tmp_path):
     (tmp_path / "out").mkdir()
-    with pytest.raises(Exception, match="does not lie in the folder of the model"):
+    with pytest.raises(Exception, match="is not in the folder of the model"):
         s.compile_model(model, tmp_path / "out" / "m_ctx.onnx", {"container": str(tmp_path / "all.fatctx")})
     assert names_in(tmp_path) == {"m.onnx", "out"} and names_in(tmp_path / "out") == set()
 
 
 def test_a_session_does_not_write_over_a_container(model, tmp_path):
     (tmp_path / "m.fatctx").write_bytes(b"somebody's")
-    with pytest.raises(Exception, match="m.fatctx: a file is there already; remove it"):
+    with pytest.raises(Exception, match="m.fatctx: this file already exists; remove it"):
         by_session(model)
     assert (tmp_path / "m.fatctx").read_bytes() == b"somebody's"
     assert names_in(tmp_path) == {"m.onnx", "m.fatctx"}
@@ -121,7 +121,7 @@ def test_the_compile_api_does_not_write_over_a_model_if_told_so(model, tmp_path)
 
 def test_the_compile_api_does_not_write_over_the_container_of_another_model(model, tmp_path):
     (tmp_path / "m.fatctx").write_bytes(b"somebody's")
-    with pytest.raises(Exception, match="m.fatctx: a file is there already"):
+    with pytest.raises(Exception, match="m.fatctx: this file already exists"):
         s.compile_model(model, tmp_path / "m_ctx.onnx")
     assert (tmp_path / "m.fatctx").read_bytes() == b"somebody's" and "m_ctx.onnx" not in names_in(tmp_path)
 
@@ -132,8 +132,8 @@ def test_the_compile_api_replaces_no_file_that_the_model_does_not_name(model, tm
     s.compile_model(s.save(s.layers([64, 32], graph="n"), tmp_path / "n.onnx"), tmp_path / "n_ctx.onnx")
     (tmp_path / "notes.txt").write_text("mine")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    for other, why in [("notes.txt", "a file is there already, and .*m_ctx.onnx is no context model that names it"),
-                       ("n.fatctx", "a file is there already"), ("m.onnx", "take the place of the model that is compiled"),
+    for other, why in [("notes.txt", "this file already exists, and .*m_ctx.onnx is not a context model that names it"),
+                       ("n.fatctx", "this file already exists"), ("m.onnx", "take the place of the model that is compiled"),
                        ("m_ctx.onnx", "the context model and its container would be one file")]:
         with pytest.raises(Exception, match=f"{other}: .*{why}|{other}: {why}"):
             s.compile_model(model, tmp_path / "m_ctx.onnx", {"container": str(tmp_path / other)})
@@ -595,7 +595,7 @@ def test_a_place_where_no_model_can_be_written_is_found_before_the_container_is_
     s.compile_model(first, tmp_path / "prefill_ctx.onnx", ep__share_ep_contexts="1")
     before = (tmp_path / "prefill.fatctx").read_bytes()
     (tmp_path / "decode_ctx.onnx").mkdir()
-    with pytest.raises(Exception, match="decode_ctx.onnx: the context model cannot be written there.*no regular file"):
+    with pytest.raises(Exception, match="decode_ctx.onnx: the context model cannot be written there.*a regular file"):
         s.compile_model(second, tmp_path / "decode_ctx.onnx", ep__share_ep_contexts="1", ep__stop_share_ep_contexts="1")
     assert (tmp_path / "prefill.fatctx").read_bytes() == before
 

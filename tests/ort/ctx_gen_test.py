@@ -112,7 +112,7 @@ def test_the_command_is_the_program(run, fatctx, models, tmp_path):
     done = run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", "--json", by=fatctx)
     assert json.loads(done.stdout)["schema"] == "fatctx.ctx_gen/1"
     assert names_in(tmp_path) == INPUTS | OUTPUTS
-    assert "is there already" in run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", by=fatctx, code=2).stderr
+    assert "already exists" in run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", by=fatctx, code=2).stderr
     assert run("-h").stdout == run("ctx-gen", "--help", by=fatctx).stdout
 
 
@@ -217,7 +217,7 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     (tmp_path / "other").mkdir()
     models[1].rename(tmp_path / "other" / "model2.onnx")
     done = run("-e", "reference", "model1.onnx,other/model2.onnx", code=2)
-    assert ("model1.onnx and other/model2.onnx lie in different folders, and models find their container in their own "
+    assert ("model1.onnx and other/model2.onnx are in different folders, and models find their container in their own "
             "folder only; say with --output-dir DIR where all outputs go") in done.stderr
     run("-e", "reference", "--output-dir", "out/here", "model1.onnx,other/model2.onnx")
     assert names_in(tmp_path / "out" / "here") == OUTPUTS
@@ -240,10 +240,10 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
      '"a/w.bin" is not the name of a file beside the outputs'),
     (["-i", "memory"], '-i: found "memory"; write'),
     (["-i", "memory|least memory|least"], '-i: "memory" is given twice'),
-    (["-i", "memry|least"], '-i: "memry" is no option of FatctxExecutionProvider; did you mean "memory"?'),
+    (["-i", "memry|least"], '-i: "memry" is not an option of FatctxExecutionProvider; did you mean "memory"?'),
     (["-i", "container|x"], "-i: container is not to be changed here; --container-name names it"),
     (["-i", "vtcm_mb|big"], "-i: vtcm_mb: found \"big\"; allowed: a whole number"),
-    (["-e", "qnn", "-i", "vtcm|8"], '-i: "vtcm" is no option of QNNExecutionProvider; did you mean "vtcm_mb"?'),
+    (["-e", "qnn", "-i", "vtcm|8"], '-i: "vtcm" is not an option of QNNExecutionProvider; did you mean "vtcm_mb"?'),
     (["-e", "qnn", "-i", "htp_graph_finalization_optimization_mode|4"], 'found "4"; allowed: "0", "1", "2", "3"'),
     (["-e", "qnn", "-i", "htp_arch|74"], 'found "74"; allowed: "0", "68", "69", "73", "75", "79", "81", "85"'),
     (["-e", "qnn", "-i", "enable_htp_fp16_precision|2"], 'allowed: "0", "1"'),
@@ -252,12 +252,12 @@ def test_models_of_different_folders_need_an_output_folder(run, models, tmp_path
     (["-e", "openvino", "-i", "vtcm_mb|8"], "is an option of QNNExecutionProvider only, and -e is openvino"),
     (["-e", "tensorrt", "-i", "htp_arch|73"], "is an option of QNNExecutionProvider only, and -e is tensorrt"),
     (["-e", "vitisai", "-i", "soc_model|60"], "is an option of QNNExecutionProvider only, and -e is vitisai"),
-    (["-e", "openvino", "-i", "device_typ|CPU"], '"device_typ" is no option of OpenVINOExecutionProvider; did you mean'),
+    (["-e", "openvino", "-i", "device_typ|CPU"], '"device_typ" is not an option of OpenVINOExecutionProvider; did you mean'),
     (["--container-name", "a/b.fatctx"], "is a name without a folder"),
     (["--container-name", "model2_ctx.onnx"],
      "the container and model2.onnx would both be written to model2_ctx.onnx; give one of them another name"),
     (["--container-name", "model2.onnx"], "is a model that is read; call the container otherwise"),
-    (["--output-dir", "model1.onnx"], "is there, and is no folder"),
+    (["--output-dir", "model1.onnx"], "already exists and is not a folder"),
 ])
 def test_what_is_wrong_with_the_command_line_is_said_and_nothing_is_written(run, models, tmp_path, arguments, text):
     """S1.5, S1.7, S1.8, S1.11, S1.13 to S1.16, S1.18, S1.20 to S1.22."""
@@ -300,8 +300,8 @@ def test_forced_entries_are_said_and_ignored_and_unknown_ones_pass_with_a_warnin
                "session.disable_prepackin|1 my.own|2", "model1.onnx,model2.onnx")
     for key, value, given in (("ep.context_enable", 1, 0), ("ep.context_embed_mode", 0, 1), ("ep.share_ep_contexts", 1, 0)):
         assert f'-C: {key} is always {value} here; "{given}" is ignored' in done.stderr
-    assert '"session.disable_prepackin" is no session entry that is known here; it is passed on; did you mean' in done.stderr
-    assert '"my.own" is no session entry' in done.stderr
+    assert '"session.disable_prepackin" is not a known session entry; it is passed on; did you mean' in done.stderr
+    assert '"my.own" is not a known session entry' in done.stderr
     assert names_in(tmp_path) == INPUTS | OUTPUTS
     quiet = run("-e", "reference", "-C", "ep.context_enable|1 ep.context_embed_mode|0", "--force", "model1.onnx,model2.onnx")
     assert quiet.stderr == ""
@@ -389,7 +389,7 @@ def test_nothing_is_overwritten_without_force(run, models, tmp_path):
     """S3.51."""
     (tmp_path / "model2_ctx.onnx").write_text("old")
     done = run("-e", "reference", "model1.onnx,model2.onnx", code=2)
-    assert "model2_ctx.onnx: is there already; --force replaces it" in done.stderr
+    assert "model2_ctx.onnx already exists; pass --force to replace it" in done.stderr
     assert names_in(tmp_path) == INPUTS | {"model2_ctx.onnx"} and (tmp_path / "model2_ctx.onnx").read_text() == "old"
     run("-e", "reference", "--force", "model1.onnx,model2.onnx")
     s.assert_equal_to_cpu(models[1], tmp_path / "model2_ctx.onnx", s.inputs(1, 64))

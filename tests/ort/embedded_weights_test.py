@@ -52,7 +52,7 @@ def test_what_a_program_attaches_is_the_same_wherever_the_container_is(command, 
     command("pack", "-o", "elsewhere/net.fatctx", "--name", "net", "--weights", "net.onnx")
     done = command("export", "elsewhere/net.fatctx", "--onnx", "net.onnx", "--attached", "-o", "small.onnx")
 
-    assert "3 tensors lie in what a program attaches as net.onnx.data" in done.stderr
+    assert "3 tensors are in files that a program attaches as net.onnx.data" in done.stderr
     session, report = attached(tmp_path / "elsewhere" / "net.fatctx", tmp_path / "small.onnx")
     assert np.abs(run(session) - expected).max() < 1e-5
     assert report.tensor_count == 3 and report.blobs[0].access_path == "direct"

@@ -14,7 +14,7 @@ import pytest
 import ort_sessions as s
 
 REFUSED = ("is a tensor of strings, which EPContext nodes do not take",
-           "is no tensor, and EPContext nodes take and give tensors only")
+           "is not a tensor, and EPContext nodes take and give tensors only")
 GROUPS = ["a", "b", "c", "d", "e", "f-h", "i-k", "l", "m", "n-o", "p-q", "r", "s", "t-z"]
 
 

@@ -408,7 +408,7 @@ def test_a_graph_reads_no_file_outside_of_the_container(provider, tmp_path, memo
     for key, value in (("location", "secret.bin"), ("offset", "0"), ("length", "128")):
         weights.external_data.add(key=key, value=value)
     said = failure(packed_by_hand(tmp_path, model), {"memory": memory})
-    assert 'lies in "secret.bin", which is none of the weight blobs' in said and "malformed" in said
+    assert 'is stored in "secret.bin", which is none of the weight blobs' in said and "malformed" in said
 
 
 def outside(model: onnx.ModelProto, **said) -> onnx.ModelProto:
@@ -430,8 +430,8 @@ PLACE = {"location": "hand.weights", "offset": "0", "length": "128"}
     ({"offset": "18446744073709551615"}, [8, 4], 'leaves the weight blob "hand.weights"'),
     ({}, [8, -4], "has a negative dimension"),
     ({}, [8, 5], "has another size than its type and shape"),
-    ({"offset": "0x10"}, [8, 4], 'lies at "0x10", which is no number'),
-    ({"location": ""}, [8, 4], "does not say where it lies"),
+    ({"offset": "0x10"}, [8, 4], 'has the offset or length "0x10", which is not a number'),
+    ({"location": ""}, [8, 4], "does not say where it is stored"),
 ])
 def test_a_weight_that_does_not_lie_in_its_blob_is_named(provider, tmp_path, said, dims, words):
     model = outside(s.layers([8, 4]), **{**PLACE, **said})
@@ -461,7 +461,7 @@ def test_a_graph_with_a_sequence_is_refused(provider, tmp_path):
                               [helper.make_tensor_value_info("x", 1, ["n", 8])],
                               [helper.make_tensor_sequence_value_info("y", 1, None)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    assert "an output of the graph is no tensor" in failure(packed_by_hand(tmp_path, model))
+    assert "an output of the graph is not a tensor" in failure(packed_by_hand(tmp_path, model))
 
 
 # -- damaged or wrong containers ---------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ TEST_F(Staged, APlaceThatIsNotSaidWholeIsMalformed) {
   const std::string nowhere = support::model(support::matrices(24, {tensor}));
   const auto found = external_tensors(view_of(nowhere), "main");
   ASSERT_TRUE(fails_with(found, ErrorCode::kMalformed));
-  EXPECT_THAT(found.error().message, HasSubstr("record \"main\": initializer \"w0\" does not say where it lies"));
+  EXPECT_THAT(found.error().message, HasSubstr("record \"main\": initializer \"w0\" does not say where it is stored"));
 }
 
 TEST_F(Staged, AModelHoldsTwoGigabytes) {

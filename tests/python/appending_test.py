@@ -68,7 +68,7 @@ def test_what_is_there_already_leaves_the_file_as_it_was(small):
     before = small.read_bytes()
     with pytest.raises(fatctx.Exists, match='"other" has the same selection key as "net.x86-64-v3"'):
         fatctx.append(small, [binary("new", "riscv64"), binary("other", "x86-64-v3")])
-    with pytest.raises(fatctx.Exists, match='a record named "net.weights" is there already'):
+    with pytest.raises(fatctx.Exists, match='a record named "net.weights" already exists'):
         fatctx.append(small, [fatctx.PackRecord("opaque", "net.weights", b"x")])
     with pytest.raises(fatctx.BadReference, match="nothing like it"):
         fatctx.append(small, [fatctx.PackRecord("context_binary", "b", b"x", backend="cpu", arch="riscv64",

@@ -221,7 +221,7 @@ def test_what_does_not_share_is_a_warning_or_with_strict_sharing_an_error(tmp_pa
     assert report.warnings == ['record "a" is for 4 cores and shares no bytes with others']
     for write in (lambda: fatctx.pack(tmp_path / "n.fatctx", [record], strict_sharing=True),
                   lambda: fatctx.append(tmp_path / "m.fatctx", [record], replace=True, strict_sharing=True)):
-        with pytest.raises(fatctx.Unsupported, match="strict sharing was asked for"):
+        with pytest.raises(fatctx.Unsupported, match="strict sharing was requested"):
             write()
     with fatctx.Appender(tmp_path / "m.fatctx", replace=True, strict_sharing=True, one_per_soc=True) as appender:
         appender.add(record)

@@ -81,4 +81,4 @@ def test_a_binary_of_another_soc_does_not_pass_for_the_one_of_the_container(vend
 
     shutil.copy(vendor.compiled("convolutions", V75).binary, binary)
     fatctx("verify", container, "--onnx", wrapped)
-    assert "is there already" in complaints_of("wrap", container, "--device", str(V75), "-o", wrapped, code=2)
+    assert "already exists" in complaints_of("wrap", container, "--device", str(V75), "-o", wrapped, code=2)

@@ -190,14 +190,14 @@ void add_bench(CLI::App& app, Outcome& outcome) {
       ->check(whole_number())
       ->type_name("BYTES");
   command->add_flag("--cold", options->load.cold, "Drop the records from the page cache before each load");
-  command->add_option("--runs", options->runs, "Of a model: also run both sessions so often, in turn; default: 0")
+  command->add_option("--runs", options->runs, "For a model: also run both sessions so often, in turn; default: 0")
       ->type_name("N")
       ->check(whole_number());
-  command->add_option("--dimension", options->dimension, "Of a model: in place of sizes that are not fixed; default: 1")
+  command->add_option("--dimension", options->dimension, "For a model: instead of sizes that are not fixed; default: 1")
       ->type_name("N")
       ->check(whole_number());
-  command->add_flag("--embed", options->embed, "Of a model: also with the container embedded in it");
-  command->add_option("--svg", options->svg, "Of a model: write a picture of the figures")->type_name("FILE");
+  command->add_flag("--embed", options->embed, "For a model: also with the container embedded in it");
+  command->add_option("--svg", options->svg, "For a model: write a picture of the figures")->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.bench_load/1, fatctx.bench_onnxruntime/1)");
   command->callback([options, command, &outcome] { outcome.finish(run_bench(*options, *command)); });
 }

@@ -93,12 +93,12 @@ void add_cache(CLI::App& app, Outcome& outcome) {
                                 .examples = {"fatctx cache ls views", "fatctx cache gc views --limit 1GiB",
                                              "fatctx cache gc views --all --json"},
                                 .more = "docs/cli/change.md, docs/sharing.md"});
-  command->add_option("ACTION", options->action, "ls, or gc: remove what was used longest ago")
+  command->add_option("ACTION", options->action, "ls, or gc: remove the least recently used")
       ->required()
       ->check(CLI::IsMember({"ls", "gc"}));
   command->add_option("DIR", options->folder, "The cache folder")->required();
   auto* limit =
-      command->add_option("--limit", options->limit_bytes, "gc: what may stay, in bytes, KiB, MiB, GiB; 4GiB");
+      command->add_option("--limit", options->limit_bytes, "gc: the most to keep, in bytes, KiB, MiB, GiB; 4GiB");
   limit->transform(CLI::AsSizeValue(false))->transform(size_number())->type_name("SIZE");
   command->add_flag("--all", options->all, "gc: remove every view")->excludes(limit);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.cache/1, gc: fatctx.cache_gc/1)");

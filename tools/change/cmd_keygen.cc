@@ -19,11 +19,11 @@ Result<ExitCode> run_keygen(const std::string& name) {
   if (!made.ok() && made.error().code == ErrorCode::kExists) {
     return Error{
         ErrorCode::kExists,
-        fmt::format("{0}.key or {0}.pub is there already, and a key is never replaced; choose another name", name)};
+        fmt::format("{0}.key or {0}.pub already exists, and a key is never replaced; choose another name", name)};
   }
   if (!made.ok()) return std::move(made).error();
   const KeyFiles& files = made.value();
-  print_result(fmt::format("{}: the secret key; whoever can read it can sign\n{}: the public key, {}\n",
+  print_result(fmt::format("{}: the secret key; anyone who can read it can sign\n{}: the public key, {}\n",
                            escaped(files.secret_path), escaped(files.public_path), to_hex(files.public_key.id())));
   return ExitCode::kOk;
 }

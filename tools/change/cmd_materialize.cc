@@ -169,10 +169,10 @@ void add_materialize(CLI::App& app, Outcome& outcome) {
       ->type_name("DIR");
   auto* record = command->add_option("--record", options->record, "This record only; a name, or # and an id");
   record->type_name("NAME");
-  command->add_option("--device", options->device, "What this device gets only; a device in words")
+  command->add_option("--device", options->device, "Only what this device gets; a device in words")
       ->type_name("TEXT")
       ->excludes(record);
-  command->add_option("--limit", options->limit_bytes, "What DIR may hold, in bytes, KiB, MiB, GiB; 4GiB")
+  command->add_option("--limit", options->limit_bytes, "Size limit of DIR, in bytes, KiB, MiB, GiB; 4GiB")
       ->transform(CLI::AsSizeValue(false))
       ->transform(size_number())
       ->type_name("SIZE");

@@ -49,7 +49,7 @@ void add_merge(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<MergeFlags>();
   CLI::App* command =
       describe(app, "merge",
-               {.purpose = "Put the records of several containers into one, what is equal once",
+               {.purpose = "Put the records of several containers into one, equal bytes once",
                 .synopsis = "fatctx merge FILE... -o OUT [options]",
                 .examples = {"fatctx merge model.fatctx more.fatctx -o all.fatctx",
                              "fatctx merge more.fatctx model.fatctx -o all.fatctx --name both --seal --json"},
@@ -59,9 +59,9 @@ void add_merge(CLI::App& app, Outcome& outcome) {
   command->add_option("--name", flags->name, "Name of the model; default: as in the first container")
       ->type_name("NAME");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->rewrite.force, "Replace OUT if it is there");
+  command->add_flag("--force", flags->rewrite.force, "Replace OUT if it exists");
   add_sharing_flags(*command, flags->rewrite);
-  add_threads(*command, flags->rewrite.threads, "look for what is shared");
+  add_threads(*command, flags->rewrite.threads, "look for shared bytes");
   add_made_limit(*command, flags->rewrite.max_made_bytes);
   command->add_flag("--json", flags->rewrite.json, "Print the report as JSON");
   command->callback([flags, &outcome] { outcome.finish(run_merge(*flags)); });

@@ -65,20 +65,20 @@ void add_note(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<NoteFlags>();
   CLI::App* command = describe(
       app, "note",
-      {.purpose = "Note what was measured or seen with a record, in the container itself",
+      {.purpose = "Note a measurement or observation of a record in the container itself",
        .synopsis = "fatctx note FILE RECORD --device TEXT --metric NAME=VALUE... --date DAY [options]",
        .examples = {"fatctx note model.fatctx tiny-x86-64-v3 --device desk --metric latency_ms=3.1 --date 2026-11-22"},
        .more = "docs/cli/change.md; `fatctx info FILE --records` shows the notes"});
   command->add_option("FILE", flags->container, "The container, not sealed")->required();
   command->add_option("RECORD", flags->record, "Name or number of the record")->required();
-  command->add_option("--device", flags->note.device, "What it ran on")->type_name("TEXT")->required();
+  command->add_option("--device", flags->note.device, "Device it ran on")->type_name("TEXT")->required();
   command->add_option("--metric", flags->metrics, "A figure and its value; repeatable")
       ->type_name("NAME=VALUE")
       ->required()
       ->take_all()
       ->expected(1, -1);
   command->add_option("--date", flags->note.date, "The day, as 2026-11-22")->type_name("DAY")->required();
-  command->add_option("--tool", flags->note.tool, "What measured it, with its version")->type_name("TEXT");
+  command->add_option("--tool", flags->note.tool, "Tool that measured it, with its version")->type_name("TEXT");
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.note/1)");
   command->callback([flags, &outcome] { outcome.finish(run_note(*flags)); });
 }

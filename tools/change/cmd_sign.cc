@@ -41,7 +41,7 @@ Result<ExitCode> run_sign(const SignFlags& flags) {
                                      .cancel = interrupt.flag(),
                                      .max_made_bytes = flags.max_made_bytes});
   if (!signed_file.ok() && signed_file.error().code == ErrorCode::kExists) {
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", flags.output)};
   }
   if (!signed_file.ok()) return std::move(signed_file).error();
   const SignReport& report = signed_file.value();
@@ -73,8 +73,8 @@ void add_sign(CLI::App& app, Outcome& outcome) {
                                         "--key NAME.pub"});
   command->add_option("FILE", flags->path, "The container")->required();
   command->add_option("--key", flags->key, "The secret key, made by fatctx keygen")->required()->type_name("NAME.key");
-  command->add_option("-o,--output", flags->output, "Where to (in place of FILE)")->type_name("NEW");
-  command->add_flag("--force", flags->force, "Replace NEW if it is there");
+  command->add_option("-o,--output", flags->output, "Where to (instead of FILE)")->type_name("NEW");
+  command->add_flag("--force", flags->force, "Replace NEW if it exists");
   command->add_flag("--seal", flags->seal, "Seal it as well");
   add_made_limit(*command, flags->max_made_bytes);
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.sign/1)");

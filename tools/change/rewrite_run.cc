@@ -78,9 +78,9 @@ void add_rewrite_flags(CLI::App& command, RewriteFlags& flags, bool sharing) {
   command.add_option("FILE", flags.path, "The container")->required();
   command.add_option("-o,--output", flags.output, "Write this file and leave FILE as it is; default: replace FILE")
       ->type_name("OUT");
-  command.add_flag("--force", flags.force, "Replace OUT if it is there");
+  command.add_flag("--force", flags.force, "Replace OUT if it exists");
   if (sharing) add_sharing_flags(command, flags);
-  add_threads(command, flags.threads, "look for what is shared");
+  add_threads(command, flags.threads, "look for shared bytes");
   add_made_limit(command, flags.max_made_bytes);
   command.add_flag("--json", flags.json, "Print the report as JSON");
 }
@@ -104,7 +104,7 @@ Status check_output(const RewriteFlags& flags) {
   if (flags.force || flags.output.empty() || !there || std::filesystem::equivalent(flags.output, flags.path, none)) {
     return Done{};
   }
-  return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", flags.output)};
+  return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", flags.output)};
 }
 
 void print_report(std::string_view verb, const RewriteReport& report, bool json) {

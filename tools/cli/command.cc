@@ -231,7 +231,7 @@ std::string refuse_number(std::string_view text, std::string_view digits, std::u
   const auto [rest, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool whole = failed == std::errc{} && rest == digits.data() + digits.size();
   if (whole && number >= least && number <= most) return {};
-  return fmt::format("{} is no whole number from {} to {}", text, least, most);
+  return fmt::format("{} is not a whole number from {} to {}", text, least, most);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Result<RecordInfo> find_record(const Container& container, const std::string& te
   const auto parsed = std::from_chars(text.data() + 1, end, id);
   if (parsed.ec != std::errc() || parsed.ptr != end) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{} is no record id; allowed: # and a number, or a record's name", text)};
+                 fmt::format("{} is not a record id; allowed: # and a number, or a record's name", text)};
   }
   return container.record(id);
 }

@@ -7,7 +7,7 @@
 namespace fatctx::tools {
 
 void add_made_limit(CLI::App& command, std::uint64_t& bytes) {
-  command.add_option("--max-made-bytes", bytes, "Most bytes to make of what is stored (1gb, or 100 times as many)")
+  command.add_option("--max-made-bytes", bytes, "Most bytes to make of stored ones (1gb, or 100 times as many)")
       ->transform(CLI::AsSizeValue(false))
       ->transform(size_number())
       ->type_name("SIZE");

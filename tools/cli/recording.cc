@@ -35,7 +35,7 @@ class NewFile {
     std::error_code unknown;
     const bool exists = std::filesystem::exists(std::filesystem::symlink_status(path, unknown));
     if (!made.ok() && exists) {
-      return Error{ErrorCode::kExists, fmt::format("{}: is there already; remove it or name another file", path)};
+      return Error{ErrorCode::kExists, fmt::format("{} already exists; remove it or name another file", path)};
     }
     if (!made.ok()) {
       Error error = std::move(made).error();

@@ -87,8 +87,8 @@ nlohmann::ordered_json report_of(const std::string& compiler, const std::vector<
 
 Error interrupted(const CompileFlags& flags, const CompilePlan& plan) {
   return Error{ErrorCode::kCancelled,
-               fmt::format("interrupted; {} was not written, and what was compiled {}", plan.meaning.output,
-                           flags.no_cache ? "is gone, as --no-cache keeps nothing" : "stays in the cache")};
+               fmt::format("interrupted; {} was not written, and the compiled binaries {}", plan.meaning.output,
+                           flags.no_cache ? "are gone, as --no-cache keeps nothing" : "stay in the cache")};
 }
 
 // Compiles all targets. Errors: cancelled, if Ctrl-C was pressed.
@@ -379,7 +379,7 @@ void add_compile(CLI::App& app, Outcome& outcome) {
   }
   command->add_flag("--keep-source", flags->keep_source, "Keep the model itself in the container");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->force, "Replace OUT if it is there");
+  command->add_flag("--force", flags->force, "Replace OUT if it exists");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   command->callback([flags, &outcome] { outcome.finish(run_compile(*flags)); });
 }

@@ -68,7 +68,7 @@ Result<std::set<std::string>> files_in(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     std::error_code unknown;
-    if (!fs::is_regular_file(at->symlink_status(unknown))) return not_the_entry(name + " is no regular file");
+    if (!fs::is_regular_file(at->symlink_status(unknown))) return not_the_entry(name + " is not a regular file");
     if (name != kEntryFile) names.insert(name);
   }
   if (error) return folder_error(folder.string(), "cannot be listed", error);

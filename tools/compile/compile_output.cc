@@ -42,8 +42,8 @@ Status check_whole_file(const PackRecord& record) {
   const PackSource& source = record.source;
   if (!source.path.empty() && !source.part) return Done{};
   return Error{ErrorCode::kUnsupported,
-               fmt::format("record \"{}\" is a part of what the compiler wrote, not a file of its own, and cannot lie "
-                           "in a folder with a manifest; write a container (-o OUT.fatctx)",
+               fmt::format("record \"{}\" is a part of what the compiler wrote, not a file of its own, and cannot "
+                           "be stored in a folder with a manifest; write a container (-o OUT.fatctx)",
                            record.name)};
 }
 
@@ -95,7 +95,7 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
   for (const std::string& file : all) {
     if (!force && fs::exists(fs::symlink_status(folder / file, error))) {
       return Error{ErrorCode::kExists,
-                   fmt::format("{}: is there already; --force replaces it", (folder / file).string())};
+                   fmt::format("{} already exists; pass --force to replace it", (folder / file).string())};
     }
   }
   for (const std::string& file : all) {

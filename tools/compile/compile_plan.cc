@@ -33,7 +33,7 @@ Result<TargetsFile> iree_targets(const CompileFlags& flags) {
     FATCTX_ASSIGN(CompileTarget target, parse_target_word(word));
     for (const CompileTarget& other : wanted.targets) {
       if (target_label(other) == target_label(target)) {
-        return invalid_argument(fmt::format("--target {}: this target is there twice", word));
+        return invalid_argument(fmt::format("--target {}: this target appears twice", word));
       }
     }
     wanted.targets.push_back(std::move(target));
@@ -90,7 +90,7 @@ Result<std::vector<CommandTarget>> command_targets(const CompileFlags& flags, co
     for (std::size_t j = 0; j < i; ++j) {
       if (targets[i].label == targets[j].label || same_target(targets[i].key, targets[j].key)) {
         return invalid_argument(
-            fmt::format("target {} is there twice{}", targets[i].label,
+            fmt::format("target {} appears twice{}", targets[i].label,
                         targets[i].label == targets[j].label ? "" : ", also as " + targets[j].label));
       }
     }
@@ -140,7 +140,7 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
       {"--common-arch", !flags.common_arch.empty(), !iree, "is about models for Snapdragon; leave it out"},
       {"--seal", flags.seal, container, "is for a container (-o OUT.fatctx); leave it out"},
       {"--keep-source", flags.keep_source, !dlc, "is for a container: the compiler writes no source model into a DLC"},
-      {"--sharing", !flags.sharing.empty(), !dlc, "is for a container: in a DLC the compiler decides what is shared"},
+      {"--sharing", !flags.sharing.empty(), !dlc, "is for a container: in a DLC the compiler decides about sharing"},
       {"--name", !flags.name.empty(), !dlc, "is for a container: a DLC has no name of its own"},
       {"--reference_weight_sharing_enabled_override false", flags.sharing_override == "false", !dlc,
        "is for a container: in one pass the compiler shares the weights of all SoCs"},
@@ -166,7 +166,7 @@ Status check_output_place(const CompileFlags& flags, const CompilePlan& plan) {
   std::error_code error;
   FATCTX_TRY(check_is_no_input(output, {{"model", plan.meaning.model}, {"model", flags.vendor.dlc_path}}));
   const auto there = [&](const fs::path& path) {
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path.string())};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", path.string())};
   };
   if (plan.form == OutputForm::kFolder) {
     const fs::path folder(output);

@@ -53,13 +53,13 @@ std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpCon
     if (lowest->arch != highest->arch) {
       warnings.push_back(
           fmt::format("the targets reach from {} to {}, and nothing says for which arch the model was quantised; it "
-                      "has to be {}, the lowest of them: --common-arch {} says that it is",
+                      "must be {}, the lowest of them: --common-arch {} says that it is",
                       lowest->arch, highest->arch, lowest->arch, lowest->arch));
     }
   } else if (arch_number(common_arch) > arch_number(lowest->arch)) {
     warnings.push_back(
-        fmt::format("the model is quantised for {}, which is above {} of {}: what is quantised for an arch works from "
-                    "there on upwards; quantise it for {}",
+        fmt::format("the model is quantised for {}, which is above {} of {}: a model quantised for an arch "
+                    "works from there on upwards; quantise it for {}",
                     common_arch, lowest->arch, target_name(*lowest), lowest->arch));
   }
   return warnings;

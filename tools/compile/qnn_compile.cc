@@ -341,7 +341,7 @@ Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& targe
   const std::uint64_t size = fs::file_size(made.record.source.path, error);
   if (error || size % kBinaryGranule != 0) {
     return wrong(
-        fmt::format("the context binary has {} bytes, which is no multiple of {}: it is cut off, or something "
+        fmt::format("the context binary has {} bytes, which is not a multiple of {}: it is cut off, or something "
                     "was added to it",
                     size, kBinaryGranule));
   }

@@ -102,7 +102,7 @@ Status take_output(const VendorLine& line, VendorMeaning& meaning) {
   if (line.output_dir.empty()) return Done{};
   if (!meaning.output.empty()) {
     meaning.notes.push_back(
-        fmt::format("--output_dir {}: stays empty; what is on the way lies in the cache", line.output_dir));
+        fmt::format("--output_dir {}: stays empty; intermediate files are in the cache", line.output_dir));
     return Done{};
   }
   meaning.output = line.output_dir.ends_with('/') ? line.output_dir : line.output_dir + "/";

@@ -200,7 +200,7 @@ std::vector<std::string> as_strings(std::span<const std::string_view> words) { r
 
 Error unknown_option(const CtxGenProvider& provider, std::string_view key, const std::vector<std::string>& keys) {
   const std::string near = near_text(key, keys);
-  return invalid_argument(fmt::format("-i: \"{}\" is no option of {}{} Known: {}", key, provider.name,
+  return invalid_argument(fmt::format("-i: \"{}\" is not an option of {}{} Known: {}", key, provider.name,
                                       near.empty() ? "." : near, fmt::join(keys, ", ")));
 }
 
@@ -339,8 +339,8 @@ Result<CtxGenEntries> check_session_entries(std::string_view text, std::size_t m
   for (const auto& [key, value] : pairs) {
     const Entry* const entry = find_entry(key);
     if (entry == nullptr) {
-      entries.notes.push_back(fmt::format("-C: \"{}\" is no session entry that is known here; it is passed on{}", key,
-                                          near_text(key, entry_keys())));
+      entries.notes.push_back(
+          fmt::format("-C: \"{}\" is not a known session entry; it is passed on{}", key, near_text(key, entry_keys())));
       entries.for_session.emplace_back(key, value);
       entries.stored.push_back({key, value, "session"});
       continue;

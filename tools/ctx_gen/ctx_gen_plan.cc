@@ -45,7 +45,7 @@ Result<std::string> folder_of(const CtxGenFlags& flags, const std::vector<std::s
   std::error_code error;
   if (!flags.output_dir.empty()) {
     if (fs::exists(flags.output_dir, error) && !fs::is_directory(flags.output_dir, error)) {
-      return invalid_argument(fmt::format("--output-dir {}: is there, and is no folder", flags.output_dir));
+      return invalid_argument(fmt::format("--output-dir {}: already exists and is not a folder", flags.output_dir));
     }
     return flags.output_dir;
   }
@@ -56,7 +56,7 @@ Result<std::string> folder_of(const CtxGenFlags& flags, const std::vector<std::s
   for (const std::string& model : models) {
     if (folder(model) == folder(models.front())) continue;
     return invalid_argument(
-        fmt::format("{} and {} lie in different folders, and models find their container in their own folder "
+        fmt::format("{} and {} are in different folders, and models find their container in their own folder "
                     "only; say with --output-dir DIR where all outputs go",
                     models.front(), model));
   }
@@ -105,7 +105,7 @@ Status check_not_there(const CtxGenPlan& plan) {
     std::error_code error;
     const fs::file_status status = fs::symlink_status(path, error);
     if (!fs::exists(status)) continue;
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path)};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", path)};
   }
   return Done{};
 }

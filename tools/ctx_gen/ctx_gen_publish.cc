@@ -79,7 +79,7 @@ Result<std::vector<std::string>> publish_files(const WorkFolder& work, const std
     const fs::file_status there = fs::symlink_status(move.to, error);
     move.replaces = fs::exists(there);
     if (move.replaces && !force) {
-      return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", move.to.string())};
+      return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", move.to.string())};
     }
     if (fs::is_directory(there)) return Error{ErrorCode::kExists, fmt::format("{}: is a folder", move.to.string())};
     moves.push_back(std::move(move));

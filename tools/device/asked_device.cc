@@ -63,7 +63,7 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags) {
   command.add_option("--sdk", flags.sdk, "SDK version on the device")->type_name("VERSION");
   command.add_option("--api", flags.api, "Version of the backend's API on the device")->type_name("VERSION");
   command.add_option("--blob", flags.blob, "Newest version of a context blob that it reads")->type_name("VERSION");
-  command.add_option("--vtcm-mb,--vtcm", flags.vtcm_mb, "VTCM of the device, in MB, in place of the known one")
+  command.add_option("--vtcm-mb,--vtcm", flags.vtcm_mb, "VTCM of the device, in MB, instead of the known one")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")

@@ -113,9 +113,9 @@ void add_device(CLI::App& app, Outcome& outcome) {
                 .synopsis = "fatctx device [options]",
                 .examples = {"fatctx device", "fatctx device --json > phone.json", "fatctx device --root phone"},
                 .more = "docs/cli/device.md; fatctx select --device-file reads the JSON"});
-  command->add_option("--soc", options->detect.soc, "A SoC in this machine's place: SM8750, 69, kernel:639, v79")
+  command->add_option("--soc", options->detect.soc, "A SoC instead of this machine's: SM8750, 69, kernel:639, v79")
       ->type_name("TEXT");
-  command->add_option("--vtcm-mb,--vtcm", options->vtcm_mb, "VTCM in place of the detected one, in MB")
+  command->add_option("--vtcm-mb,--vtcm", options->vtcm_mb, "VTCM instead of the detected one, in MB")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   command->add_option("--root", options->detect.root, "A folder with the files of another machine")

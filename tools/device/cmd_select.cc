@@ -135,7 +135,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
   auto* const hook = command->get_option("--prepare-hook");
   command
       ->add_option("--on-damage", options->on_damage,
-                   "fail (the default): read no payload; next: pass over what is damaged")
+                   "fail (the default): read no payload; next: pass over damaged records")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"fail", "next"}))
       ->excludes(hook);

@@ -184,7 +184,7 @@ Status check_distinct(const HtpConfig& config, const std::string& where) {
   for (const HtpTarget& target : config.targets) {
     if (!seen.emplace(target.qnn_soc, target.vtcm_mb).second) {
       return invalid_argument(
-          fmt::format("{}: {} is there twice, with the same VTCM; a container has one binary for each SoC, VTCM "
+          fmt::format("{}: {} appears twice, with the same VTCM; a container has one binary for each SoC, VTCM "
                       "and SDK: leave one out",
                       where, target_name(target)));
     }

@@ -115,7 +115,7 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& file
         },
         true, true);
     if (repeated.found())
-      return invalid_argument(fmt::format("{}: the key \"{}\" stands twice in one object", file, *repeated.found()));
+      return invalid_argument(fmt::format("{}: the key \"{}\" appears twice in one object", file, *repeated.found()));
     return root;
   } catch (const nlohmann::json::parse_error& error) {
     std::string why = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: why"

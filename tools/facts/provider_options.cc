@@ -161,8 +161,8 @@ std::vector<std::string> unknown_provider_options(const std::vector<DescribedOpt
   for (const DescribedOption& option : options) {
     if (!owned_by_qnn(option.owner) || known(option.key) != nullptr) continue;
     const auto near = nearest(option.key, keys);
-    notes.push_back(fmt::format("\"{}\" is no option of {} that is known here; it is kept unchecked{}", option.key,
-                                option.owner, near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()));
+    notes.push_back(fmt::format("\"{}\" is not a known option of {}; it is kept unchecked{}", option.key, option.owner,
+                                near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()));
   }
   return notes;
 }

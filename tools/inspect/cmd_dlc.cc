@@ -97,7 +97,7 @@ Result<ExitCode> run_thin(const DlcOptions& options) {
   FATCTX_TRY(check_is_no_input(options.output, {{"file that is made thin", options.path}}));
   auto thin = extract_thin(options);
   if (!thin.ok() && thin.error().code == ErrorCode::kExists) {
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
   }
   if (!thin.ok()) return std::move(thin).error();
   const ThinDlc& made = thin.value();
@@ -153,10 +153,10 @@ void add_dlc(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--layout", options->layout, "Of several DLCs in the container, the one with this layout record")
+  command->add_option("--layout", options->layout, "The DLC with this layout record, if there are several")
       ->type_name("RECORD");
   command->add_option("-o,--output", options->output, "thin: where to")->type_name("OUT");
-  command->add_flag("--force", options->force, "thin: replace OUT if it is there");
+  command->add_flag("--force", options->force, "thin: replace OUT if it exists");
   command->add_flag("--json", options->json, "Print facts as JSON");
   command->callback([options, &outcome] { outcome.finish(run_dlc(*options)); });
 }

@@ -52,7 +52,7 @@ Result<ExitCode> run_extract(const ExtractOptions& options) {
     } else {
       auto written = extract_record(container, record.id, options.output, options.force, line.callback());
       if (!written.ok() && written.error().code == ErrorCode::kExists) {
-        return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+        return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
       }
       FATCTX_TRY(std::move(written));
     }
@@ -78,7 +78,7 @@ void add_extract(CLI::App& app, Outcome& outcome) {
   command->add_option("RECORD", options->record, "A record's name, or # and its id")->required();
   command->add_option("-o,--output", options->output, "Where to; - is stdout")->required()->type_name("OUT");
   add_generation(*command, options->generation);
-  command->add_flag("--force", options->force, "Replace OUT if it is there");
+  command->add_flag("--force", options->force, "Replace OUT if it exists");
   add_trust_flags(*command, options->trust);
   add_made_limit(*command, options->max_made_bytes);
   const auto recording = add_recording(*command);

@@ -58,7 +58,7 @@ Result<ByteRange> parse_range(const std::string& text) {
   }
   return Error{
       ErrorCode::kInvalidArgument,
-      fmt::format("--range: {} is no range; write OFFSET:SIZE in bytes, as in 0x10000:4096 or 65536:4096", text)};
+      fmt::format("--range: {} is not a range; write OFFSET:SIZE in bytes, as in 0x10000:4096 or 65536:4096", text)};
 }
 
 Result<VerifyReport> check(const VerifyFlags& flags) {

@@ -465,8 +465,9 @@ Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint
   const OnnxExternal& external = *initializer.external;
   const auto place = places.files.find(external.location);
   if (place == places.files.end()) {
-    return Error{ErrorCode::kNotFound, fmt::format("tensor \"{}\" lies in \"{}\", which is none of the weights there",
-                                                   tensor.name(), external.location)};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("tensor \"{}\" is stored in \"{}\", which is none of the weights there", tensor.name(),
+                             external.location)};
   }
   const std::uint64_t whole = place->second.size_bytes;
   const std::uint64_t to_the_end = whole - std::min(external.offset, whole);

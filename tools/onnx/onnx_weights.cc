@@ -146,7 +146,7 @@ Result<std::string> location_of(const OnnxModel& model, const std::string& model
     if (fs::equivalent(parent_of(model_path) / location, path, not_there)) return location;
   }
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("{} is no external data of {}; that has {}", path, model_path,
+               fmt::format("{} is not external data of {}; that has {}", path, model_path,
                            model.external_files.empty() ? std::string("none")
                                                         : fmt::format("{}", fmt::join(model.external_files, ", ")))};
 }

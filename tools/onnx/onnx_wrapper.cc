@@ -71,7 +71,7 @@ class Builder {
   Status check(const WrappedGraph& graph) {
     if (graph.name.empty()) return invalid_argument("a graph without a name");
     if (!graphs_.insert(graph.name).second)
-      return invalid_argument(fmt::format("graph \"{}\" is there twice", graph.name));
+      return invalid_argument(fmt::format("graph \"{}\" appears twice", graph.name));
     if (graph.outputs.empty()) {
       return invalid_argument(
           fmt::format("graph \"{}\" has no outputs; an EPContext node has at least one", graph.name));

@@ -106,7 +106,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   command->add_option("-o,--output", flags->output, "The container to write")->required()->type_name("OUT");
   add_record_flags(*command, flags->records);
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->force, "Replace OUT if it is there");
+  command->add_flag("--force", flags->force, "Replace OUT if it exists");
   command->add_option("--sharing", flags->sharing, "How records share bytes: pages (the default), bytes or off")
       ->check(CLI::IsMember({"pages", "bytes", "off"}))
       ->type_name("HOW");
@@ -123,7 +123,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
       ->check(whole_number())
       ->type_name("KIB");
   add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
-  add_threads(*command, flags->threads, "look for what is shared");
+  add_threads(*command, flags->threads, "look for shared bytes");
   command->add_flag("--json", flags->json, "Print the summary as JSON");
   const auto print_schema = [] {
     print_result(manifest_schema());

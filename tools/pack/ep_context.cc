@@ -182,7 +182,7 @@ Result<std::vector<QnnTarget>> parse_qnn_compatibility(std::string_view text) {
     const auto arch = number_of(archs[i]);
     const auto soc = number_of(socs[i]);
     const auto vtcm = number_of(vtcms[i]);
-    if (!arch || !soc || !vtcm) return malformed("an arch, SoC or VTCM size is no number");
+    if (!arch || !soc || !vtcm) return malformed("an arch, SoC or VTCM size is not a number");
     targets.push_back({*soc, *arch, *vtcm, sdk.ok() ? sdk.value() : Version{}});
   }
   return targets;

@@ -78,7 +78,7 @@ std::uint64_t size_of_weights(const PackedRecord& binary, const SizesByName& blo
 Result<PackSummary> pack_manifest(PackRequest request) {
   std::error_code status;
   if (!request.force && std::filesystem::exists(std::filesystem::symlink_status(request.output, status))) {
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", request.output)};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", request.output)};
   }
   FATCTX_ASSIGN(GatheredRecords gathered, gather_records(request.manifest, std::move(request.models)));
   for (const PackRecord& record : gathered.records) {

@@ -235,7 +235,7 @@ Result<Manifest> manifest_of(const RecordFlags& flags) {
 }
 
 void add_manifest_argument(CLI::App& command, RecordFlags& flags) {
-  command.add_option("MANIFEST", flags.manifest, "What to pack, as JSON with comments");
+  command.add_option("MANIFEST", flags.manifest, "Records to pack, as JSON with comments");
 }
 
 void add_record_flags(CLI::App& command, RecordFlags& flags) {

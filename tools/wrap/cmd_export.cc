@@ -49,7 +49,7 @@ struct ExportOptions {
 Result<std::string> location_for(const std::string& container, const std::string& output) {
   std::error_code problem;
   const fs::path from = fs::canonical(parent_of(output), problem);
-  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", output)};
+  if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder does not exist; make it first", output)};
   const fs::path to = fs::canonical(container, problem);
   if (problem) return Error{ErrorCode::kIo, fmt::format("{}: {}", container, problem.message())};
   const fs::path relative = path_below(from, to);
@@ -67,7 +67,7 @@ Result<OnnxPlace> place_of(const RecordInfo& record, const std::string& file) {
   if (record.size_bytes == 0) return OnnxPlace{.file = file};
   if (record.codec != Codec::kNone || record.recipe || record.slice_count != 1) {
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("record \"{}\" does not lie in the file in one piece, as an ONNX model needs it; pack "
+                 fmt::format("record \"{}\" is not stored in the file in one piece, as an ONNX model needs it; pack "
                              "with --sharing off, or let a program attach it (--attached)",
                              record.name)};
   }
@@ -101,7 +101,7 @@ Status check_places(const OnnxModel& model, const std::string& location, const C
       continue;
     }
     return invalid_argument(
-        fmt::format("initializer \"{}\" lies at byte {} of \"{}\", but {} in record \"{}\"; the record must be "
+        fmt::format("initializer \"{}\" is at byte {} of \"{}\", but {} in record \"{}\"; the record must be "
                     "packed from the external data of this model",
                     initializer.name, initializer.external->offset, location,
                     view.ok() ? fmt::format("at byte {}", view.value().offset_in_blob()) : "nowhere", record.name));
@@ -163,7 +163,7 @@ Result<ExitCode> run_export_dlc(const ExportOptions& options) {
   FATCTX_ASSIGN(const Container container, Container::open(options.path));
   auto made = export_dlc(container, options.layout, options.output, options.force);
   if (!made.ok() && made.error().code == ErrorCode::kExists) {
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
   }
   if (!made.ok()) return std::move(made).error();
   print_note(escaped(fmt::format(
@@ -177,7 +177,7 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   std::error_code status;
   FATCTX_TRY(check_is_no_input(options.output, {{"container", options.path}}));
   if (!options.force && fs::exists(fs::symlink_status(options.output, status))) {
-    return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", options.output)};
+    return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
   }
   FATCTX_ASSIGN(const Container container, Container::open(options.path));
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(options.model));
@@ -199,15 +199,15 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   if (options.attached) {
     std::vector<std::string> locations;
     for (const auto& [location, place] : places.files) locations.push_back(location);
-    print_note(escaped(fmt::format("{}: {} tensors lie in what a program attaches as {}", options.output,
+    print_note(escaped(fmt::format("{}: {} tensors are in files that a program attaches as {}", options.output,
                                    pointed.value().tensors, fmt::join(locations, ", "))));
     return ExitCode::kOk;
   }
-  print_note(escaped(fmt::format("{}: {} tensors lie in {}", options.output, pointed.value().tensors, file)));
+  print_note(escaped(fmt::format("{}: {} tensors are in {}", options.output, pointed.value().tensors, file)));
   if (!container.report().sealed) {
     print_note(
-        escaped(fmt::format("note: {} is not sealed; what is packed anew may lie elsewhere, and the model has to be "
-                            "exported again",
+        escaped(fmt::format("note: {} is not sealed; packing again may move the data, and the "
+                            "model must then be exported again",
                             options.path)));
   }
   return ExitCode::kOk;
@@ -225,19 +225,18 @@ Result<ExitCode> run_export(const ExportOptions& options) {
 
 void add_export(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      describe(app, "export",
-               {.purpose = "Write an ONNX model whose data lies in a container, or a DLC that was packed",
-                .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
-                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
-                             "fatctx export model.fatctx --dlc -o model.dlc"},
-                .more = "docs/cli/wrap.md"});
+  CLI::App* command = describe(app, "export",
+                               {.purpose = "Write an ONNX model whose data is in a container, or a packed DLC",
+                                .synopsis = "fatctx export FILE --onnx MODEL|--dlc -o OUT [options]",
+                                .examples = {"fatctx export model.fatctx --onnx model.onnx -o small.onnx",
+                                             "fatctx export model.fatctx --dlc -o model.dlc"},
+                                .more = "docs/cli/wrap.md"});
   command->add_option("FILE", options->path, "The container, which holds the model's weights or the DLC")->required();
   command->add_option("--onnx", options->model, "The model that was packed")->type_name("MODEL");
   command->add_flag("--dlc", options->dlc, "The DLC that was packed with --dlc, byte for byte");
-  command->add_option("--layout", options->layout, "Of several DLCs, the one with this layout record")
+  command->add_option("--layout", options->layout, "The DLC with this layout record, if there are several")
       ->type_name("RECORD");
-  command->add_option("-o,--output", options->output, "Where to; with --onnx the container must lie below its folder")
+  command->add_option("-o,--output", options->output, "Where to; with --onnx the container must be below its folder")
       ->required()
       ->type_name("OUT");
   command->add_option("--weights", options->weights, "Only these weight blobs, by name or # and id")
@@ -245,7 +244,7 @@ void add_export(CLI::App& app, Outcome& outcome) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--attached", options->attached, "Name files that a program attaches, wherever the container is");
-  command->add_flag("--force", options->force, "Replace OUT if it is there");
+  command->add_flag("--force", options->force, "Replace OUT if it exists");
   command->callback([options, &outcome] { outcome.finish(run_export(*options)); });
 }
 

@@ -118,10 +118,11 @@ Status check_below(const std::string& model, const std::string& file) {
     std::error_code problem;
     const std::string written = folder.string();
     folder = fs::canonical(folder, problem);
-    if (problem) return Error{ErrorCode::kNotFound, fmt::format("{}: the folder is not there; make it first", written)};
+    if (problem)
+      return Error{ErrorCode::kNotFound, fmt::format("{}: the folder does not exist; make it first", written)};
   }
   if (!path_below(folders[0], folders[1]).empty()) return Done{};
-  return invalid_argument(fmt::format("{}: lies outside of the model's folder, where no runtime looks for it", file));
+  return invalid_argument(fmt::format("{}: is outside of the model's folder, where no runtime looks for it", file));
 }
 
 bool there(const std::string& path) {
@@ -130,7 +131,7 @@ bool there(const std::string& path) {
 }
 
 Error exists_already(const std::string& path) {
-  return Error{ErrorCode::kExists, fmt::format("{}: is there already; --force replaces it", path)};
+  return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", path)};
 }
 
 // Returns true if the file already holds the record's bytes. Models of one binary, with one graph each, share
@@ -228,7 +229,7 @@ Result<Wrapped> wrap(const WrapOptions& options) {
     wrapped.model.cache = wrapped.binary;
   } else if (record.size_bytes > kLargeModel) {
     wrapped.notes.push_back(
-        "a runtime holds what is embedded several times in memory; a file beside the model is "
+        "a runtime holds embedded data several times in memory; a file beside the model is "
         "read once");
   }
   FATCTX_TRY(check_places(options, wrapped));
@@ -305,8 +306,9 @@ void add_graph_flags(CLI::App& command, WrapOptions& options) {
   auto* json = command.add_option("--qnn-json", options.qnn_json, "Graphs as the vendor's tools write them: JSON");
   json->type_name("FILE");
   for (const auto& [name, texts, help] :
-       {std::tuple("--graph-input", &options.wish.inputs, "What the graph takes: NAME:TYPE[SIZE,...]"),
-        std::tuple("--graph-output", &options.wish.outputs, "What it gives; ,scale=S,zero_point=Z if quantised")}) {
+       {std::tuple("--graph-input", &options.wish.inputs, "Input of the graph: NAME:TYPE[SIZE,...]"),
+        std::tuple("--graph-output", &options.wish.outputs,
+                   "Output of the graph; ,scale=S,zero_point=Z if quantised")}) {
     command.add_option(name, *texts, help)
         ->type_name("SPEC")
         ->expected(1)
@@ -343,7 +345,7 @@ void add_wrap(CLI::App& app, Outcome& outcome) {
   auto* binary = command->add_option("--binary", options->binary, "Name of the binary; default OUT's with _qnn.bin");
   binary->type_name("NAME");
   command->add_flag("--embed", options->embed, "Put the binary into the model, up to 2 GB")->excludes(binary);
-  command->add_flag("--force", options->force, "Replace OUT and its binary if they are there");
+  command->add_flag("--force", options->force, "Replace OUT and its binary if they exist");
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.wrap/1)");
   const auto recording = add_recording(*command);
   command->callback([options, recording, &outcome] {

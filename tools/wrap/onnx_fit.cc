@@ -87,7 +87,7 @@ class Fitting {
     const std::string file = path_beside(model_path_, node.cache);
     std::error_code problem;
     if (!fs::is_regular_file(file, problem)) {
-      find(ErrorCode::kNotFound, node.name, fmt::format("names \"{}\", which is not there", node.cache));
+      find(ErrorCode::kNotFound, node.name, fmt::format("names \"{}\", which does not exist", node.cache));
       return std::nullopt;
     }
     // If the model is a link, the folder of its real file counts too: the snapshots of model hubs consist of
@@ -288,7 +288,7 @@ class Fitting {
     if (named.ok() && is_this(named.value())) return;
     find(ErrorCode::kBadReference, node.name,
          named.ok() ? fmt::format("names \"{}\", which is another container", node.cache)
-                    : fmt::format("names \"{}\", which is no container: {}", node.cache, named.error().message));
+                    : fmt::format("names \"{}\", which is not a container: {}", node.cache, named.error().message));
   }
 
   // Checks a node of our provider. The unit is that of partition_name, or else that of the node's name, or
@@ -310,7 +310,7 @@ class Fitting {
       names.reserve(units.size());
       for (const auto& [unit, records] : units) names.push_back(unit);
       find(ErrorCode::kBadReference, node.name,
-           fmt::format("\"{}\" is no unit of the container; its units: {}", graph_of(node), fmt::join(names, ", ")));
+           fmt::format("\"{}\" is not a unit of the container; its units: {}", graph_of(node), fmt::join(names, ", ")));
     }
     fit.nodes.push_back(std::move(made));
   }

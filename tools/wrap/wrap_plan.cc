@@ -47,13 +47,13 @@ Result<TensorQuantisation> quantisation_of(const std::string& flag, std::string_
   TensorQuantisation made;
   const auto scale = number_of<double>(words["scale"]);
   if (!scale || !std::isfinite(*scale) || *scale <= 0) {
-    return invalid_argument(fmt::format("{}: scale=\"{}\" is no number above 0", flag, words["scale"]));
+    return invalid_argument(fmt::format("{}: scale=\"{}\" is not a number above 0", flag, words["scale"]));
   }
   made.scale = *scale;
   if (words["zero_point"].empty()) return made;
   const auto zero_point = number_of<std::int64_t>(words["zero_point"]);
   if (!zero_point) {
-    return invalid_argument(fmt::format("{}: zero_point=\"{}\" is no whole number", flag, words["zero_point"]));
+    return invalid_argument(fmt::format("{}: zero_point=\"{}\" is not a whole number", flag, words["zero_point"]));
   }
   made.zero_point = *zero_point;
   return made;
@@ -78,7 +78,7 @@ Status check_quantisation(const WrappedTensor& tensor) {
                                         dtype_name(tensor.dtype)));
   }
   if (fits(*tensor.quantisation, tensor.dtype)) return Done{};
-  return invalid_argument(fmt::format("tensor \"{}\": the zero point {} is no {}", tensor.name,
+  return invalid_argument(fmt::format("tensor \"{}\": the zero point {} is not a valid {}", tensor.name,
                                       tensor.quantisation->zero_point, dtype_name(tensor.dtype)));
 }
 
@@ -259,7 +259,8 @@ Result<WrappedTensor> parse_graph_tensor(std::string_view flag, std::string_view
   const std::string_view word = text.substr(colon + 1, open - colon - 1);
   const auto dtype = dtype_from_name(word);
   if (!dtype)
-    return invalid_argument(fmt::format("{}: \"{}\" is no element type, such as float32, uint8 or int64", whole, word));
+    return invalid_argument(
+        fmt::format("{}: \"{}\" is not an element type, such as float32, uint8 or int64", whole, word));
   auto shape = shape_of(text.substr(open + 1, close - open - 1));
   if (!shape)
     return invalid_argument(fmt::format("{}: sizes are whole numbers, or -1 for one that is not fixed", whole));

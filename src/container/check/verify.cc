@@ -199,7 +199,7 @@ class Verifier {
   }
 
   static Status check_range(ByteRange range, std::uint64_t size, std::string_view what) {
-    if (range.size == 0) return invalid_argument("a range of 0 bytes was asked for");
+    if (range.size == 0) return invalid_argument("a range of 0 bytes was requested");
     if (within(range, size)) return Done{};
     return invalid_argument(
         fmt::format("{} bytes from byte {:#x} leave the {}, which has {}", range.size, range.offset, what, size));
@@ -216,7 +216,7 @@ class Verifier {
     }
     if (leaves.empty()) {
       return invalid_argument(
-          fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; what else is there is checked when "
+          fmt::format("no leaf covers bytes {:#x} to {:#x}: they hold no payload; other bytes are checked when "
                       "the whole file is",
                       range.offset, range.offset + range.size));
     }
@@ -240,7 +240,7 @@ class Verifier {
     const Header& header = container.header;
     if (header.tail_bytes != 0) {
       findings_.add(Error{ErrorCode::kTrailingData,
-                          fmt::format("{} bytes lie behind the committed end, of an append that did not finish; write "
+                          fmt::format("{} bytes follow the committed end, of an append that did not finish; write "
                                       "the file anew with `fatctx compact`",
                                       header.tail_bytes),
                           {.file_offset = header.committed_end, .rule = "F10"}});
@@ -615,7 +615,7 @@ class Verifier {
     for (const RecordDescription& record : description.records) {
       if (toc.find(record.record_id) != nullptr) continue;
       return Error{ErrorCode::kMalformed,
-                   fmt::format("it describes record {}, which is not there", record.record_id),
+                   fmt::format("it describes record {}, which does not exist", record.record_id),
                    {.rule = "F37"}};
     }
     return Done{};

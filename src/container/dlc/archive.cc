@@ -56,10 +56,9 @@ Result<Directory> read_directory(const mapping::OsFile& file, std::uint64_t file
   const std::uint64_t end_at = file_size - sizeof(DiskEnd);
   FATCTX_ASSIGN(const DiskEnd end, read_struct<DiskEnd>(file, end_at));
   if (end.signature != kEndSignature || end.comment_size != 0) {
-    return archive_error(
-        ErrorCode::kBadMagic, end_at,
-        "no end record of a ZIP archive in the last 22 bytes; the file is no DLC, is cut, or has bytes "
-        "behind its end");
+    return archive_error(ErrorCode::kBadMagic, end_at,
+                         "no end record of a ZIP archive in the last 22 bytes; the file is not a DLC, is truncated, or "
+                         "has bytes behind its end");
   }
   FATCTX_TRY(check_one_disk(
       (end.disk == 0 && end.directory_disk == 0) || (end.disk == kIn64Short && end.directory_disk == kIn64Short),
@@ -248,7 +247,7 @@ Status check_unique(const std::vector<Entry>& entries) {
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return Done{};
   const auto second = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& e) { return e.name == *twice; });
-  return entry_error(ErrorCode::kMalformed, *twice, second->header_offset, "is there twice");
+  return entry_error(ErrorCode::kMalformed, *twice, second->header_offset, "appears twice");
 }
 
 }  // namespace

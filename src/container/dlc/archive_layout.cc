@@ -162,7 +162,7 @@ Result<ArchiveLayout> parse_layout(ByteView bytes) {
     entry.hash.bytes = row.value().hash;
     if (!within(entry.data, layout.file_size) || entry.data.offset < before || row.value().reserved != 0) {
       return layout_error(ErrorCode::kMalformed, at,
-                          fmt::format("entry {} does not lie in the archive behind the one before", i));
+                          fmt::format("entry {} is not in the archive after the one before", i));
     }
     const ByteRange name{name_at, row.value().name_size};
     if (!within(name, bytes.size())) return layout_error(ErrorCode::kMalformed, at, "it ends inside of its names");

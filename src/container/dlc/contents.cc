@@ -87,15 +87,14 @@ void find_oddities(const Metadata& metadata, Contents& contents) {
   DlcInfo& info = contents.info;
   for (const std::string& name : metadata.missing) {
     info.findings.push_back(name.empty() ? "the metadata lists a context binary without a name"
-                                         : fmt::format("the metadata lists \"{}\", which is not there", name));
+                                         : fmt::format("the metadata lists \"{}\", which does not exist", name));
   }
   std::map<std::pair<std::uint32_t, std::string>, std::string_view> seen;
   for (const DlcSoc& soc : info.socs) {
     const std::string& name = info.entries[soc.entry].name;
     if (soc.qnn_soc == 0) {
       info.findings.push_back(fmt::format(
-          "\"{}\" is for a SoC that is not known (0); compilers write 0 without a word for a name they do not know",
-          name));
+          "\"{}\" is for a SoC that is not known (0); compilers silently write 0 for a name they do not know", name));
       continue;
     }
     const auto [first, fresh] =

@@ -61,7 +61,7 @@ Result<ThinDlc> cut(const mapping::OsFile& archive, std::uint64_t size, const Dl
   if (!dropped.empty()) {
     if (!contents.metadata_entry) {
       return Error{ErrorCode::kBadReference,
-                   "there is no entry \"dlc.metadata\" to say what is left; compile the DLC again"};
+                   "there is no entry \"dlc.metadata\" to list the remaining entries; compile the DLC again"};
     }
     const std::size_t entry = *contents.metadata_entry;
     FATCTX_ASSIGN(std::string text,

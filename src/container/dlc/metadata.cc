@@ -88,7 +88,7 @@ Result<Json> parse_json(std::string_view text, std::uint64_t offset) {
       return std::move(tree).take();
     case JsonOutcome::kNotJson:
       return fault(ErrorCode::kMalformed,
-                   fmt::format("is no JSON; it stops making sense at its byte {}", reader.position()),
+                   fmt::format("is not JSON; it becomes invalid at its byte {}", reader.position()),
                    reader.position() - 1);
     case JsonOutcome::kTooDeep:
       return fault(ErrorCode::kLimitExceeded, fmt::format("has lists and objects more than {} deep, which are not read",
@@ -97,7 +97,7 @@ Result<Json> parse_json(std::string_view text, std::uint64_t offset) {
       break;
   }
   if (!tree.limit_exceeded().empty()) return fault(ErrorCode::kLimitExceeded, "has " + tree.limit_exceeded());
-  return fault(ErrorCode::kMalformed, "has an object with a key that is there twice");
+  return fault(ErrorCode::kMalformed, "has an object with a key that appears twice");
 }
 
 // Folds a key, so that "dspArch", "dsp_arch" and "DSP Arch" are one field.
@@ -342,7 +342,7 @@ Result<Metadata> parse_metadata(std::string_view text, std::uint64_t offset, con
   FATCTX_ASSIGN(const Json json, parse_json(text, offset));
   const Json* rows = member(json, "cachelist");
   if (rows != nullptr && rows->items() == nullptr) {
-    return Error{ErrorCode::kMalformed, "dlc: \"cacheList\" of the metadata is no list", {.file_offset = offset}};
+    return Error{ErrorCode::kMalformed, "dlc: \"cacheList\" of the metadata is not a list", {.file_offset = offset}};
   }
   if (rows != nullptr && rows->items()->size() > kMaxEntries) {
     return Error{ErrorCode::kLimitExceeded,

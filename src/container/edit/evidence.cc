@@ -62,7 +62,7 @@ Status add_note(ContainerDescription& description, std::uint32_t record_id, Evid
   }
   if (std::find(at->notes.begin(), at->notes.end(), note) != at->notes.end()) {
     return Error{ErrorCode::kExists,
-                 fmt::format("the note of {} with {} on {} is there", note.date, note.metric, note.device),
+                 fmt::format("the note of {} with {} on {} already exists", note.date, note.metric, note.device),
                  {.record_id = record_id}};
   }
   at->notes.push_back(std::move(note));

@@ -74,9 +74,8 @@ Status parse(std::string_view text, std::string_view word, std::span<std::byte, 
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   const std::string_view other = word == kPublicWord ? kSecretWord : kPublicWord;
   if (text.substr(0, other.size()) == other) {
-    return Error{ErrorCode::kInvalidArgument, word == kPublicWord
-                                                  ? "this is a secret key; the public one is asked for"
-                                                  : "this is a public key; the secret one is asked for"};
+    return Error{ErrorCode::kInvalidArgument, word == kPublicWord ? "this is a secret key; the public one is required"
+                                                                  : "this is a public key; the secret one is required"};
   }
   if (text.size() != kTextBytes || text.substr(0, word.size()) != word) return KeyLine::not_a_key();
   text.remove_prefix(word.size());
@@ -135,7 +134,7 @@ Result<PublicKey> read_public_key(const std::string& path) {
 Result<KeyFiles> make_keys(const std::string& name) {
   if (name.empty() || name.ends_with('/')) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("\"{}\" is no name for a pair of keys; give one such as \"release\"", name)};
+                 fmt::format("\"{}\" is not a name for a pair of keys; give one such as \"release\"", name)};
   }
   KeyFiles files{.secret_path = name + ".key", .public_path = name + ".pub", .public_key = {}};
   FATCTX_ASSIGN(const auto secret_file,

@@ -76,7 +76,7 @@ Status check_restored(const mapping::OsFile& file, const OpenedToc& before,
                       const std::vector<Restoration>& restorations) {
   const auto otherwise = [](const std::string& what, std::uint64_t offset) {
     return Error{ErrorCode::kIo,
-                 fmt::format("{} was written and synced, but is not what was written when it is read again: copy the "
+                 fmt::format("{} was written and synced, but reads back differently: copy the "
                              "file to another disk",
                              what),
                  {.file_offset = offset}};

@@ -107,7 +107,7 @@ class Cursor {
   Error too_short(std::uint64_t size, std::string_view what) const {
     if (file_size_ > kMaxGgufIndexBytes) {
       return gguf_error(ErrorCode::kLimitExceeded, position_,
-                        fmt::format("{} at byte {} lies beyond the first {} bytes, more than an index may have", what,
+                        fmt::format("{} at byte {} is beyond the first {} bytes, more than an index may have", what,
                                     position_, kMaxGgufIndexBytes));
     }
     return gguf_error(
@@ -206,7 +206,7 @@ Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
     }
     const auto [place, inserted] = keys.insert(std::move(key));
     if (!inserted) {
-      return gguf_error(ErrorCode::kMalformed, at, fmt::format("the key {} is there twice", shown(*place)));
+      return gguf_error(ErrorCode::kMalformed, at, fmt::format("the key {} appears twice", shown(*place)));
     }
   }
   return alignment;

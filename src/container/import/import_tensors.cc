@@ -51,7 +51,7 @@ Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::strin
       std::adjacent_find(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice == order.end()) return Done{};
   return Error{ErrorCode::kMalformed,
-               fmt::format("{}: tensor \"{}\" is there twice, at byte {} and at byte {}", file_kind, (*twice)->name,
+               fmt::format("{}: tensor \"{}\" appears twice, at byte {} and at byte {}", file_kind, (*twice)->name,
                            (*twice)->range.offset, twice[1]->range.offset),
                {.file_offset = twice[1]->range.offset}};
 }

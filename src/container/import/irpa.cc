@@ -124,7 +124,7 @@ Status check_unique(const std::vector<IrpaEntry>& entries) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return Done{};
-  return Error{ErrorCode::kMalformed, fmt::format("parameter archive: entry \"{}\" is there twice", *twice)};
+  return Error{ErrorCode::kMalformed, fmt::format("parameter archive: entry \"{}\" appears twice", *twice)};
 }
 
 }  // namespace
@@ -241,7 +241,8 @@ Status parse_irpa_entries(const IrpaHeader& header, ByteView table, ByteView met
       return archive_error(
           ErrorCode::kUnsupported, offset + offsetof(DiskEntry, type),
           disk.type == kExternal
-              ? fmt::format("entry \"{}\" lies in another file; make one archive with iree-convert-parameters", name)
+              ? fmt::format("entry \"{}\" is stored in another file; make one archive with iree-convert-parameters",
+                            name)
               : fmt::format("entry \"{}\" has the unknown type {}", name, static_cast<std::uint32_t>(disk.type)));
     }
     if (entries.size() == kMaxIrpaEntries) {

@@ -210,7 +210,7 @@ class HeaderReader {
   bool header_key(std::string key) {
     in_metadata_ = key == kMetadataKey;
     if (in_metadata_) {
-      if (metadata_seen_) return refuse(ErrorCode::kMalformed, "__metadata__ is there twice");
+      if (metadata_seen_) return refuse(ErrorCode::kMalformed, "__metadata__ appears twice");
       metadata_seen_ = true;
       return true;
     }

@@ -68,7 +68,7 @@ class RecipeReader {
     }
     if (literal_ != head_.literals_size) {
       return refuse(ErrorCode::kMalformed, "F39", at_,
-                    fmt::format("its steps use {} bytes of literals, {} are there", literal_,
+                    fmt::format("its steps use {} bytes of literals, but {} exist", literal_,
                                 static_cast<std::uint64_t>(head_.literals_size)));
     }
     const auto unused = std::find(used_.begin(), used_.end(), std::uint8_t{0});
@@ -237,7 +237,7 @@ std::span<const RecipeStep> Recipe::steps_in(ByteRange range) const& noexcept {
 
 Status Recipe::apply(ByteRange range, const FileBytes& file, std::span<std::byte> out) const {
   if (!within(range, logical_size_) || out.size() != range.size) {
-    return Error{ErrorCode::kMalformed, fmt::format("bytes {} to {} are asked for of a record that has {}",
+    return Error{ErrorCode::kMalformed, fmt::format("bytes {} to {} are requested of a record that has {}",
                                                     range.offset, range.offset + range.size, logical_size_)};
   }
   for (const RecipeStep& step : steps_in(range)) {

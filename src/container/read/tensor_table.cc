@@ -268,7 +268,7 @@ Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> te
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (order[i - 1]->name == order[i]->name) {
-      return refuse(ErrorCode::kInvalidArgument, fmt::format("tensor \"{}\" is there twice", order[i]->name));
+      return refuse(ErrorCode::kInvalidArgument, fmt::format("tensor \"{}\" appears twice", order[i]->name));
     }
   }
 

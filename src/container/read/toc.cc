@@ -226,7 +226,7 @@ class Parser {
           ErrorCode::kLimitExceeded, "F22", row,
           fmt::format("{} bytes; allowed are 1 to {}", static_cast<std::uint64_t>(disk.size), kMaxLeaves << kLeafLog2));
     }
-    if (disk.offset < kHeaderSize) return malformed("F16", row, "lies in the header");
+    if (disk.offset < kHeaderSize) return malformed("F16", row, "is in the header");
     if (!within({disk.offset, disk.size}, header_.committed_end)) {
       return malformed("F16", row, "leaves the committed part of the file");
     }
@@ -522,7 +522,7 @@ class Parser {
     if (disk.slice_count == 0) return malformed("F39", row, "a recipe without a program");
     const auto slices = std::span(toc_.slices).subspan(disk.first_slice, disk.slice_count);
     if (toc_.segments[slices[0].segment].kind != SegmentKind::kPacked) {
-      return malformed("F39", row, "the program of its recipe does not lie in a packed segment");
+      return malformed("F39", row, "the program of its recipe is not in a packed segment");
     }
     for (std::size_t i = 1; i < slices.size(); ++i) {
       const Segment& segment = toc_.segments[slices[i].segment];
@@ -557,7 +557,7 @@ class Parser {
       FATCTX_TRY(read_key(disk, row, record.key));
       if (previous != nullptr) {
         const auto order = compare_stored_keys(*previous, record.key);
-        if (order == 0) return malformed("F28", row, "the full selection key is there twice");
+        if (order == 0) return malformed("F28", row, "the full selection key appears twice");
         if (order > 0) return malformed("F15", row, "keys are not in ascending order");
       }
       previous = &record.key;

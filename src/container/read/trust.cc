@@ -22,7 +22,7 @@ Error untrusted(const Header& header, ErrorCode code, std::string message) {
 Result<const PublicKey*> claimed_key(const Header& header, const Trust& trust) {
   if (header.generation < trust.minimum_generation) {
     return untrusted(header, ErrorCode::kRollback,
-                     fmt::format("this is generation {}, and at least {} is asked for: an older file has taken the "
+                     fmt::format("this is generation {}, and at least {} is required: an older file has taken the "
                                  "place of a newer one",
                                  header.generation, trust.minimum_generation));
   }
@@ -30,7 +30,7 @@ Result<const PublicKey*> claimed_key(const Header& header, const Trust& trust) {
   if (!trust.wants_signature()) return key;
   if (!header.signature) {
     return untrusted(header, ErrorCode::kSignatureMissing,
-                     fmt::format("generation {} is not signed, and a signature by a trusted key is asked for; sign it "
+                     fmt::format("generation {} is not signed, and a signature by a trusted key is required; sign it "
                                  "with `fatctx sign`, or ask for an earlier generation that is",
                                  header.generation));
   }

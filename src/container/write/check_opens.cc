@@ -46,12 +46,11 @@ Status check(const mapping::OsFile& file, const GenerationFacts& facts) {
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, header));
   for (const std::size_t copy : {0U, 1U}) {
     if ((degraded & (kDegradedToc0 << copy)) == 0) continue;
-    return Error{
-        ErrorCode::kIo,
-        fmt::format("copy {} of the table of contents is unreadable, or not what was written: write to another "
-                    "disk",
-                    copy),
-        {.file_offset = header.toc_offset[copy], .rule = "F14"}};
+    return Error{ErrorCode::kIo,
+                 fmt::format("copy {} of the table of contents is unreadable, or differs from the written one: "
+                             "write to another disk",
+                             copy),
+                 {.file_offset = header.toc_offset[copy], .rule = "F14"}};
   }
   return Done{};
 }
@@ -61,7 +60,7 @@ Status check(const mapping::OsFile& file, const GenerationFacts& facts) {
 Status check_opens(const mapping::OsFile& file, const GenerationFacts& facts, std::span<const LaterBytes> later) {
   auto checked = check(LaterFile(file, later), facts);
   if (checked.ok()) return checked;
-  return in_context(std::move(checked).error(), "with what is added the file would not open");
+  return in_context(std::move(checked).error(), "with the added records the file would not open");
 }
 
 }  // namespace fatctx::container

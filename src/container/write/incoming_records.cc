@@ -162,7 +162,7 @@ Status IncomingRecords::add(PackRecord record) {
   const bool gives_name_up = supersedes && existing->second == record.name;
   if ((names_.contains(record.name) && !gives_name_up) || record.name == kDescriptionName) {
     const bool same_key = existing != keys_.end() && existing->second == record.name;
-    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" is there already{}", record.name,
+    return Error{ErrorCode::kExists, fmt::format("a record named \"{}\" already exists{}", record.name,
                                                  !taken_.contains(record.name) ? ""
                                                  : same_key ? ", for the same target; replace it, or leave this one out"
                                                             : "; give this one another name")};
@@ -182,7 +182,7 @@ Status IncomingRecords::add(PackRecord record) {
       return Error{
           ErrorCode::kExists,
           fmt::format(
-              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC was asked for; {}",
+              "record \"{}\" is for {}, as \"{}\" is, and one context binary for each SoC was requested; {}",
               record.name, place.back(), other,
               taken_.contains(other) ? "remove that one first, or leave this one out" : "leave one of them out")};
     }
@@ -252,10 +252,10 @@ Status IncomingRecords::check_references() const {
       const auto found = names_.find(weights);
       if (found != names_.end() && found->second == RecordType::kWeightBlob) continue;
       return Error{ErrorCode::kBadReference,
-                   found == names_.end() ? fmt::format("record \"{}\" refers to weights \"{}\", which are not there",
-                                                       record.name, weights)
-                                         : fmt::format("record \"{}\" refers to \"{}\" as weights, but that is a {}",
-                                                       record.name, weights, record_type_name(found->second)),
+                   found == names_.end()
+                       ? fmt::format("record \"{}\" refers to weights \"{}\", which do not exist", record.name, weights)
+                       : fmt::format("record \"{}\" refers to \"{}\" as weights, but that is a {}", record.name,
+                                     weights, record_type_name(found->second)),
                    {.rule = "F27"}};
     }
   }

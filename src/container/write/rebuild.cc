@@ -16,7 +16,7 @@ constexpr std::uint64_t kUnit = std::uint64_t{1} << 20;
 Error differs(const PlannedRecord& planned, std::uint64_t offset) {
   auto unchanged = planned.input.check_unchanged();
   if (!unchanged.ok()) return std::move(unchanged).error();
-  return Error{ErrorCode::kInternal, fmt::format("record \"{}\": what was written differs from {} at byte {}",
+  return Error{ErrorCode::kInternal, fmt::format("record \"{}\": the written bytes differ from {} at byte {}",
                                                  planned.record.name, planned.input.name(), offset)};
 }
 

@@ -40,7 +40,7 @@ Status settle_sharing(Plan& plan, std::vector<SharingCandidate> present, const P
     for (std::size_t& record : warning.records) record -= first_new;
     if (warning.records.empty()) continue;  // about records that the file had before
     if (options.strict_sharing) {
-      return Error{ErrorCode::kUnsupported, fmt::format("{}; strict sharing was asked for", warning.text)};
+      return Error{ErrorCode::kUnsupported, fmt::format("{}; strict sharing was requested", warning.text)};
     }
     plan.sharing_warnings.push_back(std::move(warning));
   }

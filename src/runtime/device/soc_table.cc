@@ -150,7 +150,7 @@ class SocTableBuilder {
       std::vector<std::string> parts;
       for (const auto& [part, at] : state_->parts) parts.push_back(part);
       const auto near = nearest(part_key(row.soc.alias_of), parts);
-      return fault(row, "alias_of", fmt::format("{}, which is no part of the table", row.soc.alias_of),
+      return fault(row, "alias_of", fmt::format("{}, which is not a part of the table", row.soc.alias_of),
                    near ? fmt::format("did you mean {}?", *near) : "give the part a row of its own");
     }
     SocRow& part = rows_.rows[found->second];
@@ -236,7 +236,7 @@ class SocTableBuilder {
       for (std::string* const part : {&row.quirk.record, &row.quirk.device}) {
         auto found = state_->parts.find(part_key(*part));
         if (found == state_->parts.end()) {
-          return wrong(fmt::format("{}, which is no part of the table", *part), "give the part a row of its own");
+          return wrong(fmt::format("{}, which is not a part of the table", *part), "give the part a row of its own");
         }
         const Soc& soc = rows_.rows[found->second].soc;
         *part = soc.alias_of.empty() ? soc.part : rows_.rows[state_->parts.at(part_key(soc.alias_of))].soc.part;

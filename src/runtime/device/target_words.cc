@@ -45,14 +45,14 @@ std::vector<std::string> unknown_cpu_words(std::string_view arch, std::span<cons
   archs.emplace_back(kX86);
   archs.emplace_back(kAarch64);
   if (std::find(archs.begin(), archs.end(), arch) == archs.end()) {
-    return {fmt::format("\"{}\" is no arch that fatctx finds on a machine of backend cpu ({}){}", arch,
+    return {fmt::format("\"{}\" is not an arch that fatctx finds on a machine of backend cpu ({}){}", arch,
                         fmt::join(archs, ", "), guess_cpu_arch(arch, archs))};
   }
   const auto known = arch == kAarch64 ? runtime::aarch64_features() : runtime::x86_features();
   std::vector<std::string> unknown;
   for (const std::string& word : features) {
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    unknown.push_back(fmt::format("\"{}\" is no feature that fatctx looks for on {} ({}){}", word,
+    unknown.push_back(fmt::format("\"{}\" is not a feature that fatctx looks for on {} ({}){}", word,
                                   arch == kAarch64 ? kAarch64 : kX86, fmt::join(known, ", "), guess(word, known)));
   }
   return unknown;
@@ -65,7 +65,7 @@ std::vector<std::string> unknown_target_words(std::string_view backend, std::str
   if (arch.empty()) return {};
   if (backend == runtime::kCpuBackend) return unknown_cpu_words(arch, features);
   if (backend != runtime::kHtpBackend || runtime::hexagon_number(arch)) return {};
-  return {fmt::format("\"{}\" is no Hexagon arch, such as \"v75\"{}", arch, guess_hexagon(arch))};
+  return {fmt::format("\"{}\" is not a Hexagon arch, such as \"v75\"{}", arch, guess_hexagon(arch))};
 }
 
 }  // namespace fatctx

@@ -41,7 +41,7 @@ Status check_asked_of(const PlainFile& plain, const OpenOptions& options, std::s
   }
   if (options.generation != 0 || options.minimum_generation != 0) {
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("{}: {} has no generations, and one was asked for", plain.name, what)};
+                 fmt::format("{}: {} has no generations, and one was requested", plain.name, what)};
   }
   return Done{};
 }
@@ -85,7 +85,7 @@ Status check_policy_of_raw(const PlainFile& plain, const SelectPolicy& policy) {
                                                           : "";
   if (asked.empty()) return Done{};
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("{}: {} was asked for, and a raw binary is one context binary that says nothing of its "
+               fmt::format("{}: {} was requested, and a raw binary is one context binary that says nothing of its "
                            "target; pack it into a container",
                            plain.name, asked)};
 }

@@ -122,7 +122,7 @@ Result<const RecordInfo*> OpenedDlc::record_of(std::size_t entry) const {
                  fmt::format("record \"{}\", which the DLC of \"{}\" needs, {}; pack the DLC again", wanted.record,
                              record_->name, what)};
   };
-  if (record == nullptr) return refuse("is not there any more");
+  if (record == nullptr) return refuse("does not exist any more");
   if (record->size_bytes != wanted.data.size || record->hash != wanted.hash) return refuse("has other bytes now");
   return record;
 }

@@ -152,7 +152,7 @@ class ThinBuilder {
       return Error{
           ErrorCode::kCopyNotAllowed,
           fmt::format(
-              "{} bytes of payload of the thin DLC do not lie in the container as whole pages, and {}; "
+              "{} bytes of payload of the thin DLC are not stored in the container as whole pages, and {}; "
               "open with {}max_copied_bytes of at least {}",
               copied,
               required ? "mapping is required" : fmt::format("max_copied_bytes is {}", options.max_copied_bytes),

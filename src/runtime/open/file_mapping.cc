@@ -63,8 +63,8 @@ Result<std::unique_ptr<mapping::MappedRegion>> map_region(const mapping::OsFile&
   if (!mapped.ok()) return in_context(std::move(mapped).error(), provider->name());
   auto region = std::make_unique<ProvidedRegion>(provider, mapped.value());
   if (region->bytes().size() != size || region->bytes().data() == nullptr) {
-    return Error{ErrorCode::kInternal, fmt::format("{}: {} bytes were mapped in place of {}", provider->name(),
-                                                   region->bytes().size(), size)};
+    return Error{ErrorCode::kInternal,
+                 fmt::format("{}: {} bytes were mapped instead of {}", provider->name(), region->bytes().size(), size)};
   }
   FATCTX_TRY(mapping::check_mappable(file, size));
   return std::unique_ptr<mapping::MappedRegion>(std::move(region));
@@ -77,9 +77,9 @@ Result<std::string> asked_copy_reason(const std::string& name, const OpenOptions
                                                           : "";
     if (!conflict.empty()) {
       return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}: private copies were asked for, and {}; choose one", name, conflict)};
+                   fmt::format("{}: private copies were requested, and {}; choose one", name, conflict)};
     }
-    return std::string("private copies were asked for");
+    return std::string("private copies were requested");
   }
   if (options.allocator) {
     if (options.file_mapping == FileMapping::kRequire) {
@@ -94,11 +94,10 @@ Result<std::string> asked_copy_reason(const std::string& name, const OpenOptions
 }
 
 Error copy_not_allowed(const std::string& name, const std::string& reason, std::uint64_t bytes) {
-  return Error{
-      ErrorCode::kCopyNotAllowed,
-      fmt::format("{}: mapping is required, and {}; with file mapping \"auto\" what is used of {} bytes would be "
-                  "copied once",
-                  name, reason, bytes)};
+  return Error{ErrorCode::kCopyNotAllowed,
+               fmt::format("{}: mapping is required, and {}; with file mapping \"auto\" the used part of {} "
+                           "bytes would be copied once",
+                           name, reason, bytes)};
 }
 
 Error copy_not_allowed(const std::string& name, const std::string& reason, std::span<const RecordInfo> records) {

@@ -20,8 +20,9 @@ bool LoadSignal::in_use() const noexcept { return state_->in_use.load(std::memor
 
 Status LoadSignal::set_timeout(std::chrono::milliseconds timeout) {
   if (timeout.count() < 0) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("a timeout of {} ms; 0 is no limit, and a positive number is one", timeout.count())};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("a timeout of {} ms; 0 means no limit, and a positive number is a limit", timeout.count())};
   }
   const SignalUse use(*state_);
   if (!use.mine()) {

@@ -69,8 +69,8 @@ Status MappedContainer::check_not_lost() const {
   if (!lost()) return Done{};
   return Error{
       ErrorCode::kMappingLost,
-      fmt::format("{}: bytes of the file went away while they were mapped, and zeros stand in their place; what "
-                  "was computed from them is not valid; open the file again, and replace files by rename",
+      fmt::format("{}: bytes of the file went away while they were mapped, and read as zeros "
+                  "now; results computed from them are not valid; open the file again, and replace files by rename",
                   name_)};
 }
 

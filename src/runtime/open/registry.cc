@@ -82,11 +82,10 @@ container::Trust trust_of(const OpenOptions& options) noexcept {
 }
 
 Error remote_filesystem(const std::string& name, std::string_view filesystem) {
-  return Error{
-      ErrorCode::kRemoteFilesystem,
-      fmt::format("{}: lies on {}, which may change or lose bytes at any time; copy it to a local disk or open "
-                  "without require_local",
-                  name, filesystem)};
+  return Error{ErrorCode::kRemoteFilesystem,
+               fmt::format("{}: is on {}, which may change or lose bytes at any time; copy it to a local disk or open "
+                           "without require_local",
+                           name, filesystem)};
 }
 
 Registry& Registry::process() { return registry_of_the_process.get(); }
@@ -161,7 +160,7 @@ Result<Registry::Opened> Registry::open_descriptor(const Source& source, const O
   if (auto live = find_unchanged(identity, window, options)) return join(std::move(live), name, options, true);
   if (identity.size < window.size || (!whole && identity.size == 0)) {
     return Error{ErrorCode::kTruncated,
-                 fmt::format("{}: {} bytes from there were asked for, and the file has {} bytes", name,
+                 fmt::format("{}: {} bytes from there were requested, and the file has {} bytes", name,
                              window.size == 0 ? "all" : fmt::to_string(window.size), stat.value().size)};
   }
   auto opened = mapping::duplicate_for_reading(descriptor);

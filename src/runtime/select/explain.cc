@@ -77,7 +77,7 @@ std::string version_sentence(const SelectionKey& key, const Device& device, cons
     }
   }
   if (runtime::version_newer(key.sdk, policy.max_sdk)) {
-    return fmt::format("made with sdk {}, at most {} is asked for", to_text(key.sdk), to_text(*policy.max_sdk));
+    return fmt::format("made with sdk {}, at most {} is allowed", to_text(key.sdk), to_text(*policy.max_sdk));
   }
   return "needs a newer runtime than the device has";
 }

@@ -141,9 +141,9 @@ Error several_groups(const std::set<std::string_view>& groups) {
 
 Error unknown_group(const std::string& group, const std::set<std::string_view>& groups) {
   return {ErrorCode::kInvalidArgument,
-          groups.empty()
-              ? fmt::format("group \"{}\" is not there: the container has no context binary", group)
-              : fmt::format("group \"{}\" is not there; the container has \"{}\"", group, fmt::join(groups, "\", \""))};
+          groups.empty() ? fmt::format("group \"{}\" does not exist: the container has no context binary", group)
+                         : fmt::format("group \"{}\" does not exist; the container has \"{}\"", group,
+                                       fmt::join(groups, "\", \""))};
 }
 
 // The record that the policy names, null if it names none.
@@ -161,7 +161,7 @@ Result<const Candidate*> find_named(std::span<const Candidate> candidates, const
     names.insert(candidate.name);
   }
   const std::string found =
-      other_type == nullptr ? "is not there" : fmt::format("is a {}", record_type_name(other_type->key.type));
+      other_type == nullptr ? "does not exist" : fmt::format("is a {}", record_type_name(other_type->key.type));
   return Error{ErrorCode::kInvalidArgument, fmt::format("record \"{}\" {}; the context binaries are \"{}\"",
                                                         *policy.record_override, found, fmt::join(names, "\", \""))};
 }
@@ -184,7 +184,7 @@ Result<std::string_view> find_group(std::span<const Candidate> candidates, const
   if (named != nullptr) {
     if (policy.group.empty() || policy.group == named->key.group) return named->key.group;
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("record \"{}\" belongs to group \"{}\", but group \"{}\" was asked for", named->name,
+                 fmt::format("record \"{}\" belongs to group \"{}\", but group \"{}\" was requested", named->name,
                              named->key.group, policy.group)};
   }
   if (!policy.group.empty()) {

@@ -259,10 +259,11 @@ Status ComposedRecord::recheck_cache() const {
   if (!cached_) return Done{};
   FATCTX_ASSIGN(const mapping::FileIdentity now, cached_->file->identity());
   if (now.size != cached_->identity.size) {
-    return Error{ErrorCode::kChanged,
-                 fmt::format("{} was cut to {} bytes while it was mapped; what was computed from it is not valid; give "
-                             "back all views of the record and acquire it again",
-                             cached_->path, now.size)};
+    return Error{
+        ErrorCode::kChanged,
+        fmt::format("{} was truncated to {} bytes while it was mapped; results computed from it are not valid; give "
+                    "back all views of the record and acquire it again",
+                    cached_->path, now.size)};
   }
   const std::int64_t written = nanoseconds_of(now.modified);
   if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
@@ -272,7 +273,7 @@ Status ComposedRecord::recheck_cache() const {
   if (!verified.ok() && verified.error().where.rule != "F37") return verified;
   if (!verified.ok()) {
     return Error{ErrorCode::kChecksumMismatch,
-                 fmt::format("{} was written to while it was mapped; what was computed from it is not valid; give back "
+                 fmt::format("{} was written to while it was mapped; results computed from it are not valid; give back "
                              "all views of the record and acquire it again",
                              cached_->path),
                  {.rule = "F37"}};

@@ -40,7 +40,7 @@ Status CopyMemory::take(std::uint64_t size_bytes) {
   block_ = allocated.value();
   if (block_->data == nullptr || block_->size_bytes < size_bytes) {
     return Error{ErrorCode::kInternal,
-                 fmt::format("{}: gave {} bytes in place of {}", allocator_->name(), block_->size_bytes, size_bytes)};
+                 fmt::format("{}: gave {} bytes instead of {}", allocator_->name(), block_->size_bytes, size_bytes)};
   }
   if (reinterpret_cast<std::uintptr_t>(block_->data) % 4096 != 0) {
     return Error{ErrorCode::kInternal,

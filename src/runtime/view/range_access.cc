@@ -37,7 +37,7 @@ std::uint64_t RangeAccess::size_bytes() const noexcept { return impl_->view.size
 
 Result<ProvidedRange> RangeAccess::provide(std::uint64_t offset, std::uint64_t size_bytes) const {
   const ByteView whole = impl_->view.bytes();
-  if (size_bytes == 0) return Error{ErrorCode::kInvalidArgument, "a range of 0 bytes was asked for"};
+  if (size_bytes == 0) return Error{ErrorCode::kInvalidArgument, "a range of 0 bytes was requested"};
   if (!within({offset, size_bytes}, whole.size())) {
     return Error{
         ErrorCode::kInvalidArgument,

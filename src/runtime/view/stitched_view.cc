@@ -72,10 +72,11 @@ Result<RecordView> copied_view(const Container& container, const RecordInfo& rec
 
 std::string stitch_obstacle(const MappedContainer& mapped, const RecordInfo& record,
                             std::span<const container::Piece> pieces, const StitchHost& host) {
-  if (mapped.file().descriptor() < 0) return "it lies in several pieces of a buffer, which cannot be mapped";
-  if (mapped.mapped_by_provider()) return "it lies in several pieces, which the mapping provider cannot put together";
+  if (mapped.file().descriptor() < 0) return "it consists of several pieces of a buffer, which cannot be mapped";
+  if (mapped.mapped_by_provider())
+    return "it consists of several pieces, which the mapping provider cannot put together";
   if (pieces.size() > host.most_pieces) {
-    return fmt::format("it lies in {} pieces; at most {} are mapped side by side", pieces.size(), host.most_pieces);
+    return fmt::format("it consists of {} pieces; at most {} are mapped side by side", pieces.size(), host.most_pieces);
   }
   const auto stitchable = mapping::check_stitchable(mapped.file(), file_pieces(pieces), host.page_bytes);
   if (!stitchable.ok()) return stitchable.error().message;

@@ -256,7 +256,7 @@ Status check_cache_limit(const std::string& folder, std::uint64_t file_bytes, st
   if (file_bytes <= limit) return Done{};
   return Error{
       ErrorCode::kNoSpace,
-      fmt::format("what is built of it takes {} bytes in cache folder {}, and cache_limit_bytes is {}; raise it, "
+      fmt::format("its composed view takes {} bytes in cache folder {}, and cache_limit_bytes is {}; raise it, "
                   "or name no cache folder and allow memory with max_copied_bytes",
                   file_bytes, folder, limit)};
 }

@@ -166,7 +166,7 @@ TEST(Verify, StrictNamesWhatAFileForDeliveryMustNotHave) {
   with_tail.resize(with_tail.size() + 4'000, std::byte{7});
   EXPECT_THAT(texts_of(verified(with_tail, {})), IsEmpty());
   EXPECT_THAT(texts_of(verified(with_tail, {.strict = true})),
-              ElementsAre(AllOf(HasSubstr("4000 bytes lie behind the committed end"), HasSubstr("F10"))));
+              ElementsAre(AllOf(HasSubstr("4000 bytes follow the committed end"), HasSubstr("F10"))));
 
   Bytes appended = support::append(fresh, {support::binary_record("new", "new", support::pattern(500, 3))}).bytes;
   EXPECT_THAT(texts_of(verified(appended, {})), IsEmpty());

@@ -193,7 +193,7 @@ const std::vector<Lie>& lies() {
            bytes[at + 11] = std::byte{'9'};
          }
        },
-       ErrorCode::kMalformed, "\"htp.cache.69.0\": is there twice"},
+       ErrorCode::kMalformed, "\"htp.cache.69.0\": appears twice"},
       {"overlapping entries",
        [](Bytes& bytes, const DlcWriter& writer) {
          for (const std::size_t at : {writer.row_at(2) + kRowNumbers, writer.header_at(2) + kHeaderNumbers}) {

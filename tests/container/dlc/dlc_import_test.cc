@@ -138,7 +138,7 @@ TEST_F(Dlc, WhatACompilerDidWithoutAWordIsFound) {
   ASSERT_TRUE(is_ok(info));
   const auto& findings = info.value().findings;
   ASSERT_EQ(findings.size(), 4U);
-  EXPECT_NE(findings[0].find("\"htp.cache.99.0\", which is not there"), std::string::npos);
+  EXPECT_NE(findings[0].find("\"htp.cache.99.0\", which does not exist"), std::string::npos);
   EXPECT_NE(findings[1].find("nothing seems to be shared"), std::string::npos);
   EXPECT_NE(findings[2].find("for SoC 57, as \"htp.cache.57.0\" is"), std::string::npos);
   EXPECT_NE(findings[3].find("not known (0)"), std::string::npos);

@@ -52,7 +52,7 @@ TEST(Adding, OnePerSocRefusesASecondBinaryForASocWhateverElseDiffers) {
     ASSERT_TRUE(fails_with(added, ErrorCode::kExists));
     EXPECT_EQ(
         added.error().message,
-        "record \"b\" is for SoC 57, as \"a\" is, and one context binary for each SoC was asked for; leave one of "
+        "record \"b\" is for SoC 57, as \"a\" is, and one context binary for each SoC was requested; leave one of "
         "them out");
   }
   EXPECT_TRUE(is_ok(packer.add(for_soc("b", 69, "2.48")))) << "another SoC; the refused one has left no trace";

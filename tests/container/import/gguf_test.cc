@@ -209,7 +209,7 @@ const Lie kLies[] = {
          for (int i = 0; i < 2; ++i) w.pair("k", 0), w.number(std::uint8_t{1});
        });
      },
-     ErrorCode::kMalformed, "the key \"k\" is there twice"},
+     ErrorCode::kMalformed, "the key \"k\" appears twice"},
     {"an alignment of 48", [] { return with([](auto& w) { w.alignment_pair(48); }); }, ErrorCode::kMalformed,
      "is 48, not a power of two"},
     {"an alignment of 0", [] { return with([](auto& w) { w.alignment_pair(0), w.alignment = 32; }); },
@@ -264,7 +264,7 @@ const Lie kLies[] = {
      },
      ErrorCode::kTrailingData, "1 bytes behind the last tensor and its padding"},
     {"a name twice", [] { return with([](auto& w) { w.tensor("a", {4}, 24, 0, 4), w.tensor("a", {4}, 24, 32, 4); }); },
-     ErrorCode::kMalformed, "tensor \"a\" is there twice"},
+     ErrorCode::kMalformed, "tensor \"a\" appears twice"},
 };
 
 TEST(Gguf, EveryLieIsRefusedAndNamed) {

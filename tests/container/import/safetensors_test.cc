@@ -118,7 +118,7 @@ const Lie kLies[] = {
     {"metadata with a number", R"({"__metadata__":{"x":1}})", 0, ErrorCode::kMalformed, "__metadata__"},
     {"metadata with an object", R"({"__metadata__":{"x":{}}})", 0, ErrorCode::kMalformed, "__metadata__"},
     {"metadata twice", R"({"__metadata__":{},"__metadata__":{}})", 0, ErrorCode::kMalformed,
-     "__metadata__ is there twice"},
+     "__metadata__ appears twice"},
     {"a key of metadata twice", R"({"__metadata__":{"x":"1","x":"2"}})", 0, ErrorCode::kMalformed, "a key twice"},
     {"an end before the beginning", one(R"("dtype":"U8","shape":[2],"data_offsets":[4,2])"), 4, ErrorCode::kMalformed,
      "tensor \"t\" begins at 4 and ends before that, at 2"},
@@ -143,7 +143,7 @@ const Lie kLies[] = {
     {"bytes behind no tensor", "{}", 1, ErrorCode::kTrailingData, "1 bytes behind the last tensor"},
     {"a name twice",
      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", 2,
-     ErrorCode::kMalformed, "tensor \"a\" is there twice, at byte 113 and at byte 114"},
+     ErrorCode::kMalformed, "tensor \"a\" appears twice, at byte 113 and at byte 114"},
 };
 
 TEST(Safetensors, EveryLieIsRefusedAndNamed) {

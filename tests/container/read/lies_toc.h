@@ -233,7 +233,7 @@ inline constexpr Lie kTocLies[] = {
     {"a segment beyond the limit", [](auto& f) { f.segments[1].size = (kMaxLeaves << kLeafLog2) + 1; },
      ErrorCode::kLimitExceeded, "F22"},
     {"a segment in the header", [](auto& f) { f.segments[0].offset = 0; }, ErrorCode::kMalformed, "F16",
-     "lies in the header"},
+     "is in the header"},
     {"a segment behind the end", [](auto& f) { f.segments[6].offset = f.live.committed_end + 0x10000 - f.live.toc_size; },
      ErrorCode::kMalformed, "F16"},
     {"a segment whose end wraps", [](auto& f) { f.segments[6].offset = UINT64_MAX - 0xffff; }, ErrorCode::kMalformed,
@@ -442,7 +442,7 @@ inline constexpr Lie kTocLies[] = {
        f.append_record(RecordType::kOpaque, 1, 100).flags = kRecordRecipe;
        f.append_slice(5, 0, 100);
      },
-     ErrorCode::kMalformed, "F39", "does not lie in a packed segment"},
+     ErrorCode::kMalformed, "F39", "is not in a packed segment"},
     {"a recipe that copies from a packed segment",
      [](auto& f) {
        f.append_record(RecordType::kOpaque, 2, 100 + f.segments[0].size).flags = kRecordRecipe;

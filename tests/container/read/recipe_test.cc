@@ -264,7 +264,7 @@ std::vector<Hostile> hostile_programs() {
          program.literals = text("left");
          return with(program, 2);
        }(),
-       kBad, "F39", "0 bytes of literals, 4 are there"},
+       kBad, "F39", "0 bytes of literals, but 4 exist"},
       {"a source that nobody reads", with(ProgramText().copy(1, 0), 1), kBad, "F39", "source 1 of 2"},
       {"a byte too few for the record", good, kBad, "F39", "657 bytes instead of 658", kGoodSize + 1},
       {"a byte too many for the record", good, kBad, "F39", "more than 656", kGoodSize - 1},

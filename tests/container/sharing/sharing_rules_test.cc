@@ -222,7 +222,7 @@ TEST(SharingRules, StrictSharingMakesErrorsOfWarnings) {
     const std::string path = folder.file("m.fatctx");
     const auto strict = support::pack(records, path, options_of(Sharing::kPages, true));
     ASSERT_TRUE(fails_with(strict, ErrorCode::kUnsupported));
-    EXPECT_THAT(strict.error().message, HasSubstr("; strict sharing was asked for"));
+    EXPECT_THAT(strict.error().message, HasSubstr("; strict sharing was requested"));
     EXPECT_TRUE(is_ok(support::pack(records, path))) << "nothing was left where the file belongs";
   }
   EXPECT_THAT(packed({target("a", {}), target("b", {})}, options_of(Sharing::kPages, true)).report.warnings, IsEmpty());

@@ -45,7 +45,7 @@ TEST(UnknownTargetWords, OfOtherBackendsNothingIsKnown) {
 TEST(UnknownTargetWords, ASlipInAnArchSaysWhatIsNear) {
   EXPECT_THAT(
       unknown("cpu", "x86_64-v3"),
-      ElementsAre("\"x86_64-v3\" is no arch that fatctx finds on a machine of backend cpu (x86-64-v1, x86-64-v2, "
+      ElementsAre("\"x86_64-v3\" is not an arch that fatctx finds on a machine of backend cpu (x86-64-v1, x86-64-v2, "
                   "x86-64-v3, x86-64-v4, x86-64, aarch64); did you mean \"x86-64-v3\"?"));
   EXPECT_THAT(unknown("cpu", "x86_64"), ElementsAre(EndsWith("; did you mean \"x86-64\"?")));
   EXPECT_THAT(unknown("cpu", "amd64"), ElementsAre(EndsWith("; did you mean \"x86-64\"?")));
@@ -62,19 +62,20 @@ TEST(UnknownTargetWords, AHexagonArchIsWrittenInOneForm) {
   for (const char* const written : {"75", "V75", "hexagon-v75"}) {
     const std::string quoted = '"' + std::string(written) + '"';
     EXPECT_THAT(unknown("htp", written),
-                ElementsAre(quoted + " is no Hexagon arch, such as \"v75\"; did you mean \"v75\"?"));
+                ElementsAre(quoted + " is not a Hexagon arch, such as \"v75\"; did you mean \"v75\"?"));
   }
-  EXPECT_THAT(unknown("htp", "hexagon"), ElementsAre("\"hexagon\" is no Hexagon arch, such as \"v75\""));
-  EXPECT_THAT(unknown("htp", "v7a"), ElementsAre("\"v7a\" is no Hexagon arch, such as \"v75\""));
+  EXPECT_THAT(unknown("htp", "hexagon"), ElementsAre("\"hexagon\" is not a Hexagon arch, such as \"v75\""));
+  EXPECT_THAT(unknown("htp", "v7a"), ElementsAre("\"v7a\" is not a Hexagon arch, such as \"v75\""));
 }
 
 TEST(UnknownTargetWords, AFeatureIsKnownOfItsOwnInstructionSet) {
-  EXPECT_THAT(unknown("cpu", "aarch64", {"dotpord", "i8mm"}),
-              ElementsAre("\"dotpord\" is no feature that fatctx looks for on aarch64 (bf16, dotprod, fp16, i8mm, sme, "
-                          "sve, sve2); did you mean \"dotprod\"?"));
+  EXPECT_THAT(
+      unknown("cpu", "aarch64", {"dotpord", "i8mm"}),
+      ElementsAre("\"dotpord\" is not a feature that fatctx looks for on aarch64 (bf16, dotprod, fp16, i8mm, sme, "
+                  "sve, sve2); did you mean \"dotprod\"?"));
   // The level includes it, so no device names it.
   EXPECT_THAT(unknown("cpu", "x86-64-v3", {"avx2"}),
-              ElementsAre(StartsWith("\"avx2\" is no feature that fatctx looks for on x86-64 (amx, ")));
+              ElementsAre(StartsWith("\"avx2\" is not a feature that fatctx looks for on x86-64 (amx, ")));
   EXPECT_EQ(unknown("cpu", "x86-64-v4", {"sve", "dotprod"}).size(), 2u);
 }
 

@@ -664,7 +664,7 @@ TEST_F(Signed, APairOfKeysNeedsAName) {
   for (const std::string& name : {std::string(), folder_.file("")}) {
     const auto made = make_keys(name);
     ASSERT_TRUE(fails_with(made, ErrorCode::kInvalidArgument));
-    EXPECT_NE(made.error().message.find("is no name for a pair of keys"), std::string::npos);
+    EXPECT_NE(made.error().message.find("is not a name for a pair of keys"), std::string::npos);
   }
   EXPECT_FALSE(std::filesystem::exists(folder_.file(".key")));
 }

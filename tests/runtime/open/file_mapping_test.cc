@@ -150,7 +150,7 @@ TEST_F(FileMappingSwitch, DisabledFileMappingGivesOneCopyToAllSessionsAndMapsNot
     EXPECT_EQ(weights.data(), sessions.front().weights().front().view.data());
     EXPECT_TRUE(holds_weights(weights));
     const WeightView tensor = session.weight("layer/1").value();
-    EXPECT_EQ(tensor.bytes().data(), weights.data() + tensor.offset_in_blob()) << "tensors lie in the same copy";
+    EXPECT_EQ(tensor.bytes().data(), weights.data() + tensor.offset_in_blob()) << "tensors are in the same copy";
   }
 }
 
@@ -283,7 +283,7 @@ TEST_F(FileMappingSwitch, AMissingLibraryAFailedRegistrationAndBadMemoryAreError
       {[](FakeAllocator& a) { a.fail_allocate = true; }, ErrorCode::kBackendLibraryMissing, "libfakerpc.so"},
       {[](FakeAllocator& a) { a.fail_registration = true; }, ErrorCode::kNoResource, "register"},
       {[](FakeAllocator& a) { a.misalign = true; }, ErrorCode::kInternal, "not aligned"},
-      {[](FakeAllocator& a) { a.short_by = 1; }, ErrorCode::kInternal, "in place of"},
+      {[](FakeAllocator& a) { a.short_by = 1; }, ErrorCode::kInternal, "instead of"},
   };
   for (const Row& row : rows) {
     auto allocator = std::make_shared<FakeAllocator>();

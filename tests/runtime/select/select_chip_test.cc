@@ -137,7 +137,7 @@ TEST(SelectChip, ANewerSdkIsPreferredWhereItFitsAndThePolicyGoesBack) {
   const Selection selection = select(candidates, device, back).value();
   EXPECT_THAT(selection.chosen, ElementsAre(1));
   EXPECT_THAT(explain_text(selection, candidates, device, back),
-              HasSubstr("new: made with sdk 2.51, at most 2.50 is asked for [A3]"));
+              HasSubstr("new: made with sdk 2.51, at most 2.50 is allowed [A3]"));
 }
 
 TEST(SelectChip, ASourceModelStandsInForAGroupThatNoRecordFits) {

@@ -200,7 +200,7 @@ TEST(SelectErrors, AGroupThatIsNotThere) {
 
   ASSERT_FALSE(selection.ok());
   EXPECT_EQ(selection.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(selection.error().message, "group \"speech\" is not there; the container has \"text\"");
+  EXPECT_EQ(selection.error().message, "group \"speech\" does not exist; the container has \"text\"");
 }
 
 TEST(SelectErrors, SeveralGroupsAndNoneNamed) {
@@ -224,7 +224,7 @@ TEST(SelectErrors, ANamedRecordThatIsNotThereOrIsNoContextBinary) {
 
   ASSERT_FALSE(absent.ok());
   EXPECT_EQ(absent.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(absent.error().message, "record \"v9\" is not there; the context binaries are \"v2\", \"v3\"");
+  EXPECT_EQ(absent.error().message, "record \"v9\" does not exist; the context binaries are \"v2\", \"v3\"");
   ASSERT_FALSE(other_type.ok());
   EXPECT_EQ(other_type.error().message, "record \"weights\" is a weight_blob; the context binaries are \"v2\", \"v3\"");
 }
@@ -237,7 +237,7 @@ TEST(SelectErrors, ANamedRecordOfAnotherGroupThanTheNamedOne) {
   const auto found = select(candidates, cpu_device("x86-64-v3"), {.record_override = "b"});
 
   ASSERT_FALSE(clash.ok());
-  EXPECT_EQ(clash.error().message, "record \"b\" belongs to group \"vision\", but group \"text\" was asked for");
+  EXPECT_EQ(clash.error().message, "record \"b\" belongs to group \"vision\", but group \"text\" was requested");
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found.value().group, "vision");
   EXPECT_EQ(found.value().chosen, std::vector<std::uint32_t>{2});

@@ -38,7 +38,7 @@ TEST_F(PrivateCopies, StayWhateverIsWrittenToTheFile) {
   EXPECT_TRUE(holds_weights(view));
   EXPECT_EQ(view.access_path(), AccessPath::kCopied);
   EXPECT_FALSE(container.report().mapped);
-  EXPECT_EQ(container.report().copy_reason, "private copies were asked for");
+  EXPECT_EQ(container.report().copy_reason, "private copies were requested");
   EXPECT_EQ(verify_policy_name(container.report().verify), "private_copy");
   EXPECT_EQ(testing::mappings_of(path_), 0);
 }

@@ -131,6 +131,6 @@ def test_behind_two_dashes_nothing_is_a_command(fatctx, arguments):
 
 def test_the_picture_of_a_measurement_replaces_nothing(fatctx, files):
     done = fatctx("bench", "load", "head.onnx", "--sessions", "1", "--repeat", "1", "--svg", "head.onnx", exits=2)
-    assert "head.onnx: is there already; name another file" in done.stderr
+    assert "head.onnx already exists; name another file" in done.stderr
     done = fatctx("bench", "load", "head.onnx", "--sessions", "1,2", exits=2)
     assert done.stderr.startswith("fatctx bench: --sessions"), done.stderr

@@ -64,7 +64,7 @@ TEST_F(CompileCommand, APlantedResultIsNotPackedAndIsSaid) {
 
   std::filesystem::permissions(path("cache"), std::filesystem::perms(0777));
   EXPECT_EQ(run(target), ExitCode::kEnvironment);
-  EXPECT_THAT(err_, HasSubstr("its mode is 0777 and has to be 0700"));
+  EXPECT_THAT(err_, HasSubstr("its mode is 0777 and must be 0700"));
   EXPECT_EQ(calls(), 2U);
 }
 
@@ -255,7 +255,7 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_EQ(run({}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("no target"));
   EXPECT_EQ(run({"--target", "SM8650", "--target", "57"}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("is there twice, also as"));
+  EXPECT_THAT(err_, HasSubstr("appears twice, also as"));
   EXPECT_EQ(run({"--target", "SM8650", "--name", "org/net"}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("their names have no"));
   EXPECT_EQ(run({"--target", "SM8650", "--command", ""}), ExitCode::kUsage);
@@ -270,7 +270,7 @@ TEST_F(CompileCommand, MistakesAreFoundBeforeAnythingRuns) {
             ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("both say whether records share"));
   EXPECT_EQ(run({"--target", "SM8650", "--target", "SM8650"}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("is there twice"));
+  EXPECT_THAT(err_, HasSubstr("appears twice"));
   EXPECT_EQ(calls(), 0U);
 
   std::filesystem::remove(path("mycc"));
@@ -300,8 +300,8 @@ TEST_F(CompileCommand, PartsOfADlcAreNotTornApart) {
 
   EXPECT_EQ(run({"--target", "htp:generic"}, "{target} {model} {output}", path("parts/")), ExitCode::kFile);
 
-  EXPECT_THAT(err_,
-              HasSubstr("is a part of what the compiler wrote, not a file of its own, and cannot lie in a folder"));
+  EXPECT_THAT(
+      err_, HasSubstr("is a part of what the compiler wrote, not a file of its own, and cannot be stored in a folder"));
   EXPECT_FALSE(std::filesystem::exists(path("parts")));
 }
 

@@ -177,7 +177,7 @@ TEST_F(CompileQnn, WhatTheCompilerSaysItMadeIsCompared) {
 
   provide("30", "30", std::string(5000, 'b'));
   EXPECT_EQ(run({"--htp_socs", "30"}), ExitCode::kCheckFailed);
-  EXPECT_THAT(err_, HasSubstr("5000 bytes, which is no multiple of 4096"));
+  EXPECT_THAT(err_, HasSubstr("5000 bytes, which is not a multiple of 4096"));
 
   EXPECT_EQ(run({"--htp_socs", "57", "--vtcm_mb", "8"}), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("asked for 8 MB of VTCM, and the compiler says that it compiled for 0 MB"));
@@ -192,7 +192,7 @@ TEST_F(CompileQnn, OnePassGivesADlcWhoseMetadataIsReadBack) {
   ASSERT_EQ(run({"--htp_socs", "57,69"}, "net.onnx", "out.dlc"), ExitCode::kOk) << err_;
   EXPECT_EQ(support::read_file(path("out.dlc")), support::two_socs().write());
   EXPECT_EQ(run({"--htp_socs", "57,69"}, "net.onnx", "out.dlc"), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("is there already"));
+  EXPECT_THAT(err_, HasSubstr("already exists"));
 
   provide_dlc("57,43");
   EXPECT_EQ(run({"--htp_socs", "57,43"}, "net.onnx", "other.dlc"), ExitCode::kCheckFailed);

@@ -113,7 +113,7 @@ TEST_F(HtpConfigFile, TheMainFileNamesFilesThatAreThere) {
   write("main.json", R"({"backend_extensions": {"config_file_path": "soc1.json"}})");
   EXPECT_THAT(read().value().targets, SizeIs(1));
   write("main.json", R"({"backend_extensions": {"per_soc_config_file_path": ["soc1.json", "soc1.json"]}})");
-  EXPECT_THAT(refusal(), HasSubstr("SM8750 (soc 69, v79) is there twice"));
+  EXPECT_THAT(refusal(), HasSubstr("SM8750 (soc 69, v79) appears twice"));
 }
 
 TEST(HtpConfigList, TakesEverySpellingAndRefusesWhatIsNone) {
@@ -126,7 +126,7 @@ TEST(HtpConfigList, TakesEverySpellingAndRefusesWhatIsNone) {
   EXPECT_EQ(config.targets[2].part, "SM8850");
   EXPECT_THAT(htp_config_of_list("QCS8551", {}, table).error().message, HasSubstr("did you mean QCS8550"));
   EXPECT_THAT(htp_config_of_list("x86-64-v3", {}, table).error().message, HasSubstr("no QNN number of an HTP"));
-  EXPECT_THAT(htp_config_of_list("69,SM8750", {}, table).error().message, HasSubstr("is there twice"));
+  EXPECT_THAT(htp_config_of_list("69,SM8750", {}, table).error().message, HasSubstr("appears twice"));
   EXPECT_THAT(htp_config_of_list(" ,", {}, table).error().message, HasSubstr("the list is empty"));
 }
 
@@ -149,7 +149,7 @@ TEST(HtpConfigList, GivesVtcmToAllOrToEach) {
   const HtpConfig variants = htp_config_of_list("57,57", {4, 8}, table).value();
   EXPECT_EQ(target_word(variants.targets[0]), "SM8650.4mb");
   EXPECT_EQ(target_word(variants.targets[1]), "SM8650.8mb");
-  EXPECT_THAT(htp_config_of_list("57,57", {8}, table).error().message, HasSubstr("is there twice"));
+  EXPECT_THAT(htp_config_of_list("57,57", {8}, table).error().message, HasSubstr("appears twice"));
   EXPECT_THAT(htp_config_of_list("43,57,69", {4, 8}, table).error().message, HasSubstr("2 numbers for 3 targets"));
 }
 

@@ -35,7 +35,7 @@ TEST(ParseJson, AKeyThatStandsTwiceIsRefusedAtAnyDepth) {
   for (const char* text : {R"({"a": 1, "a": 1})", R"([{"b": {"a": 1, "c": [], "a": 2}}])"}) {
     const auto document = parse_json(text, "m.json");
     ASSERT_TRUE(fails_with(document, ErrorCode::kInvalidArgument)) << text;
-    EXPECT_NE(document.error().message.find("\"a\" stands twice"), std::string::npos) << document.error().message;
+    EXPECT_NE(document.error().message.find("\"a\" appears twice"), std::string::npos) << document.error().message;
   }
   EXPECT_TRUE(is_ok(parse_json(R"([{"a": 1}, {"a": {"a": 2}}])", "m.json")));
 }

@@ -141,7 +141,7 @@ def test_a_model_of_other_weights_is_refused(fatctx, tmp_path):
 
     done = fatctx("export", "net.fatctx", "--onnx", "other.onnx", "-o", "small.onnx", exits=2)
 
-    assert 'initializer "first/b" lies at byte 4096' in done.stderr
+    assert 'initializer "first/b" is at byte 4096' in done.stderr
     assert not list(tmp_path.glob("small.onnx*"))
 
 

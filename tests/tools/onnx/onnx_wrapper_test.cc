@@ -168,7 +168,7 @@ TEST(OnnxWrapper, WhatOneModelCannotHoldIsRefused) {
   const Mistake mistakes[] = {
       {"there is no graph", [](WrapperModel& m) { m.graphs.clear(); }},
       {"a graph without a name", [](WrapperModel& m) { m.graphs[1].name.clear(); }},
-      {"graph \"prefill\" is there twice", [](WrapperModel& m) { m.graphs[1].name = "prefill"; }},
+      {"graph \"prefill\" appears twice", [](WrapperModel& m) { m.graphs[1].name = "prefill"; }},
       {"graph \"decode\" has no outputs; an EPContext node has at least one",
        [](WrapperModel& m) { m.graphs[1].outputs.clear(); }},
       {"graphs \"prefill\" and \"decode\" both give \"logits\", and a model has each name once; "

@@ -30,7 +30,7 @@ def save(folder, *, target: str = "", **attributes) -> None:
     ({"target": "v2:6:2.51.0:5.51.0:75,79:57:8:0"}, 3,
      'the compatibility text "v2:6:2.51.0:5.51.0:75,79:57:8:0" of the QNN provider: its lists of archs, SoCs and VTCM '
      "sizes differ in length"),
-    ({"target": "v2:6:2.51.0:5.51.0:v75:57:8:0"}, 3, "an arch, SoC or VTCM size is no number"),
+    ({"target": "v2:6:2.51.0:5.51.0:v75:57:8:0"}, 3, "an arch, SoC or VTCM size is not a number"),
     ({"target": "v2:6:2.51.0:5.51.0:75:57"}, 3, "6 fields, not 8"),
     ({"embed_mode": 1}, 2,
      'm_ctx.onnx: the binary of node "net" is inside the model; compile with ep.context_embed_mode=0'),

@@ -268,7 +268,7 @@ def test_what_no_schema_can_say_the_parser_says(verdicts):
     twice = json.dumps(WHOLE).replace('"name": "net"', '"name": "net", "name": "net"')
     assert "no object says a key twice" in SCHEMA["$comment"]
     assert VALIDATOR.is_valid(json.loads(twice))
-    assert "stands twice" in verdicts([twice])[0]
+    assert "appears twice" in verdicts([twice])[0]
 
 
 def test_both_accept_every_manifest_of_the_project(verdicts):

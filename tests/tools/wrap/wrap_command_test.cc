@@ -205,14 +205,14 @@ TEST_F(WrapCommand, TheBinaryMayBeInsideTheModel) {
 TEST_F(WrapCommand, WhatIsThereStaysUnlessForced) {
   write_text(path("out_ctx.onnx"), "mine");
   EXPECT_EQ(wrap({"m_qnn.bin", "-o", path("out_ctx.onnx")}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("out_ctx.onnx: is there already; --force replaces it"));
+  EXPECT_THAT(err_, HasSubstr("out_ctx.onnx already exists; pass --force to replace it"));
   EXPECT_EQ(text("out_ctx.onnx"), "mine");
   EXPECT_FALSE(fs::exists(path("out_ctx_qnn.bin")));
 
   fs::remove(path("out_ctx.onnx"));
   write_text(path("out_ctx_qnn.bin"), "mine too");
   EXPECT_EQ(wrap({"m_qnn.bin", "-o", path("out_ctx.onnx")}), ExitCode::kUsage);
-  EXPECT_THAT(err_, HasSubstr("out_ctx_qnn.bin: is there already"));
+  EXPECT_THAT(err_, HasSubstr("out_ctx_qnn.bin already exists"));
   EXPECT_EQ(text("out_ctx_qnn.bin"), "mine too");
   EXPECT_FALSE(fs::exists(path("out_ctx.onnx")));
 
@@ -254,7 +254,7 @@ TEST_F(WrapCommand, WhatAModelSaysOtherwiseThanTheContainerIsFound) {
     void (*change)(onnx::ModelProto& model);
   };
   const Lie lies[] = {
-      {"names \"gone.bin\", which is not there",
+      {"names \"gone.bin\", which does not exist",
        [](auto& m) { attribute_of(m, "first", "ep_cache_context").set_s("gone.bin"); }},
       {"names \"../m_qnn.bin\"; only a file in or below",
        [](auto& m) { attribute_of(m, "first", "ep_cache_context").set_s("../m_qnn.bin"); }},
@@ -422,13 +422,13 @@ TEST_F(OwnNodes, NameThisContainerAndAUnitInIt) {
   EXPECT_EQ(verify("same.fatctx", "decode"), ExitCode::kOk) << out_;
 
   EXPECT_EQ(verify("m.fatctx", "prefill"), ExitCode::kFile);
-  EXPECT_THAT(out_, HasSubstr("\"prefill\" is no unit of the container; its units: decode"));
+  EXPECT_THAT(out_, HasSubstr("\"prefill\" is not a unit of the container; its units: decode"));
   EXPECT_EQ(verify("other.fatctx", "decode"), ExitCode::kFile);
   EXPECT_THAT(out_, HasSubstr("names \"other.fatctx\", which is another container"));
   EXPECT_EQ(verify("gone.fatctx", "decode"), ExitCode::kFile);
-  EXPECT_THAT(out_, HasSubstr("which is not there"));
+  EXPECT_THAT(out_, HasSubstr("which does not exist"));
   EXPECT_EQ(verify("g.bin", "decode"), ExitCode::kFile);
-  EXPECT_THAT(out_, HasSubstr("names \"g.bin\", which is no container"));
+  EXPECT_THAT(out_, HasSubstr("names \"g.bin\", which is not a container"));
   EXPECT_EQ(verify("m.fatctx", ""), ExitCode::kOk) << out_;  // the only unit
 }
 

@@ -221,7 +221,7 @@ int fail(std::string_view what, int code) {
 int measure(BenchOptions options) {
   std::error_code failed;
   if (!options.svg.empty() && fs::exists(fs::symlink_status(options.svg, failed))) {
-    return fail(options.svg + ": is there already; name another file", 2);
+    return fail(options.svg + " already exists; name another file", 2);
   }
   const fs::path own = fs::canonical("/proc/self/exe", failed);
   std::optional<WorkFolder> work;
@@ -252,14 +252,14 @@ int main_of(int count, char** words) {
   CLI::App app("Measure what a session of an ONNX model costs: ordinary, compiled, and out of a container");
   app.add_option("MODEL", options.model, "The ONNX model")->required();
   app.add_option("--library", options.library, "The execution provider; default: libfatctx_ort.so beside the program");
-  app.add_option("--work", options.work, "A folder for what is compiled; default: a temporary one");
+  app.add_option("--work", options.work, "A folder for compiled files; default: a temporary one");
   app.add_option("--svg", options.svg, "Write a picture of the figures to this file");
   app.add_option("--repeat", options.repetitions, "Processes for each row; default: 5")->check(CLI::Range(1U, 1000U));
   app.add_option("--sessions", options.sessions, "Sessions of a process, each run once; default: 8")
       ->check(CLI::Range(1U, 1024U));
   app.add_option("--runs", options.runs, "Also run both sessions so often, in turn; default: 0")
       ->check(CLI::Range(0U, 100000U));
-  app.add_option("--dimension", options.dimension, "In place of dimensions that are not fixed; default: 1")
+  app.add_option("--dimension", options.dimension, "Instead of dimensions that are not fixed; default: 1")
       ->check(CLI::Range(1, 1 << 20));
   app.add_flag("--embed", options.embed, "Also with the container embedded in the model");
   app.add_flag("--json", options.json, "Print JSON (schema fatctx.bench_onnxruntime/1)");

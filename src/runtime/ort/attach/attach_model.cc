@@ -212,7 +212,7 @@ Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
       const auto* child = std::ranges::find_if(
           kChildren, [&](const Child& row) { return row.parent == message.kind && row.number == field->number; });
       if (child == std::end(kChildren)) continue;
-      if (!field->delimited) return not_a_model(fmt::format("field {} is no message", field->number));
+      if (!field->delimited) return not_a_model(fmt::format("field {} is not a message", field->number));
       any_graph = any_graph || child->kind == Kind::kGraph;
       const bool main_graph = message.kind == Kind::kModel && child->kind == Kind::kGraph;
       const bool main_tensor = message.kind == Kind::kGraph && !message.inner && child->kind == Kind::kTensor;

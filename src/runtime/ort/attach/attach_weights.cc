@@ -31,10 +31,11 @@ bool aligned(const WeightView& view) {
 }
 
 Error copied(const Container& container, const ChosenBlob& blob, const WeightView& view, std::string_view remedy) {
-  return Error{ErrorCode::kCopyNotAllowed,
-               fmt::format("{}: record \"{}\": tensor \"{}\", {} bytes of {}, lies at byte {}, no multiple of {}; {}",
-                           container.report().path, blob.record.name, view.name(), view.bytes().size(),
-                           dtype_name(view.dtype()), view.offset_in_blob(), ort::alignment_of(view.dtype()), remedy)};
+  return Error{
+      ErrorCode::kCopyNotAllowed,
+      fmt::format("{}: record \"{}\": tensor \"{}\", {} bytes of {}, starts at byte {}, not a multiple of {}; {}",
+                  container.report().path, blob.record.name, view.name(), view.bytes().size(), dtype_name(view.dtype()),
+                  view.offset_in_blob(), ort::alignment_of(view.dtype()), remedy)};
 }
 
 Result<AttachRoute> settle_route(const AttachRuntime& runtime, AttachRoute asked) {

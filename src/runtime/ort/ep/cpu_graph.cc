@@ -129,7 +129,8 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node, const Ort::ConstNode& f
   }
   for (std::size_t i = 0; i < node_inputs.size(); ++i) {
     const auto info = session_.GetInputTypeInfo(i);
-    if (info.GetONNXType() != ONNX_TYPE_TENSOR) return other_ports(graph_, node, "an input of the graph is no tensor");
+    if (info.GetONNXType() != ONNX_TYPE_TENSOR)
+      return other_ports(graph_, node, "an input of the graph is not a tensor");
     FATCTX_TRY(check_port(graph_, node, node_inputs[i], info.GetTensorTypeAndShapeInfo().GetElementType(), "input"));
     Port port{.name = session_.GetInputNameAllocated(i, allocator).get(), .shape = {}};
     port.kernel = number_of(node_inputs[i], fused_inputs);
@@ -138,7 +139,8 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node, const Ort::ConstNode& f
   }
   for (std::size_t i = 0; i < node_outputs.size(); ++i) {
     const auto info = session_.GetOutputTypeInfo(i);
-    if (info.GetONNXType() != ONNX_TYPE_TENSOR) return other_ports(graph_, node, "an output of the graph is no tensor");
+    if (info.GetONNXType() != ONNX_TYPE_TENSOR)
+      return other_ports(graph_, node, "an output of the graph is not a tensor");
     const auto tensor = info.GetTensorTypeAndShapeInfo();
     Port port{.name = session_.GetOutputNameAllocated(i, allocator).get(), .shape = tensor.GetShape()};
     if (node_outputs[i] != nullptr) {

@@ -85,8 +85,8 @@ Status check_model_path(const std::string& model) {
   const auto there = mapping::stat_path(model);
   if (there.ok() && !there.value().regular) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: the context model cannot be written there, because something is there that is no "
-                             "regular file; name another one in ep.context_file_path",
+                 fmt::format("{}: the context model cannot be written there, because something other than a "
+                             "regular file exists there; name another one in ep.context_file_path",
                              model)};
   }
   auto probe = mapping::WorkFolder::create_beside(model);
@@ -154,12 +154,11 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   FATCTX_TRY(check_container_path(target, source));
   target.cache_name = mapping::path_below(target.container, folder);
   if (target.cache_name.empty()) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("the container {} does not lie in the folder of the model {} or below it, where a model can "
-                    "name it{}",
-                    target.container, target.model,
-                    shared.empty() ? "" : "; models that share a container are written to one folder")};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("the container {} is not in the folder of the model {} or below it, where a model can "
+                             "name it{}",
+                             target.container, target.model,
+                             shared.empty() ? "" : "; models that share a container are written to one folder")};
   }
   return target;
 }
@@ -399,10 +398,10 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   if (exists && !overwrite) {
     return Error{
         ErrorCode::kExists,
-        fmt::format("{}: a file is there already{}; remove it to compile it again, or name another one in the "
+        fmt::format("{}: this file already exists{}; remove it to compile it again, or name another one in the "
                     "provider option \"container\"",
                     target.container,
-                    session.compile_only ? fmt::format(", and {} is no context model that names it", target.model)
+                    session.compile_only ? fmt::format(", and {} is not a context model that names it", target.model)
                                          : std::string())};
   }
   ModelFile model = {.path = target.model, .before = identity_of(target.model)};

@@ -20,7 +20,8 @@ Result<std::uint64_t> number(const std::string& text, std::string_view record, c
   std::uint64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) return value;
-  return broken(record, fmt::format("initializer \"{}\" lies at \"{}\", which is no number", tensor, text));
+  return broken(record,
+                fmt::format("initializer \"{}\" has the offset or length \"{}\", which is not a number", tensor, text));
 }
 
 Result<ExternalTensor> read_tensor(const onnx::TensorProto& proto, std::string_view record) {
@@ -41,7 +42,7 @@ Result<ExternalTensor> read_tensor(const onnx::TensorProto& proto, std::string_v
     }
   }
   if (tensor.location.empty() || !has_size) {
-    return broken(record, fmt::format("initializer \"{}\" does not say where it lies", tensor.name));
+    return broken(record, fmt::format("initializer \"{}\" does not say where it is stored", tensor.name));
   }
   return tensor;
 }
@@ -132,7 +133,7 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView bytes, std::string
   }
   // ONNX Runtime would look for these on the disk, whatever it was given in memory.
   if (!all_inside(model.graph(), true)) {
-    return broken(record, "a tensor of a graph inside of the graph, or of an attribute, lies outside of the model");
+    return broken(record, "a tensor of a graph inside of the graph, or of an attribute, is outside of the model");
   }
   std::vector<ExternalTensor> tensors;
   for (const auto& proto : model.graph().initializer()) {

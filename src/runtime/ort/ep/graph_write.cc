@@ -77,8 +77,9 @@ class GraphWriter {
   static Status write_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool output) {
     const auto type = value.TypeInfo();
     if (type.GetONNXType() != ONNX_TYPE_TENSOR) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("\"{}\" is no tensor, and EPContext nodes take and give tensors only", value.GetName())};
+      return Error{
+          ErrorCode::kUnsupported,
+          fmt::format("\"{}\" is not a tensor, and EPContext nodes take and give tensors only", value.GetName())};
     }
     const auto tensor = type.GetTensorTypeAndShapeInfo();
     if (tensor.GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {

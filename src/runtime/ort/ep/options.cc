@@ -214,8 +214,8 @@ Result<Options> read_options(const OrtSessionOptions& options) {
   session.node_name_prefix = text_of(entries, kOrtSessionOptionEpContextNodeNamePrefix);
   if (session.context_enable && session.embed && session.share) {
     return Error{ErrorCode::kInvalidArgument,
-                 "ep.context_embed_mode=1 and ep.share_ep_contexts=1 exclude each other: what is embedded in one model "
-                 "cannot be shared with another; leave one of them out"};
+                 "ep.context_embed_mode=1 and ep.share_ep_contexts=1 exclude each other: a container embedded "
+                 "in one model cannot be shared with another; leave one of them out"};
   }
   return read;
 }

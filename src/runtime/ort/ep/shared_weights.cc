@@ -25,7 +25,8 @@ Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph
                  fmt::format("record \"{}\": initializer \"{}\" {}", graph.record, tensor.name, what)};
   };
   if (file == graph.weights.end()) {
-    return complain(fmt::format("lies in \"{}\", which is none of the weight blobs of the record", tensor.location));
+    return complain(
+        fmt::format("is stored in \"{}\", which is none of the weight blobs of the record", tensor.location));
   }
   if (!within({tensor.offset, tensor.size_bytes}, file->bytes.size_bytes())) {
     return complain(fmt::format("leaves the weight blob \"{}\"", file->record));
