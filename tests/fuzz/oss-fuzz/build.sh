@@ -3,7 +3,7 @@
 # LIB_FUZZING_ENGINE, SRC, WORK and OUT. Each target gets its seeds as NAME_seed_corpus.zip.
 
 TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout gguf irpa lz4 manifest recipe
-  safetensors tensor_table toc words"
+  safetensors tensor_table toc words writers"
 
 # The libraries of the distribution are built with libstdc++, and one program cannot have both.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
