@@ -416,6 +416,12 @@ def dlc() -> Seeds:
         "not-json": crowd(b"{\"cacheList\": [}"),
         "deep": crowd(b"{\"a\":" + b"[" * 200),
         "relations-to-itself": crowd(b'{"relations": [["htp.cache.57.0", "dlc.metadata"], {"htp.cache.69.0": 1}]}'),
+        "scalars": crowd(b'{"cacheList": [{"cacheName": "htp.cache.57.0", "a": null, "b": true, "c": 1.5, '
+                         b'"version": {"major": 2, "minor": 1, "teeny": 3, "x": "y"}, "sdkVersion": {"major": 70000}}]}'),
+        "cache-list-is-no-list": crowd(b'{"cacheList": 7}'),
+        "two-rows-of-one-entry": crowd(b'{"cacheList": [{"cacheName": "htp.cache.57.0"}, {"cacheName": "htp.cache.57.0"}]}'),
+        "key-twice": crowd(b'{"a": 1, "a": 2}'),
+        "relations-by-name": crowd(b'{"relations": {"htp.cache.57.0": ["htp.cache.69.0"], "x": [7]}}'),
         "row-of-nobody": crowd(b'{"cacheList": [{"cacheName": "gone"}, {}, 7, {"x": "htp.cache.57.0", "socModel": -1}]}'),
         "crc": with_bytes(two, 14, b"abcd"),
         "compressed": with_bytes(two, 8, b"\x08"),
