@@ -6,7 +6,7 @@
 Replays seeds, changed seeds, old crashes, golden files and what scripts/fuzz has learnt (build/fuzz-corpus, if it exists) with
 the replay programs of the preset coverage. Changed seeds are made from the seeds by chance, the same every time: what a fuzzer
 finds in its first seconds. --with-tests runs the programs of tests too, and counts them separately. FOLDER/unreached.txt
-lists what is not reached: a file, its lines, and the reason from tests/fuzz/unreached.txt.
+lists the unreached places: a file, its lines, and the reason from tests/fuzz/unreached.txt.
 --explain prints the lines themselves, and fails if one has no reason there or if a reason is of no use any more.
 Exit status: 0 done, 1 fewer lines than --least, a program failed or a reason is missing, 2 the programs are not built.
 """

@@ -1,5 +1,5 @@
-// A program of calls that write: pack, append, note, rewrite, merge, sign, damage, repair; and what has to hold between
-// them. What was written without an error is whole, and what repair calls whole is.
+// A program of calls that write: pack, append, note, rewrite, merge, sign, damage, repair. A file that was written
+// without an error must be whole, and so must one that repair calls whole.
 //
 // Input: steps until the bytes are used up, twelve at most. A step is 1 byte what (modulo 10), and then
 //   0 pack       1 byte which file, 3 bytes options, 1 byte how many records, the records (fuzz/writers_records.h)

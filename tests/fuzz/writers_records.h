@@ -32,7 +32,7 @@ enum RecordHas : unsigned {
   kOddTensor = 64,    // the last tensor is wrong in one way
   kFile = 128,        // its bytes are in a file
   kPartOfFile = 256,  // in the middle of one
-  kSource = 512,      // whoever has them is asked
+  kSource = 512,      // its owner is asked
   kKnownHash = 1024,  // and says their hash, which may be wrong
   kQnn = 2048,        // for a SoC
   kFlaw = 4096,       // one thing of it is odd or wrong
