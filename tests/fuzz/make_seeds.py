@@ -416,6 +416,12 @@ def dlc() -> Seeds:
         "not-json": crowd(b"{\"cacheList\": [}"),
         "deep": crowd(b"{\"a\":" + b"[" * 200),
         "relations-to-itself": crowd(b'{"relations": [["htp.cache.57.0", "dlc.metadata"], {"htp.cache.69.0": 1}]}'),
+        "scalars": crowd(b'{"cacheList": [{"cacheName": "htp.cache.57.0", "a": null, "b": true, "c": 1.5, '
+                         b'"version": {"major": 2, "minor": 1, "teeny": 3, "x": "y"}, "sdkVersion": {"major": 70000}}]}'),
+        "cache-list-is-no-list": crowd(b'{"cacheList": 7}'),
+        "two-rows-of-one-entry": crowd(b'{"cacheList": [{"cacheName": "htp.cache.57.0"}, {"cacheName": "htp.cache.57.0"}]}'),
+        "key-twice": crowd(b'{"a": 1, "a": 2}'),
+        "relations-by-name": crowd(b'{"relations": {"htp.cache.57.0": ["htp.cache.69.0"], "x": [7]}}'),
         "row-of-nobody": crowd(b'{"cacheList": [{"cacheName": "gone"}, {}, 7, {"x": "htp.cache.57.0", "socModel": -1}]}'),
         "crc": with_bytes(two, 14, b"abcd"),
         "compressed": with_bytes(two, 8, b"\x08"),
@@ -880,9 +886,193 @@ def c_calls() -> Seeds:
     }
 
 
+def writers() -> Seeds:
+    """Steps and records as tests/fuzz/writers_fuzz.cc and writers_records.h say."""
+    binary, weights, opaque, source, wrapper = range(5)
+    tensors, ranges, lz4, own, refers, facts, odd, file, part, lent, hashed, qnn, flaw = (1 << bit for bit in range(13))
+    off, pages, runs = 0, 1, 2  # ways of sharing
+    seal, explain, per_soc, strict, two_threads = 4, 16, 32, 64, 128
+
+    def record(what: int, has: int, *blocks: tuple[int, int], name: int = 0, more: bytes = b"") -> bytes:
+        return bytes([what, name]) + struct.pack("<H", has) + bytes([len(blocks)]) + bytes(sum(blocks, ())) + more
+
+    def pack(how: int, *records: bytes, into: int = 0, sizes: int = 0, more: int = 3) -> bytes:
+        return bytes([0, into, how, sizes, more, len(records)]) + b"".join(records)
+
+    def append(*records: bytes, onto: int = 0, how: int = 0) -> bytes:
+        return bytes([1, onto, how, len(records)]) + b"".join(records)
+
+    def damage(*edits: bytes, of: int = 0) -> bytes:
+        return bytes([6, of, len(edits)]) + b"".join(edits)
+
+    def raw(place: int, value: int = 0xAA) -> bytes:
+        return edit(6, place.to_bytes(3, "little"), bytes([value]))
+
+    def note(which: int, wrong: int = 0, text: bytes = b"") -> bytes:
+        return bytes([2, 0, which, wrong]) + (bytes([len(text)]) + text if wrong % 8 in (1, 2, 6) else b"")
+
+    def key(which: int, text: bytes) -> bytes:
+        return bytes([9, which, len(text)]) + text
+
+    def sign(source: int, target: int, how: int) -> bytes:
+        return bytes([5, source, target, how])
+
+    def open_one(which: int, keys: int = 0, least: int = 0, how: int = 0) -> bytes:
+        return bytes([8, which, keys, least, how])
+
+    def rewrite(source: int, target: int, how: int = 0, more: int = 0) -> bytes:
+        return bytes([3, source, target, how, more])
+
+    repair, dry = bytes([7, 0, 0]), bytes([7, 0, 1])
+    # Blocks are (which, how long): 64, 100, 256, 1000, 4096, 5000, 16384 or 66000 bytes.
+    some = [(0, 5), (1, 4), (2, 6), (3, 7), (4, 3)]
+    turned = [(2, 6), (0, 5), (4, 3), (1, 4), (5, 6)]
+    long = [(0, 7), (1, 6), (2, 6)]
+    moved = [(6, 0), (0, 7), (1, 6), (7, 4), (2, 6)]
+    aligned = [(0, 6), (1, 4), (2, 4), (3, 6), (4, 4)]
+    realigned = [(2, 4), (0, 6), (4, 4), (3, 6), (6, 4)]
+    slots = [raw(place + 16) for place in (0x1000, 0x4000, 0x9000, 0xC000)]
+    both = (record(weights, tensors, *some), record(weights, tensors, *turned))
+    seeds = {
+        "nothing": b"",
+        "pack-nothing": pack(pages),
+        "parts": pack(pages, *both),
+        "parts-among-runs": pack(runs, *both, record(binary, refers, *moved)),
+        "parts-in-small-granules": pack(pages, *both, record(weights, tensors, *some[:3]), sizes=8),
+        "parts-repeat": pack(pages, record(weights, tensors, (0, 6), (1, 1), (0, 6), (2, 1), (0, 6), (1, 1))),
+        "parts-off": pack(off, *both),
+        "parts-of-two-threads": pack(runs + two_threads, *both, record(weights, tensors, *reversed(some))),
+        "parts-in-ranges": pack(pages, record(opaque, ranges, *some), record(opaque, ranges, *turned)),
+        "parts-that-overlap": pack(pages, *both, record(weights, tensors + odd, *turned, name=3)),
+        "parts-of-a-few-sources": pack(pages, *both, record(weights, tensors, (0, 5), (5, 6), (3, 7), (6, 1)), sizes=2),
+        "ranges-and-weights": pack(pages, record(opaque, ranges, *some), record(weights, tensors, *turned)),
+        "runs": pack(runs, record(binary, 0, *long), record(binary, 0, *moved), record(binary, 0, *reversed(long))),
+        "runs-and-nothing-equal": pack(runs, record(binary, 0, (0, 7)), record(binary, 0, (1, 7))),
+        "pages": pack(pages, record(binary, 0, *aligned), record(binary, 0, *realigned)),
+        "pages-explained": pack(pages + explain, record(binary, 0, *aligned), record(binary, 0, *realigned),
+                                record(binary, 0, *moved), record(binary, 0, (0, 1), (0, 7))),
+        "pages-of-two-threads": pack(pages + two_threads + explain, record(binary, 0, *aligned), record(binary, 0, *realigned)),
+        "equal": pack(pages, record(binary, 0, *some), record(binary, own, *some), record(opaque, 0, *some)),
+        "equal-off": pack(off, record(binary, 0, *some), record(binary, own, *some)),
+        "small-and-cold": pack(pages + seal, record(opaque, 0, (0, 0)), record(opaque, 0, (1, 1)), record(source, lz4, *some),
+                               record(wrapper, own, (2, 2)), record(opaque, 0)),
+        "from-files": pack(pages, record(weights, file, *some), record(opaque, file + part, *some, name=7), record(opaque, lent, *some)),
+        "lent-hash-is-wrong": pack(pages, record(weights, lent + hashed, *some)),
+        "lent": pack(runs, record(weights, lent + tensors, *some), record(weights, lent + tensors, *turned)),
+        "part-behind-the-end": pack(pages, record(opaque, file + part, (0, 0), name=100)),
+        "weights": pack(pages, record(weights, tensors, *some), record(binary, refers, *moved), record(binary, refers + qnn, *long, name=1)),
+        "weights-of-another-type": pack(pages, record(opaque, 0, *some), record(binary, refers, *moved)),
+        "weights-twice-by-name": pack(pages, record(weights, 0, *some, name=132), record(weights, 0, *some, name=132)),
+        "names": b"".join(pack(pages, record(opaque, 0, (0, 0), name=name)) for name in (133, 134, 135)),
+        "empty-binary": pack(pages, record(binary, 0)),
+        "long-model-name": pack(pages, record(opaque, 0, (0, 0)), more=4),
+        "exists": pack(pages + 8, record(opaque, 0, (0, 0))),
+        "same-soc": pack(pages + per_soc, record(binary, qnn, *some), record(binary, qnn, *turned)),
+        "tables-are-not-given": pack(pages, record(5, 0, (0, 0))),
+    }
+    seeds |= {f"sizes-{sizes}": pack(pages, *both, record(binary, 0, *aligned), record(binary, 0, *realigned), sizes=sizes)
+              for sizes in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 64, 96)}
+    seeds |= {f"odd-tensor-{how}": pack(pages, record(weights, tensors + odd, (0, 3), (1, 4), name=how)) for how in (*range(8), 15)}
+    compiled = (1, 2, 4, 2 + 4, 8, 16, 32, 64, 128, 1 + 16)
+    seeds |= {f"facts-{which}": pack(how, record(weights, 0, *some), record(binary, facts + refers + qnn, *long, more=bytes([which])),
+                                     record(binary, facts + refers + qnn, *moved, name=1, more=bytes([which & other])))
+              for which in compiled for how, other in ((pages, 0),)}
+    seeds |= {f"strict-facts-{which}": pack(pages + strict, record(weights, 0, *some),
+                                            record(binary, facts + refers + qnn, *long, more=bytes([which])),
+                                            record(binary, refers + qnn, *moved, name=1)) for which in (1, 2, 8, 16)}
+    flawed = {0: binary, 6: opaque, 8: binary, 9: binary, 13: weights, 14: weights}
+    seeds |= {f"flaw-{which}": pack(pages + per_soc, record(weights, 0, *some), record(
+        flawed.get(which, binary if which in (2, 3, 11) else opaque), flaw + (ranges if which in (4, 5, 6, 133) else 0), (0, 3), (1, 4),
+        more=bytes([which]))) for which in (*range(16), 133)}
+    seeds |= {
+        "flaw-part-twice": pack(pages + per_soc, record(binary, flaw, *some, more=b"\x09"), record(binary, flaw, *turned, more=b"\x09")),
+        "lz4-of-ranges": pack(pages, record(opaque, lz4 + ranges, *some)),
+        "lz4-of-a-binary": pack(pages, record(binary, lz4, *some)),
+        "tensors-and-ranges": pack(pages, record(weights, tensors + ranges, *some)),
+        "tensors-of-a-binary": pack(pages, record(binary, tensors, *some)),
+        "weights-of-weights": pack(pages, record(weights, refers, *some)),
+        "table-is-named-already": pack(pages, record(weights, tensors, *some), record(opaque, 0, (0, 0), name=135)),
+        "many-sources": pack(pages, *(record(weights, tensors, (which, 5), (which + 1, 4), (which + 2, 6)) for which in range(6))),
+        "append": append(record(binary, 0, *some)) + append(record(opaque, 0, (0, 0), name=3), how=1) + open_one(0, 16),
+        "append-recipes": pack(runs, *both) + append(record(weights, tensors, *some[1:]), record(opaque, own, *moved), how=4),
+        "append-what-is-there": append(record(binary, 0, *long)) + append(record(binary, 0, *long), how=1),
+        "append-cold": append(record(source, lz4, *some), record(opaque, lent, (0, 1))),
+        "append-same-soc": append(record(binary, qnn, *some)) + append(record(binary, qnn, *turned), how=2),
+        "append-to-sealed": pack(pages + seal, record(opaque, 0, (0, 0))) + append(record(opaque, 0, (1, 0))),
+        "append-nothing": append(),
+        "append-to-damaged": damage(slots[0], raw(0x10010)) + append(record(opaque, own, *long)) + repair,
+        "append-and-compact": append(record(binary, 0, *long)) + rewrite(0, 0) + open_one(0) + rewrite(0, 1, 1 + 2) + repair,
+        "notes": note(0) + note(1) + note(0) + note(0, 2, b"tool 1.2") + open_one(0),
+        "notes-twice-in-one": note(2) + note(2) + note(3),
+        "notes-without": note(0, 1) + note(0, 3) + note(0, 4) + note(0, 1, b"\xff\x01") + note(0, 6, b"\xff"),
+        "notes-of-no-day": b"".join(note(0, 5 + 8 * day) for day in range(6)),
+        "note-is-signed": note(0) + sign(0, 1, 0) + open_one(1, 1) + note(0),
+        "sign": sign(0, 1, 0) + open_one(1, 1) + open_one(1, 2) + open_one(1, 3, 2) + open_one(1, 1, 9) + open_one(0, 1),
+        "sign-in-place": sign(0, 0, 1) + open_one(0, 2) + sign(0, 0, 0 + 4) + open_one(0, 1),
+        "sign-what-shares": pack(runs, *both, record(binary, 0, *moved)) + sign(0, 1, 4) + open_one(1, 1, 0, 1),
+        "sign-what-is-stitched": pack(pages, record(binary, 0, *aligned), record(binary, 0, *realigned)) + sign(0, 1, 0) + open_one(1, 1),
+        "sign-what-was-appended-to": append(record(binary, 0, *some)) + sign(0, 1, 1) + append(record(opaque, 0, (0, 0)), onto=1) +
+                                     open_one(1, 2) + open_one(1, 2 + 32),
+        "sign-and-rewrite": sign(0, 1, 0) + rewrite(1, 2) + open_one(2, 1) + open_one(2),
+        "sign-over-another": sign(0, 1, 8),
+        "sign-damaged": damage(edit(4, b"\x02", struct.pack("<H", 9), b"\x01\xaa")) + sign(0, 1, 0),
+        "sign-cut": damage(edit(5, struct.pack("<h", -30))) + sign(0, 1, 0),
+        "sign-cold": pack(pages, record(source, lz4, *some), record(opaque, 0, (0, 0)), record(opaque, 0)) + sign(0, 0, 4),
+        "signature-damaged": sign(0, 0, 0) + damage(*(raw(place + 200) for place in (0x1000, 0x4000, 0x9000, 0xC000))) + open_one(0, 1),
+        "signed-leaves-damaged": sign(0, 0, 0) + damage(*(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa") for row in range(9))) +
+                                 open_one(0, 1) + repair,
+        "secret-keys": key(0, b"fatctx-secret-key-v1 " + b"0f" * 32 + b"\n") + sign(0, 1, 2) + key(1, b"fatctx-secret-key-v1 " + b"0f" * 32) + sign(0, 1, 2),
+        "secret-keys-of-another-form": b"".join(key(0, text) + sign(0, 1, 2) for text in (
+            b"", b"fatctx-secret-key-v1 0f", b"fatctx-secret-key-v1 " + b"0g" * 32, b"fatctx-public-key-v1 " + b"0f" * 32, b"x" * 200)),
+        "public-keys": b"".join(key(2, text) for text in (
+            b"fatctx-public-key-v1 " + b"1e" * 32 + b"\n", b"fatctx-public-key-v1 " + b"1E" * 32, b"fatctx-public-key-v1 " + b"zz" * 32,
+            b"fatctx-secret-key-v1 " + b"1e" * 32)),
+        "no-secret-key": sign(0, 1, 2),
+        "repair-whole": repair + dry,
+        "repair-slots": b"".join(damage(slot) + repair for slot in slots),
+        "repair-prologues": damage(raw(16)) + dry + repair + damage(raw(0x8010)) + repair,
+        "repair-padding": damage(raw(0x600), raw(0x7FFF)) + repair,
+        "repair-first-table": damage(raw(0x10040)) + dry + repair,
+        "repair-appended": append(record(binary, 0, *some)) + append(record(opaque, 0, (0, 0), name=1)) + damage(*slots[:1]) + repair + open_one(0, 16),
+        "repair-earlier-table": append(record(binary, 0, *some)) + damage(raw(0x10040)) + dry + repair,
+        "repair-both-tables-of-earlier": append(record(binary, 0, *some)) + damage(raw(0x10040), *slots[1:2]) + repair,
+        "repair-older-pair": append(record(binary, 0, *some)) + damage(slots[0], slots[2]) + dry + repair,
+        "repair-younger-pair": append(record(binary, 0, *some)) + damage(slots[1], slots[3]) + dry + repair + open_one(0),
+        "repair-both-mirrors": damage(slots[0], slots[2]) + repair,
+        "repair-payload": damage(edit(4, b"\x02", struct.pack("<H", 9), b"\x01\xaa")) + repair,
+        "repair-leaves": b"".join(damage(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa")) + repair for row in range(3)),
+        "repair-later-leaves": b"".join(damage(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa")) + repair for row in range(3, 9)),
+        "repair-leaves-of-recipes": pack(runs, *both) + b"".join(
+            damage(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa")) + repair for row in range(5)),
+        "repair-leaves-and-payload": damage(*(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa") for row in range(9))) + dry + repair,
+        "repair-sealed": pack(pages + seal, *both) + repair + damage(slots[0]) + dry + repair,
+        "repair-signed": sign(0, 0, 0) + damage(*slots[:2]) + repair + open_one(0, 1),
+        "repair-cut": damage(edit(5, struct.pack("<h", -30))) + repair,
+        "repair-tail": damage(edit(5, struct.pack("<h", 30))) + repair + open_one(0, 0, 0, 1),
+        "repair-everything": damage(raw(0), raw(0x8000), *slots) + repair + dry,
+        "rewrite": b"".join(rewrite(0, 1, how) for how in (0, 1, 3, 4, 12, 16)),
+        "rewrite-shares": pack(off, *both, record(binary, 0, *some)) + rewrite(0, 1, 12) + rewrite(1, 2, 4, 1) + rewrite(2, 1, 4, 0),
+        "rewrite-some": b"".join(rewrite(0, 1, 32, more) for more in range(4)) + pack(runs, *both, record(weights, tensors, *some[1:])) + rewrite(0, 1, 32),
+        "rewrite-earlier": append(record(binary, 0, *some)) + rewrite(0, 1, 64, 1) + rewrite(0, 1, 64, 9) + rewrite(0, 1, 128, 1),
+        "rewrite-damaged": damage(edit(4, b"\x02", struct.pack("<H", 9), b"\x01\xaa")) + rewrite(0, 1) + rewrite(0, 0),
+        "merge": b"".join(bytes([4, 0, 1, how]) for how in (0, 1, 2, 4, 12, 16)) +
+                 pack(runs, record(weights, tensors, *some), into=1) + bytes([4, 0, 1, 16]),
+        "merge-other-sizes": pack(runs, *both, into=1, sizes=8 + 64) + bytes([4, 0, 1, 0]),
+        "merge-that-differ": append(record(binary, 0, *some)) + append(record(binary, 0, *turned), onto=1) + bytes([4, 0, 1, 0]),
+        "verify-ranges": b"".join(open_one(0, 0, 0, 4 + how) for how in (0, 1, 2, 16, 64, 248)),
+        "verify-strictly": append(record(binary, 0, *some)) + open_one(0, 0, 0, 1) + open_one(0, 0, 0, 3) +
+                           damage(edit(5, struct.pack("<h", 9))) + open_one(0, 0, 0, 1),
+        "verify-recipes": pack(runs, *both) + b"".join(
+            damage(edit(4, bytes([row]), struct.pack("<H", 99), b"\x01\xaa")) + open_one(0, 0, 0, row % 4) for row in range(5)),
+        "verify-cold": pack(pages, record(source, lz4, *some)) + open_one(0, 0, 0, 4) + damage(
+            edit(4, b"\x01", struct.pack("<H", 99), b"\x01\xaa")) + open_one(0),
+    }
+    return seeds
+
+
 TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
                                             dlc_layout, gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table,
-                                            toc, words)}
+                                            toc, words, writers)}
 
 
 def main() -> None:

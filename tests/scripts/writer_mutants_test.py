@@ -41,6 +41,8 @@ def test_every_kind_of_place_gets_a_switch():
 def test_a_line_that_does_not_compile_gets_none():
     text, mutants = writer_mutants.mutate("x.cc", SAMPLE, 0, {2, 4})
     assert {mutant.line for mutant in mutants} == {3, 5, 6}
+    places = {mutant.key: mutant.place for mutant in writer_mutants.mutate("x.cc", SAMPLE, 0, set())[1]}
+    assert all(mutant.place == places[mutant.key] for mutant in mutants), "the others keep their places, so that less is compiled again"
     assert "  FATCTX_TRY(g(a, {1, 2}));" in text
 
 

@@ -3,7 +3,7 @@
 # LIB_FUZZING_ENGINE, SRC, WORK and OUT. Each target gets its seeds as NAME_seed_corpus.zip.
 
 TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout gguf irpa lz4 manifest recipe
-  safetensors tensor_table toc words"
+  safetensors tensor_table toc words writers"
 
 # The distribution's libraries use libstdc++, and a program cannot use both standard libraries.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
@@ -11,13 +11,14 @@ export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
 # The program's loader expands $ORIGIN, not this shell.
 # shellcheck disable=SC2016
 cmake -S "$SRC/fatctx" -B "$WORK/fatctx" -G Ninja \
-  -DCMAKE_BUILD_TYPE=None -DFATCTX_WERROR=OFF -DFATCTX_BUILD_BENCH=OFF -DFATCTX_ONNXRUNTIME=OFF \
+  -DCMAKE_BUILD_TYPE=None -DFATCTX_WERROR=OFF -DFATCTX_UNITY=ON -DFATCTX_BUILD_BENCH=OFF -DFATCTX_ONNXRUNTIME=OFF \
+  -DFATCTX_BUILD_TESTS=OFF \
   -DFATCTX_BUILD_FUZZERS=ON -DFATCTX_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" \
   -DCMAKE_BUILD_RPATH='$ORIGIN/lib' -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON
 
+cmake --build "$WORK/fatctx" --target fuzzers
 mkdir -p "$OUT/lib"
 for target in $TARGETS; do
-  cmake --build "$WORK/fatctx" --target "fuzz_$target"
   cp "$WORK/fatctx/tests/fuzz/fuzz_$target" "$OUT/"
   # The machine that runs the targets has none of these libraries.
   ldd "$OUT/fuzz_$target" | awk '$2 == "=>" && $3 ~ "^/" { print $3 }' |
