@@ -101,7 +101,7 @@ void add_ctx_gen(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<CtxGenFlags>();
   CLI::App* command =
       describe(app, "ctx-gen",
-               {.purpose = "Compile models that share weights into one container and a context model each",
+               {.purpose = "Compile models that share weights into one container and context models",
                 .synopsis = "fatctx ctx-gen [options] MODEL1,MODEL2",
                 .examples = {R"(fatctx ctx-gen -e reference model1.onnx,model2.onnx)",
                              R"(fatctx ctx-gen -e qnn -i "vtcm_mb|8 htp_arch|73" ./model1.onnx,./model2.onnx)"},

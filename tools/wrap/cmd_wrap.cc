@@ -324,7 +324,7 @@ void add_graph_flags(CLI::App& command, WrapOptions& options) {
 void add_wrap(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<WrapOptions>();
   CLI::App* command = describe(app, "wrap",
-                               {.purpose = "Write an ONNX model around a record, for an unmodified execution provider",
+                               {.purpose = "Write an ONNX model around a record, for any execution provider",
                                 .synopsis = "fatctx wrap FILE [RECORD] -o OUT [options]",
                                 .examples = {"fatctx wrap model.fatctx --device SM8650 -o model_ctx.onnx",
                                              "fatctx wrap model.fatctx raw --qnn-json net.json -o net_ctx.onnx"},
