@@ -17,8 +17,8 @@ struct CpuProbe {
 // Queries the processor. Never fails and never blocks. Threads: any.
 [[nodiscard]] CpuProbe probe_cpu();
 
-// Returns a variable of the environment, or nothing if it is unset or empty. Only for callers that have asked to use
-// the environment.
+// Returns a variable of the environment, or nothing if it is unset or empty. Only for callers whose options request the
+// environment.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);
 
 }  // namespace fatctx::runtime

@@ -42,8 +42,9 @@ struct SocFacts {
 // without a value is kAbsent. Reads at most 4 KiB of each file and never blocks.
 void read_soc_files(const std::string& root, SocFacts& facts);
 
-// Reads the texts of a captured machine that has no such files from a folder: getprop.txt (lines "[name]: [value]") and
-// windows.txt (lines "ProcessorNameString=...", and "MatchingDeviceId=..." followed by "DriverDesc=...").
+// Reads the captured texts of a machine that has no such files. They are stored in a folder as getprop.txt (lines
+// "[name]: [value]") and windows.txt (lines "ProcessorNameString=...", and "MatchingDeviceId=..." followed by
+// "DriverDesc=...").
 void read_captured_texts(const std::string& root, SocFacts& facts);
 
 // Parses lines of `getprop` or of windows.txt.

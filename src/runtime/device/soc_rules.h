@@ -19,7 +19,7 @@ struct AskedSoc {
   bool disagree = false;                 // arch and SoC contradict each other
 };
 
-// Fills the whole Detection except the part of the processor. If `asked.instead` is set, the facts are ignored.
+// Fills the whole Detection except the part of the processor. Ignores the facts if `asked.instead` is set.
 [[nodiscard]] Detection judge_soc(const SocFacts& facts, const SocTable& table, const AskedSoc& asked,
                                   const std::optional<BackendPlatform>& backend);
 

@@ -60,7 +60,7 @@ Status check_views(const Session::Impl& session) {
   const Container& container = *model.container;
   FATCTX_TRY(container.check());
   if (container.impl().copies() || mapped_of(container)->look() == session.file_look) return Done{};
-  // The file was touched, appended to, or its payload was written to: only a check of the payload can tell which.
+  // The file was touched, appended to, or its payload was written to. Only a check of the payload can tell which.
   for (const std::uint32_t id : session.record_ids) FATCTX_TRY(view_of(container, id));
   return Done{};
 }

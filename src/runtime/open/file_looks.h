@@ -25,8 +25,8 @@ class FileLooks {
   // Returns true if this is the last known identity. Returns false also while another thread writes the identity.
   [[nodiscard]] bool last_was(const mapping::FileIdentity& identity) const noexcept;
   // Begins a look. `known` is the number as loaded after the identity was queried.
-  // If the number has risen since, the call does not raise it again. Threads that see the same change thus make one
-  // look.
+  // If the number has risen since, results under it were read after that query, and the call does not raise it again.
+  // Threads that see the same change thus make one look.
   // The number rises before the new identity is visible, so a thread that finds the identity unchanged has the new
   // number.
   // If two threads call this at once, only one of them writes the identity. If the other one saw a later identity, the

@@ -15,8 +15,8 @@ struct Monitor {
   std::condition_variable changed;
 
   void wake() {
-    // A thread that has checked its condition but does not wait yet still holds the lock: lets it begin to wait, so
-    // that it is woken.
+    // A thread that has checked its condition holds the lock until it waits. Taking the lock ensures that such a thread
+    // is woken.
     { const std::lock_guard lock(mutex); }
     changed.notify_all();
   }

@@ -16,7 +16,7 @@
 
 namespace fatctx {
 
-// The caller's side of a call: how it can be stopped, and whom it tells about progress.
+// The caller's side of a call: the ways to stop it, and the receiver of its progress.
 struct WatchedCall {
   std::string name;                     // the name of the source, for errors
   LoadSignal::State* signal = nullptr;  // null: no signal

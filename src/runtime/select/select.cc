@@ -1,7 +1,7 @@
 // Chooses the records for a device: judges every record, then picks the best target that has every unit.
 //
 // The rules about one record (axes, tiers, ties) are tables in select_rules.cc; this file only combines records.
-// Everything here is a pure function: no IO, no globals, and the result does not depend on the order of the input.
+// Everything here is a pure function: no IO, no globals. The result does not depend on the order of the input.
 // docs/selection.md describes the same rules in prose.
 #include "fatctx/select.h"
 

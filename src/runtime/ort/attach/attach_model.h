@@ -19,8 +19,8 @@ struct ModelTensor {
   std::string location;
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> size_bytes;
-  // True if it is not an initializer of the main graph: it belongs to the body of a node, to a function or an
-  // attribute, or is sparse.
+  // True for all tensors but initializers of the main graph: those in the body of a node, a function or an attribute,
+  // and sparse ones.
   bool inner = false;
 };
 

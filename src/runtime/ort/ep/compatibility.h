@@ -1,4 +1,5 @@
-// The text in a compiled model that tells, before the model is loaded, whether it fits.
+// The text in a compiled model that states for which backend and runtime it was compiled. ONNX Runtime can judge it
+// before the model is loaded.
 #pragma once
 
 #include <string>

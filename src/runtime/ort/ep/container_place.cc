@@ -64,8 +64,8 @@ Result<mapping::OpenedBelow> find_file(const ContextNode& node, const PlaceOfMod
                            node.name, node.cache, looked_at)};
 }
 
-// Opens the file that was found, and no other file that has its path by now: a link may have replaced a folder on the
-// way. If a rename has replaced the container meanwhile, searches again.
+// Opens the file that was found. Refuses any other file that has its path by now: a link may have replaced a folder on
+// the way. If a rename has replaced the container meanwhile, searches again.
 Result<Container> open_found(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
   constexpr int kMostTries = 3;
   for (int tries = 1;; ++tries) {

@@ -396,7 +396,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
                 choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
   const bool exists = !target.append && mapping::stat_path(target.container).ok();
   // Does what ONNX Runtime does with the model itself: the Compile API overwrites, a session does not. A file that the
-  // model does not name may belong to somebody else, and is kept.
+  // model does not name may have another owner, and is kept.
   const bool overwrite = exists && session.compile_only && names_container(target);
   if (exists && !overwrite) {
     return Error{

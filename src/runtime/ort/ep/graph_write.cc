@@ -73,7 +73,7 @@ class GraphWriter {
   }
 
   // Writes an input or output of the main graph. An output gets a type but no shape: ONNX Runtime infers the shape
-  // where possible, and a declared shape would only be a hint that runs need not match.
+  // where possible. A declared shape would only be a hint that runs need not match.
   static Status write_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool output) {
     const auto type = value.TypeInfo();
     if (type.GetONNXType() != ONNX_TYPE_TENSOR) {

@@ -30,7 +30,7 @@ struct ProviderOptions {
   int intra_op_num_threads = 0;  // for the inner session; 0: ONNX Runtime chooses
   OpenOptions open = {};
   Optimisation optimisation = Optimisation::kExtended;
-  // Injects a fault, for tests of applications: from this run of the session on, every run fails as after a restart of
+  // Injects a fault, for tests of applications. From this run of the session on, every run fails as after a restart of
   // the backend. 0: never.
   std::uint64_t inject_restart_at_run = 0;
   std::vector<DescribedOption> record_options;  // stored in the description of the compiled record

@@ -72,8 +72,8 @@ std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& 
   return found;
 }
 
-// Returns true for operators that ONNX Runtime provides itself. All others are local functions of the model, which ONNX
-// Runtime inlines if no provider claims them, or operators of a library that the inner session lacks.
+// Returns true for operators that ONNX Runtime provides itself. Others are local functions of the model, which ONNX
+// Runtime inlines if no provider claims them. Or they belong to a library that the inner session lacks.
 bool is_built_in(const Ort::ConstNode& node) {
   static constexpr std::string_view kDomains[] = {
       "",
@@ -179,8 +179,8 @@ Result<Opened> open_main(const ContextNode& node, const PlaceOfModel& place, con
   return std::move(opened).error();
 }
 
-// Opens the container of a node that is not a main node: that of a main node in the same model, or one that another
-// session shares.
+// Opens the container of a node that is not a main node. It is that of a main node in the same model, or one that
+// another session shares.
 Result<Opened> open_other(const ContextNode& node, const std::map<std::string, Opened>& mains, const Options& options) {
   const Opened* found = nullptr;
   for (const auto& [key, opened] : mains) {

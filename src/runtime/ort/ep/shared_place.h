@@ -1,7 +1,8 @@
 // Containers that sessions with ep.share_ep_contexts=1 have open, for other such sessions of the process.
 //
 // A model may name a container outside of its own folder, or come from memory. It then finds the container here, by the
-// name in its node. A container stays in the list: any number of sessions use it, and begin and end in any order.
+// name in its node. A lookup does not remove the container: any number of sessions use it, and begin and end in any
+// order.
 #pragma once
 
 #include <memory>

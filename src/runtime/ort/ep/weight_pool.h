@@ -23,7 +23,7 @@ struct PlaceInBlob {
 
 // A set of known and new weights. A pool can be passed from one graph of a container to the next, so that nothing is
 // hashed twice.
-// It reads all files, also the container, through descriptors and never through a map: if another process truncates a
+// It reads all files, also the container, through descriptors and never through a map. If another process truncates a
 // file meanwhile, the result is an error and not a signal. Not thread-safe.
 class WeightPool {
  public:
