@@ -1,4 +1,4 @@
-// Two sessions of an ONNX model whose weights lie in a container: cpp_attach model.fatctx model.onnx
+// Creates two sessions of an ONNX model whose weights are stored in a container: cpp_attach model.fatctx model.onnx
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   Ort::Env env(ORT_LOGGING_LEVEL_WARNING, "sample");
   Ort::SessionOptions options;
   fatctx::AttachOptions how;
-  how.model = std::as_bytes(std::span(model));  // a container of another model is an error, not a wrong result
+  how.model = std::as_bytes(std::span(model));  // makes a container of another model an error
   const auto attached = fatctx::attach_weights(OrtGetApiBase(), options, container.value(), how);
   if (!attached.ok()) {
     std::fprintf(stderr, "%s\n", fatctx::to_text(attached.error()).c_str());
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   std::printf("%s: %zu tensors, %zu bytes\n", std::string(fatctx::attach_route_name(report.route)).c_str(),
               static_cast<std::size_t>(report.tensor_count), static_cast<std::size_t>(report.size_bytes));
 
-  // `attached` outlives them: it keeps the mapping that both read.
+  // `attached` must outlive both sessions: it owns the mapping that they read.
   const Ort::Session first(env, model.data(), model.size(), options);
   const Ort::Session second(env, model.data(), model.size(), options);
   std::printf("2 sessions, %zu inputs\n", first.GetInputCount());

@@ -1,4 +1,4 @@
-// A file that is cut while it is mapped, and views that no writer can reach: cpp_bad_days model.fatctx
+// Truncates a file while it is mapped, and uses views that no writer can change: cpp_bad_days model.fatctx
 #include <cstdio>
 #include <filesystem>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Stands for an inference: reads every byte of the weights.
+// Simulates an inference: reads every byte of the weights.
 unsigned sum(const fatctx::Session& session) {
   unsigned total = 0;
   for (const fatctx::SessionRecord& weights : session.weights()) {
@@ -21,7 +21,7 @@ fatctx::Status run(const std::filesystem::path& model) {
   std::filesystem::copy_file(model, copy, std::filesystem::copy_options::overwrite_existing);
   FATCTX_TRY(fatctx::install_mapping_guard());
 
-  // Copies in sealed memory: they cost memory, and nobody can change them.
+  // Asks for copies in sealed memory: they cost memory, and nobody can change them.
   fatctx::ModelOptions sealed;
   sealed.open.verify = fatctx::VerifyPolicy::kPrivateCopy;
   FATCTX_ASSIGN(const fatctx::Model careful, fatctx::Model::open(copy.string(), sealed));
@@ -33,8 +33,8 @@ fatctx::Status run(const std::filesystem::path& model) {
   std::filesystem::resize_file(copy, 64 * 1024);  // never do this
 
   std::printf("private copy: %s\n", sum(safe) == right && safe.end().ok() ? "right" : "wrong");
-  std::printf("mapping: %s\n", sum(session) == right ? "right" : "wrong");  // no signal: the guard put zeros there
-  const auto ended = session.end();                                         // and this is how it is known
+  std::printf("mapping: %s\n", sum(session) == right ? "right" : "wrong");  // no signal: the guard maps zeros
+  const auto ended = session.end();                                         // reports the loss
   std::printf("end: %s\n", ended.ok() ? "good" : std::string(error_code_name(ended.error().code)).c_str());
   return fatctx::Done{};
 }

@@ -1,4 +1,4 @@
-// From a file to the context binary for this device, in four ways: cpp_load model.fatctx
+// Loads the context binary for this device from a file, in four ways: cpp_load model.fatctx
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// Stands for a backend's call: a pointer and a size, valid as long as the view.
+// Represents a call of a backend: it takes a pointer and a size, valid as long as the view exists.
 void create_context(const fatctx::RecordView& binary) {
   std::printf("%llu bytes at %p\n", static_cast<unsigned long long>(binary.size_bytes()),
               static_cast<const void*>(binary.data()));
@@ -26,10 +26,10 @@ fatctx::Status plain(const std::string& path) {
   return fatctx::Done{};
 }
 
-// Gives up after ten seconds, or when another thread says so.
+// Gives up after ten seconds, or when another thread cancels.
 fatctx::Status cancellable(const std::string& path) {
   fatctx::LoadSignal signal(std::chrono::seconds(10));
-  std::thread user([signal]() mutable { signal.cancel(); });  // stands for a user who presses a button
+  std::thread user([signal]() mutable { signal.cancel(); });  // represents a user who presses a button
   user.join();
   fatctx::LoadOptions options;
   options.model.signal = signal;
@@ -43,7 +43,7 @@ fatctx::Status cancellable(const std::string& path) {
   return fatctx::Done{};
 }
 
-// Is called for each graph, for the context, and for the bytes that are read.
+// Registers callbacks: for each graph, for the context, and for the bytes read so far.
 fatctx::Status with_callback(const std::string& path) {
   fatctx::LoadOptions options;
   options.notify = [](const fatctx::LoadEvent& event) {
@@ -59,7 +59,7 @@ fatctx::Status with_callback(const std::string& path) {
   return fatctx::Done{};
 }
 
-// Several files in the background. One that is missing does not stop the others.
+// Loads several files in the background. A missing file does not stop the others.
 fatctx::Status batch(const std::string& path) {
   std::vector<fatctx::LoadItem> items;
   for (const std::string& file : {path, path + ".missing", path}) {

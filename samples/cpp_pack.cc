@@ -24,7 +24,7 @@ fatctx::PackRecord weights() {
   return record;
 }
 
-// An empty `arch` is the one that runs anywhere, as a fallback.
+// Returns the code for one target. An empty `arch` marks the fallback that runs anywhere.
 fatctx::PackRecord code_for(const std::string& arch, unsigned seed) {
   fatctx::PackRecord record;
   record.type = fatctx::RecordType::kContextBinary;

@@ -1,4 +1,4 @@
-// Times a load, writes its calls down and repeats them: cpp_profile model.fatctx
+// Measures a load, traces its calls and replays them: cpp_profile model.fatctx
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-// The four ways to a container, and what they share: cpp_ways_in model.fatctx
+// Opens a container in four ways, and shows which of them share a mapping: cpp_ways_in model.fatctx
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,7 +13,7 @@ namespace {
 using fatctx::Container;
 using fatctx::Source;
 
-// Stands for an application package: a larger file with the container at a multiple of 4096 bytes.
+// Simulates an application package: a larger file with the container at a multiple of 4096 bytes.
 std::string make_package(const std::string& model, std::uint64_t offset) {
   const std::string path = model + ".package";
   std::ofstream package(path, std::ios::binary);
@@ -22,12 +22,12 @@ std::string make_package(const std::string& model, std::uint64_t offset) {
 }
 
 fatctx::Status open_all(const std::string& model) {
-  // A path. The second open of the same file joins the mapping of the first, by any path.
+  // 1. A path. A second open of the same file, by any path, shares the mapping of the first.
   FATCTX_ASSIGN(const Container by_path, Container::open(model));
   FATCTX_ASSIGN(const Container again, Container::open(std::filesystem::canonical(model).string()));
   std::printf("path: mapped once: %s\n", again.report().already_live ? "yes" : "no");
 
-  // A descriptor and a part of the file behind it. The descriptor may be closed afterwards.
+  // 2. A descriptor, and a part of its file. The descriptor may be closed afterwards.
   const std::uint64_t offset = 65536;
   std::FILE* package = std::fopen(make_package(model, offset).c_str(), "rb");
   const fatctx::FileWindow window{.offset = offset, .size = std::filesystem::file_size(model)};
@@ -36,14 +36,14 @@ fatctx::Status open_all(const std::string& model) {
   FATCTX_ASSIGN(const Container inside, std::move(part));
   std::printf("part of a file: %zu records\n", inside.records().size());
 
-  // Bytes in memory. A view keeps `bytes` alive, too.
+  // 3. Bytes in memory. Each view keeps `bytes` alive.
   std::ifstream stream(model, std::ios::binary);
   const auto bytes =
       std::make_shared<std::string>(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   FATCTX_ASSIGN(const Container in_memory, Container::open(Source::of_memory(std::as_bytes(std::span(*bytes)), bytes)));
   std::printf("memory: %zu records\n", in_memory.records().size());
 
-  // Again: the file that is at the path now. `by_path` and its views stay as they are.
+  // 4. A reopen: opens the file that is at the path now. `by_path` and its views do not change.
   FATCTX_ASSIGN(const Container newest, by_path.reopen());
   std::printf("reopened: generation %llu\n", static_cast<unsigned long long>(newest.report().generation));
   return fatctx::Done{};

@@ -2,7 +2,7 @@
 //
 //   ep_context_buffer <model.onnx> <model.onnx.data> <out_ctx.onnx> <data name> <embed mode 0|1> [execution provider]
 //
-// <data name> is the model's name of the file with its weights; no file of that name need exist.
+// <data name> is the name that the model uses for the file of its weights; such a file need not exist.
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -20,7 +20,7 @@ constexpr const char* kHelp =
 
 using Buffer = std::vector<char>;
 
-// An initializer whose bytes are in a file: its place there, and its type and shape.
+// An initializer whose bytes are stored in a file: its location there, its type and its shape.
 struct External {
   std::string name, file;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -28,7 +28,7 @@ struct External {
   std::uint64_t offset = 0, length = 0;
 };
 
-// A reader of as much of protobuf as the initializers of an ONNX model need.
+// A reader for the subset of protobuf that the initializers of an ONNX model need.
 class Message {
  public:
   explicit Message(std::string_view bytes) : rest_(bytes) {}
@@ -123,8 +123,7 @@ std::vector<External> external_tensors(const Buffer& model, const std::string& f
   return found;
 }
 
-// Returns values that point into the buffer. They are valid as long as it is, and must live as long as the
-// session.
+// Returns values that point into the buffer, which must outlive them. They must outlive the session.
 std::vector<Ort::Value> views_of(const std::vector<External>& tensors, Buffer& data) {
   const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
   std::vector<Ort::Value> views;
@@ -138,14 +137,14 @@ std::vector<Ort::Value> views_of(const std::vector<External>& tensors, Buffer& d
   return views;
 }
 
-// Gives ONNX Runtime the file from memory, because it looks on the disk otherwise. It copies the bytes that
-// it needs.
+// Gives ONNX Runtime the file from memory, because it would otherwise search the disk. It copies the bytes
+// that it needs.
 void add_file(Ort::SessionOptions& options, const std::string& name, Buffer& data) {
   options.AddExternalInitializersFromFilesInMemory({std::filesystem::path(name).native()}, {data.data()},
                                                    {data.size()});
 }
 
-// Does the same without copying, since ONNX Runtime 1.31; an older one does not know the entry and copies.
+// Does the same without copying, with ONNX Runtime 1.31 or newer; older ones ignore the entry and copy.
 void borrow_file(Ort::SessionOptions& options, const std::string& name, Buffer& data) {
   options.AddConfigEntry("session.use_external_initializer_file_buffers_directly", "1");
   add_file(options, name, data);
@@ -180,7 +179,7 @@ int sample_main(const sample::Arguments& arguments) {
   const std::string provider = words.size() > 5 ? words[5] : sample::kOurProvider;
   if (embed) sample::check_embedded_size(std::filesystem::file_size(words[0]) + std::filesystem::file_size(words[1]));
 
-  // Reads no other files.
+  // Only these two files are read.
   const Buffer model = sample::read_file(words[0]);
   Buffer data = sample::read_file(words[1]);
   const std::vector<External> tensors = external_tensors(model, data_name);
@@ -230,7 +229,7 @@ int sample_main(const sample::Arguments& arguments) {
   std::printf("compiled for %s, %s: %.3f MB in memory\n", provider.c_str(), embed ? "embedded" : "external",
               sample::megabytes(size));
 
-  // 3. Saved, for a user who wants it on the disk.
+  // 3. Saved to disk, which is optional.
   std::ofstream file(out, std::ios::binary);
   file.write(compiled.data(), static_cast<std::streamsize>(compiled.size()));
   file.close();

@@ -1,4 +1,4 @@
-"""Tells which way up a line of text is: a small image network, compiled for the execution provider of this project.
+"""Detects which way up a line of text is: a small image network, compiled for the execution provider of this project.
 
     image_classification.py [--text "PLATE 1247"] [--upside-down] [--model classifier.qdq.onnx] [--output FOLDER]
 

@@ -1,4 +1,4 @@
-"""Shared by the Python samples for ONNX Runtime: the execution provider of this project, and sessions that use one."""
+"""Helpers of the Python samples for ONNX Runtime: the execution provider of this project, and sessions that use one."""
 
 import sys
 from pathlib import Path

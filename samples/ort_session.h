@@ -1,5 +1,5 @@
-// Shared by the samples for ONNX Runtime: the arguments, an execution provider by its name, inputs of the
-// right shape, times. Each sample can be understood without it.
+// Helpers of the samples for ONNX Runtime: the arguments, an execution provider by its name, inputs of the
+// right shape, times. Each sample can be understood without this file.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
@@ -104,7 +104,7 @@ inline Arguments read_arguments(int argc, char** argv) {
   return read;
 }
 
-// The C++ originals take 0 or 1, the Python one False or True.
+// Reads the embed mode: the C++ originals take 0 or 1, the Python one False or True.
 inline bool read_embed(const std::string& text) {
   if (text == "0" || text == "False") return false;
   if (text == "1" || text == "True") return true;
@@ -178,7 +178,7 @@ inline std::vector<Input> inputs_of(const Ort::Session& session, const Arguments
   return inputs;
 }
 
-// Fills an input with numbers between -1 and 1, or with ones: always the same.
+// Fills an input with numbers between -1 and 1, or with ones. The values are the same in every run.
 inline Ort::Value filled(const Input& input) {
   Ort::AllocatorWithDefaultOptions allocator;
   Ort::Value value = Ort::Value::CreateTensor(allocator, input.shape.data(), input.shape.size(), input.type);

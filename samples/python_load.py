@@ -1,4 +1,4 @@
-"""From a file to the context binary for this device, in four ways: python_load.py model.fatctx"""
+"""Loads the context binary for this device from a file, in four ways: python_load.py model.fatctx"""
 import sys
 import threading
 
@@ -8,7 +8,7 @@ path = sys.argv[1]
 
 
 def create_context(binary):
-    """Stands for a backend's call: a pointer and a size, valid as long as the object."""
+    """Represents a call of a backend: it takes a pointer and a size, valid as long as the object exists."""
     print(f"{binary.nbytes} bytes at {binary.address:#x}")
 
 
@@ -17,9 +17,9 @@ loaded = fatctx.load(path)
 create_context(loaded.binary())
 print(loaded.model.explain())
 
-# Gives up after ten seconds, or when another thread says so.
+# Gives up after ten seconds, or when another thread cancels.
 signal = fatctx.LoadSignal(timeout=10)
-user = threading.Thread(target=signal.cancel)  # stands for a user who presses a button
+user = threading.Thread(target=signal.cancel)  # represents a user who presses a button
 user.start()
 user.join()
 try:
@@ -29,11 +29,11 @@ except fatctx.Cancelled as error:
 signal.reset()
 create_context(fatctx.load(path, signal=signal).binary())
 
-# Is called for each graph, for the context, and for the bytes that are read.
+# Registers callbacks: for each graph, for the context, and for the bytes read so far.
 fatctx.load(path, notify=lambda event: print(event.kind, event.graph or event.record),
                     progress=lambda done, total: print(f"read: {done} of {total} bytes"))
 
-# Several files in the background. One that is missing does not stop the others.
+# Loads several files in the background. A missing file does not stop the others.
 loads = fatctx.load_all([path, path + ".missing", path], threads=1,
                              on_done=lambda index, loaded, error: print("item", index, error or "loaded"))
 loads.wait()

@@ -1,4 +1,4 @@
-/* Opens a container from C, says which record fits this machine and why, and looks at its bytes and at one tensor:
+/* Opens a container from C, prints which record fits this machine and why, and reads its bytes and one tensor:
  *   load model.fatctx net.weights layer.weight                                                                      */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static int failed(const fatctx_error* error) {
   return EXIT_FAILURE;
 }
 
-/* Asks for the size, then for the text. */
+/* Prints the explanation: asks for its size first, then for the text. */
 static int print_explanation(fatctx_model model, fatctx_error* error) {
   size_t size = 0;
   char* text = NULL;
@@ -25,7 +25,7 @@ static int print_explanation(fatctx_model model, fatctx_error* error) {
   return code == FATCTX_OK ? EXIT_SUCCESS : failed(error);
 }
 
-/* A view of the weight blob's tensor; the table may go, the view stays. */
+/* Acquires a tensor of the weight blob. The view stays valid after the table is closed. */
 static int32_t view_tensor(fatctx_container container, const char* weights, const char* name, fatctx_view* view,
                            fatctx_error* error) {
   fatctx_record_info record = {.struct_size = sizeof record};
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   if (argc != 4) return fprintf(stderr, "usage: load FILE WEIGHTS TENSOR\n"), EXIT_FAILURE;
   fatctx_error_init(&error, sizeof error);
 
-  /* One mapping per file and process, whatever the number of opens. Null options are the defaults. */
+  /* Every file is mapped once per process, however often it is opened. Null options are the defaults. */
   if (fatctx_container_open(argv[1], NULL, &container, &error) != FATCTX_OK) return failed(&error);
   if (fatctx_model_choose(container, NULL, &model, &error) != FATCTX_OK) return failed(&error);
   if (print_explanation(model, &error) != EXIT_SUCCESS) return EXIT_FAILURE;
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   if (fatctx_session_binary(session, NULL, &binary, &error) != FATCTX_OK) return failed(&error);
   if (view_tensor(container, argv[2], argv[3], &tensor, &error) != FATCTX_OK) return failed(&error);
 
-  /* Views keep what they need: the rest may go first, in any order. */
+  /* Views keep their mapping alive: the other handles may be closed first, in any order. */
   (void)fatctx_container_close(container, NULL);
   (void)fatctx_model_close(model, NULL);
   (void)fatctx_session_close(session, NULL);

@@ -1,4 +1,4 @@
-/* From any file to the context binary for this machine, with a limit of ten seconds, and then two files in the
+/* Loads the context binary for this machine from any file, with a limit of ten seconds, and then two files in the
  * background:
  *   load_context model.fatctx                                                                                        */
 #include <stdio.h>
@@ -12,7 +12,7 @@ static int failed(const fatctx_error* error) {
   return EXIT_FAILURE;
 }
 
-/* Stands for a backend's call: a pointer and a size, valid until the view is closed. */
+/* Represents a call of a backend: it takes a pointer and a size, valid until the view is closed. */
 static int32_t create_context(fatctx_session session, fatctx_error* error) {
   fatctx_view binary;
   int32_t code = fatctx_session_binary(session, NULL, &binary, error);
@@ -21,7 +21,7 @@ static int32_t create_context(fatctx_session session, fatctx_error* error) {
   return fatctx_view_close(binary, error);
 }
 
-/* On the thread that loads. */
+/* Prints events; called on the thread that loads. */
 static void hear(void* user, const fatctx_load_event* event) {
   (void)user;
   if (event->kind == FATCTX_LOAD_GRAPH_INITIALISED) {
@@ -31,14 +31,14 @@ static void hear(void* user, const fatctx_load_event* event) {
   }
 }
 
-/* On a thread of the list, for one item at a time. */
+/* Receives the result of an item; called on a thread of the list, for one item at a time. */
 static void finish(void* user, uint64_t index, fatctx_session session, const fatctx_error* error) {
   (void)user;
   printf("item %llu: %s\n", (unsigned long long)index, error == NULL ? "loaded" : fatctx_error_code_name(error->code));
   if (error == NULL) (void)fatctx_session_close(session, NULL);
 }
 
-/* A container, a DLC or a module of IREE: the call is the same. */
+/* Loads one file. The call is the same for a container, a DLC or an IREE module. */
 static int32_t load_one(const fatctx_source* source, fatctx_error* error) {
   fatctx_model_options model;
   fatctx_load_options options;
@@ -62,7 +62,7 @@ static int32_t load_one(const fatctx_source* source, fatctx_error* error) {
   return code;
 }
 
-/* One that is missing does not stop the other. */
+/* Loads two files. A missing file does not stop the other. */
 static int32_t load_both(const fatctx_source* first, const fatctx_source* second, fatctx_error* error) {
   const fatctx_load_item items[] = {{.source = first, .finished = finish}, {.source = second, .finished = finish}};
   fatctx_load_list list;

@@ -6,7 +6,7 @@
 namespace fatctx::runtime {
 namespace {
 
-// A decimal number without sign and leading zero that fills `text`.
+// Parses a decimal number without sign and leading zero that fills `text`.
 std::optional<std::uint32_t> plain_number(std::string_view text) noexcept {
   std::uint32_t number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);

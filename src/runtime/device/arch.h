@@ -1,4 +1,4 @@
-// What the texts in a selection key say: instruction sets and their levels, Hexagon numbers, feature words.
+// Parses the texts of a selection key: instruction sets and their levels, Hexagon numbers, feature words.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace fatctx::runtime {
 inline constexpr std::string_view kCpuBackend = "cpu";
 inline constexpr std::string_view kHtpBackend = "htp";
 
-// A CPU arch, taken apart: {"x86-64", 3} for "x86-64-v3". Other instruction sets have the one level 0, and two of
-// them are the same only if their texts are equal.
+// A parsed CPU arch: {"x86-64", 3} for "x86-64-v3". Other instruction sets have only level 0; two of them are the same
+// only if their texts are equal.
 struct CpuArch {
   std::string_view isa;
   std::uint32_t level = 0;
@@ -23,16 +23,17 @@ struct CpuArch {
 [[nodiscard]] CpuArch parse_cpu_arch(std::string_view arch) noexcept;
 [[nodiscard]] bool has_levels(const CpuArch& arch) noexcept;
 
-// 75 for "v75"; nothing for any other text.
+// Returns 75 for "v75", and nothing for any other text.
 [[nodiscard]] std::optional<std::uint32_t> hexagon_number(std::string_view arch) noexcept;
 
-// The words of a comma separated list. Lifetime: they borrow from `list`.
+// Returns the words of a comma separated list. Lifetime: they borrow from `list`.
 [[nodiscard]] std::vector<std::string_view> feature_words(std::string_view list);
 
-// The words of `list` that `have` lacks, in the order of `list`.
+// Returns the words of `list` that `have` lacks, in the order of `list`.
 [[nodiscard]] std::vector<std::string_view> missing_words(std::string_view list, const std::vector<std::string>& have);
 
-// True if the key asks for nothing but a backend: marked so, or no part (or "ALL"), number, arch or feature is stated.
+// Returns true if the key demands only a backend: it is marked so, or it states no part (or "ALL"), number, arch or
+// feature.
 [[nodiscard]] bool is_generic(const SelectionKey& key) noexcept;
 
 }  // namespace fatctx::runtime

@@ -1,5 +1,6 @@
-// Sources of the bit numbers: the vendors' architecture manuals (cpuid, XCR0), the x86-64 psABI (levels), and Linux'
-// <asm/hwcap.h> of arm64, which is a stable interface; the numbers stand here so that any host can test them.
+// Sources of the bit numbers: the vendors' architecture manuals (cpuid, XCR0), the x86-64 psABI (levels), and
+// <asm/hwcap.h> of arm64 Linux, which is a stable interface. The numbers are repeated here so that any host can test
+// them.
 #include "runtime/device/cpu_facts.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ struct Bit {
   unsigned number;
 };
 
-// Register states in XCR0.
+// The register states in XCR0.
 constexpr std::uint64_t kNoState = 0;
 constexpr std::uint64_t kYmmState = 0x6;               // SSE, AVX
 constexpr std::uint64_t kZmmState = kYmmState | 0xe0;  // masks, upper halves, upper sixteen
@@ -88,13 +89,13 @@ struct LevelRow {
   std::span<const Bit> bits;
   std::uint64_t state;
 };
-// Each level contains the ones before it.
+// Each level contains all lower levels.
 constexpr LevelRow kLevels[] = {{"x86-64-v1", kLevel1, kNoState},
                                 {"x86-64-v2", kLevel2, kNoState},
                                 {"x86-64-v3", kLevel3, kYmmState},
                                 {"x86-64-v4", kLevel4, kZmmState}};
 
-// Every processor with tiles so far has all three; a compiler that targets "amx" uses any of them.
+// Every processor with tiles so far has all three. A compiler that targets "amx" may use any of them.
 constexpr Bit kAmx[] = {{Word::kLeaf7Edx, 22}, {Word::kLeaf7Edx, 24}, {Word::kLeaf7Edx, 25}};  // bf16, tile, int8
 constexpr Bit kAmxFp16[] = {{Word::kLeaf7Edx, 24}, {Word::kLeaf71Eax, 21}};
 constexpr Bit kAvxVnni[] = {{Word::kLeaf71Eax, 4}};

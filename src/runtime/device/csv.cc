@@ -91,7 +91,7 @@ class CsvReader {
 
   void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t"), rest_.size())); }
 
-  // A cell is one line of text for people.
+  // Accepts only one line of text: cells are for people to read.
   Status check(std::string_view cell) const {
     for (std::size_t at = 0; at < cell.size();) {
       const auto point = decode_utf8(cell, at);

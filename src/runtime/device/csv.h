@@ -1,4 +1,4 @@
-// Comma separated values, as RFC 4180 has them.
+// Reads comma separated values as specified by RFC 4180.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace fatctx::runtime {
 
 struct CsvRow {
-  std::uint32_t line = 0;  // on which it begins, counted from 1
+  std::uint32_t line = 0;  // the line on which it begins, counted from 1
   std::vector<std::string> cells;
 };
 
-// Blanks around a cell are dropped unless it is quoted; empty lines are no rows. Lines end with LF or CR LF, a byte
-// order mark in front is skipped. `name` is the file's, for errors.
-// Errors: invalid_argument (a quote that is not closed or stands within a cell; control characters; bytes that are not
-// UTF-8), with line and cell.
+// Reads all rows. Drops blanks around a cell unless it is quoted, and skips empty lines. Lines end with LF or CR LF; a
+// leading byte order mark is skipped. `name` is that of the file, for errors.
+// Errors: invalid_argument, with line and cell (an unclosed quote, a quote within a cell, control characters, bytes
+// that are not UTF-8).
 [[nodiscard]] Result<std::vector<CsvRow>> read_csv(std::string_view text, std::string_view name);
 
 }  // namespace fatctx::runtime

@@ -20,10 +20,10 @@ using runtime::SocIdentity;
 
 constexpr std::uint32_t kMostVtcmMb = 1024;
 
-// One setting: what an option says, or else a variable of the environment, with its name.
+// A setting: the value of an option, or else that of an environment variable, with its name.
 struct Setting {
   std::string text;
-  std::string from;  // empty: an option of the call
+  std::string from;  // empty: from an option of the call
 };
 
 Setting setting_of(const std::string& option, const char* variable, bool environment) {

@@ -1,7 +1,7 @@
-// Device descriptions: as JSON (schema "fatctx.device/1"), as one line for people, and as text given by hand.
+// Device descriptions: as JSON (schema "fatctx.device/1"), as one line for people, and parsed from text.
 //
-// A field that is not known is left out. Reading refuses what writing never produces, above all unknown keys: a typo
-// such as "vtcm" would otherwise silently describe another device.
+// A field that is not known is left out. Reading refuses everything that writing never produces, above all unknown
+// keys: a typo such as "vtcm" would otherwise silently describe another device.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,7 +36,7 @@ Error at_pointer(std::string_view pointer, std::string_view found, std::string_v
   return {ErrorCode::kInvalidArgument, fmt::format("device description: {}: found {}; {}", pointer, found, allowed)};
 }
 
-// The value as it stands in the text, shortened: an error stays one line.
+// Returns the value as written in the text, shortened so that an error fits on one line.
 std::string shown(const Json& value) {
   constexpr std::size_t kMaxShown = 60;
   std::string text = json_line(value);
@@ -80,10 +80,10 @@ Result<std::vector<std::string>> read_words(const Json& value, const std::string
   return words;
 }
 
-// One key of the description: how to write it and how to read it.
+// A key of the description: how to write it and how to read it.
 struct Field {
   const char* key;
-  std::function<Json(const Device&)> write;  // null: unknown, left out
+  std::function<Json(const Device&)> write;  // null means unknown: left out
   std::function<Status(const Json&, const std::string& pointer, Device&)> read;
 };
 
@@ -144,7 +144,7 @@ std::string allowed_keys() {
   return text;
 }
 
-// A description that says a key twice would describe two devices.
+// Refuses duplicate keys: such a description would describe two devices.
 Result<Json> read_document(std::string_view text) {
   if (text.size() > kMaxDescriptionBytes) {
     return Error{ErrorCode::kInvalidArgument,

@@ -1,4 +1,4 @@
-// A device in words, for explanations.
+// Describes a device for explanations.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace fatctx::runtime {
 
-// "cpu x86-64-v3+avx-vnni", "htp SM8750 soc 69 v79 vtcm 8 sdk 2.50".
+// Returns a short text: "cpu x86-64-v3+avx-vnni", "htp SM8750 soc 69 v79 vtcm 8 sdk 2.50".
 [[nodiscard]] std::string device_text(const Device& device);
 
-// The fields of fatctx.device/1 without the schema; what is unknown is left out.
+// Returns the fields of fatctx.device/1 without the schema. Unknown fields are left out.
 [[nodiscard]] Json device_fields(const Device& device);
-// With the schema.
+// Returns the same fields with the schema.
 [[nodiscard]] Json device_document(const Device& device);
 
 }  // namespace fatctx::runtime

@@ -1,4 +1,4 @@
-// Asking the machine. One probe_*.cc is compiled in for each kind of machine; the others are empty there.
+// Queries the machine. One probe_*.cc exists for each kind of machine; on other machines it compiles to nothing.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,11 @@ struct CpuProbe {
   std::vector<DetectionSource> sources;
 };
 
-// Never fails and never blocks. Threads: any.
+// Queries the processor. Never fails and never blocks. Threads: any.
 [[nodiscard]] CpuProbe probe_cpu();
 
-// A variable of the environment; nothing if it is not set or empty. Only for callers that asked for the environment.
+// Returns a variable of the environment, or nothing if it is unset or empty. Only for callers whose options request the
+// environment.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);
 
 }  // namespace fatctx::runtime

@@ -1,4 +1,4 @@
-// aarch64 on Linux and Android: the auxiliary vector, which the kernel hands to every process.
+// Probe for aarch64 on Linux and Android: reads the auxiliary vector, which the kernel passes to every process.
 #if defined(__aarch64__) && defined(__linux__)
 
 #include <fmt/format.h>

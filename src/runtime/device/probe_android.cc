@@ -1,4 +1,4 @@
-// Android's system properties. Anything but Android has none.
+// Reads Android's system properties. Other systems have none.
 #include "runtime/device/soc_facts.h"
 
 #if defined(__ANDROID__)

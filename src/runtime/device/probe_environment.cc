@@ -1,4 +1,4 @@
-// The one place of the library that reads the environment, for callers that ask for it.
+// The only place of the library that reads the environment, for callers that ask for it.
 #include <cstdlib>
 
 #include "runtime/device/probe.h"

@@ -1,5 +1,5 @@
-// Machines without a probe of their own: an aarch64 system that is not Linux is known by its instruction set, anything
-// else is an unknown device, which only generic records fit.
+// Probe for all other machines. On aarch64 without Linux, only the instruction set is known. Anything else is an
+// unknown device, which only generic records fit.
 #if !defined(__x86_64__) && !(defined(__aarch64__) && defined(__linux__))
 
 #include "runtime/device/probe.h"

@@ -1,4 +1,4 @@
-// The registry of Windows: name of the processor, and the display adapters. Anything but Windows has none.
+// Reads the name of the processor and the display adapters from the Windows registry. Other systems have none.
 #include "runtime/device/soc_facts.h"
 
 #if defined(_WIN32)

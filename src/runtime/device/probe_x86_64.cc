@@ -1,4 +1,5 @@
-// x86-64: the cpuid and xgetbv instructions. No system call and no file: they work in every sandbox.
+// Probe for x86-64: the cpuid and xgetbv instructions. They need no system call and no file, so they work in every
+// sandbox.
 #if defined(__x86_64__)
 
 #include <cpuid.h>
@@ -9,15 +10,15 @@
 namespace fatctx::runtime {
 namespace {
 
-// All zero if the processor has no such leaf.
+// Returns zeros if the processor has no such leaf.
 CpuidLeaf read_leaf(std::uint32_t leaf, std::uint32_t subleaf) {
   CpuidLeaf registers;
   __get_cpuid_count(leaf, subleaf, &registers.eax, &registers.ebx, &registers.ecx, &registers.edx);
   return registers;
 }
 
-// Requires: the osxsave bit of leaf 1 is set; the instruction faults otherwise. Written as assembly because the
-// intrinsic wants the whole file compiled for processors that have it.
+// Reads XCR0. Requires: the osxsave bit of leaf 1 is set; otherwise the instruction faults.
+// Uses assembly because the intrinsic requires that the whole file is compiled for processors that have it.
 std::uint64_t read_xcr0() {
   std::uint32_t low = 0;
   std::uint32_t high = 0;

@@ -1,5 +1,5 @@
-// What a machine says about its SoC, as captured texts. Reading them is the work of soc_files.cc and probe_*.cc; what
-// follows from them is in soc_rules.cc and pure, so that the texts of any machine can be tested on any host.
+// The captured texts by which a machine describes its SoC. soc_files.cc and probe_*.cc read them. soc_rules.cc draws
+// the conclusions; it is pure, so that texts captured on any machine can be tested on any host.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class ReadState : std::uint8_t { kAbsent, kUnreadable, kRead };
 
 struct CapturedText {
   ReadState state = ReadState::kAbsent;
-  std::string text = {};  // as read; of kUnreadable, why
+  std::string text = {};  // as read; for kUnreadable the reason
 };
 
 // A display adapter of Windows.
@@ -31,30 +31,31 @@ struct SocFacts {
   CapturedText soc_id;        // soc0/soc_id
   CapturedText machine;       // soc0/machine
   CapturedText legacy_id;     // system/soc/soc0/id
-  CapturedText compatible;    // of the device tree
+  CapturedText compatible;    // from the device tree
   std::vector<WindowsDisplay> displays;
   CapturedText processor;  // ProcessorNameString
   std::vector<NpuDevice> npu_devices;
-  std::string cpu_arch;  // "x86_64", "aarch64"; empty if not even that is known
+  std::string cpu_arch;  // "x86_64", "aarch64"; empty if unknown
 };
 
-// The files under `root` ("" for those of the system): soc0, the legacy path, the device tree, the NPUs. A path without
-// a value is kAbsent. Reads at most 4 KiB of each and never blocks.
+// Reads the files under `root` ("" for those of the system): soc0, the legacy path, the device tree, the NPUs. A path
+// without a value is kAbsent. Reads at most 4 KiB of each file and never blocks.
 void read_soc_files(const std::string& root, SocFacts& facts);
 
-// What a folder says that stands for a machine which has no such files: getprop.txt (lines "[name]: [value]") and
-// windows.txt (lines "ProcessorNameString=...", and "MatchingDeviceId=..." followed by "DriverDesc=...").
+// Reads the captured texts of a machine that has no such files. They are stored in a folder as getprop.txt (lines
+// "[name]: [value]") and windows.txt (lines "ProcessorNameString=...", and "MatchingDeviceId=..." followed by
+// "DriverDesc=...").
 void read_captured_texts(const std::string& root, SocFacts& facts);
 
-// Lines of `getprop`, and of windows.txt.
+// Parses lines of `getprop` or of windows.txt.
 void take_getprop(std::string_view text, SocFacts& facts);
 void take_windows(std::string_view text, SocFacts& facts);
 
-// This machine's own, where there are such things; else nothing.
+// Reads the values of this machine; does nothing where they do not exist.
 void read_android_properties(SocFacts& facts);
 void read_windows_registry(SocFacts& facts);
 
-// "x86_64", "aarch64" or "" of the machine that this was built for.
+// Returns "x86_64", "aarch64" or "", for the machine that this library was built for.
 [[nodiscard]] std::string_view built_for() noexcept;
 
 }  // namespace fatctx::runtime

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 4096;
 
-// Names of the NPUs in the order of the ids by which QNN calls them. The kernel has a device "fastrpc-NAME" for each.
+// The names of the NPUs in the order of their QNN ids. The kernel has a device "fastrpc-NAME" for each.
 constexpr std::array kNpuNames = {"cdsp", "cdsp1"};
 
 CapturedText read_text(const std::string& path) {
@@ -23,8 +23,8 @@ CapturedText read_text(const std::string& path) {
   return {ReadState::kUnreadable, text.error().message};
 }
 
-// The first of several places that has it; if none has, a place that could not be read tells more than one that is not
-// there.
+// Reads the first of several places that exists. If none has a value, a place that could not be read is reported before
+// one that does not exist.
 template <std::size_t Count>
 CapturedText read_first(const std::string& root, const std::array<const char*, Count>& paths) {
   CapturedText best;
@@ -36,7 +36,7 @@ CapturedText read_first(const std::string& root, const std::array<const char*, C
   return best;
 }
 
-// What stands between `open` and `close` from `at` on; `at` moves behind it.
+// Returns the text between `open` and `close`, searching from `at`; moves `at` behind it.
 std::string_view between(std::string_view line, std::size_t& at, char open, char close) {
   const auto from = line.find(open, at);
   if (from == std::string_view::npos) return {};
@@ -95,7 +95,7 @@ void take_windows(std::string_view text, SocFacts& facts) {
 }
 
 void read_captured_texts(const std::string& root, SocFacts& facts) {
-  constexpr std::size_t kMostListed = 1 << 20;  // getprop lists some thousand properties
+  constexpr std::size_t kMostListed = 1 << 20;  // getprop lists several thousand properties
   if (const auto listed = mapping::read_small_file(root + "/getprop.txt", kMostListed); listed.ok()) {
     take_getprop(listed.value(), facts);
   }

@@ -65,7 +65,7 @@ Error unknown_part(const SocTable& table, std::string_view text) {
                                     near ? fmt::format(" (did you mean {}?)", table.name_part(*near).part) : ""));
 }
 
-// The fact if all rows state it and agree.
+// Returns the fact if all rows state it and agree.
 template <typename Fact>
 Fact in_common(const std::vector<const Soc*>& socs, Fact Soc::*fact) {
   const Fact& first = socs.front()->*fact;

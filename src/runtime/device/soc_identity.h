@@ -1,5 +1,5 @@
-// What is known of one SoC, wherever it comes from: a row of the table, a QNN number that several rows share, or words
-// of a person.
+// The known facts of one SoC. They come from a row of the table, from a QNN number that several rows share, or from a
+// text that a person wrote.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace fatctx::runtime {
 
-// Empty means "not known", as in the table.
+// The identity of a SoC. An empty field means "not known", as in the table.
 struct SocIdentity {
   std::string vendor;
   std::string part;
@@ -20,29 +20,32 @@ struct SocIdentity {
   std::optional<std::uint32_t> qnn_soc;
   std::string arch;
   std::optional<std::uint32_t> vtcm_mb;
-  std::string runtime;           // as the table says it
-  std::optional<PartRule> rule;  // if a part name was normalised
+  std::string runtime;           // as written in the table
+  std::optional<PartRule> rule;  // set if a part name was normalised
   [[nodiscard]] bool empty() const noexcept { return part.empty() && !qnn_soc && arch.empty(); }
 };
 
 [[nodiscard]] SocIdentity identity_of(const Soc& soc);
-// By the row that the number leads to; the variant is the one it stands for. Nothing if the table does not know it.
+// Returns the row of the number, with the variant that the number identifies. Returns nothing if the table does not
+// know it.
 [[nodiscard]] std::optional<SocIdentity> identity_of_kernel_id(const SocTable& table, std::uint32_t kernel_id);
-// What all parts of that number have in common: of a shared one the part stays empty. A number that the table does not
-// know is kept, alone.
+// Returns the facts that all parts of that number have in common; if several parts share it, the part is empty. A
+// number that the table does not know is kept as the only fact.
 [[nodiscard]] SocIdentity identity_of_qnn_soc(const SocTable& table, std::uint32_t qnn_soc);
-// A name that the table does not know is kept, alone.
+// Returns the facts of a part. A name that the table does not know is kept as the only fact.
 [[nodiscard]] SocIdentity identity_of_part(const SocTable& table, std::string_view name);
 
-// A SoC as people write it: a part ("SM8750"), a QNN number ("69"), a kernel number ("kernel:639"), a Hexagon arch
-// ("v79"). Errors: invalid_config; the message says what `text` is instead or what it is near to, and leaves it to the
-// caller to name it and to list what is understood.
+// Parses a SoC as people write it: a part ("SM8750"), a QNN number ("69"), a kernel number ("kernel:639"), a Hexagon
+// arch ("v79").
+// Errors: invalid_config. The message says how `text` was understood instead, or which known text is similar. The
+// caller adds the name of the setting and the list of accepted forms.
 [[nodiscard]] Result<SocIdentity> identity_from_text(const SocTable& table, std::string_view text);
 
-// As selection sees it. The backend is the one that the table's runtime goes with; "htp" if that is not known.
+// Returns the device that selection sees. The backend follows from the table's runtime; it is "htp" if that is not
+// known.
 [[nodiscard]] Device device_of(const SocIdentity& identity);
 
-// A decimal number that fills `text`, without sign; blanks and line ends around it do not count.
+// Parses a decimal number without sign that fills `text`. Blanks and line ends around it are ignored.
 [[nodiscard]] std::optional<std::uint32_t> decimal_in(std::string_view text) noexcept;
 
 }  // namespace fatctx::runtime

@@ -19,7 +19,7 @@ constexpr std::string_view kTableSchema = "#fatctx.soc_table/1";
 constexpr std::string_view kNumber =
     "allowed is a decimal number from 1 to 4294967295; leave the cell empty if it is not known";
 
-// What is wrong with a cell, in words that tell what is allowed; empty if nothing is.
+// A text that names the fault of a cell and the allowed values; empty if the cell is valid.
 using CellFault = std::string;
 
 std::optional<std::uint32_t> decimal(std::string_view text) {

@@ -1,4 +1,4 @@
-// A table of SoCs as text: from cells to checked values, row by row. What rows mean together is soc_table.cc's matter.
+// Reads a table of SoCs from text, row by row, and checks each value. soc_table.cc checks the rows against each other.
 #pragma once
 
 #include <string>
@@ -23,22 +23,23 @@ struct SocRows {
   std::string version;
   bool extends_built_in = false;
   std::vector<SocSource> sources;
-  std::vector<std::uint32_t> boundaries;  // ascending, each once
+  std::vector<std::uint32_t> boundaries;  // ascending, without duplicates
   std::vector<SocQuirkRow> quirks;
   std::vector<SocRow> rows;
 };
 
-// Errors: invalid_argument, with name, line and column, what was found and what is allowed.
+// Reads all rows. Errors: invalid_argument, with name, line and column, the text found and the values allowed.
 [[nodiscard]] Result<SocRows> read_soc_rows(std::string_view text, std::string_view name);
 
-// A complaint about a cell of a row; `column` as the file calls it.
+// Returns an error about a cell of a row. `column` is its name in the file.
 [[nodiscard]] Error bad_soc_cell(std::string_view place, std::string_view column, std::string_view found,
                                  std::string_view remedy);
 
-// The words of a list that is separated by semicolons, without blanks around them and without empty ones.
+// Returns the non-empty words of a list separated by semicolons, without the blanks around them.
 [[nodiscard]] std::vector<std::string> semicolon_words(std::string_view list);
 
-// ASCII letters as capitals, blanks and line ends around the text dropped: how part names are compared.
+// Returns the form in which part names are compared: ASCII letters as capitals, without blanks and line ends around the
+// text.
 [[nodiscard]] std::string part_key(std::string_view name);
 
 }  // namespace fatctx::runtime

@@ -1,5 +1,5 @@
-// The order of the sources and their rules stand in docs/selection.md, section 9. A file can say anything: a value that
-// its rule does not understand is reported and passed over, never guessed at.
+// The order of the sources and their rules are specified in docs/selection.md, section 9. A file may contain anything:
+// a value that does not fit its rule is reported and skipped, and its meaning is never guessed.
 #include "runtime/device/soc_rules.h"
 
 #include <fmt/format.h>
@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::string_view kQualcomm = "Qualcomm";
 
-// What one source says.
+// The answer of one source.
 struct Answer {
   std::string id;
   std::string raw;
   ReadState read = ReadState::kAbsent;
-  std::optional<SocIdentity> soc;  // nothing: not understood
+  std::optional<SocIdentity> soc;  // nothing: the value was not understood
   std::string note;
-  bool only_family = false;            // it tells siblings from others, not from each other
-  std::vector<std::string> also = {};  // parts that it names besides
+  bool only_family = false;            // identifies the family, not the part within it
+  std::vector<std::string> also = {};  // other parts that it names
 };
 
 Answer answer_of(std::string_view id, const CapturedText& captured) {
@@ -37,7 +37,8 @@ Answer answer_of(std::string_view id, const CapturedText& captured) {
 
 bool same_text(std::string_view a, std::string_view b) { return part_key(a) == part_key(b); }
 
-// The table's vendor of that name; Qualcomm's properties also say QTI. Empty if the table knows none.
+// Returns the vendor's name as used in the table; empty if the table does not know it. Qualcomm's properties may also
+// say QTI.
 std::string vendor_named(const SocTable& table, std::string_view manufacturer) {
   if (same_text(manufacturer, "QTI")) return std::string(kQualcomm);
   const auto& socs = table.socs();
@@ -46,7 +47,7 @@ std::string vendor_named(const SocTable& table, std::string_view manufacturer) {
   return found == socs.end() ? std::string() : found->vendor;
 }
 
-// Of a part that the table does not know, the backend can still be told by its vendor.
+// Returns the backend by the vendor: it is known even if the table does not know the part.
 std::string runtime_of_vendor(const SocTable& table, std::string_view vendor) {
   if (vendor == kQualcomm) return "HTP";
   const auto& socs = table.socs();
@@ -66,7 +67,7 @@ SocIdentity part_of_vendor(const SocTable& table, std::string_view name, const s
   return identity;
 }
 
-// The machine's own name for the part, if it is more than the part: "SM8750P" of SM8750.
+// Returns the machine's own name for the part if it is more specific: "SM8750P" for SM8750.
 std::string variant_named(const SocIdentity& identity, std::string_view name) {
   return identity.rule == PartRule::kStripP ? part_key(name) : std::string();
 }
@@ -104,7 +105,7 @@ Answer ask_android(const SocFacts& facts, const SocTable& table) {
   return answer;
 }
 
-// soc0 belongs to drivers of several vendors: numbers of others mean other chips.
+// Checks the family: drivers of several vendors provide soc0, and numbers of other vendors mean other chips.
 std::string family_fault(const SocFacts& facts) {
   if (same_text(facts.family.text, "Snapdragon")) return {};
   return fmt::format("soc0/family is \"{}\", not Snapdragon", printable(facts.family.text));
@@ -134,7 +135,7 @@ Answer ask_legacy_id(const SocFacts& facts, const SocTable& table) {
   return answer;
 }
 
-// Letters, then digits: SM8750P, QCS8275. Code names such as "Kodiak" have none.
+// Returns true for letters followed by digits: SM8750P, QCS8275. Code names such as "Kodiak" have no digits.
 bool looks_like_a_part(const std::string& key) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   constexpr std::string_view kDigits = "0123456789";
@@ -169,7 +170,7 @@ std::vector<std::string_view> entries_of(std::string_view compatible) {
   return entries;
 }
 
-// Whole entries only: what follows a part name in an entry names a board, and a board is not its SoC.
+// Compares whole entries only: a suffix behind a part name denotes a board, and a board is not its SoC.
 Answer ask_device_tree(const SocFacts& facts, const SocTable& table) {
   constexpr std::string_view kPrefix = "qcom,";
   Answer answer = answer_of("device_tree", facts.compatible);
@@ -194,7 +195,7 @@ Answer ask_device_tree(const SocFacts& facts, const SocTable& table) {
 
 Answer ask_windows_gpu(const SocFacts& facts, const SocTable& table) {
   Answer answer{.id = "windows.gpu", .raw = {}, .read = ReadState::kAbsent, .soc = {}, .note = {}, .only_family = true};
-  // The vendor's adapter, wherever it is plugged in.
+  // Finds the vendor's adapter, at any position of the list.
   const auto own = std::find_if(facts.displays.begin(), facts.displays.end(), [](const WindowsDisplay& display) {
     return part_key(display.device_id).find("VEN_QCOM") != std::string::npos;
   });
@@ -249,7 +250,7 @@ std::string state_word(const Answer& answer) {
   return answer.read == ReadState::kUnreadable ? "unreadable" : "unparsable";
 }
 
-// Which facts a source states itself; the table adds the others.
+// The facts that a source states itself; all other facts come from the table.
 struct Stated {
   bool part = false;
   bool qnn_soc = false;
@@ -295,7 +296,7 @@ void judge_option(const AskedSoc& asked, Detection& detection) {
   if (asked.disagree) detection.warnings.emplace_back("options_disagree");
 }
 
-// A backend tells a number that several parts share: another source may say which of them it is.
+// Completes the part: a backend reports a number that several parts share, and another source may name the part.
 void complete_part(SocIdentity& soc, const std::vector<Answer>& answers, Detection& detection) {
   if (!soc.part.empty() || !soc.qnn_soc) return;
   for (const Answer& answer : answers) {

@@ -1,4 +1,4 @@
-// From captured facts to the SoC: which source decides, and what each of the others says to that.
+// Identifies the SoC from captured facts: decides which source counts, and compares the other sources with it.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace fatctx::runtime {
 
-// What takes the machine's place or adds to it, already understood.
+// The parsed options of the caller, which replace the machine's facts or add to them.
 struct AskedSoc {
-  std::optional<SocIdentity> instead;    // of the machine
+  std::optional<SocIdentity> instead;    // replaces the facts of the machine
   std::string raw;                       // as it was written
-  std::string note;                      // where, if that is not an option of the call
-  std::optional<std::uint32_t> vtcm_mb;  // in place of the detected one
-  bool disagree = false;                 // arch and SoC said different things
+  std::string note;                      // where it came from, unless that is an option of the call
+  std::optional<std::uint32_t> vtcm_mb;  // replaces the detected one
+  bool disagree = false;                 // arch and SoC contradict each other
 };
 
-// Fills everything of a Detection but the processor's part. With `asked.instead`, facts are not looked at.
+// Fills the whole Detection except the part of the processor. Ignores the facts if `asked.instead` is set.
 [[nodiscard]] Detection judge_soc(const SocFacts& facts, const SocTable& table, const AskedSoc& asked,
                                   const std::optional<BackendPlatform>& backend);
 
-// "X1" of "Qualcomm(R) Adreno(TM) X1-85 GPU"; empty if there is none.
+// Returns "X1" for "Qualcomm(R) Adreno(TM) X1-85 GPU"; empty if there is none.
 [[nodiscard]] std::string adreno_generation(std::string_view description);
-// "X1E80100" of "Snapdragon(R) X 12-core X1E80100 @ 3.40 GHz"; empty if there is none.
+// Returns "X1E80100" for "Snapdragon(R) X 12-core X1E80100 @ 3.40 GHz"; empty if there is none.
 [[nodiscard]] std::string snapdragon_x_part(std::string_view processor);
 
-// Printable ASCII stays, everything else is spelled out as \x0a; line ends and NULs at the end are dropped.
+// Keeps printable ASCII and escapes all other bytes as \x0a. Drops line ends and NULs at the end.
 [[nodiscard]] std::string printable(std::string_view raw);
 
 }  // namespace fatctx::runtime

@@ -1,5 +1,5 @@
-// What the rows of a table of SoCs mean together: other spellings, numbers that lead to a row, and the checks that no
-// row contradicts another one.
+// Combines the rows of a table of SoCs: aliases, numbers that lead to a row, and checks that no row contradicts
+// another.
 #include "fatctx/soc_table.h"
 
 #include <fmt/format.h>
@@ -34,18 +34,18 @@ struct SocTable::State {
   std::vector<SocSource> sources;
   std::vector<std::uint32_t> boundaries;
   std::vector<SocQuirk> quirks;
-  std::map<std::string, std::size_t> parts;         // by part_key(); of all rows
-  std::map<std::string, std::size_t> aliases;       // by part_key(); further names
-  std::map<std::uint32_t, std::size_t> kernel_ids;  // those that lead to a row
-  // Parts as they are written, to the row of the part that they stand for: what selection asks for every record.
-  // Borrows from `socs`.
+  std::map<std::string, std::size_t> parts;         // by part_key(), for all rows
+  std::map<std::string, std::size_t> aliases;       // by part_key(), for further names
+  std::map<std::uint32_t, std::size_t> kernel_ids;  // only those that lead to a row
+  // Maps each spelling of a part to the row of the part it denotes; selection looks it up for every record. Borrows
+  // from `socs`.
   std::unordered_map<std::string_view, std::size_t> written;
 };
 
 namespace {
 
 constexpr std::uint64_t kMaxTableBytes = 4 << 20;
-constexpr std::size_t kDigitsOfNumber = 3;  // a longer one is looked for in names as well: 8750
+constexpr std::size_t kDigitsOfNumber = 3;  // longer numbers are also searched in names: 8750
 constexpr std::string_view kBuiltInName = "soc_table.csv";
 
 struct Fact {
@@ -58,7 +58,7 @@ std::string number_text(const std::optional<std::uint32_t>& number) {
   return number ? std::to_string(*number) : std::string();
 }
 
-// What two spellings of one part tell each other.
+// The facts that two spellings of one part share.
 constexpr std::array kFacts = {
     Fact{"qnn_soc", [](const Soc& soc) { return number_text(soc.qnn_soc); },
          [](const Soc& from, Soc& to) { to.qnn_soc = from.qnn_soc; }},
@@ -73,7 +73,7 @@ constexpr std::array kFacts = {
 
 }  // namespace
 
-// Builds the state out of rows, and refuses rows that cannot stand together.
+// A builder that makes the state from rows and refuses rows that contradict each other.
 class SocTableBuilder {
  public:
   using State = SocTable::State;
@@ -136,7 +136,7 @@ class SocTableBuilder {
     for (const SocRow& row : rows_.rows) {
       if (!row.soc.alias_of.empty()) FATCTX_TRY(merge_into_part(row));
     }
-    for (SocRow& row : rows_.rows) {  // now the parts know what any spelling knows
+    for (SocRow& row : rows_.rows) {  // now parts have the facts of all their spellings
       if (row.soc.alias_of.empty()) continue;
       const Soc& part = rows_.rows[state_->parts.at(part_key(row.soc.alias_of))].soc;
       for (const Fact& fact : kFacts) fact.copy(part, row.soc);
@@ -227,7 +227,7 @@ class SocTableBuilder {
     return Done{};
   }
 
-  // Under the names of the parts that they stand for.
+  // Stores each quirk under the canonical names of its parts.
   Status take_quirks() {
     for (SocQuirkRow& row : rows_.quirks) {
       const auto wrong = [&](std::string_view found, std::string_view remedy) {
@@ -260,7 +260,7 @@ class SocTableBuilder {
 
 namespace {
 
-// The built-in rows, those that `added` has too replaced, and what else it has behind them.
+// Combines the built-in rows with `added`: rows of the same part are replaced, all others are appended.
 Result<SocRows> extended(SocRows added) {
   FATCTX_ASSIGN(SocRows all, runtime::read_soc_rows(runtime::soc_table_data(), kBuiltInName));
   std::set<std::string> replaced;
@@ -341,7 +341,7 @@ SocTable::SocTable(std::shared_ptr<const State> state) noexcept : state_(std::mo
 
 SocTable SocTable::built_in() {
   return the_built_in_table.get([] {
-    // The tests read it: a table that does not hold together is not released.
+    // A test parses the built-in table, so an inconsistent table is never released.
     auto table = parse(runtime::soc_table_data(), kBuiltInName);
     auto state = table.ok() ? std::move(table).value().state_ : std::make_shared<const State>();
     return std::unique_ptr<SocTable>(new SocTable(std::move(state)));

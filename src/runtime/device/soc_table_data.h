@@ -1,4 +1,4 @@
-// data/soc_table.csv, as it was when the library was built.
+// The content of data/soc_table.csv at build time.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ struct OtherName {
   std::string_view name;
   std::string_view arch;
 };
-// What others call these processors, too far from our word for nearest().
+// Common names of these processors that are too different from our names for nearest().
 constexpr OtherName kOtherNames[] = {{"amd64", kX86}, {"x64", kX86}, {"arm64", kAarch64}, {"armv8", kAarch64}};
 
 std::string guess(std::string_view word, const std::vector<std::string>& known) {
@@ -33,7 +33,7 @@ std::string guess_cpu_arch(std::string_view arch, const std::vector<std::string>
   return guess(arch, known);
 }
 
-// "75", "V75", "hexagon-v75": the number is what others write around.
+// Guesses "v75" from "75", "V75" or "hexagon-v75": people agree on the number only.
 std::string guess_hexagon(std::string_view arch) {
   const auto digit = std::find_if(arch.begin(), arch.end(), [](char c) { return c >= '0' && c <= '9'; });
   const std::string number = "v" + std::string(digit, arch.end());

@@ -41,7 +41,7 @@ constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
 Result<VerifyReport> ended(observe::Span& span, const std::string& path, Result<VerifyReport> report) {
   if (report.ok()) span.succeeded(report.value().checked_bytes);
   if (!report.ok() && (report.error().code == ErrorCode::kInvalidArgument ||
-                       report.error().code == ErrorCode::kNotFound)) {  // about what was asked for
+                       report.error().code == ErrorCode::kNotFound)) {  // the error is about the request
     return in_context(std::move(report).error(), path);
   }
   return report;
@@ -77,7 +77,7 @@ ContainerIdentity Container::identity() const noexcept {
 }
 
 Status Container::check() const {
-  if (!impl_->copy_reason.empty()) return Done{};  // a copy is what it is, whatever became of the file
+  if (!impl_->copy_reason.empty()) return Done{};  // a copy stays valid, whatever happened to the file
   FATCTX_TRY(impl_->mapped->recheck());
   return recheck_caches(*impl_->mapped);
 }

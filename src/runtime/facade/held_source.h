@@ -1,4 +1,4 @@
-// A source that the library holds itself, so that a call can go on when its caller has left.
+// A source that the library owns, so that a call can continue after its caller has left.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 
 namespace fatctx {
 
+// A source with its own descriptor.
 // Ownership: copyable; copies share one descriptor and the owner of the bytes. Threads: const members from any number
 // of threads.
 class HeldSource {
@@ -17,7 +18,7 @@ class HeldSource {
   [[nodiscard]] static Result<HeldSource> hold(const Source& source);
 
   [[nodiscard]] const Source& source() const noexcept { return source_; }
-  // Returns false if the bytes are the caller's for as long as the call only.
+  // Returns false if the bytes belong to the caller and are valid only during the call.
   [[nodiscard]] bool may_outlive_the_call() const noexcept {
     return source_.kind() != Source::Kind::kMemory || source_.owner() != nullptr;
   }
@@ -26,7 +27,7 @@ class HeldSource {
   explicit HeldSource(Source source) noexcept : source_(std::move(source)) {}
 
   Source source_;
-  std::shared_ptr<const mapping::OsFile> held_;  // of a descriptor; otherwise null
+  std::shared_ptr<const mapping::OsFile> held_;  // set for a descriptor; otherwise null
 };
 
 }  // namespace fatctx

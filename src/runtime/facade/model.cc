@@ -22,7 +22,7 @@ namespace fatctx {
 
 namespace {
 
-constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 26;  // a size in a file is a claim
+constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 26;  // a size in a file is not trusted
 
 constexpr NamedValue<OnDamage> kOnDamage[] = {{OnDamage::kFail, "fail"}, {OnDamage::kNext, "next"}};
 
@@ -74,7 +74,7 @@ ModelPart part_of(const RecordInfo& record) {
           .size_bytes = record.size_bytes};
 }
 
-// Lists the chosen binaries and the weights that they refer to.
+// Adds the chosen binaries and the weights that they refer to.
 Status add_parts(const Container& container, Model::Impl& model) {
   std::vector<std::uint32_t> weights;
   for (const std::uint32_t id : model.selection.chosen) {

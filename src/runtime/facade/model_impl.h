@@ -1,4 +1,4 @@
-// The state behind a Model and a Session.
+// The state of a Model and of a Session.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ModelPart {
   std::uint64_t size_bytes = 0;
 };
 
-// The views that choosing has acquired, until the first session takes them.
+// A set of views that the choice has acquired, until the first session takes them.
 struct AcquiredViews {
   std::mutex mutex;
   std::vector<RecordView> views;
@@ -46,20 +46,20 @@ struct Model::Impl {
   Selection selection = {};
   std::vector<ModelPart> binaries = {};  // one for each unit, in unit order
   std::vector<ModelPart> weights = {};   // in record order
-  // Of a container:
+  // Members used for a container:
   std::optional<Container> container = {};
   std::shared_ptr<AcquiredViews> acquired = nullptr;  // null if choosing acquires nothing
   std::vector<RecordView> prepared = {};              // compiled source models, one for each of `binaries`
-  // Of another file:
+  // Member used for any other file:
   std::shared_ptr<const PlainModel> plain = nullptr;
 
-  // Returns the ids of all parts: binaries first, then weights. Empty for compiled source models, which are not in the
-  // file.
+  // Returns the ids of all parts, binaries first, then weights. Compiled source models have no ids, because they are
+  // not in the file.
   [[nodiscard]] std::vector<std::uint32_t> record_ids() const;
 };
 
 struct Session::Impl {
-  // The tensor tables of the weights, in their order. Copies of a session share them.
+  // A list of the tensor tables of the weights, in their order. Copies of a session share it.
   struct Tables {
     std::mutex mutex;
     std::vector<std::optional<TensorTable>> tables;  // empty: not read yet

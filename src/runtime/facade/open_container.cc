@@ -33,7 +33,7 @@ Result<Container> Container::open(const Source& source, const OpenOptions& optio
 Result<Container> Container::reopen() const {
   const Source& source = impl_->source;
   if (source.kind() != Source::Kind::kDescriptor) return open_container(*impl_->registry, source, impl_->options);
-  // The caller's descriptor may be closed by now; the mapping has one of its own.
+  // The caller's descriptor may be closed by now, so this uses the descriptor of the mapping.
   const Source own = Source::of_descriptor(impl_->mapped->file().descriptor(), source.window()).named(source.name());
   FATCTX_ASSIGN(const Container opened, open_container(*impl_->registry, own, impl_->options));
   return opened;

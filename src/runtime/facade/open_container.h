@@ -1,4 +1,4 @@
-// Opening a container through any registry; Container::open uses that of the process.
+// Opens a container through any registry; Container::open uses the registry of the process.
 #pragma once
 
 #include "fatctx/container.h"

@@ -33,8 +33,8 @@ std::optional<RawBinaries> raw_binaries_from_name(std::string_view name) noexcep
 }
 
 Result<Model> open_model(const Source& source, const ModelOptions& options) {
-  // A container first: a whole copy of its header tells it even where the first bytes are damaged, and another open of
-  // it then reads nothing.
+  // Tries a container first: an intact copy of its header identifies it even if the first bytes are damaged. A second
+  // open of the same container then reads nothing.
   auto container = Container::open(source, options.open);
   if (container.ok()) return Model::choose(container.value(), options);
   if (container.error().code != ErrorCode::kBadMagic) return std::move(container).error();

@@ -17,11 +17,11 @@ namespace {
 
 namespace dlc = container::dlc;
 
-constexpr std::string_view kIreeEntry = "module.fb";  // the first of a module that is an archive as well
-constexpr std::string_view kIreeIdentifier = "IREE";  // at byte 4 of one that is not
+constexpr std::string_view kIreeEntry = "module.fb";  // the first entry of a module that is also an archive
+constexpr std::string_view kIreeIdentifier = "IREE";  // at byte 4 of any other module
 constexpr std::string_view kIreeFormat = "iree-vmfb";
 
-// Returns the format of a raw binary; empty if its bytes do not tell. Errors: io.
+// Returns the format of a raw binary; empty if its bytes do not identify it. Errors: io.
 Result<std::string_view> known_raw_format(const PlainFile& plain) {
   FATCTX_ASSIGN(const std::string entry, dlc::first_entry_name(*plain.file, plain.identity.size));
   if (entry == kIreeEntry) return kIreeFormat;
@@ -31,7 +31,7 @@ Result<std::string_view> known_raw_format(const PlainFile& plain) {
   return std::memcmp(head + 4, kIreeIdentifier.data(), kIreeIdentifier.size()) == 0 ? kIreeFormat : std::string_view();
 }
 
-// Refuses what only a container has.
+// Refuses options that only a container supports.
 Status check_asked_of(const PlainFile& plain, const OpenOptions& options, std::string_view what) {
   if (!options.trusted_keys.empty()) {
     return Error{ErrorCode::kSignatureMissing,
@@ -58,7 +58,7 @@ std::vector<std::string> variants_of(const DlcInfo& info) {
   return variants;
 }
 
-// Makes keys like those of the records that records_from_dlc() makes. Lifetime: they borrow from both.
+// Makes keys like those of the records that records_from_dlc() makes. Lifetime: they borrow from both arguments.
 std::vector<Candidate> candidates_of(const DlcInfo& info, const std::vector<std::string>& variants) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < info.socs.size(); ++i) {
@@ -152,7 +152,7 @@ Result<Model> PlainModel::open_dlc(PlainFile file, const ModelOptions& options) 
   return Model(std::make_shared<const Model::Impl>(std::move(model)));
 }
 
-// The chosen context binaries, and what they share: each once, in the order of the archive.
+// Adds the chosen context binaries and the parts they share: each once, in the order of the archive.
 void PlainModel::add_chosen(Model::Impl& model) {
   std::vector<bool> shared(info_.entries.size(), false);
   for (const std::uint32_t id : model.selection.chosen) {

@@ -15,22 +15,23 @@
 
 namespace fatctx {
 
-// Threads: const members from any number of threads.
+// An opened DLC or raw binary. Threads: const members from any number of threads.
 class PlainModel {
  public:
-  // Recognises the format and chooses. Errors: those of Model::open for a file that is not a container.
+  // Recognises the format and chooses context binaries. Errors: those of Model::open for a file that is not a
+  // container.
   [[nodiscard]] static Result<Model> open(PlainFile file, const ModelOptions& options);
   explicit PlainModel(PlainFile file) noexcept : file_(std::move(file)) {}
 
-  // Returns the views of the model's parts, binaries first. All sessions share them: copies are made once.
-  // Errors: changed; of copies those of the allocator, truncated, io, cancelled (by a StepWatch).
+  // Returns the views of the model's parts, binaries first. All sessions share them, so copies are made only once.
+  // Errors: changed; for copies those of the allocator, truncated, io, cancelled (by a StepWatch).
   [[nodiscard]] Result<std::vector<RecordView>> views(const Model::Impl& model) const;
   [[nodiscard]] std::vector<std::string> graphs(std::uint32_t record_id) const;
   [[nodiscard]] const PlainFile& file() const noexcept { return file_; }
   [[nodiscard]] const std::shared_ptr<const PlainBytes>& bytes() const noexcept { return bytes_; }
-  // Returns the bytes of the parts in the file, binaries first.
+  // Returns the byte ranges of the parts in the file, binaries first.
   [[nodiscard]] const std::vector<ByteRange>& ranges() const noexcept { return ranges_; }
-  // Returns the format of a raw binary, if its bytes tell it; otherwise empty.
+  // Returns the format of a raw binary if its bytes identify it; otherwise empty.
   [[nodiscard]] const std::string& raw_format() const noexcept { return raw_format_; }
 
  private:
@@ -41,7 +42,7 @@ class PlainModel {
   [[nodiscard]] ModelPart part_of(std::size_t entry, RecordType type);
 
   PlainFile file_;
-  DlcInfo info_;  // of a DLC
+  DlcInfo info_;  // for a DLC
   std::vector<std::string>
       variants_;  // of each context binary of a DLC; empty if its target is the only one of its kind
   std::string raw_format_;

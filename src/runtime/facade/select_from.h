@@ -1,4 +1,4 @@
-// A choice among the records of a container, as profile and trace see it.
+// A selection among the records of a container that is reported to profile and trace.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Sessions: the views of what a model has chosen.
+// Sessions: the views of the records that a model has chosen.
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +36,7 @@ Status acquire_parts(const Model::Impl& model, Session::Impl& session) {
   const std::shared_ptr<const MappedContainer>& mapped = mapped_of(container);
   session.file_look = mapped->look();
   session.record_ids = model.record_ids();
-  for (std::size_t i = 0; i < model.prepared.size(); ++i) {  // holds nothing of the file
+  for (std::size_t i = 0; i < model.prepared.size(); ++i) {  // compiled models hold nothing of the file
     session.binaries.push_back(record_of(model.binaries[i], model.prepared[i]));
   }
   if (model.prepared.empty()) {
@@ -60,7 +60,7 @@ Status check_views(const Session::Impl& session) {
   const Container& container = *model.container;
   FATCTX_TRY(container.check());
   if (container.impl().copies() || mapped_of(container)->look() == session.file_look) return Done{};
-  // Somebody touched the file, appended to it, or wrote to its payload: only the payload tells.
+  // The file was touched, appended to, or its payload was written to. Only a check of the payload can tell which.
   for (const std::uint32_t id : session.record_ids) FATCTX_TRY(view_of(container, id));
   return Done{};
 }
@@ -86,7 +86,7 @@ Result<Json> records_json(const Model& model, const std::vector<SessionRecord>& 
 }  // namespace
 
 Result<Session> Model::begin_session() const {
-  // What choosing has made is not made again while these live.
+  // Keeps the views that the choice has acquired alive, so that the session shares them instead of making them again.
   const std::vector<RecordView> made = impl_->acquired ? impl_->acquired->take() : std::vector<RecordView>();
   Session::Impl session{.model = *this};
   FATCTX_TRY(impl_->plain ? add_plain_views(*impl_, session) : acquire_parts(*impl_, session));

@@ -29,7 +29,7 @@ Error unexpected(std::string_view key, const Json& found, std::string_view allow
   return {ErrorCode::kInvalidArgument, fmt::format("{}: found {}; allowed is {}", key, json_line(found), allowed)};
 }
 
-// Reads the members of an object into variables and refuses what it does not know.
+// A reader of the members of an object into variables; it refuses unknown members.
 class Members {
  public:
   Members(const Json& json, std::string_view what) : json_(json), what_(what) {}
@@ -114,7 +114,7 @@ Json gave(const Selection& selection, const Container& of) {
 Json gave(const RecordView& view, const Container& of) {
   const RecordInfo* record = mapped_of(of)->toc().find(view.record_id());
   Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
-  // How much of it could not be mapped tells a system with other pages.
+  // The number of bytes that could not be mapped reveals a system with another page size.
   if (view.access_path() == AccessPath::kComposed) json.add("copied_bytes", view.copied_bytes());
   if (view.cached_bytes() != 0) json.add("cached_bytes", view.cached_bytes());
   if (record != nullptr) {
@@ -162,7 +162,7 @@ Json to_json(const OpenOptions& options) {
   if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
   if (options.generation != 0) json.add("generation", options.generation);
   if (options.max_made_bytes != 0) json.add("max_made_bytes", options.max_made_bytes);
-  // Objects of the caller cannot be written down; that they were there explains another answer.
+  // Objects of the caller cannot be written down. Their presence may explain a different result in a replay.
   if (options.mapping_provider) json.add("mapping_provider", options.mapping_provider->name());
   if (options.allocator) json.add("allocator", options.allocator->name());
   return json;

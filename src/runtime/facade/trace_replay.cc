@@ -1,4 +1,4 @@
-// Replaying a trace: the same calls again, and whether they give the same.
+// Replays a trace: makes the same calls again and compares their results.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSchema = "fatctx.trace/1";
 constexpr std::size_t kMaxLine = std::size_t{1} << 20;
-constexpr std::size_t kMaxDepth = 16;  // deeper than anything a trace holds; reading is recursive
+constexpr std::size_t kMaxDepth = 16;  // deeper than any trace; reading is recursive
 
 Error at_line(std::size_t number, std::string_view what) {
   return {ErrorCode::kInvalidArgument, fmt::format("trace: line {}: {}", number, what)};
@@ -35,7 +35,7 @@ std::string text_of(const Json& json, const char* key) {
   return member != nullptr && member->text() != nullptr ? *member->text() : std::string();
 }
 
-// An object without members in place of one that is left out.
+// Returns the object, or one without members if the line has none.
 Json object_of(const Json& json, const char* key) {
   const Json* member = json.find(key);
   return member == nullptr ? Json::object() : *member;
@@ -90,7 +90,8 @@ class Replay {
     opened_.push_back({path, std::move(toc_hash), container});
   }
 
-  // The container that a line is about: of the same content if that was opened, else the newest of that path.
+  // Returns the container that a line is about: the one with the same content if it was opened, else the newest of that
+  // path.
   [[nodiscard]] const Container* find(const Json& json, const std::string& path) const {
     const std::string toc_hash = text_of(json, "toc_hash");
     const Container* newest = nullptr;
@@ -142,7 +143,7 @@ class Replay {
 
   ReplayReport report_;
   std::vector<Opened> opened_;
-  std::vector<RecordView> views_;  // kept to the end: nothing is unmapped between two calls
+  std::vector<RecordView> views_;  // kept to the end, so that nothing is unmapped between two calls
 };
 
 }  // namespace

@@ -10,13 +10,14 @@
 namespace fatctx {
 namespace {
 
-// Says something about the bytes of this record. Any other error would meet the next one as well, or is the caller's.
+// Returns true if the error is about the bytes of this record. Any other error would also occur for the next record, or
+// is the caller's.
 bool is_damage(ErrorCode code) {
   return code == ErrorCode::kChecksumMismatch || code == ErrorCode::kMalformed || code == ErrorCode::kCodec ||
          code == ErrorCode::kIo;
 }
 
-// Acquires what a session of `chosen` holds, up to the first record that is damaged.
+// Acquires the records that a session of `chosen` holds, up to the first damaged one.
 Result<std::optional<DamagedRecord>> acquire_chosen(const Container& container,
                                                     const std::vector<std::uint32_t>& chosen,
                                                     std::vector<RecordView>& views) {
@@ -84,7 +85,7 @@ Result<WholeTarget> choose_whole_target(const Container& container, std::vector<
       target.selection.damaged = std::move(damaged);
       return target;
     }
-    // A record that the caller forces is chosen again whatever is known of it.
+    // A record that the caller forces is chosen again even if it is known to be damaged.
     const bool again = std::any_of(damaged.begin(), damaged.end(),
                                    [&](const DamagedRecord& known) { return known.record_id == found->record_id; });
     if (again) return none_is_whole(damaged);

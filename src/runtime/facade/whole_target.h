@@ -1,4 +1,4 @@
-// The best target of which every record is whole: OnDamage::kNext.
+// Chooses the best target whose records are all undamaged: OnDamage::kNext.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,14 @@
 namespace fatctx {
 
 struct WholeTarget {
-  Selection selection;            // nothing chosen: no record fits, damaged or not
+  Selection selection;            // chooses nothing if no record fits, damaged or not
   std::vector<RecordView> views;  // of the chosen binaries and their weights
 };
 
-// Chooses, acquires what was chosen, and chooses again without what is damaged. Writes what it learns about records
-// into `candidates`. Errors: those of select() and of acquire; of the first damaged record if no target is whole,
-// listing the others.
+// Chooses a target and acquires its records. If a record is damaged, chooses again without it. Writes the states of the
+// records that it has read into `candidates`.
+// Errors: those of select() and of acquire; if every target is damaged, that of the first damaged record, listing the
+// others.
 [[nodiscard]] Result<WholeTarget> choose_whole_target(const Container& container, std::vector<Candidate>& candidates,
                                                       const Device& device, const SelectPolicy& policy);
 

@@ -1,5 +1,5 @@
-// What two containers have in common and what not, told from what they know of themselves: names, keys, hashes, tables.
-// Payload is read only to say which tensors of a changed blob differ.
+// Compares two containers by their metadata: names, keys, hashes, tables. Reads payload only to find out which tensors
+// of a changed blob differ.
 #include "fatctx/diff.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr NamedValue<Change> kChanges[] = {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-// Counts what is read of a file.
+// A file that counts the bytes read from it.
 class CountedFile final : public mapping::ReadOnlyFile {
  public:
   CountedFile(const mapping::OsFile& file, std::uint64_t& bytes) : file_(file), bytes_(bytes) {}
@@ -55,7 +55,7 @@ class CountedFile final : public mapping::ReadOnlyFile {
 using Content = std::tuple<RecordType, Hash128, std::uint64_t>;
 Content content_of(const RecordInfo& record) { return {record.type, record.hash, record.size_bytes}; }
 
-// The key by which records of two containers are compared.
+// Returns the key by which records of two containers are compared.
 SelectionKey comparable_key(const RecordInfo& record) {
   SelectionKey key = record.key;
   if (key.variant == record.name) key.variant = {};
@@ -76,7 +76,7 @@ std::strong_ordering order_of_contents(const RecordInfo& a, const RecordInfo& b)
   return content_of(a) <=> content_of(b);
 }
 
-// One container, and what the comparison needs of it.
+// One container, with the data that the comparison needs.
 class Side {
  public:
   Side(const Container& container, std::uint64_t& read_bytes)
@@ -140,7 +140,7 @@ class Side {
     std::sort(names.begin(), names.end());
     return names;
   }
-  // The tensor table of a blob; nothing if it has none.
+  // Returns the tensor table of a blob; nothing if it has none.
   [[nodiscard]] Result<std::optional<container::ParsedTensorTable>> table_of(const RecordInfo& blob) const {
     for (const container::Reference& reference : toc().references) {
       if (reference.kind != container::ReferenceKind::kTensorTable || reference.to_record != blob.id) continue;
@@ -191,9 +191,9 @@ class Side {
   container::RecordRanges ranges_;
   DiffedContainer facts_;
   ContainerDescription description_;
-  std::vector<const RecordInfo*> records_;  // but the description
+  std::vector<const RecordInfo*> records_;  // without the description
   std::set<Content> contents_;
-  std::vector<std::pair<Hash128, std::uint64_t>> leaves_;  // with their bytes
+  std::vector<std::pair<Hash128, std::uint64_t>> leaves_;  // with their sizes
   std::vector<Hash128> leaf_hashes_;                       // sorted
 };
 
@@ -210,7 +210,7 @@ std::string tensors_text(const std::vector<DescribedTensor>& tensors) {
   return text;
 }
 
-// Options and graphs by name, as texts that can be compared and shown.
+// A map of options and graphs by name, as texts that can be compared and shown.
 using Facts = std::map<std::string, std::string>;
 
 void add_options(Facts& facts, const std::string& prefix, const std::vector<DescribedOption>& options) {
@@ -276,7 +276,7 @@ class Comparison {
     pair_records();
     FATCTX_TRY(compare_pairs());
     compare_facts(facts_of(before_.description()), facts_of(after_.description()), report_.description);
-    for (const Pair& pair : pairs_) {  // of what was added or removed the description is, too
+    for (const Pair& pair : pairs_) {  // an added or removed record implies its description
       compare_facts(facts_of(before_.described(pair.before->id), pair.after->name),
                     facts_of(after_.described(pair.after->id), pair.after->name), report_.description);
     }
@@ -291,7 +291,7 @@ class Comparison {
     const RecordInfo* after = nullptr;
   };
 
-  // The closest relation first, so that a record that stayed is not taken for one that was renamed.
+  // Pairs the closest relations first, so that an unchanged record is not taken for a renamed one.
   void pair_records() {
     std::vector<const RecordInfo*> old = before_.records();
     std::vector<const RecordInfo*> fresh = after_.records();
@@ -316,7 +316,7 @@ class Comparison {
     pair_equal(0, order_of_names, order_of_keys);
     pair_equal(0, order_of_contents, order_of_names);
     pair_equal(0, order_of_contents, order_of_keys);
-    pair_equal(1, order_of_contents);  // an empty record says nothing about where it came from
+    pair_equal(1, order_of_contents);  // empty records are equal even if unrelated
     std::sort(pairs_.begin(), pairs_.end(), [](const Pair& a, const Pair& b) { return a.after->id < b.after->id; });
     for (const RecordInfo* gone : old) {
       report_.records.push_back({.change = Change::kRemoved, .type = gone->type, .before = before_.about(*gone)});

@@ -28,7 +28,7 @@ Json record_json(const DiffedRecord& record) {
           {"weights", record.weights}};
 }
 
-// A tensor or fact that is not there is null.
+// Returns null for a tensor or fact that does not exist.
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json tensor_json(const DiffedTensor& tensor) {

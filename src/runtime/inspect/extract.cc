@@ -38,7 +38,7 @@ Status stream_record(const Container& container, std::uint32_t record_id, const 
   if (status.ok()) span.succeeded(record.size_bytes);
   if (status.ok()) return status;
   Error error = std::move(status).error();
-  // Errors of the sink (a full disk, say) speak of another file and keep their own words.
+  // Errors of the sink (for example a full disk) are about another file and keep their own message.
   return error.code == ErrorCode::kChecksumMismatch || error.code == ErrorCode::kCodec ||
                  error.code == ErrorCode::kLimitExceeded
              ? in_context(container::in_record(std::move(error), record), mapped.name())
@@ -51,7 +51,7 @@ Status extract_record(const Container& container, std::uint32_t record_id, const
   std::uint64_t at = 0;
   const auto found = container.record(record_id);
   const ByteSink write = [&](ByteView bytes) -> Status {
-    // Only here: before the first byte comes, the record may turn out to be more than a call may make.
+    // Allocates only when the first byte arrives: before that, the record may turn out to exceed the limit of one call.
     if (at == 0) FATCTX_TRY(pending->file().allocate(found.value().size_bytes));
     FATCTX_TRY(pending->file().write_at(at, bytes));
     at += bytes.size();

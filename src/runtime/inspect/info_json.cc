@@ -10,7 +10,7 @@ namespace {
 
 Json version_json(const Version& version) { return version.known() ? Json(to_text(version)) : Json(); }
 
-// Empty and zero mean "not stated": such fields are left out.
+// Leaves out empty and zero fields, which mean "not stated".
 Json key_json(const SelectionKey& key) {
   Json json = Json::object();
   const auto add_text = [&](const char* name, std::string_view value) {
@@ -49,7 +49,7 @@ Json io_array(const std::vector<DescribedTensor>& tensors) {
 }
 
 Json record_json(const RecordInfo& record, const Container& container, const SameBytes& same_bytes) {
-  const auto path = container.access_path_of(record.id);  // none if it cannot be handed out as a view
+  const auto path = container.access_path_of(record.id);  // none if the record has no view
   return {{"id", record.id},
           {"type", record_type_name(record.type)},
           {"name", record.name},
@@ -76,11 +76,11 @@ Json note_json(const EvidenceNote& note) {
           {"date", note.date}};
 }
 
-// How a model was quantised: the options that `pack` makes of "quant" in a manifest.
+// Returns how a model was quantised, from the options that `pack` makes of "quant" in a manifest.
 Json quant_json(const std::vector<DescribedOption>& options) {
   Json json = Json::object();
   for (const DescribedOption& option : options) {
-    const bool repeated = json.find(option.key) != nullptr;  // foreign files may do that
+    const bool repeated = json.find(option.key) != nullptr;  // foreign files may contain duplicates
     if (option.owner == "quant" && !repeated) json.add(option.key, option.value);
   }
   return json;

@@ -27,11 +27,11 @@ namespace {
 
 namespace sharing = container::sharing;
 
-// A record may repeat bytes, so that a small file could ask for more work and memory than its size suggests.
+// Limits the work: a record may repeat bytes, so a small file could demand more work and memory than its size suggests.
 constexpr std::uint64_t kMaxExpansion = 64;
 constexpr std::uint64_t kAlwaysScanned = std::uint64_t{64} << 20;
 
-// The logical bytes of an uncompressed record, where they lie in the file.
+// The logical bytes of an uncompressed record, read from the file directly.
 class StoredRecord final : public sharing::RecordBytes {
  public:
   StoredRecord(const MappedContainer& mapped, const RecordInfo& record)
@@ -61,7 +61,7 @@ class StoredRecord final : public sharing::RecordBytes {
   std::vector<container::Piece> pieces_;
 };
 
-// The logical bytes of a recipe, made as they are asked for.
+// The logical bytes of a recipe, built on demand.
 class MadeRecord final : public sharing::RecordBytes {
  public:
   MadeRecord(const MappedContainer& mapped, const container::Recipe& recipe, const container::WorkBudget& budget)
@@ -75,14 +75,14 @@ class MadeRecord final : public sharing::RecordBytes {
 
  private:
   const container::Recipe& recipe_;
-  mutable container::CheckedBytes file_;  // keeps what it read last
+  mutable container::CheckedBytes file_;  // caches the last bytes read
 };
 
-// Equal content in the same form is stored once, so one of them stands for all.
+// Equal content in the same form is stored once, so one record represents all equal ones.
 using StoredContent = std::tuple<Hash128, std::uint64_t, Codec>;
 StoredContent stored_content_of(const RecordInfo& record) { return {record.hash, record.size_bytes, record.codec}; }
 
-// Bytes that a record takes when it is stored whole.
+// Returns the number of bytes of a record that is stored without sharing.
 std::uint64_t whole_bytes(const RecordInfo& record) {
   return record.codec == Codec::kNone && record.supported ? record.size_bytes : record.stored_bytes;
 }
@@ -136,7 +136,7 @@ class Measurement {
     }
   }
 
-  // No sum here wraps: a file of one slice per record is at most 2^47 bytes, and there are at most 4,096 records.
+  // No sum here overflows: a file of one slice per record has at most 2^47 bytes, and there are at most 4,096 records.
   [[nodiscard]] Status check_size() const {
     const std::uint64_t file = mapped_.header().committed_end;
     if (scanned_bytes_ <= kAlwaysScanned || scanned_bytes_ / kMaxExpansion <= file) return Done{};
@@ -169,7 +169,7 @@ class Measurement {
     return sharing::scan_content(bytes, sharing::kSmallestPageLog2, sharing::granule_hash);
   }
 
-  // Also says what a view of it would build on this machine.
+  // Scans a recipe, and also reports how many bytes a view of it would build on this machine.
   Result<sharing::ContentScan> scan_recipe(std::size_t content) {
     const RecordInfo& record = toc_.records[equal_[content].front()];
     FATCTX_ASSIGN(const container::Recipe recipe, container::read_recipe(mapped_.file(), toc_, record, budget_));
@@ -249,11 +249,11 @@ class Measurement {
   const container::WorkBudget budget_;
   SharingReport report_;
   std::vector<std::vector<std::size_t>> equal_;  // indexes of records, by content
-  std::vector<std::size_t> scanned_;             // in equal_: those that could share pages
-  std::vector<sharing::ContentScan> scans_;      // of scanned_
-  std::vector<sharing::GroupInput> inputs_;      // of scanned_
+  std::vector<std::size_t> scanned_;             // indexes into equal_: contents that could share pages
+  std::vector<sharing::ContentScan> scans_;      // one for each of scanned_
+  std::vector<sharing::GroupInput> inputs_;      // one for each of scanned_
   std::uint64_t scanned_bytes_ = 0;
-  std::uint64_t other_bytes_ = 0;  // stored as they are, whatever the sharing
+  std::uint64_t other_bytes_ = 0;  // stored as they are, independent of sharing
 };
 
 }  // namespace

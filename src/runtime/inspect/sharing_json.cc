@@ -5,7 +5,7 @@
 namespace fatctx {
 namespace {
 
-// Requires: `records` are those that the report speaks of, in their order.
+// Requires: `records` are the records of the report, in its order.
 Json records_json(const SharingReport& report, std::span<const RecordInfo> records) {
   Json array = Json::array();
   for (std::size_t i = 0; i < report.records.size(); ++i) {

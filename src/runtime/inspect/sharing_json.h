@@ -1,4 +1,4 @@
-// The sharing report as the JSON that info_json() holds.
+// Writes the sharing report as the JSON that info_json() contains.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace fatctx {
 
-// `records` are those of the container that was measured.
+// Returns the JSON of a report. `records` are those of the container that was measured.
 [[nodiscard]] Json sharing_json(const SharingReport& report, std::span<const RecordInfo> records);
 
 }  // namespace fatctx

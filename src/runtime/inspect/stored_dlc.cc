@@ -104,9 +104,9 @@ StoredDlc OpenedDlc::description() const {
 
 Error OpenedDlc::about(Error error) const {
   switch (error.code) {
-    case ErrorCode::kChanged:  // of MappedContainer::recheck()
+    case ErrorCode::kChanged:  // from MappedContainer::recheck()
     case ErrorCode::kMappingLost:
-    case ErrorCode::kIo:  // maybe of the file that is written
+    case ErrorCode::kIo:  // perhaps about the output file
     case ErrorCode::kNoSpace:
       return error;
     default:

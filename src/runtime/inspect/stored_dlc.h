@@ -1,4 +1,5 @@
-// A DLC that lies in a container, opened: its layout, the records with its entries, and its bytes as those of a file.
+// An opened DLC that is stored in a container: its layout, the records of its entries, and its bytes as those of a
+// file.
 #pragma once
 
 #include <memory>
@@ -13,10 +14,10 @@
 
 namespace fatctx {
 
-// Ownership: holds the container. Threads: one at a time.
+// A DLC stored in a container. Ownership: holds the container. Threads: one at a time.
 class OpenedDlc {
  public:
-  // Errors: as fatctx/stored_dlc.h says. `layout` as there.
+  // Opens the DLC of a layout. Errors and `layout`: see fatctx/stored_dlc.h.
   [[nodiscard]] static Result<std::unique_ptr<OpenedDlc>> open(const Container& container, std::string_view layout);
 
   OpenedDlc(Container container, const RecordInfo& record, container::dlc::ArchiveLayout layout);
@@ -25,9 +26,9 @@ class OpenedDlc {
   [[nodiscard]] const mapping::OsFile& archive() const noexcept { return archive_; }
   [[nodiscard]] container::RecordRanges& ranges() noexcept { return ranges_; }
   [[nodiscard]] StoredDlc description() const;
-  // The error with the name of the container in front, unless it has it already or speaks of another file.
+  // Returns the error with the name of the container in front, unless it has the name already or is about another file.
   [[nodiscard]] Error about(Error error) const;
-  // The record with the bytes of an entry. Errors: bad_reference.
+  // Returns the record that holds the bytes of an entry. Errors: bad_reference.
   [[nodiscard]] Result<const RecordInfo*> record_of(std::size_t entry) const;
 
  private:

@@ -21,7 +21,8 @@
 
 namespace fatctx {
 
-// Ownership: holds the container, because the guard sets a flag in it and its copied memory counts there.
+// The state of a view. Ownership: holds the container, because the guard sets a flag in it and its copied memory counts
+// there.
 struct ThinDlcView::Impl {
   explicit Impl(std::shared_ptr<const MappedContainer> from) noexcept : container(std::move(from)) {}
   ~Impl() {
@@ -37,7 +38,7 @@ struct ThinDlcView::Impl {
   Impl& operator=(const Impl&) = delete;
 
   std::shared_ptr<const MappedContainer> container;
-  std::vector<std::shared_ptr<const void>> records;  // places in the count of each record
+  std::vector<std::shared_ptr<const void>> records;  // each counts as one view of a record
   std::vector<std::string> entries;
   ThinPlan plan;
   std::uint64_t charged_bytes = 0;
@@ -46,10 +47,10 @@ struct ThinDlcView::Impl {
 
 namespace {
 
-constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;   // stays in the cache between read and write
-constexpr std::uint64_t kSmallRecord = std::uint64_t{64} << 10;  // built like a header, where it cannot be mapped
-constexpr std::uint64_t kLeastRecipePages = 8;                   // of a recipe's run, as composed views map it
-constexpr std::uint64_t kPrefetchStep = std::uint64_t{4} << 20;  // what a cancel has to wait for
+constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;   // stays in the CPU cache between read and write
+constexpr std::uint64_t kSmallRecord = std::uint64_t{64} << 10;  // built without permission, like headers
+constexpr std::uint64_t kLeastRecipePages = 8;                   // the shortest mapped run of a recipe
+constexpr std::uint64_t kPrefetchStep = std::uint64_t{4} << 20;  // the longest delay of a cancel
 
 using Records = std::map<std::size_t, const RecordInfo*>;  // by entry
 
@@ -83,7 +84,7 @@ class ThinBuilder {
     return mapped_->file().base();
   }
 
-  // The pieces of the thin DLC in terms of the container.
+  // Splits the thin DLC into parts, and finds where the container stores each.
   Status split(const ThinDlc& thin) {
     std::uint64_t target = 0;
     for (const DlcPiece& piece : thin.pieces) {
@@ -138,7 +139,7 @@ class ThinBuilder {
     return runs;
   }
 
-  // Takes the payload that is copied out of the container's budget.
+  // Charges copied payload to the container's budget.
   Status charge(ThinDlcView::Impl& impl) const {
     const std::uint64_t copied = impl.plan.copied_bytes;
     if (copies() || copied == 0) return Done{};
@@ -162,7 +163,7 @@ class ThinBuilder {
     return Done{};
   }
 
-  // Bytes of the thin DLC from `at` on. `part` is the one that holds the first of them, and goes on with the caller.
+  // Reads bytes of the thin DLC from `at` on. `part` is the part that contains `at`; the call advances it.
   Status read(std::uint64_t at, std::span<std::byte> out, std::size_t& part) {
     while (!out.empty()) {
       const ThinPart& from = parts_[part];
@@ -224,10 +225,10 @@ class ThinBuilder {
     return Done{};
   }
 
-  // Where the bytes of an entry begin in the thin DLC, which has all of them one behind the other.
+  // Returns the offset of an entry's bytes in the thin DLC, which stores them in one run.
   [[nodiscard]] std::uint64_t start_of(std::size_t entry) const { return starts_.find(entry)->second; }
 
-  // What nobody can change any more is looked at once more: what was read before could be changed until then.
+  // Verifies sealed memory once more: the bytes read before could still be changed until they were sealed.
   [[nodiscard]] Status verify_copy(const ThinDlcView::Impl& impl, std::size_t entry, const RecordInfo& record) const {
     const ByteView bytes = impl.region->bytes().subspan(static_cast<std::size_t>(start_of(entry)),
                                                         static_cast<std::size_t>(record.size_bytes));
@@ -262,7 +263,7 @@ class ThinBuilder {
   const std::shared_ptr<const MappedContainer>& mapped_;
   OpenedDlc& opened_;
   const StitchHost& host_;
-  std::vector<std::vector<std::byte>> own_bytes_;  // of the thin DLC; moving the vectors leaves the bytes in place
+  std::vector<std::vector<std::byte>> own_bytes_;  // bytes of the thin DLC; moving the vectors keeps their addresses
   std::vector<ThinPart> parts_;
   std::map<std::size_t, std::uint64_t> starts_;  // by entry
   Records records_;
@@ -305,7 +306,7 @@ Result<PrefetchReport> ThinDlcView::prefetch(const PrefetchOptions& options) con
       if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) report.cancelled = true;
       const std::uint64_t step = std::min({kPrefetchStep, piece.size - done, options.max_bytes - report.done_bytes});
       if (report.cancelled || step == 0) return report;
-      if (!piece.built) {  // what was built is in memory
+      if (!piece.built) {  // built pieces are in memory already
         const ByteView bytes =
             impl_->region->bytes().subspan(static_cast<std::size_t>(at + done), static_cast<std::size_t>(step));
         auto method = mapping::populate_at(impl_->container->file(), bytes, piece.offset + done);

@@ -1,4 +1,4 @@
-// Thin DLCs in memory, with what of the system decides; tests put other numbers in.
+// Thin DLCs in memory, with the properties of the system as parameters; tests pass other values.
 #pragma once
 
 #include "fatctx/stored_dlc.h"

@@ -16,11 +16,12 @@ std::vector<ThinRun> whole_pages(const std::vector<ThinRun>& runs, std::uint64_t
   return whole;
 }
 
-// Pages of [from, to) that hold something of a fresh part. `part` is the first that may; it goes on with the caller.
+// Returns the bytes of the pages in [from, to) that contain a fresh part. `part` is the first candidate; the call
+// advances it.
 std::uint64_t fresh_bytes(const std::vector<ThinPart>& parts, std::size_t& part, std::uint64_t from, std::uint64_t to,
                           std::uint64_t page) {
   std::uint64_t bytes = 0;
-  std::uint64_t counted = from;  // up to here
+  std::uint64_t counted = from;  // pages before this are counted
   while (part < parts.size() && parts[part].target < to) {
     const ThinPart& at = parts[part];
     const std::uint64_t end = std::min(at.target + at.size, to);

@@ -15,21 +15,22 @@ namespace {
 
 constexpr std::size_t kMostThreads = 8;
 
-// The list that this thread loads items of, so that every callback on it is one of that list.
+// The list whose items this thread loads. A callback on this thread thus recognises its own list.
 thread_local const void* thread_of = nullptr;
 
 }  // namespace
 
-// Shared by the handle and its threads, which may outlive it if it is destroyed in a callback.
+// The state of a list. The handle and its threads share it; the threads may outlive the handle if a callback destroys
+// it.
 struct LoadListState {
   struct Item {
     HeldSource source;
     LoadOptions options;
     std::function<void(std::size_t, const Result<Session>&)> finished;
-    std::optional<Result<Session>> result;  // set once, under the lock
+    std::optional<Result<Session>> result;  // set once; guarded by the lock
   };
 
-  // Loads items until there are none left.
+  // Loads items until none are left.
   void work() {
     thread_of = this;
     for (;;) {
@@ -48,14 +49,14 @@ struct LoadListState {
       return run_load(item.source, item.options, &stop);
     } catch (const std::bad_alloc&) {
       return Error{ErrorCode::kOutOfMemory, {}};
-    } catch (...) {  // nobody is there to take it
+    } catch (...) {  // no caller exists that could catch it
       return Error{ErrorCode::kCancelled,
                    fmt::format("{}: the load was stopped by a callback", item.source.source().name())};
     }
   }
 
-  // Whoever finds nobody telling tells of all that have finished by then: so they are told of one at a time, and no
-  // lock is held meanwhile.
+  // Reports finished items to the caller, one at a time and without holding the lock. A thread that finds no other
+  // thread reporting also reports the items that finish meanwhile.
   void finish(std::size_t index, Result<Session> loaded) {
     std::unique_lock lock(monitor.mutex);
     items[index].result.emplace(std::move(loaded));
@@ -78,7 +79,7 @@ struct LoadListState {
   std::vector<Item> items;
   StopSource stop;
   Monitor monitor;
-  std::size_t next = 0;          // under the lock, like all below
+  std::size_t next = 0;          // guarded by the lock, like all members below
   std::vector<std::size_t> due;  // in the order in which they finished; has room for all
   bool telling = false;
   std::size_t told_count = 0;
@@ -89,7 +90,7 @@ struct LoadList::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
-    // In a forked child nobody is left to stop, and nobody to give back a lock.
+    // In a forked child there is no thread to stop, and no thread that would release a lock.
     if (!threads.empty() && threads.front()->here()) state->stop.request();
     if (thread_of == state.get()) {
       for (const auto& thread : threads) thread->abandon();
@@ -97,7 +98,7 @@ struct LoadList::Impl {
   }
 
   std::shared_ptr<LoadListState> state = std::make_shared<LoadListState>();
-  std::vector<std::unique_ptr<mapping::BackgroundThread>> threads;  // waits for them when it goes
+  std::vector<std::unique_ptr<mapping::BackgroundThread>> threads;  // the destructor waits for them
 };
 
 LoadList::LoadList(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
@@ -162,7 +163,7 @@ Result<LoadList> load_all(std::vector<LoadItem> items, const LoadListOptions& op
   count = std::min(count, state.items.size());
   for (std::size_t i = 0; i < count; ++i) {
     auto thread = mapping::BackgroundThread::start([shared = impl->state] { shared->work(); });
-    // Fewer threads load all items as well.
+    // An error only if no thread could start: fewer threads still load all items.
     if (!thread.ok() && impl->threads.empty()) return std::move(thread).error();
     if (!thread.ok()) break;
     impl->threads.push_back(std::move(thread).value());

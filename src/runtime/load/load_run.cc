@@ -12,7 +12,8 @@
 namespace fatctx {
 namespace {
 
-// Returns the most bytes that a load reads of the chosen records: to check or to copy them, and to prefetch them.
+// Returns the largest number of bytes that a load may read of the chosen records: to verify or copy them, and to
+// prefetch them.
 std::uint64_t bytes_to_read(const Model& model, bool prefetch) {
   std::uint64_t total = 0;
   for (const ModelPart& part : model.impl().binaries) total += part.size_bytes;
@@ -25,7 +26,7 @@ Status prefetch_session(const Session& session) {
   PrefetchOptions how;
   how.cancel = StepWatch::stop();
   how.progress = [&](std::uint64_t done, std::uint64_t) {
-    (void)StepWatch::step(done - before);  // `cancel` notices a wish to stop
+    (void)StepWatch::step(done - before);  // a request to stop is noticed through `cancel`
     before = done;
   };
   FATCTX_ASSIGN(const PrefetchReport report, session.prefetch(how));
@@ -35,7 +36,7 @@ Status prefetch_session(const Session& session) {
 
 struct Loaded {
   Session session;
-  std::vector<std::vector<std::string>> graphs;  // of each binary, if somebody wants to hear of them
+  std::vector<std::vector<std::string>> graphs;  // of each binary, if requested
 };
 
 struct Wanted {

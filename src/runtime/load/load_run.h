@@ -7,8 +7,8 @@
 
 namespace fatctx {
 
-// Loads, and tells `notify` how it ended. `stop` is another wish to stop beside that of the signal; null: there is
-// none. Errors: those of load().
+// Loads, and reports to `notify` how the load ended. `stop` is a second source of stop requests beside the signal; null
+// if there is none. Errors: those of load().
 [[nodiscard]] Result<Session> run_load(const HeldSource& source, const LoadOptions& options, StopSource* stop);
 
 }  // namespace fatctx

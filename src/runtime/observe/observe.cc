@@ -29,7 +29,7 @@ std::uint64_t now() noexcept {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// While a callback of the caller runs.
+// A mark that a callback of the caller runs on this thread.
 class Callback {
  public:
   Callback() noexcept { in_callback = true; }
@@ -44,7 +44,7 @@ std::uint32_t thread_number() noexcept {
   return mine;
 }
 
-// Everything that is recorded. Callbacks are taken out under the lock and called without it.
+// All recorded data. Callbacks are copied under the lock and called without it.
 class Recorder {
  public:
   static Recorder& process();
@@ -58,7 +58,7 @@ class Recorder {
     profile_.level = options.level;
     totals_ = {};
     max_events_ = options.max_events;
-    hook_.swap(hook);  // the old one goes when the lock has been given back
+    hook_.swap(hook);  // the old hook is destroyed after the lock is released
     set(kProfiling, options.level != ProfileLevel::kOff);
   }
 
@@ -78,7 +78,7 @@ class Recorder {
     set(kProfiling, false);
   }
 
-  // True if somebody wants to hear of it.
+  // Returns true if a hook wants the event.
   bool add(const ProfileEvent& event) {
     const std::lock_guard lock(mutex_);
     if ((active.load(std::memory_order_relaxed) & kProfiling) == 0) return false;  // stopped meanwhile
@@ -138,7 +138,7 @@ class Recorder {
   }
 
   std::mutex mutex_;
-  Profile profile_;  // totals stand in totals_
+  Profile profile_;  // except the totals, which totals_ holds
   std::array<ProfileTotal, kProfileEventKinds> totals_;
   std::size_t max_events_ = 0;
   std::shared_ptr<const ProfileHook> hook_;
@@ -180,7 +180,7 @@ void Span::finish() noexcept {
     if (Recorder::process().add(event)) listener->unheard_.push_back(std::move(event));
     if (listener == this && !unheard_.empty()) Recorder::process().tell(unheard_);
   } catch (const std::bad_alloc&) {
-    return;  // an event that does not fit into memory is lost; the call it is about goes on
+    return;  // drops an event if memory is short; the call itself continues
   }
 }
 

@@ -1,6 +1,6 @@
 // The recorder behind fatctx/profile.h and fatctx/trace.h, as the runtime uses it.
 //
-// One atomic word says whether anybody looks; nothing else happens when nobody does.
+// One atomic word tells whether recording is on. While it is off, a call costs only the test of this word.
 #pragma once
 
 #include <atomic>
@@ -22,10 +22,10 @@ namespace observe {
 inline constexpr std::uint32_t kProfiling = 1;
 inline constexpr std::uint32_t kTracing = 2;
 
-// Relaxed: a call that runs while a recorder is switched on may or may not be recorded.
+// Relaxed: a call that runs while recording is switched on may or may not be recorded.
 extern std::atomic<std::uint32_t> active;
 
-// False also inside a hook or sink of the caller: what they do is not recorded.
+// Returns false also inside a hook or sink of the caller: their calls are not recorded.
 [[nodiscard]] bool profiling_here() noexcept;
 [[nodiscard]] bool tracing_here() noexcept;
 
@@ -36,14 +36,14 @@ extern std::atomic<std::uint32_t> active;
   return (active.load(std::memory_order_relaxed) & kTracing) != 0 && tracing_here();
 }
 
-// One event of a profile, from the making of this object to its end. An event that was not said to have succeeded has
-// failed, so that every early return of an error counts as one.
+// An event of a profile that lasts as long as this object. An event counts as failed unless succeeded() was called, so
+// that every early return of an error counts as a failure.
 //
-// The caller's hook hears of an event when the outermost span of the thread ends: inside of it, a file may be half
+// The caller's hook receives events when the outermost span of the thread ends. Inside a span a file may be half
 // opened, and a hook that opened the same file would wait for itself.
 //
-// Lifetime: borrows `path`, and the record, until its end. Spans of one thread end in the reverse order of their
-// making.
+// Lifetime: borrows `path` and the record until its end. Spans of one thread end in the reverse order of their
+// construction.
 class Span {
  public:
   Span(ProfileEventKind kind, std::string_view path) noexcept : kind_(kind), on_(profiling()), path_(path) {
@@ -55,7 +55,7 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  // False: nobody hears of it, so that what it is about need not be looked up.
+  // Returns false if nobody receives the event; its details then need not be looked up.
   [[nodiscard]] bool on() const noexcept { return on_; }
   void about(const RecordInfo& record) noexcept { record_ = &record; }
   void succeeded(std::uint64_t bytes) noexcept {
@@ -74,11 +74,11 @@ class Span {
   std::uint64_t bytes_ = 0;
   std::string_view path_;
   const RecordInfo* record_ = nullptr;
-  std::vector<ProfileEvent> unheard_;  // of the outermost span only: those that ended inside of it
+  std::vector<ProfileEvent> unheard_;  // events that ended within the outermost span; used only by that span
 };
 
-// Runs `work`, which returns a Result, as one event. `bytes_of` gives the bytes of its value. A null `record`: the
-// event is not about a record.
+// Runs `work`, which returns a Result, as one event. `bytes_of` returns the bytes of its value. If `record` is null,
+// the event is not about a record.
 template <typename Work, typename BytesOf>
 [[nodiscard]] auto observed(ProfileEventKind kind, std::string_view path, const RecordInfo* record, const Work& work,
                             const BytesOf& bytes_of) {
@@ -89,7 +89,7 @@ template <typename Work, typename BytesOf>
   return result;
 }
 
-// Hands a line to the sink, if there is one.
+// Passes a line to the sink, if there is one.
 void trace_line(std::string_view line) noexcept;
 
 }  // namespace observe

@@ -1,4 +1,4 @@
-// Names of a profile's kinds and levels, and its table.
+// The names of kinds and levels of a profile, and its table.
 #include "fatctx/profile.h"
 
 #include <array>
@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 3> kLevels = {"off", "basic", "detailed"}
 constexpr std::array<std::string_view, kProfileEventKinds> kKinds = {"open",    "map",      "verify",  "select",
                                                                      "acquire", "prefetch", "release", "unmap"};
 
-// As RFC 4180 has it: quoted if something in it would end the cell or the line.
+// Quotes a cell, as specified by RFC 4180, if a character in it would end the cell or the line.
 std::string cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";

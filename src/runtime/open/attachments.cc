@@ -58,7 +58,7 @@ Attachments::OfRecord& Attachments::at(std::size_t index, std::size_t count) {
   OfRecord* records = records_.load(std::memory_order_acquire);
   if (records == nullptr) {
     auto fresh = std::make_unique<OfRecord[]>(count);
-    // Losing the race leaves the winner's in `records`.
+    // If another thread was first, `records` is now that thread's array, and ours is dropped.
     if (records_.compare_exchange_strong(records, fresh.get(), std::memory_order_acq_rel)) records = fresh.release();
   }
   return records[index];

@@ -1,4 +1,4 @@
-// Who holds what of a container: views and sessions, counted as they come and go.
+// Counts the views and the sessions that hold a container.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,19 @@ namespace fatctx {
 class MappedContainer;
 struct RecordInfo;
 
-// Threads: every member from any number of threads. The counters are made when the first view is: an open costs nothing
-// for records that nobody asks for.
+// A table of counters, one for each record of a container. It is allocated with the first view, so an open costs
+// nothing for records that nobody acquires.
+// Threads: every member from any number of threads.
 class Attachments {
  public:
   struct OfRecord {
     std::atomic<std::uint32_t> views{0};
     std::atomic<std::uint32_t> sessions{0};
-    // Numbers of looks of the file (file_looks.h), 0 if there was none:
-    std::atomic<std::uint64_t> damaged{0};   // in which it was found damaged
-    std::atomic<std::uint64_t> whole{0};     // in which all bytes of its slices were found to be its own
-    std::atomic<std::uint64_t> ranges{0};    // in which the leaves under its parts that are shown were found good
-    std::atomic<std::uint64_t> composed{0};  // in which a composed view of it was found whole
+    // Each is the number of a look of the file (file_looks.h), or 0 if there was none:
+    std::atomic<std::uint64_t> damaged{0};   // in which the record was found damaged
+    std::atomic<std::uint64_t> whole{0};     // in which all bytes of its slices matched their hashes
+    std::atomic<std::uint64_t> ranges{0};    // in which the leaves of its mapped parts matched
+    std::atomic<std::uint64_t> composed{0};  // in which a composed view of it was verified
   };
 
   Attachments() = default;
@@ -30,9 +31,9 @@ class Attachments {
   Attachments(const Attachments&) = delete;
   Attachments& operator=(const Attachments&) = delete;
 
-  // Requires: index < count, and `count` is the same in every call.
+  // Returns the counters of a record. Requires: index < count, and `count` is the same in every call.
   [[nodiscard]] OfRecord& at(std::size_t index, std::size_t count);
-  // Null if nothing was counted yet.
+  // Returns the counters of all records, or null if nothing was counted yet.
   [[nodiscard]] const OfRecord* all() const noexcept { return records_.load(std::memory_order_acquire); }
   [[nodiscard]] std::atomic<std::uint32_t>& sessions() noexcept { return sessions_; }
 
@@ -41,12 +42,12 @@ class Attachments {
   std::atomic<std::uint32_t> sessions_{0};
 };
 
-// What a view holds: the container, `keep`, and a place in the count of its record.
+// Returns the owner of a view: it holds the container and `keep`, and counts as one view of the record.
 // Requires: `record` is one of the container's own.
 [[nodiscard]] std::shared_ptr<const void> attach_view(const std::shared_ptr<const MappedContainer>& container,
                                                       const RecordInfo& record, std::shared_ptr<const void> keep);
 
-// What a session holds, for as long as it or a copy of it lives.
+// Returns the owner of a session. The session counts for as long as it or a copy of it lives.
 [[nodiscard]] std::shared_ptr<const void> attach_session(const std::shared_ptr<const MappedContainer>& container,
                                                          std::span<const std::uint32_t> record_ids);
 

@@ -1,4 +1,4 @@
-// The state behind a Container, for the runtime's own files.
+// The state of a Container, for files of the runtime only.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ class Registry;
 
 struct Container::Impl {
   std::shared_ptr<const MappedContainer> mapped;
-  Registry* registry = nullptr;  // the one that opened it and opens it again; must outlive both
+  Registry* registry = nullptr;  // opened this container and reopens it; must outlive both
   Source source;                 // as given to open; its descriptor may be closed by now
   OpenOptions options = {};
   bool already_live = false;
   std::string copy_reason = {};  // empty: views point into the mapping
 
-  // Returns true if views of this handle are copies. The mapping, if there is one, is not what they show.
+  // Returns true if views of this handle are copies. They then do not show the mapping, even if there is one.
   [[nodiscard]] bool copies() const noexcept { return !copy_reason.empty(); }
 };
 

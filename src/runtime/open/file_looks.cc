@@ -25,7 +25,7 @@ bool FileLooks::last_was(const mapping::FileIdentity& identity) const noexcept {
   const Words asked = words_of(identity);
   const std::uint64_t before = sequence_.load(std::memory_order_acquire);
   bool same = before % 2 == 0;
-  // Acquire: who sees a word of a later look sees its sequence number too.
+  // Acquire: a thread that sees a word of a later look also sees the sequence number of that look.
   for (std::size_t i = 0; same && i < kWords; ++i) same = words_[i].load(std::memory_order_acquire) == asked[i];
   return same && sequence_.load(std::memory_order_relaxed) == before;
 }

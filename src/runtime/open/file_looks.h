@@ -1,5 +1,5 @@
-// How the file of a mapping looked last, and the number of that look. What was found good of payload is written down
-// with the number, so that a new number makes all of it unknown at once, and nothing of earlier looks has to be kept.
+// Records the last known identity of a mapped file, and a number for it. Results of verification are stored with this
+// number: a new number invalidates all of them at once, and no list of earlier results is needed.
 #pragma once
 
 #include <array>
@@ -11,23 +11,26 @@
 
 namespace fatctx {
 
-// Threads: every member from any number of threads. Nobody waits for anybody, because a fork may leave a thread of the
-// parent behind in the middle of begin(): a child then sees a new look at every question, which costs it time only.
+// A record of the last known identity of a file, with a number that rises when the identity changes.
+// Threads: every member from any number of threads. No thread waits for another, because a fork may interrupt a thread
+// of the parent within begin(). The child then sees a new look at every query, which costs only time.
 class FileLooks {
  public:
   explicit FileLooks(const mapping::FileIdentity& first) noexcept;
   FileLooks(const FileLooks&) = delete;
   FileLooks& operator=(const FileLooks&) = delete;
 
-  // From 1, and only rising; 0 is the number of no look. Load it before the bytes that are found good under it.
+  // Starts at 1 and only rises; 0 means no look. Load it before reading the bytes that are verified under it.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
-  // Is this how the file looked last? False also while another thread writes down how.
+  // Returns true if this is the last known identity. Returns false also while another thread writes the identity.
   [[nodiscard]] bool last_was(const mapping::FileIdentity& identity) const noexcept;
-  // Begins a look. `known` is the number as it was after the file was asked how it looks: if it has risen since, what
-  // is found good under the present one was read later than that, and many threads that see one change make one look.
-  // The number rises before anybody can see the new identity, so that who finds that unchanged has the new number. Of
-  // two threads at once one writes down how the file looks; if the other has seen it later, the next question finds
-  // the difference.
+  // Begins a look. `known` is the number as loaded after the identity was queried.
+  // If the number has risen since, results under it were read after that query, and the call does not raise it again.
+  // Threads that see the same change thus make one look.
+  // The number rises before the new identity is visible, so a thread that finds the identity unchanged has the new
+  // number.
+  // If two threads call this at once, only one of them writes the identity. If the other one saw a later identity, the
+  // next query finds the difference.
   void begin(const mapping::FileIdentity& identity, std::uint64_t known) noexcept;
 
  private:

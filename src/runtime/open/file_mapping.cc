@@ -47,7 +47,7 @@ MappingCapability file_mapping_capability() {
           .provider = std::string(mapping::provider_name()),
           .granule_bytes = mapping::map_granule_bytes(),
           .stitched = true,
-          // Asked by trying: a kernel or a sandbox may be without.
+          // Found by a trial: a kernel or a sandbox may lack it.
           .sealed_memory = mapping::SealedFile::make(mapping::page_bytes()).ok()};
 }
 

@@ -1,4 +1,4 @@
-// What the runtime needs of the switch beside its public header.
+// The internal part of fatctx/file_mapping.h, for the runtime only.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,16 @@
 
 namespace fatctx {
 
-// Maps [0, size) of `file`, by the provider if there is one. Errors: those of map_file, those of the provider.
+// Maps [0, size) of `file`, through the provider if there is one. Errors: those of map_file and of the provider.
 [[nodiscard]] Result<std::unique_ptr<mapping::MappedRegion>> map_region(
     const mapping::OsFile& file, std::uint64_t size, const std::shared_ptr<MappingProvider>& provider);
 
-// Why views are copies that nobody is asked about; empty if the file is to be mapped. Errors: invalid_argument (the
-// options contradict each other).
+// Returns why the options ask for copies; empty if the file is to be mapped.
+// Errors: invalid_argument (the options contradict each other).
 [[nodiscard]] Result<std::string> asked_copy_reason(const std::string& name, const OpenOptions& options);
 
-// copy_not_allowed, with the bytes that copies would take; or copies of these records.
+// Returns copy_not_allowed, with the number of bytes that copies would take. The second overload counts the bytes of
+// these records.
 [[nodiscard]] Error copy_not_allowed(const std::string& name, const std::string& reason, std::uint64_t bytes);
 [[nodiscard]] Error copy_not_allowed(const std::string& name, const std::string& reason,
                                      std::span<const RecordInfo> records);

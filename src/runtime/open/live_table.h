@@ -1,4 +1,5 @@
-// Things that are made once and shared while anybody holds them: found by key, made by one thread while others wait.
+// Objects that are made once and shared while anybody holds them. They are found by key; one thread makes an object
+// while others wait.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +12,7 @@
 
 namespace fatctx {
 
-// A table of shared things by key, which must be ordered. Does not keep a thing alive.
+// A table of shared objects by key; keys must be ordered. It does not keep an object alive.
 // Threads: every member from any number of threads.
 template <typename Key, typename Value>
 class LiveTable {
@@ -22,14 +23,14 @@ class LiveTable {
     return found == entries_.end() ? nullptr : found->second.thing.lock();
   }
 
-  // Holds the right to make one thing; gives it back however the making ends.
+  // The right of one thread to make the object of a key. The destructor gives it back, also after a failure.
   class Claim {
    public:
-    // Waits until nobody else makes this thing.
+    // Waits until no other thread makes this object.
     Claim(LiveTable& table, const Key& key) : table_(table), key_(key) {
       std::unique_lock lock(table_.mutex_);
       table_.forget_dead();
-      // Looked up again after each wait: what was waited for may have been swept away.
+      // Looks up the entry again after each wait, because forget_dead() may have removed it.
       while (table_.entries_[key_].making) table_.changed_.wait(lock);
       Entry& entry = table_.entries_[key_];
       entry.making = true;
@@ -39,7 +40,7 @@ class LiveTable {
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
 
-    // What somebody else has made, perhaps while this thread waited; or null.
+    // Returns the object if another thread has made it, perhaps while this thread waited; otherwise null.
     [[nodiscard]] const std::shared_ptr<const Value>& live() const noexcept { return live_; }
 
     void finish(const std::shared_ptr<const Value>& made) {
@@ -50,7 +51,7 @@ class LiveTable {
         Entry& entry = table_.entries_[key_];
         entry.making = false;
         if (made) entry.thing = made;
-        if (entry.thing.expired()) table_.entries_.erase(key_);  // a failure leaves nothing behind
+        if (entry.thing.expired()) table_.entries_.erase(key_);  // leaves no entry after a failure
       }
       table_.changed_.notify_all();
     }
@@ -62,12 +63,12 @@ class LiveTable {
     bool finished_ = false;
   };
 
-  // Returns the things that exist at this moment, in the order of their keys.
+  // Returns the objects that exist at this moment, in the order of their keys.
   [[nodiscard]] std::vector<std::shared_ptr<const Value>> live() const {
     const std::lock_guard lock(mutex_);
     return collect(entries_.begin(), entries_.end());
   }
-  // Returns those whose keys are `first`, `last` or between them.
+  // Returns the objects whose keys are within [first, last].
   [[nodiscard]] std::vector<std::shared_ptr<const Value>> live_between(const Key& first, const Key& last) const {
     const std::lock_guard lock(mutex_);
     return collect(entries_.lower_bound(first), entries_.upper_bound(last));
@@ -82,11 +83,11 @@ class LiveTable {
     return count;
   }
 
-  // Around a fork: the lock is taken, so that the child finds the table whole.
+  // Takes the lock for the time of a fork, so that the child finds the table consistent.
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child() {
-    // The threads that were making things do not exist here, nor do those that waited for them.
+    // In the child, the threads that made or awaited objects do not exist.
     for (auto& [key, entry] : entries_) entry.making = false;
     new (&changed_) std::condition_variable;
     mutex_.unlock();
@@ -107,7 +108,8 @@ class LiveTable {
     return found;
   }
 
-  // Amortised: the table is swept when it has doubled. Requires: the lock is held.
+  // Removes entries of destroyed objects whenever the table has doubled, so the cost is amortised. Requires: the lock
+  // is held.
   void forget_dead() {
     if (entries_.size() < next_sweep_) return;
     std::erase_if(entries_, [](const auto& item) { return !item.second.making && item.second.thing.expired(); });

@@ -1,4 +1,4 @@
-// The state behind a LoadSignal.
+// The state of a LoadSignal.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ struct LoadSignal::State {
   std::atomic<std::int64_t> timeout_ms{0};
 };
 
-// The use of a signal by one call.
+// The use of a signal by one call. At most one call uses a signal at a time.
 class SignalUse {
  public:
   explicit SignalUse(LoadSignal::State& signal) noexcept

@@ -48,7 +48,7 @@ Status MappedContainer::ensure_mapped() const {
   span.succeeded(header_.committed_end);
   const mapping::MappedRegion* none = nullptr;
   if (region_.compare_exchange_strong(none, region.get(), std::memory_order_acq_rel)) (void)region.release();
-  return Done{};  // another thread may have been first; ours is then undone here
+  return Done{};  // if another thread was first, our mapping is undone here
 }
 
 bool MappedContainer::same_container(const container::Header& other) const noexcept {
@@ -86,8 +86,8 @@ Status MappedContainer::recheck() const {
   if (now.size < header_.committed_end) return changed(fmt::format("was cut to {} bytes", now.size));
   const mapping::FileIdentity first = now;
   const auto header = container::read_growing_header(*file_, now);
-  if (!(now == first)) known = looks_.number();  // asked for how the file looks once more
-  // A later generation of the same container has been appended behind ours, whose bytes it does not touch.
+  if (!(now == first)) known = looks_.number();  // the identity was queried once more
+  // An append adds a later generation behind ours and does not touch our bytes.
   const bool appended =
       header.ok() && header.value().uuid == header_.uuid && header.value().generation > header_.generation;
   if (!header.ok() || (!appended && !same_container(header.value()))) return changed("was rewritten");
@@ -105,7 +105,7 @@ Error MappedContainer::damaged(const RecordInfo& record, std::uint64_t look, Err
 
 Status MappedContainer::check_zero_behind(const RecordInfo& record) const {
   const ByteRange behind = container::behind_last_granule(toc_, record, header_.granule_log2);
-  // Up to 64 KiB. What the end of the container cuts off is never mapped (stitch_obstacle).
+  // At most 64 KiB. A last granule that the end of the container truncates is never mapped (stitch_obstacle).
   std::vector<std::byte> rest(within(behind, header_.committed_end) ? static_cast<std::size_t>(behind.size) : 0);
   FATCTX_TRY(file_->read_at(behind.offset, rest));
   if (container::all_zero(rest)) return Done{};
@@ -115,7 +115,7 @@ Status MappedContainer::check_zero_behind(const RecordInfo& record) const {
 }
 
 Status MappedContainer::verify_record(const RecordInfo& record, std::uint64_t max_made_bytes) const {
-  // One number for the whole check: a look that begins in between is seen at the next acquire.
+  // Uses one number for the whole check: a look that begins meanwhile is seen at the next acquire.
   const std::uint64_t look = this->look();
   Attachments::OfRecord& counted = this->counted(record);
   if (counted.whole.load(std::memory_order_relaxed) == look) return Done{};
@@ -181,7 +181,7 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
   for (const mapping::MixedPiece& piece : pieces) {
     if (piece.built) hasher.update(built(at, piece));
     at += piece.size;
-    // A run of the file may go on in the next segment.
+    // A piece may continue in the next segment.
     for (ByteRange left = piece.built ? ByteRange{} : ByteRange{piece.offset, piece.size}; left.size != 0;) {
       const auto next = std::upper_bound(
           toc_.segments.begin(), toc_.segments.end(), left.offset,
@@ -208,7 +208,7 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
 RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   const std::size_t index = toc_.index_of(record);
   if (!container::check_supported(record, toc_.forms[index]).ok()) return RecordState::kUnknown;
-  if (record.slice_count == 0) return RecordState::kOk;  // there is nothing that could be damaged
+  if (record.slice_count == 0) return RecordState::kOk;  // it has no bytes that could be damaged
   const Attachments::OfRecord* counted = attachments_.all();
   if (counted == nullptr) return RecordState::kUnknown;
   const std::uint64_t look = this->look();
@@ -223,7 +223,7 @@ const RecordInfo* MappedContainer::find(std::string_view name) const {
   if (order == nullptr) {
     auto fresh = std::make_unique<std::vector<std::uint32_t>>(records.size());
     std::iota(fresh->begin(), fresh->end(), 0U);
-    // The names region is sorted, so that the order of addresses is the order of names, and cheaper to find.
+    // The names region is sorted, so the order of addresses is the order of names, and is cheaper to compare.
     std::sort(fresh->begin(), fresh->end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::pair(records[a].name.data(), a) < std::pair(records[b].name.data(), b);
     });
@@ -253,7 +253,7 @@ Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const 
   }
   auto fresh = std::make_unique<const container::ParsedTensorTable>(std::move(parsed).value());
   if (slot.compare_exchange_strong(table, fresh.get(), std::memory_order_acq_rel)) return fresh.release();
-  return table;  // another thread was first; ours is dropped
+  return table;  // another thread was first; our table is dropped
 }
 
 }  // namespace fatctx

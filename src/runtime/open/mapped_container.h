@@ -1,4 +1,4 @@
-// A container as this process has it: checked table of contents, one mapping, and what has been verified so far.
+// A container as this process has opened it: a checked table of contents, one mapping, and the results of verification.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@
 
 namespace fatctx {
 
-// Threads: everything const is safe from any number of threads; there is nothing that is not const.
+// A container that all handles of the same file share.
+// Threads: all const members are safe from any number of threads, and all members are const.
 class MappedContainer {
  public:
   MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header, container::Toc toc,
@@ -34,87 +35,94 @@ class MappedContainer {
   MappedContainer(const MappedContainer&) = delete;
   MappedContainer& operator=(const MappedContainer&) = delete;
 
-  // What errors call it: the path it was first opened by.
+  // Returns the name used in errors: the path by which the container was first opened.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const mapping::OsFile& file() const noexcept { return *file_; }
   [[nodiscard]] const container::Header& header() const noexcept { return header_; }
   [[nodiscard]] const container::Toc& toc() const noexcept { return toc_; }
   [[nodiscard]] const mapping::FilesystemKind& filesystem() const noexcept { return filesystem_; }
-  // Did the file look like this when somebody last looked?
+  // Returns true if this is the last known identity of the file.
   [[nodiscard]] bool looks_like(const mapping::FileIdentity& identity) const noexcept {
     return looks_.last_was(identity);
   }
-  // Of the present look of the file: another one whenever the file was found to look different. A change that turns out
-  // to be harmless (a touch, a chmod, a link, an append) is one too, so that payload is verified again.
+  // Returns the number of the present look. It changes whenever the file was found to look different.
+  // A harmless change (a touch, a chmod, a link, an append) changes it too, so that payload is verified again.
   [[nodiscard]] std::uint64_t look() const noexcept { return looks_.number(); }
-  // Maps the file if nobody has yet: an open with file mapping disabled does not. Errors: those of map_region.
+  // Maps the file unless it is mapped already. An open with file mapping disabled does not map. Errors: those of
+  // map_region.
   [[nodiscard]] Status ensure_mapped() const;
-  // The whole container. Requires: ensure_mapped() succeeded.
+  // Returns the bytes of the whole container. Requires: ensure_mapped() succeeded.
   [[nodiscard]] ByteView mapped() const noexcept { return region_.load(std::memory_order_acquire)->bytes(); }
-  // Null if nobody has mapped it yet.
+  // Returns the mapping, or null if the file is not mapped yet.
   [[nodiscard]] const mapping::MappedRegion* region() const noexcept { return region_.load(std::memory_order_acquire); }
   [[nodiscard]] bool mapped_by_provider() const noexcept { return provider_ != nullptr; }
-  // Set by the guard when bytes of one of its stitched or composed ranges went away; stays when the range is gone.
+  // The guard sets this flag if it replaced bytes of a stitched or composed range by zeros. The flag stays set after
+  // the range is unmapped.
   [[nodiscard]] std::atomic<bool>& stitched_lost() const noexcept { return stitched_lost_; }
-  // Memory of its composed records; what OpenOptions::max_copied_bytes limits.
+  // The memory of its composed records, which OpenOptions::max_copied_bytes limits.
   [[nodiscard]] std::atomic<std::uint64_t>& composed_bytes() const noexcept { return composed_bytes_; }
-  // What its composed records show of files in cache folders.
+  // The number of bytes that its composed records map from files in cache folders.
   [[nodiscard]] std::atomic<std::uint64_t>& cached_bytes() const noexcept { return cached_bytes_; }
   [[nodiscard]] bool same_container(const container::Header& other) const noexcept;
 
-  // Were all mapped bytes there whenever somebody read them? Knows only what the guard of bus_guard.h has seen.
-  // Errors: mapping_lost, now and for ever.
+  // Checks that no read of a mapped byte has failed so far. Only faults that the guard of bus_guard.h has handled are
+  // known.
+  // Errors: mapping_lost, permanently.
   [[nodiscard]] Status check_not_lost() const;
   [[nodiscard]] bool lost() const noexcept;
-  // A recheck has seen a later generation in the file: this one is still good, but nobody who asks for the newest gets
-  // it.
+  // Returns true if recheck() has seen a later generation in the file. This mapping remains valid, but an open that
+  // asks for the newest generation does not get it.
   [[nodiscard]] bool superseded() const noexcept { return superseded_.load(std::memory_order_acquire); }
-  // Is it still the file that was opened? One fstat; only when that shows a difference, the header is read again.
+  // Checks that the file is still the one that was opened. Costs one fstat; reads the header again only if fstat shows
+  // a difference.
   // Errors: mapping_lost, changed (truncated, or rewritten as something else), io.
   [[nodiscard]] Status recheck() const;
-  // Takes a new look of the file that somebody else has checked already.
+  // Begins a new look for a file that the caller has already checked.
   void renew(const mapping::FileIdentity& identity) const noexcept;
 
-  // Compares all of a record with its hashes, once per look of the file and in one pass over its bytes: the leaves
-  // under it, and its own hash, because bytes and leaves may fit together and be another record's. Of a record of
-  // several slices also that zeros follow in its last granule. Where the table is authenticated, SHA-256 leaves say
-  // whose bytes these are, and the record's own hash is compared as XXH3, which costs little beside them.
-  // Errors: checksum_mismatch (F26, F37), malformed (F35), limit_exceeded (WorkBudget), truncated, io, cancelled (of
+  // Verifies all bytes of a record, once per look of the file and in one pass. It compares the leaves under the record
+  // and the record's own hash, because bytes and leaves may match each other and belong to another record.
+  // For a record of several slices it also checks that its last granule is filled with zeros.
+  // In an authenticated container, SHA-256 leaves prove the origin of the bytes. The record's own hash is then compared
+  // as XXH3, which adds little cost.
+  // Errors: checksum_mismatch (F26, F37), malformed (F35), limit_exceeded (WorkBudget), truncated, io, cancelled (by
   // StepWatch).
   [[nodiscard]] Status verify_record(const RecordInfo& record, std::uint64_t max_made_bytes) const;
-  // Compares the leaves under ranges of the file, of which a record shows each by itself, once per look of the file.
-  // The record's own hash is not compared. Requires: each lies in one payload segment; of one record they are the same
-  // ones in every call. Errors: checksum_mismatch (F26), truncated, io, cancelled.
+  // Compares the leaves under ranges of the file, once per look of the file. For records of which only single ranges
+  // are shown. Does not compare the record's own hash.
+  // Requires: each range is within one payload segment; the ranges of one record are the same in every call.
+  // Errors: checksum_mismatch (F26), truncated, io, cancelled.
   [[nodiscard]] Status verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const;
-  // As verify_record(), of a record that is shown as `pieces`: what is mapped is read through its leaves, and all of it
-  // must have the record's hash. Gives the look of the file in which it is so; does nothing if that is `known`.
+  // Verifies a record that is shown as `pieces`, as verify_record() does. Mapped pieces are read through their leaves,
+  // and all pieces together must match the record's hash.
+  // Returns the look in which this holds; does nothing if that look is `known`.
   // Errors: checksum_mismatch (F26, F37), limit_exceeded (WorkBudget), truncated, io.
   using BuiltBytes = std::function<ByteView(std::uint64_t offset_in_record, const mapping::MixedPiece& piece)>;
   [[nodiscard]] Result<std::uint64_t> verify_composed(const RecordInfo& record,
                                                       std::span<const mapping::MixedPiece> pieces,
                                                       const BuiltBytes& built, std::uint64_t known,
                                                       const container::WorkBudget& budget) const;
-  // What verify_record() and verify_composed() have found since the file last changed. Reads nothing.
+  // Returns what verify_record() and verify_composed() have found since the file last changed. Reads no payload.
   [[nodiscard]] RecordState verification_of(const RecordInfo& record) const;
-  // Who holds what of it.
+  // Returns the counters of its views and sessions.
   [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
 
-  // Null if there is no such record. Cost: a binary search; the first call sorts.
+  // Returns null if there is no such record. Cost: a binary search; the first call sorts.
   [[nodiscard]] const RecordInfo* find(std::string_view name) const;
 
-  // The parsed tensor table of a record, parsed once. Lifetime: this container's.
+  // Returns the tensor table of a record. The table is parsed once. Lifetime: that of this container.
   [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
                                                                          std::uint64_t blob_size,
                                                                          std::uint64_t max_made_bytes) const;
 
  private:
-  // The counters of a record.
+  // Returns the counters of a record.
   [[nodiscard]] Attachments::OfRecord& counted(const RecordInfo& record) const {
     return attachments_.at(toc_.index_of(record), toc_.records.size());
   }
-  // Notes that a record was found damaged in a look of the file, if that is what the error says, and says what to do.
+  // If the error reports damage, notes that the record was found damaged in this look, and adds advice to the message.
   [[nodiscard]] Error damaged(const RecordInfo& record, std::uint64_t look, Error error) const;
-  // Errors: malformed (F35), truncated, io.
+  // Checks that the last granule of the record is filled with zeros. Errors: malformed (F35), truncated, io.
   [[nodiscard]] Status check_zero_behind(const RecordInfo& record) const;
 
   std::string name_;
@@ -122,11 +130,11 @@ class MappedContainer {
   container::Header header_;
   container::Toc toc_;
   mapping::FilesystemKind filesystem_;
-  std::shared_ptr<MappingProvider> provider_;                          // null: the system
+  std::shared_ptr<MappingProvider> provider_;                          // null: the system maps
   mutable std::atomic<const mapping::MappedRegion*> region_{nullptr};  // owns; written once
-  // By record index; written once by whoever parses first.
+  // Indexed by record; each is written once, by the first thread that parses the table.
   mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
-  // Indexes of the records by name; owns; written once by whoever looks for a name first. Names stay where they are.
+  // Indexes of the records, sorted by name; owned; written once, by the first lookup. The names do not move.
   mutable std::atomic<const std::vector<std::uint32_t>*> by_name_{nullptr};
   mutable FileLooks looks_;
   mutable Attachments attachments_;

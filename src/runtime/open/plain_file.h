@@ -12,7 +12,7 @@
 namespace fatctx {
 
 struct PlainFile {
-  std::string name;  // as reports and errors use it
+  std::string name;  // as used in reports and errors
   std::shared_ptr<mapping::OsFile> file;
   mapping::FileIdentity identity;
 

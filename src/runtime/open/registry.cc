@@ -21,13 +21,13 @@ Status check_policy(const MappedContainer& container, const std::string& name, c
   if (options.require_local && container.filesystem().remote) {
     return remote_filesystem(name, container.filesystem().name);
   }
-  // Its signature was checked when it was opened, with a key of this id.
+  // Its signature was checked with a key of this id when the container was opened.
   auto trusted = container::check_claims(container.header(), trust_of(options));
   if (!trusted.ok()) return in_context(std::move(trusted).error(), name);
   return Done{};
 }
 
-// Pages of 4 KiB are what every system maps; a system with larger ones maps from the page below.
+// Every system can map at 4 KiB; a system with larger pages maps from the start of the page that contains the offset.
 constexpr std::uint64_t kWindowAlignment = 4096;
 
 Status check_window(const FileWindow& window, const std::string& name) {
@@ -54,7 +54,8 @@ std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::O
                                                  filesystem, options.mapping_provider);
 }
 
-// Maps if the caller wants that and it can be; else the reason why views are copies, empty if they are not.
+// Maps the container if the options ask for that and the system can. Returns the reason for copies; empty if it is
+// mapped.
 Result<std::string> settle_mapping(const MappedContainer& container, const std::string& name,
                                    const OpenOptions& options) {
   FATCTX_ASSIGN(std::string asked, asked_copy_reason(name, options));
@@ -62,14 +63,14 @@ Result<std::string> settle_mapping(const MappedContainer& container, const std::
   auto mapped = container.ensure_mapped();
   if (mapped.ok()) return std::string();
   Error error = std::move(mapped).error();
-  // Only "there is no such thing here" leads to a copy. A lack of memory or addresses would be worse with one.
+  // Copies only if the system cannot map at all. If memory or addresses are short, a copy would make it worse.
   if (error.code == ErrorCode::kUnsupported) {
     const std::string reason = fmt::format("mapping is not available: {}", error.message);
     if (options.file_mapping == FileMapping::kRequire) return copy_not_allowed(name, reason, container.toc().records);
     count_file_mapping_fallback();
     return reason;
   }
-  if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough a moment ago
+  if (error.code == ErrorCode::kTruncated) error.code = ErrorCode::kChanged;  // it was long enough when it was opened
   return in_context(std::move(error), name);
 }
 
@@ -107,14 +108,14 @@ std::shared_ptr<const MappedContainer> Registry::find_unchanged(const mapping::F
                                                                 const FileWindow& window,
                                                                 const OpenOptions& options) const {
   auto live = table_.find(key_of(identity, window, options));
-  // Times cannot be trusted where another machine writes them.
+  // Times are not reliable if another machine writes the file.
   if (!live || live->filesystem().remote || live->lost() || !live->looks_like(identity)) return nullptr;
-  // Whoever still holds it looked at the file after somebody had appended to it.
+  // An append has superseded this mapping, and the caller asks for the newest generation.
   if (options.generation == 0 && live->superseded()) return nullptr;
   return live;
 }
 
-// A caller's own policies hold for a mapping that is joined as well as for a new one.
+// The caller's own policies apply to a shared mapping as well as to a new one.
 Result<Registry::Opened> Registry::join(std::shared_ptr<const MappedContainer> container, const std::string& name,
                                         const OpenOptions& options, bool already_live) {
   FATCTX_TRY(check_policy(*container, name, options));
@@ -182,15 +183,15 @@ Result<Registry::Opened> Registry::open_memory(const Source& source, const OpenO
 
 Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> file, const std::string& name,
                                              const OpenOptions& options, const FileWindow& window) {
-  // The descriptor decides from here on: the path may lead elsewhere by now.
+  // From here on only the descriptor counts: the path may name another file by now.
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   if (!identity.regular) return not_regular(name);
   Table::Claim opening(table_, key_of(identity, window, options));
   std::shared_ptr<const MappedContainer> live = opening.live();
-  if (live && live->lost()) live = nullptr;  // nobody joins a mapping with zeros in it, whatever the file is by now
+  if (live && live->lost()) live = nullptr;  // never share a mapping that contains zeros for lost bytes
   if (live) {
-    // Somebody else has opened it while this thread waited, or its times have moved: asked again, because the file
-    // may have been appended to while waiting.
+    // Another thread has opened the file while this one waited, or its times have changed. Queries the identity again,
+    // because the file may have been appended to meanwhile.
     FATCTX_ASSIGN(identity, file->identity());
     const bool newest = options.generation != 0 || !live->superseded();
     if (newest && live->looks_like(identity) && !live->filesystem().remote) return join(live, name, options, true);

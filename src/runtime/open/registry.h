@@ -1,8 +1,8 @@
-// One live mapping per file and process.
+// A registry that keeps one live mapping per file and process.
 //
-// Found by one stat: device and inode name the file, equal size and times mean that it is unchanged. Never by path:
-// two spellings would map twice, and a replaced file would be served stale. docs/decisions has why uuid, generation
-// and TOC hash alone do not decide.
+// One stat finds the mapping: device and inode identify the file, equal size and times mean that it is unchanged. A
+// path is never the key: two spellings would map twice, and a replaced file would be served stale. docs/decisions
+// explains why uuid, generation and TOC hash do not suffice.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,13 @@
 
 namespace fatctx {
 
-// Lifetime: borrows from the options.
+// Returns the trust that the options demand. Lifetime: borrows from the options.
 [[nodiscard]] container::Trust trust_of(const OpenOptions& options) noexcept;
 
-// What require_local answers.
+// Returns the error that require_local gives for a file on a remote file system.
 [[nodiscard]] Error remote_filesystem(const std::string& name, std::string_view filesystem);
 
+// A registry of the containers that are open in this process.
 // Threads: every member from any number of threads. A mapping may outlive the registry it came from.
 class Registry {
  public:
@@ -33,21 +34,22 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The one that Container::open uses. Never destroyed: views may live in atexit handlers.
+  // Returns the registry that Container::open uses. It is never destroyed, because atexit handlers may still hold
+  // views.
   [[nodiscard]] static Registry& process();
 
   struct Opened {
     std::shared_ptr<const MappedContainer> container;
     bool already_live = false;
-    std::string copy_reason;  // empty: mapped
+    std::string copy_reason;  // empty: the container is mapped
   };
-  // Opens a file through the table, or bytes in memory, which are checked like a file and shared with nobody: the same
-  // address may hold other bytes tomorrow. Errors: as Container::open.
+  // Opens a file through the table. Bytes in memory are checked like a file, but not shared: the same address may hold
+  // other bytes later. Errors: as Container::open.
   [[nodiscard]] Result<Opened> open(const Source& source, const OpenOptions& options);
 
-  // What is alive at this moment.
+  // Returns the mappings that exist at this moment.
   [[nodiscard]] std::vector<std::shared_ptr<const MappedContainer>> live() const { return table_.live(); }
-  // How many mappings are alive, for tests and metrics.
+  // Returns the number of live mappings, for tests and metrics.
   [[nodiscard]] std::size_t live_count() const { return table_.live_count(); }
 
  private:
@@ -56,10 +58,10 @@ class Registry {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t inode_high = 0;
-    FileWindow window;                          // two containers may lie in one file
-    std::uint64_t generation = 0;               // that was asked for; 0: the newest
-    const MappingProvider* provider = nullptr;  // what one provider has mapped is not another's to hand out
-    bool authenticated = false;                 // what was compared with XXH3 says nothing where SHA-256 is asked for
+    FileWindow window;                          // one file may contain two containers
+    std::uint64_t generation = 0;               // the requested one; 0: the newest
+    const MappingProvider* provider = nullptr;  // a mapping of one provider is not shared with another
+    bool authenticated = false;                 // a check with XXH3 does not count where SHA-256 is required
     friend auto operator<=>(const FileKey&, const FileKey&) = default;
   };
   using Table = LiveTable<FileKey, MappedContainer>;

@@ -1,4 +1,4 @@
-// How somebody on another thread hears of the steps of long work, and ends it between two of them.
+// A way for another thread to follow the progress of long work, and to stop it between two steps.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,11 @@
 
 namespace fatctx {
 
-// What this thread does counts, and can be stopped, while it lives. In place of a parameter through every layer
-// between who waits and who reads.
+// A scope in which the work of this thread is counted and can be stopped. It avoids a parameter through every layer
+// between the waiting caller and the code that reads.
 //
-// Ownership: borrows both. Threads: made, used and destroyed on one thread; what it borrows belongs to any.
+// Ownership: borrows both. Threads: constructed, used and destroyed on one thread; any thread may use the borrowed
+// objects.
 class StepWatch {
  public:
   StepWatch(const std::atomic<bool>& stop, std::atomic<std::uint64_t>& done_bytes) noexcept
@@ -22,9 +23,9 @@ class StepWatch {
   StepWatch(const StepWatch&) = delete;
   StepWatch& operator=(const StepWatch&) = delete;
 
-  // After so many bytes more. Done if nobody watches this thread. Errors: cancelled.
+  // Counts bytes of finished work. Returns Done if nobody watches this thread. Errors: cancelled.
   [[nodiscard]] static Status step(std::uint64_t bytes);
-  // What stops this thread; null if nobody watches it.
+  // Returns the flag that stops this thread, or null if nobody watches it.
   [[nodiscard]] static const std::atomic<bool>* stop() noexcept {
     return current_ == nullptr ? nullptr : &current_->stop_;
   }

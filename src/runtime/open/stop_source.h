@@ -1,4 +1,4 @@
-// A wish to stop that any thread can utter, and that wakes those who wait.
+// A request to stop that any thread can make and that wakes the waiting threads.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,21 @@
 
 namespace fatctx {
 
-// What a waiting thread sleeps on.
+// A mutex and a condition variable on which a thread waits.
 struct Monitor {
   std::mutex mutex;
   std::condition_variable changed;
 
   void wake() {
-    // Whoever looked before and has not fallen asleep yet holds the lock.
+    // A thread that has checked its condition holds the lock until it waits. Taking the lock ensures that such a thread
+    // is woken.
     { const std::lock_guard lock(mutex); }
     changed.notify_all();
   }
 };
 
-// Threads: every member from any number of threads. Its lock is taken before that of a monitor.
+// A source of stop requests. Threads: every member from any number of threads. Lock order: its own lock before that of
+// a monitor.
 class StopSource {
  public:
   void request() {
@@ -32,7 +34,7 @@ class StopSource {
   [[nodiscard]] bool requested() const noexcept { return requested_.load(std::memory_order_acquire); }
   void take_back() noexcept { requested_.store(false, std::memory_order_release); }
 
-  // Wakes a monitor while it lives. Ownership: borrows both.
+  // A guard that registers a monitor to be woken. Ownership: borrows both.
   class Waker {
    public:
     Waker(StopSource& source, Monitor& monitor) : source_(source), monitor_(monitor) {

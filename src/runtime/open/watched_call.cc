@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenReports{25};
-constexpr std::chrono::milliseconds kGrace{40};  // less than half of what a stopped call may take to return
+constexpr std::chrono::milliseconds kGrace{40};  // less than half of the time that a stopped call may take to return
 
 void work_through(WatchedWork& work) {
   {
@@ -28,7 +28,7 @@ void work_through(WatchedWork& work) {
   work.monitor.changed.notify_all();
 }
 
-// Ends the wait for the thread however the waiting ends.
+// A guard that stops the work and waits for its thread, however the call ends.
 class Worker {
  public:
   Worker(std::shared_ptr<WatchedWork> work, std::unique_ptr<mapping::BackgroundThread> thread,
@@ -37,7 +37,7 @@ class Worker {
   ~Worker() {
     work_->stop.store(true, std::memory_order_relaxed);
     if (done_ || !thread_->here() || !may_outlive_the_call_) return;
-    // A thread that only has to finish its step leaves nothing behind when the call returns.
+    // Lets a thread that is in its last step finish, so that it has ended when the call returns.
     std::unique_lock lock(work_->monitor.mutex);
     if (!work_->monitor.changed.wait_for(lock, kGrace, [&] { return work_->ended; })) thread_->abandon();
   }
@@ -48,7 +48,7 @@ class Worker {
 
  private:
   std::shared_ptr<WatchedWork> work_;
-  std::unique_ptr<mapping::BackgroundThread> thread_;  // its destructor waits, unless it was abandoned
+  std::unique_ptr<mapping::BackgroundThread> thread_;  // its destructor joins the thread, unless abandoned
   bool may_outlive_the_call_;
   bool done_ = false;
 };
@@ -97,7 +97,7 @@ Status run_watched(const std::shared_ptr<WatchedWork>& work, const WatchedCall& 
       lock.unlock();
       const std::uint64_t total = work->total_bytes.load(std::memory_order_relaxed);
       call.progress(std::min(work->done_bytes.load(std::memory_order_relaxed), total), total);
-      // A callback may have forked: the child has no such thread, and nobody there holds its lock.
+      // The callback may have forked. The child has no such thread, and nobody holds its lock.
       if (!worker.here()) {
         return Error{ErrorCode::kCancelled, "the load goes on in the parent process only: a fork copies no threads"};
       }

@@ -1,4 +1,4 @@
-// A call whose caller can leave it: stopped by a signal, by a timeout or by a list, or asked for its progress.
+// Calls that their caller can leave early. A signal, a timeout or a list stops them, and they report progress.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,19 @@
 
 namespace fatctx {
 
-// The caller's side of a call.
+// The caller's side of a call: the ways to stop it, and the receiver of its progress.
 struct WatchedCall {
-  std::string name;                     // of the source, for errors
+  std::string name;                     // the name of the source, for errors
   LoadSignal::State* signal = nullptr;  // null: no signal
-  StopSource* stop = nullptr;           // another wish to stop; null: there is none
+  StopSource* stop = nullptr;           // a second source of stop requests; null if there is none
   Progress progress = {};               // called on the calling thread, about every 25 ms
-  bool may_outlive_the_call = true;     // false: the work reads bytes that are the caller's for the call only
+  bool may_outlive_the_call = true;     // false: the work reads bytes that are valid during the call only
 
-  // Returns false if nobody can stop the call and nobody asks for its progress: then it needs no thread.
+  // Returns false if nobody can stop the call and nobody wants its progress. The call then needs no thread.
   [[nodiscard]] bool needs_thread() const noexcept { return signal != nullptr || stop != nullptr || progress; }
 };
 
-// Work on a thread of the library. The thread and the caller share it; the thread keeps it when the caller has left.
+// A piece of work on a thread of the library. The thread and the caller share it; it outlives a caller that has left.
 class WatchedWork {
  public:
   WatchedWork() = default;
@@ -38,17 +38,17 @@ class WatchedWork {
   virtual void run() = 0;
 
   Monitor monitor;
-  bool ended = false;  // under the monitor's lock
+  bool ended = false;  // guarded by the monitor's lock
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> done_bytes{0};   // counted by StepWatch
-  std::atomic<std::uint64_t> total_bytes{0};  // set by the work when it knows them
+  std::atomic<std::uint64_t> total_bytes{0};  // set by the work once it knows the total
 };
 
-// Runs the work on a thread and waits for it. Done: the work has ended.
+// Runs the work on a thread and waits for it. Returns Done when the work has ended.
 // Errors: cancelled, timed_out, operation_not_permitted (the signal serves another call), no_resource (no thread).
 [[nodiscard]] Status run_watched(const std::shared_ptr<WatchedWork>& work, const WatchedCall& call);
-// Runs `work`, which takes the counter of total bytes and returns a Result<T>: on a thread if the call needs one, and
-// here otherwise. `work` must own whatever it uses. An exception of the work leaves this call.
+// Runs `work`, which takes the counter of total bytes and returns a Result<T>. It runs on a thread if the call needs
+// one, otherwise on the calling thread. `work` must own everything it uses. An exception of the work leaves this call.
 // Errors: those of run_watched() and of the work.
 template <typename T, typename Work>
 [[nodiscard]] Result<T> watched(const WatchedCall& call, Work work) {

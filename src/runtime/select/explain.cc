@@ -1,7 +1,7 @@
-// Why this record, and why not the others: one story, told as text or as JSON.
+// Explains why a record was chosen and why the others were not, as text or as JSON.
 //
-// Every sentence shows both values that met, the record's and the device's, and ends with the axis in brackets, so
-// that it can be looked up in docs/selection.md. The story holds finished sentences; the two renderers add no facts.
+// Every sentence shows both compared values, the record's and the device's. It ends with the axis in brackets, so that
+// readers can look it up in docs/selection.md. The story contains finished sentences; the two renderers add no facts.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +32,7 @@ std::string cpu_text(const Device& device) {
   return cpu_text(*device.arch, fmt::format("{}", fmt::join(device.features, ",")));
 }
 
-// "v79 (SM8750, soc 69)": an arch and what else names the chip.
+// Returns for example "v79 (SM8750, soc 69)": an arch and the other names of the chip.
 std::string chip_text(std::string_view arch, std::string_view part, std::uint32_t number) {
   std::vector<std::string> names;
   if (!part.empty()) names.emplace_back(part);
@@ -113,7 +113,7 @@ std::string own_level_sentence(const SelectionKey& key, const Device& device) {
   return fmt::format("built for the device's own level: {}; device has {}", own, has);
 }
 
-// "SM8750", or "SM8750, which the record calls SM8750-AC".
+// Returns "SM8750", or "SM8750, which the record calls SM8750-AC".
 std::string part_text(const SelectionKey& key, const Device& device) {
   if (!device.part || key.part == *device.part) return std::string(key.part);
   return fmt::format("{}, which the record calls {}", *device.part, key.part);
@@ -122,12 +122,12 @@ std::string part_text(const SelectionKey& key, const Device& device) {
 std::string quirk_sentence(const SelectionKey& key, const Device& device, const SelectPolicy& policy) {
   const SocTable table = runtime::table_of(policy);
   const SocQuirk* const quirk = runtime::find_quirk(table, key, device);
-  if (quirk == nullptr) return built_for(key, device) + ": known not to work";  // another table than select() had
+  if (quirk == nullptr) return built_for(key, device) + ": known not to work";  // select() used another table
   return fmt::format("{}: a binary for {} is known not to work on {}: {} ({})", built_for(key, device), quirk->record,
                      quirk->device, quirk->reason, quirk->source);
 }
 
-// Why a record fits, by its tier.
+// Returns why a record fits, by its tier.
 std::string fit_sentence(const Verdict& verdict, const SelectionKey& key, const Device& device) {
   switch (verdict.tier) {
     case 0:
@@ -233,7 +233,7 @@ struct Row {
   std::string reason;
 };
 
-// Everything that is told, once; both renderers read only this.
+// An explanation with all its facts; both renderers read only this.
 struct Story {
   std::string device;
   std::vector<Row> rows;           // in the order of the verdicts
@@ -249,7 +249,7 @@ std::string outranked_sentence(const Row& loser, const Row& winner) {
   return fmt::format("{} comes first: {}", fits, tie_text(tie.rule, *winner.candidate, *loser.candidate));
 }
 
-// The units of the group that no record of this record's target has or that none of its records can serve.
+// Returns the sentence about the units of the group for which the target has no usable record.
 std::string incomplete_sentence(const Row& row, const std::vector<Row>& rows) {
   std::set<std::string_view> missing;
   std::set<std::string_view> served;
@@ -338,7 +338,7 @@ std::string headline(const Selection& selection, const Story& story, const Devic
   std::string lines;
   for (const Row* row : story.chosen) {
     const std::string_view unit = row->candidate->key.unit;
-    const bool source = row->candidate->key.type == RecordType::kSourceModel;  // of no target
+    const bool source = row->candidate->key.type == RecordType::kSourceModel;  // has no target
     lines += fmt::format("chosen: {}{}{}: T{} {}, {}\n", row->candidate->name,
                          source ? "" : fmt::format(" ({})", target_text(row->candidate->key)),
                          unit.empty() ? "" : fmt::format(" for unit {}", unit), row->verdict->tier,

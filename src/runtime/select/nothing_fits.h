@@ -8,7 +8,7 @@
 
 namespace fatctx {
 
-// no_match, with the reason for every record. `candidates` are those that were judged, in their order.
+// Returns no_match, with the reason for every record. `candidates` are the judged ones, in their order.
 [[nodiscard]] Error nothing_fits(const std::string& path, const Selection& selection,
                                  std::span<const Candidate> candidates, const Device& device,
                                  const SelectPolicy& policy);

@@ -1,8 +1,8 @@
-// Which records are chosen for a device: judge every record, then pick the best target that has every unit.
+// Chooses the records for a device: judges every record, then picks the best target that has every unit.
 //
-// The rules about one record (axes, tiers, ties) are tables in select_rules.cc; this file only puts records together.
-// Everything here is a pure function: no IO, no globals, no order of the input in the result. docs/selection.md tells
-// the same story for people who do not read code.
+// The rules about one record (axes, tiers, ties) are tables in select_rules.cc; this file only combines records.
+// Everything here is a pure function: no IO, no globals. The result does not depend on the order of the input.
+// docs/selection.md describes the same rules in prose.
 #include "fatctx/select.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 using runtime::Fit;
 
-// One context binary of the group, judged.
+// A context binary of the group with its verdict.
 struct Judged {
   const Candidate* candidate = nullptr;
   std::size_t verdict = 0;  // its index in Selection::verdicts
@@ -29,7 +29,7 @@ struct Judged {
   [[nodiscard]] bool fits() const noexcept { return fit.tier >= 0; }
 };
 
-// One record for each unit of the group, in unit order.
+// A list of one record for each unit of the group, in unit order.
 using Picks = std::vector<const Judged*>;
 
 bool better(const Judged& a, const Judged& b) {
@@ -48,11 +48,11 @@ bool better_target(const Picks& a, const Picks& b) {
   return runtime::break_tie(*a.front()->candidate, *b.front()->candidate, worst_tier(a)).first_wins;
 }
 
-// In ascending order, each once.
+// A list of units in ascending order, without duplicates.
 using Units = std::vector<std::string_view>;
 
-// The best for each of `units` out of `records`, all of which fit; empty if a unit has none. One pass: a group may have
-// hundreds of units.
+// Returns the best record for each of `units`; empty if a unit has none. All of `records` fit. Uses one pass, because a
+// group may have hundreds of units.
 Picks pick_units(std::span<const Judged* const> records, const Units& units) {
   Picks picks(units.size(), nullptr);
   for (const Judged* record : records) {
@@ -68,8 +68,8 @@ bool same_target(const Judged* a, const Judged* b) {
   return runtime::compare_targets(a->candidate->key, b->candidate->key) == 0;
 }
 
-// The best target that has every unit; records of targets that lack one are marked so. Most records fit no device that
-// another one fits: only those that do are put in order.
+// Returns the best target that has every unit, and marks the records of incomplete targets. Sorts only the records that
+// fit, because most records do not.
 Picks pick_target(std::vector<Judged>& records, const Units& units, bool mix_targets) {
   std::vector<const Judged*> by_target;
   for (const Judged& record : records) {
@@ -104,8 +104,8 @@ Picks pick_target(std::vector<Judged>& records, const Units& units, bool mix_tar
   return best;
 }
 
-// The source models that stand in for every unit of the group: of each unit its own, or else that of no unit. Each
-// once.
+// Returns the source models that serve every unit of the group: for each unit its own, or else the one without a unit.
+// Each appears once.
 Picks pick_sources(const std::vector<Judged>& sources, Units units) {
   if (units.empty()) {
     for (const Judged& source : sources) units.push_back(source.candidate->key.unit);
@@ -146,7 +146,7 @@ Error unknown_group(const std::string& group, const std::set<std::string_view>& 
                                        fmt::join(groups, "\", \""))};
 }
 
-// The record that the policy names, null if it names none.
+// Returns the record that the policy names; null if it names none.
 Result<const Candidate*> find_named(std::span<const Candidate> candidates, const SelectPolicy& policy) {
   if (!policy.record_override) return static_cast<const Candidate*>(nullptr);
   std::set<std::string_view> names;
@@ -168,7 +168,7 @@ Result<const Candidate*> find_named(std::span<const Candidate> candidates, const
 
 std::set<std::string_view> groups_with(std::span<const Candidate> candidates, RecordType type) {
   std::set<std::string_view> groups;
-  std::optional<std::string_view> last;  // records of a group mostly stand together
+  std::optional<std::string_view> last;  // records of a group are mostly adjacent
   for (const Candidate& candidate : candidates) {
     if (candidate.key.type != type || last == candidate.key.group) continue;
     last = candidate.key.group;
@@ -196,7 +196,7 @@ Result<std::string_view> find_group(std::span<const Candidate> candidates, const
   return groups.empty() ? std::string_view() : *groups.begin();
 }
 
-// With a named record its target is named: the other units come from the same target, everything else stands back.
+// A named record also names its target: the other units come from that target, and all other records are passed over.
 Fit judge(const Candidate& candidate, const runtime::Rules& rules, const Candidate* named) {
   const bool source = candidate.key.type == RecordType::kSourceModel;
   if (named == nullptr) return source ? rules.judge_source(candidate) : rules.judge(candidate);
@@ -230,8 +230,9 @@ int vendor_code_of(Axis axis) {
   }
 }
 
-// One reason for all records has its own code; mixed reasons have the general one. A record that was only passed over
-// for a named one says nothing about the device, and a source model that nobody compiles nothing either.
+// Returns the specific code if all records have the same reason, and the general code for mixed reasons. Ignores
+// records that were only passed over for a named one, and source models without a compile hook: they say nothing about
+// the device.
 int vendor_code(const std::vector<Judged>& records) {
   std::set<Axis> axes;
   for (const Judged& record : records) {

@@ -8,7 +8,7 @@
 namespace fatctx::runtime {
 namespace {
 
-// What the rules look at: one record and one device, with the texts already read.
+// The input of the rules: one record and one device, with their texts already parsed.
 struct Facts {
   const Candidate& candidate;
   const SelectionKey& key;
@@ -64,8 +64,8 @@ bool cpu_level_or_feature_missing(const Facts& f) {
          (f.record_cpu.level > f.own.cpu_arch.level || !missing_words(f.key.features, f.device.features).empty());
 }
 
-// The record was built for the device's own level. x86-64 levels are what compilers are asked for, and words beyond
-// them only break ties; where an instruction set has no levels, the words are the level. Requires: no word is missing.
+// Returns true if the record was built for the device's own level. Compilers target x86-64 levels, and words beyond
+// them only break ties. If an instruction set has no levels, its words are the level. Requires: no word is missing.
 bool uses_own_level(const Facts& f) {
   if (!same_isa(f) || f.record_cpu.level != f.own.cpu_arch.level) return false;
   return has_levels(f.record_cpu) || feature_words(f.key.features).size() == f.device.features.size();
@@ -83,7 +83,7 @@ struct AxisRow {
   bool (*fires)(const Facts&);
 };
 
-// docs/selection.md, "Axes": the first row that fires is the record's reason.
+// The table of docs/selection.md, "Axes": the first row that fires is the record's reason.
 constexpr AxisRow kAxes[] = {
     {Axis::kBackend, Family::kEvery, [](const Facts& f) { return f.key.backend != f.device.backend; }},
     {Axis::kDamaged, Family::kEvery, [](const Facts& f) { return f.candidate.state == RecordState::kBad; }},
@@ -106,8 +106,8 @@ struct TierRow {
   bool (*matches)(const Facts&);
 };
 
-// docs/selection.md, "Tiers": the first row that matches is the record's tier. No row matches a device of which
-// nothing is known but the last, so that such a device never gets "the first record".
+// The table of docs/selection.md, "Tiers": the first row that matches is the record's tier. For a device without known
+// facts only the last row matches, so that such a device never gets "the first record".
 constexpr TierRow kTiers[] = {
     {1, Family::kAccelerator, [](const Facts& f) { return same_part(f); }},
     {2, Family::kAccelerator, [](const Facts& f) { return same_number(f); }},
@@ -234,10 +234,10 @@ Fit Rules::judge_named(const Candidate& candidate) const {
   const Axis axis = runtime::first_rejection(facts);
   if (axis == Axis::kNone) return accept(0, facts);
   if (!own_.policy.force) return reject(axis);
-  return {.tier = 0, .level = Level::kFallback, .axis = Axis::kNone};  // it may not even load: never called optimal
+  return {.tier = 0, .level = Level::kFallback, .axis = Axis::kNone};  // may fail to load, so never called optimal
 }
 
-// What it was made for is no matter, as it is compiled anew; a backend may be stated all the same.
+// Ignores the target of a source model, because it will be compiled for the device. A stated backend still counts.
 Fit Rules::judge_source(const Candidate& candidate) const {
   if (!candidate.key.backend.empty() && candidate.key.backend != own_.device.backend) return reject(Axis::kBackend);
   if (candidate.state == RecordState::kBad) return reject(Axis::kDamaged);

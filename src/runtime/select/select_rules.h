@@ -1,4 +1,4 @@
-// The tables of selection, one record at a time: which axis refuses it, which tier it reaches, which of two is better.
+// The tables of selection, for one record at a time: the axis that rejects it, the tier it reaches, the better of two.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@ namespace fatctx::runtime {
 struct Fit {
   int tier = -1;
   Level level = Level::kUnsupported;
-  Axis axis = Axis::kNone;  // why not, if tier is -1
+  Axis axis = Axis::kNone;  // the reason if tier is -1
 };
 
-// A source model that is compiled on the device.
+// The tier of a source model that is compiled on the device.
 inline constexpr int kSourceTier = 7;
 
-// The table of SoCs, and the generation boundaries, that apply under a policy.
+// Returns the table of SoCs, and the generation boundaries, that apply under a policy.
 [[nodiscard]] SocTable table_of(const SelectPolicy& policy);
 [[nodiscard]] std::vector<std::uint32_t> boundaries_of(const SelectPolicy& policy);
 
-// The quirk that keeps a record from a device; null if there is none. Lifetime: that of the table.
+// Returns the quirk that excludes a record from a device; null if there is none. Lifetime: that of the table.
 [[nodiscard]] const SocQuirk* find_quirk(const SocTable& table, const SelectionKey& key, const Device& device);
 
-// What is the same for every record. Borrows from device and policy.
+// The facts that are the same for every record. Borrows from device and policy.
 struct DeviceFacts {
   DeviceFacts(const Device& of_device, const SelectPolicy& of_policy);
 
@@ -39,47 +39,49 @@ struct DeviceFacts {
   const std::optional<std::uint32_t> hexagon;
 };
 
-// Lifetime: borrows from device and policy.
+// The rules for one device and policy. Lifetime: borrows from device and policy.
 class Rules {
  public:
   Rules(const Device& device, const SelectPolicy& policy) : own_(device, policy) {}
 
-  // The first axis that refuses `candidate`, kNone if none does.
+  // Returns the first axis that rejects `candidate`; kNone if none does.
   [[nodiscard]] Axis first_rejection(const Candidate& candidate) const;
-  // Axes, then tiers, then the strict filter.
+  // Applies the axes, then the tiers, then the strict filter.
   [[nodiscard]] Fit judge(const Candidate& candidate) const;
-  // The same for the record that the policy names: tier 0, and with `force` no axis is asked.
+  // Judges the record that the policy names: its tier is 0, and with `force` no axis rejects it.
   [[nodiscard]] Fit judge_named(const Candidate& candidate) const;
-  // The same for a source model.
+  // Judges a source model.
   [[nodiscard]] Fit judge_source(const Candidate& candidate) const;
 
  private:
   DeviceFacts own_;
 };
 
-// True if the record states less VTCM than the device is known to have. A record that states none is not smaller.
+// Returns true if the record states less VTCM than the device is known to have. A record that states none is not
+// smaller.
 [[nodiscard]] bool vtcm_smaller(const SelectionKey& key, const Device& device) noexcept;
 
-// True if both archs are Hexagon numbers and the record's is the lower one.
+// Returns true if both archs are Hexagon numbers and the record's number is lower.
 [[nodiscard]] bool arch_lower(const SelectionKey& key, const Device& device) noexcept;
 
-// True if nothing could tell whether the device has the VTCM that a record on it counts on.
+// Returns true if it is unknown whether the device has the VTCM that the record needs.
 [[nodiscard]] bool vtcm_unverified(const SelectionKey& key, const Device& device) noexcept;
 
-// True if both are known and the record's is above the device's. Compares major.minor only: the patch releases of a
-// vendor SDK read each other's binaries.
+// Returns true if both versions are known and the record's is higher than the device's. Compares only major.minor:
+// patch releases of a vendor SDK read each other's binaries.
 [[nodiscard]] bool version_newer(const Version& record, const std::optional<Version>& device) noexcept;
 
 enum class TieRule : std::uint8_t { kCpuLevel, kFeatureCount, kArch, kVtcm, kSdk, kKeyOrder, kRecordId };
 
-// Which of two records of one tier comes first, and the rule that says so. Never a tie: record ids are unique.
+// A decision which of two records of one tier comes first, and the rule that made it. There is never a tie, because
+// record ids are unique.
 struct TieDecision {
   bool first_wins = false;
   TieRule rule = TieRule::kRecordId;
 };
 [[nodiscard]] TieDecision break_tie(const Candidate& first, const Candidate& second, int tier);
 
-// Order of the target part of two keys: everything but type, group and unit.
+// Orders two keys by their target part: everything but type, group and unit.
 [[nodiscard]] std::strong_ordering compare_targets(SelectionKey a, SelectionKey b) noexcept;
 
 }  // namespace fatctx::runtime

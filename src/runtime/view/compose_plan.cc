@@ -10,9 +10,9 @@ namespace {
 using container::CongruentRun;
 using container::RecipeStep;
 
-constexpr std::uint64_t kLeastPages = 8;  // shorter runs cost more as maps of their own than as copies
+constexpr std::uint64_t kLeastPages = 8;  // a map of its own costs more than a copy of a shorter run
 
-// Copies that go on where the one before ends, in the record as in the file, are one run.
+// Merges copies into one run if they continue each other in the record and in the file.
 std::vector<CongruentRun> mappable_runs(const container::Recipe& recipe, std::uint64_t page, std::uint64_t base) {
   std::vector<CongruentRun> runs;
   CongruentRun copied;
@@ -54,7 +54,7 @@ ComposePlan plan_with(std::span<const CongruentRun> runs, std::uint64_t size, st
   return plan;
 }
 
-// The `count` longest ones, in their order; of equally long ones the first.
+// Returns the `count` longest runs, in their order; of equally long runs the first.
 std::vector<CongruentRun> longest(std::span<const CongruentRun> runs, std::size_t count) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -74,7 +74,7 @@ ComposePlan plan_composition(const container::Recipe& recipe, const ComposeHost&
   std::vector<CongruentRun> runs;
   if (host.base) runs = mappable_runs(recipe, host.page_bytes, *host.base);
   ComposePlan plan = plan_with(runs, recipe.logical_size(), host.page_bytes);
-  // A run less is never a piece more, so that the most runs that fit are found by halving.
+  // Removing a run never adds a piece, so bisection finds the largest number of runs that fits.
   for (std::size_t fits = 0, too_many = runs.size(); plan.pieces.size() > host.most_pieces;) {
     const std::size_t middle = fits + (too_many - fits) / 2;
     ComposePlan fewer = plan_with(longest(runs, middle), recipe.logical_size(), host.page_bytes);

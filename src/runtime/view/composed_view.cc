@@ -24,11 +24,11 @@ using container::Recipe;
 using container::RecipeStep;
 using mapping::MixedPiece;
 
-// A view is built and verified; one in a cache folder that another process takes away is built and verified again.
+// A view is built and verified once. If another process removes it from a cache folder, it is built and verified again.
 constexpr std::uint64_t kBuildPasses = 4;
-constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;  // stays in the cache between copy and write
+constexpr std::uint64_t kBuildStep = std::uint64_t{256} << 10;  // stays in the CPU cache between copy and write
 
-// A record in several pieces is a recipe of copies only.
+// Returns the recipe; a record in several pieces becomes a recipe of copies only.
 Result<Recipe> recipe_of(const MappedContainer& mapped, const RecordInfo& record, const container::WorkBudget& budget) {
   if (record.recipe) return container::read_recipe(mapped.file(), mapped.toc(), record, budget);
   const std::vector<ByteRange> sources = container::slices_in_file(mapped.toc(), record);
@@ -52,7 +52,7 @@ std::uint64_t budget_of(const OpenOptions& options) noexcept {
   return options.file_mapping == FileMapping::kRequire ? 0 : options.max_copied_bytes;
 }
 
-// Empty: nothing may be put into files.
+// Returns the cache folder; empty if bytes must not be stored in files.
 std::string cache_of(const OpenOptions& options) {
   return options.file_mapping == FileMapping::kRequire ? std::string() : options.cache_folder;
 }
@@ -62,7 +62,7 @@ bool has_permission(const OpenOptions& options) noexcept {
          (options.max_copied_bytes != 0 || !options.cache_folder.empty());
 }
 
-// `why`: what keeps a record in pieces from being mapped; empty for a recipe.
+// `why` names the obstacle to mapping a record in pieces; empty for a recipe.
 Error over_budget(const OpenOptions& options, const RecordInfo& record, std::uint64_t built, std::uint64_t used,
                   const std::string& why) {
   const std::uint64_t needed = used + built;
@@ -102,7 +102,7 @@ Result<std::shared_ptr<ComposedRecord>> within_budget(const std::shared_ptr<cons
   return made;
 }
 
-// Literals, fills and copies between the mapped pages, in the order of the record.
+// Builds the literals, fills and copies between the mapped pages, in the order of the record.
 Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, const MappedContainer& mapped,
              const container::WorkBudget& budget, const container::StreamSink& sink) {
   container::CheckedBytes file(mapped.file(), mapped.toc(), budget);
@@ -126,7 +126,7 @@ std::int64_t nanoseconds_of(const mapping::FileTime& time) noexcept {
   return time.seconds * 1'000'000'000 + time.nanoseconds;
 }
 
-// The time too: the number of a file is used again.
+// Compares the time as well, because inode numbers are reused.
 bool is_unchanged(const mapping::FileIdentity& a, const mapping::FileIdentity& b) noexcept {
   return mapping::is_same_file(a, b) && a.size == b.size && a.modified == b.modified;
 }
@@ -161,23 +161,23 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, Comp
     FATCTX_TRY(built->seal());
   }
   FATCTX_TRY(map(built ? built->descriptor() : -1));
-  // From the range that will be handed out, so that its pages are in the page table then.
+  // Verifies through the range that the caller will get, so that its pages are in the page table afterwards.
   if (check) FATCTX_TRY(verify(record, budget));
   return Done{};
 }
 
-// Into the file, and checks there what it will show. Nothing wrong is ever published.
+// Builds into the file and verifies the bytes there. A wrong file is never published.
 Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer,
                                     const container::WorkBudget& budget) {
   FATCTX_TRY(build(recipe, pieces_, container(), budget, [&](ByteView bytes) { return writer.write(bytes); }));
   FATCTX_TRY(writer.finish());
   FATCTX_TRY(map(writer.descriptor()));
   auto verified = verify_all(record, budget);
-  region_.reset();  // it could be made writable: its descriptor can write
+  region_.reset();  // unmaps it: the descriptor permits writing, so the range could be made writable
   return verified;
 }
 
-// False if there is none, or none that is right. `ours`: the one that this call has made, which is known to be.
+// Returns false if the folder has no valid file. `ours` is the file that this call has made, which is already verified.
 Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCache& cache, const ViewCacheKey& key,
                                          const std::optional<mapping::FileIdentity>& ours,
                                          const container::WorkBudget& budget) {
@@ -192,7 +192,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
     wrong = "it was written to while it was looked at";
   } else if (!ours || !is_unchanged(*ours, mapped)) {
     auto verified = verify_all(record, budget);
-    // Damage of the container has another rule.
+    // Damage of the container has another rule than F37.
     if (!verified.ok() && verified.error().where.rule != "F37") return std::move(verified).error();
     if (!verified.ok()) wrong = "it does not hold the record's bytes";
   }
@@ -215,7 +215,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
 Status ComposedRecord::make_cached(const RecordInfo& record, const Recipe& recipe, ComposePlan plan,
                                    std::uint64_t page_bytes, const ViewCache& cache,
                                    const container::WorkBudget& budget) {
-  // Another process may take away what this one has made, or put something wrong there; not for ever.
+  // Limits the attempts: another process may remove the file again, or replace it by a wrong one.
   constexpr int kAttempts = 8;
   const ViewCacheKey key = view_cache_key(record, plan.pieces, plan.built_bytes, page_bytes);
   pieces_ = std::move(plan.pieces);
@@ -268,7 +268,7 @@ Status ComposedRecord::recheck_cache() const {
   const std::int64_t written = nanoseconds_of(now.modified);
   if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
   const RecordInfo& record = *container().toc().find(record_id_);
-  // Whoever made the view was allowed that many bytes.
+  // No limit: this many bytes were allowed when the view was made.
   auto verified = verify_all(record, container::WorkBudget(container().toc(), UINT64_MAX));
   if (!verified.ok() && verified.error().where.rule != "F37") return verified;
   if (!verified.ok()) {
@@ -330,8 +330,8 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
   SharedViewClaim<ComposedRecord> claim({mapped.get(), record.id, AccessPath::kComposed});
   std::shared_ptr<const ComposedRecord> range = claim.live();
   if (range) {
-    // A handle without permission gets the same answer, whether or not somebody else has paid. With it, the range is
-    // joined wherever it lies: it costs nothing more.
+    // A handle without permission gets the same error whether or not the view exists already. A handle with permission
+    // shares the view wherever it is stored, because that costs nothing more.
     const std::uint64_t built = range->memory_bytes() + range->cached_bytes();
     if (folder.empty() && built > budget_of(options)) {
       return named(over_budget(options, record, built, 0, obstacle_of(*mapped, record, host)));
@@ -352,7 +352,7 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
       ComposePlan plan = plan_for(*mapped, recipe, host);
       const bool cached = !folder.empty() && plan.built_bytes != 0;
       FATCTX_ASSIGN(const auto made, within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
-      // The reservation is cut into pieces, and what is left of it is a map more while that lasts.
+      // The reservation is split into pieces; its remainder is one more map for that time.
       if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 1));
       if (cached) {
         FATCTX_ASSIGN(const ViewCache cache, ViewCache::open(folder, options.cache_limit_bytes));

@@ -1,5 +1,5 @@
-// Views of records whose bytes cannot all be mapped: pages of the file where they fit, and between them what was built,
-// in memory or in a file of a cache folder, as one range of addresses per record and process.
+// Views of records whose bytes cannot all be mapped. Pages of the file are mapped where they fit; the bytes between
+// them are built, in memory or in a file of a cache folder. One range of addresses exists per record and process.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace fatctx {
 
-// A composed range. Its memory counts in the container, and the guard sets a flag there.
+// A composed range of addresses. Its memory counts in the container, and the guard sets a flag there.
 // Threads: const members from any number of threads.
 class ComposedRecord final : public SharedView {
  public:
@@ -29,30 +29,32 @@ class ComposedRecord final : public SharedView {
   ComposedRecord(const ComposedRecord&) = delete;
   ComposedRecord& operator=(const ComposedRecord&) = delete;
 
-  // So many of the container's composed_bytes() are its own now: it builds as much, and gives them back at its end.
+  // Takes over so many of the container's composed_bytes(), for the memory that it builds. The destructor gives them
+  // back.
   void takes_over(std::uint64_t memory_bytes) noexcept { memory_bytes_ = memory_bytes; }
-  // Builds in memory, verifies and maps; once, by who made it.
+  // Builds in memory, verifies and maps. Called once, by the thread that made the object.
   [[nodiscard]] Status make(const RecordInfo& record, const container::Recipe& recipe, ComposePlan plan, bool check,
                             const container::WorkBudget& budget);
-  // Finds what is to be built in the folder, or builds it there. What comes from there is always verified.
-  // Errors: those of ViewCache, changed (what lies there is wrong again and again).
+  // Finds the built bytes in the cache folder, or builds them there. Bytes from the folder are always verified.
+  // Errors: those of ViewCache, changed (the file in the folder is wrong again and again).
   [[nodiscard]] Status make_cached(const RecordInfo& record, const container::Recipe& recipe, ComposePlan plan,
                                    std::uint64_t page_bytes, const ViewCache& cache,
                                    const container::WorkBudget& budget);
-  // Verifies what is not known to be good since the file last changed.
+  // Verifies all bytes that were not verified since the file last changed.
   [[nodiscard]] Status verify(const RecordInfo& record, const container::WorkBudget& budget) const;
-  // Is what it shows of a cache folder still what was verified? One fstat; verifies again if somebody wrote to it.
-  // Errors: changed (it was cut: give back all views of the record), checksum_mismatch, io.
+  // Checks that the mapped bytes of the cache folder are still the verified ones. Costs one fstat; verifies again if
+  // the file was written to.
+  // Errors: changed (truncated: give back all views of the record), checksum_mismatch, io.
   [[nodiscard]] Status recheck_cache() const;
 
   [[nodiscard]] const mapping::MappedRegion& region() const noexcept { return *region_; }
-  // Behind each other, these are the region.
+  // Returns the pieces of the region, in their order and without gaps.
   [[nodiscard]] std::span<const mapping::MixedPiece> pieces() const noexcept { return pieces_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
   [[nodiscard]] std::uint64_t cached_bytes() const noexcept { return cached_bytes_; }
-  // Null if nothing of it lies in a cache folder.
+  // Returns null if nothing of it is stored in a cache folder.
   [[nodiscard]] const CachedView* cached() const noexcept { return cached_ ? &*cached_ : nullptr; }
-  // Why a file of the folder was thrown away for this one; empty if none was.
+  // Returns why a file of the folder was rejected and replaced; empty if none was.
   [[nodiscard]] const std::string& rejected() const noexcept { return rejected_; }
 
  private:
@@ -73,33 +75,35 @@ class ComposedRecord final : public SharedView {
   std::string rejected_;
   std::vector<mapping::MixedPiece> pieces_;
   std::unique_ptr<const mapping::MappedRegion> region_;
-  // The number of the look of the file in which all of it was found whole.
+  // The number of the look of the file in which all bytes were verified.
   mutable std::atomic<std::uint64_t> whole_{0};
-  // When the file of the cache folder was last written to, as far as it was verified since.
+  // The time of the last write to the cache file that is covered by a verification.
   mutable std::atomic<std::int64_t> cache_written_ns_{0};
 };
 
-// Is the record one that is composed for this handle? Recipes are, and so is a record in several pieces of a file that
-// cannot be mapped side by side. Of a buffer, or through a mapping provider, nothing can be: there the handle has to
-// have asked for it by a budget or a cache folder. Requires: the handle's views are not copies.
+// Returns true if this handle shows the record as a composed view. That holds for recipes, and for a record in several
+// pieces of a file that cannot be mapped next to each other.
+// A buffer or a mapping provider can map no pieces next to each other. The handle must then have allowed a composed
+// view by a budget or a cache folder.
+// Requires: the handle's views are not copies.
 [[nodiscard]] bool is_composed(const Container& container, const RecordInfo& record, const StitchHost& host = {});
 
-// A view of the range that this process has of the record, made if nobody holds one; threads that ask at once wait for
-// one of them. Requires: is_composed().
+// Returns a view of the range that this process has of the record; builds the range if nobody holds a view of it.
+// Threads that ask at the same time wait for one of them. Requires: is_composed().
 // Errors: those of Container::acquire.
 [[nodiscard]] Result<RecordView> composed_view(const Container& container, const RecordInfo& record,
                                                const StitchHost& host = {});
 
-// Done if this handle's budget or cache folder allows the record's view; copy_not_allowed, or what is wrong with its
-// recipe.
+// Returns Done if this handle's budget or cache folder allows the record's view.
+// Errors: copy_not_allowed, no_space, those of reading the recipe.
 [[nodiscard]] Status check_composable(const Container& container, const RecordInfo& record,
                                       const StitchHost& host = {});
 
-// What the process has of the record, if anybody holds a view of it; else null.
+// Returns the range of the record if anybody holds a view of it; otherwise null.
 [[nodiscard]] std::shared_ptr<const ComposedRecord> live_composed(const MappedContainer& mapped,
                                                                   std::uint32_t record_id);
 
-// ComposedRecord::recheck_cache() of everything that somebody holds of the container.
+// Calls ComposedRecord::recheck_cache() for all live composed views of the container.
 [[nodiscard]] Status recheck_caches(const MappedContainer& mapped);
 
 }  // namespace fatctx

@@ -10,7 +10,7 @@
 namespace fatctx {
 namespace {
 
-constexpr std::uint64_t kAlignment = std::uint64_t{64} * 1024;  // as records are aligned in the file
+constexpr std::uint64_t kAlignment = std::uint64_t{64} * 1024;  // the same as that of records in the file
 
 class HeapAllocator final : public ViewAllocator {
  public:

@@ -1,4 +1,4 @@
-// Memory that bytes of a file are copied into: of an allocator, given back once.
+// Memory of an allocator into which bytes of a file are copied; it is given back exactly once.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace fatctx {
 
-// Memory of this process that anything in it may write to. One for the whole process.
+// Returns the allocator of ordinary heap memory, which the whole process may write to. One object per process.
 [[nodiscard]] const std::shared_ptr<ViewAllocator>& heap_allocator();
 
-// Threads: one at a time.
+// A block of an allocator. Threads: one at a time.
 class CopyMemory {
  public:
   explicit CopyMemory(std::shared_ptr<ViewAllocator> allocator) noexcept : allocator_(std::move(allocator)) {}
@@ -22,11 +22,12 @@ class CopyMemory {
   CopyMemory(const CopyMemory&) = delete;
   CopyMemory& operator=(const CopyMemory&) = delete;
 
-  // Once. Errors: those of the allocator, in whose name they are; internal (it gave something else).
+  // Allocates the block. Call it once. Errors: those of the allocator, with its name; internal (it returned a wrong
+  // block).
   [[nodiscard]] Status take(std::uint64_t size_bytes);
-  // When the bytes are there. Errors: those of the allocator.
+  // Tells the allocator that the bytes are complete. Errors: those of the allocator.
   [[nodiscard]] Status filled();
-  // Requires: take() succeeded.
+  // Returns the block. Requires: take() succeeded.
   [[nodiscard]] const ViewAllocator::Block& block() const noexcept { return *block_; }
 
  private:

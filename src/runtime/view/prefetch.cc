@@ -1,4 +1,5 @@
-// Prefetch of exactly the chosen records: step by step, so that a budget, a cancel and a progress line mean something.
+// Prefetches exactly the chosen records. It works in steps, so that a budget, a cancel and a progress line are
+// meaningful.
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -20,10 +21,10 @@
 namespace fatctx {
 namespace {
 
-// Some milliseconds of a slow disk: what a cancel has to wait for.
+// The longest delay of a cancel: some milliseconds on a slow disk.
 constexpr std::uint64_t kStep = std::uint64_t{4} << 20;
 
-// Works on a list of records that are known to be prefetchable.
+// A prefetch of a list of records, all of which are known to be prefetchable.
 class Prefetch {
  public:
   Prefetch(const Container& container, std::span<const std::uint32_t> record_ids, const PrefetchOptions& options,
@@ -55,7 +56,7 @@ class Prefetch {
  private:
   [[nodiscard]] const MappedContainer& mapped() const noexcept { return *mapped_of(container_); }
 
-  // Of a recipe that nobody has a view of, what it is made from.
+  // Returns the size of the record. For a recipe without a live view, returns the size of its sources instead.
   [[nodiscard]] std::uint64_t bytes_of(const RecordInfo& record) const {
     return record.recipe && !live_composed(mapped(), record.id) ? record.stored_bytes : record.size_bytes;
   }
@@ -67,11 +68,11 @@ class Prefetch {
     return report_.cancelled || report_.done_bytes >= options_.max_bytes;
   }
 
-  // False if the rest is not wanted.
+  // Returns false if the remaining bytes are not wanted.
   Result<bool> bring_in(const RecordInfo& record, const mapping::MappedRegion& whole) {
     if (const auto composed = live_composed(mapped(), record.id)) return bring_in(*composed);
     if (record.recipe) return bring_in_sources(record, whole);
-    // Without a stitched view there is no page table to fill, but what it will show can be in memory already.
+    // If there is no stitched view, no page table can be filled. The pages can still be brought into the page cache.
     const auto stitched = record.slice_count > 1 ? live_stitched(mapped(), record.id) : nullptr;
     for (const container::Piece& piece : container::pieces_of(mapped().toc(), record)) {
       const auto size = static_cast<std::size_t>(piece.in_file.size);
@@ -84,7 +85,7 @@ class Prefetch {
     return true;
   }
 
-  // What was built of it is in memory already.
+  // Built pieces count as done, because they are in memory already.
   Result<bool> bring_in(const ComposedRecord& composed) {
     std::size_t at = 0;
     for (const mapping::MixedPiece& piece : composed.pieces()) {
@@ -100,7 +101,8 @@ class Prefetch {
     return true;
   }
 
-  // Before a view is composed: its program and what it may copy from, so that composing it waits for no disk.
+  // Brings in the program of a recipe and the slices it may copy from, so that composing the view does not wait for a
+  // disk.
   Result<bool> bring_in_sources(const RecordInfo& record, const mapping::MappedRegion& whole) {
     for (const ByteRange& range : container::slices_in_file(mapped().toc(), record)) {
       const ByteView bytes =
@@ -151,7 +153,7 @@ std::string_view prefetch_method_name(PrefetchMethod method) noexcept {
   return "unknown";
 }
 
-// The thread only borrows: in a forked child, where it does not exist, nothing is left that would keep the mapping.
+// The thread only borrows. A forked child has no such thread, so nothing there keeps the mapping alive.
 struct PrefetchHandle::Impl {
   explicit Impl(PrefetchWork what) : run(std::move(what)) {}
 
@@ -169,7 +171,7 @@ struct PrefetchHandle::Impl {
   std::atomic<bool> done{false};
   std::atomic<std::uint64_t> done_bytes{0};
   std::optional<Result<PrefetchReport>> result;       // written by the thread before `done`
-  std::unique_ptr<mapping::BackgroundThread> thread;  // the last member: joined before what it uses goes
+  std::unique_ptr<mapping::BackgroundThread> thread;  // the last member, so joined before the others go
 };
 
 Result<PrefetchHandle> start_prefetch(PrefetchWork work) {

@@ -1,4 +1,4 @@
-// Prefetch of several records together, and of anything on a thread of its own.
+// Prefetch of several records together, and of any work on its own thread.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace fatctx {
 
-// Errors: those of Container::prefetch.
+// Prefetches the records in the given order. Errors: those of Container::prefetch.
 [[nodiscard]] Result<PrefetchReport> prefetch_records(const Container& container,
                                                       std::span<const std::uint32_t> record_ids,
                                                       const PrefetchOptions& options);
@@ -19,10 +19,10 @@ namespace fatctx {
                                                                     std::vector<std::uint32_t> record_ids,
                                                                     PrefetchOptions options);
 
-// A prefetch that a thread runs. It must own whatever it uses.
+// The work of a prefetch thread. It must own everything it uses.
 using PrefetchWork =
     std::function<Result<PrefetchReport>(const std::atomic<bool>& cancel, std::atomic<std::uint64_t>& done_bytes)>;
-// Errors: no_resource (no thread).
+// Runs the work on its own thread. Errors: no_resource (no thread).
 [[nodiscard]] Result<PrefetchHandle> start_prefetch(PrefetchWork work);
 
 }  // namespace fatctx

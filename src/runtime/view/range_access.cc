@@ -55,7 +55,7 @@ Result<ProvidedRange> RangeAccess::provide(std::uint64_t offset, std::uint64_t s
   {
     const std::lock_guard lock(impl_->mutex);
     range.id = ++impl_->last_id;
-    impl_->live.emplace(range.id, range.aligned);  // before the hook, so that nothing can fail after it
+    impl_->live.emplace(range.id, range.aligned);  // before the hook, so that nothing can fail after the hook
   }
   if (!impl_->hooks.provided) return range;
   auto registered = impl_->hooks.provided(range.aligned);

@@ -32,7 +32,7 @@ class RecordCopy final : public SharedView {
 
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {
-  // Before the block, so that nothing can fail between its allocation and its ownership.
+  // Made before the block is allocated, so that nothing can fail between allocation and ownership.
   auto copy = std::make_shared<RecordCopy>(mapped_of(container), allocator);
   FATCTX_TRY(copy->memory().take(record.size_bytes));
   const ViewAllocator::Block& block = copy->block();
@@ -42,7 +42,7 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
     return StepWatch::step(bytes.size());
   }));
   FATCTX_TRY(copy->memory().filled());
-  // What nobody can change any more is looked at once more: what was verified before could be changed until then.
+  // Compares sealed memory once more: the bytes verified before could still be changed until they were sealed.
   if (allocator == sealed_allocator() &&
       !container::matches_record(mapped_of(container)->toc(), record,
                                  {block.data, static_cast<std::size_t>(record.size_bytes)})) {

@@ -1,4 +1,4 @@
-// Giving records back, and keeping them.
+// Releases records, and keeps them in memory.
 #include "runtime/view/record_memory.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace fatctx {
 namespace {
 
-// The ranges of the file whose pages show the record: those that its composed view maps, if there is one. What it has
-// built stays, and what a recipe copies from belongs to others.
+// Returns the ranges of the file whose pages show the record. For a composed view these are its mapped pieces: built
+// pieces stay, and the sources of a recipe belong to other records.
 std::vector<ByteRange> shown_ranges(const MappedContainer& mapped, const RecordInfo& record,
                                     const ComposedRecord* composed) {
   std::vector<ByteRange> ranges;
@@ -39,14 +39,14 @@ Result<std::uint64_t> drop_mapped(const ComposedRecord& composed) {
   ByteRange in_record;
   for (const mapping::MixedPiece& piece : composed.pieces()) {
     in_record = {in_record.offset + in_record.size, piece.size};
-    if (piece.built && composed.cached() == nullptr) continue;  // memory would lose its content
+    if (piece.built && composed.cached() == nullptr) continue;  // dropping memory would lose its content
     FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(composed.region().bytes(), in_record));
     dropped += of_piece;
   }
   return dropped;
 }
 
-// From the range of the view, if there is one, and from the map of the file, where a prefetch may have put pages.
+// Drops the pages of the view, if there is one, and those of the mapped file, which a prefetch may have filled.
 Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& record, const ComposedRecord* composed,
                            std::span<const ByteRange> ranges) {
   std::uint64_t stitched_bytes = 0;
@@ -62,7 +62,7 @@ Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& reco
     FATCTX_ASSIGN(const std::uint64_t of_piece, mapping::drop_pages(mapped.region()->bytes(), range));
     dropped += of_piece;
   }
-  return std::max(dropped, stitched_bytes);  // the same pages of memory
+  return std::max(dropped, stitched_bytes);  // both counts are of the same pages of memory
 }
 
 Status give_back(const Container& container, std::uint32_t record_id, const ReleaseOptions& options,
@@ -82,7 +82,7 @@ Status give_back(const Container& container, std::uint32_t record_id, const Rele
   if (!dropped.ok()) {
     return in_context(container::in_record(std::move(dropped).error(), record), container.path());
   }
-  // After the pages: what this process has mapped, the system does not forget.
+  // Drops the page cache last: the system keeps pages that this process still has mapped.
   if (!options.keep_cached) {
     for (const ByteRange& range : ranges) mapping::drop_cache(mapped.file(), range);
   }
@@ -93,7 +93,7 @@ Status give_back(const Container& container, std::uint32_t record_id, const Rele
 
 struct Held {
   RecordView view;
-  mapping::PageLock lock;  // goes first
+  mapping::PageLock lock;  // destroyed before the view
 };
 
 }  // namespace

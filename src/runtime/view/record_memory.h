@@ -1,4 +1,4 @@
-// The memory of records: the check before it is used, and giving that of several records back.
+// Memory of records: the check before a record is used, and the release of several records together.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace fatctx {
 
-// Checks that the record can be handed out as a view. Errors: not_found, unsupported; as acquire.
+// Checks that the record has a view. Errors: not_found, unsupported; as acquire.
 [[nodiscard]] Status check_has_view(const Container& container, std::uint32_t record_id);
 
-// Does what Container::release does, for several records with one report. Errors: those of Container::release.
+// Releases several records with one report. Errors: those of Container::release.
 [[nodiscard]] Result<ReleaseReport> release_records(const Container& container,
                                                     std::span<const std::uint32_t> record_ids,
                                                     const ReleaseOptions& options);

@@ -13,7 +13,7 @@ mapping::SealableBlock sealable(const ViewAllocator::Block& block) noexcept {
 class SealedAllocator final : public ViewAllocator {
  public:
   std::string_view name() const noexcept override { return "sealed memory"; }
-  // Pages are the largest alignment there is; nothing in a record asks for more than that of its pages.
+  // Blocks are page-aligned; no record needs a larger alignment than a page.
   Result<Block> allocate(std::uint64_t size_bytes, std::uint64_t /*alignment*/) override {
     FATCTX_ASSIGN(const mapping::SealableBlock made, mapping::make_sealable_block(size_bytes));
     return Block{.data = made.data, .size_bytes = made.size_bytes, .descriptor = made.descriptor};

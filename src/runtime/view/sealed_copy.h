@@ -1,4 +1,4 @@
-// Private copies: records in memory that nobody can change.
+// Private copies of records, in memory that nobody can write to.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace fatctx {
 
-// One for the whole process. Its filled() seals the block.
+// Returns the allocator of sealed memory, one object per process. Its filled() seals the block.
 [[nodiscard]] const std::shared_ptr<ViewAllocator>& sealed_allocator();
 
 }  // namespace fatctx

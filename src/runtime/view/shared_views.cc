@@ -10,7 +10,7 @@ namespace {
 
 constinit Immortal<LiveTable<SharedViewKey, SharedView>> views_of_the_process;
 
-// Installed when the library is loaded, as that of the registry is.
+// Installed when the library is loaded, like the hooks of the registry.
 [[maybe_unused]] const bool fork_hooks_installed = mapping::install_fork_hooks_of<&shared_views>();
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace fatctx {
 namespace {
 
-// Unmapped before its container goes, because the guard sets a flag there.
+// A stitched range of addresses. It is unmapped before its container is destroyed, because the guard sets a flag there.
 class StitchedRecord final : public SharedView {
  public:
   StitchedRecord(std::shared_ptr<const MappedContainer> container,
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const StitchedRecord>> make_stitched(const std::shared_pt
                                                             const RecordInfo& record,
                                                             std::span<const container::Piece> pieces,
                                                             const StitchHost& host) {
-  // The reservation is cut into pieces, and what is left of it is a map more while that lasts.
+  // The reservation is split into pieces; its remainder is one more map for that time.
   if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, pieces.size() + 1));
   observe::Span span(ProfileEventKind::kMap, mapped->name());
   span.about(record);

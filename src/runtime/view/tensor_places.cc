@@ -13,10 +13,10 @@ namespace {
 using container::Recipe;
 using container::RecipeStep;
 
-// Empty if it is not one copy; a tensor without bytes is anywhere.
+// Returns nothing if the tensor is not exactly one copy. A tensor without bytes may be anywhere.
 std::optional<ByteRange> in_file(const Recipe& recipe, const TensorInfo& tensor) {
   if (tensor.size_bytes == 0) return ByteRange{};
-  const auto steps = recipe.steps_in({tensor.offset_in_blob, tensor.size_bytes});  // F33: it lies in the blob
+  const auto steps = recipe.steps_in({tensor.offset_in_blob, tensor.size_bytes});  // F33: it is within the blob
   if (steps.size() != 1 || steps[0].kind != RecipeStep::Kind::kCopy) return std::nullopt;
   const std::uint64_t offset = steps[0].source + (tensor.offset_in_blob - steps[0].target);
   const std::uint64_t element = std::max(1U, dtype_bits(tensor.dtype) / 8);

@@ -19,10 +19,10 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'F', 'A', 'T', 'C', 'T', 'X', 'V', 'C'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::string_view kSuffix = ".view";
-constexpr std::int64_t kDeadAge = 60;  // seconds: a maker takes its lock right after it made its file
+constexpr std::int64_t kDeadAge = 60;  // seconds; a writer locks its file right after creating it
 constexpr std::size_t kCacheReadStep = std::size_t{1} << 20;
 
-// What decides the bytes of a file, then what they are. Little-endian, without padding.
+// The trailer of a file: first the key, then hashes. Little-endian, without padding.
 struct DiskTrailer {
   std::array<char, 8> magic = kMagic;
   le32 version = kVersion;
@@ -32,10 +32,10 @@ struct DiskTrailer {
   le64 built_bytes;
   std::array<std::byte, 16> plan = {};
   std::array<std::byte, 16> bytes_hash = {};
-  std::array<std::byte, 16> trailer_hash = {};  // of what stands before it
+  std::array<std::byte, 16> trailer_hash = {};  // of all bytes before it
 };
 static_assert(sizeof(DiskTrailer) == 96);
-constexpr std::size_t kKeyBytes = 64;     // of the trailer: what the name is made from
+constexpr std::size_t kKeyBytes = 64;     // of the trailer: the input of the file name
 constexpr std::size_t kHashedBytes = 80;  // of the trailer
 
 constinit std::atomic<std::uint64_t> used{0};
@@ -60,7 +60,7 @@ std::string name_of(const DiskTrailer& trailer) {
   return to_hex(trailer.record_hash) + "-" + to_hex(std::span(rest.bytes).first(8)) + std::string(kSuffix);
 }
 
-// So that nothing else that lies in the folder is ever listed or removed.
+// Recognises names of view files, so that no other file in the folder is ever listed or removed.
 bool is_view_name(std::string_view name) {
   constexpr std::size_t kHash = 32;
   constexpr std::size_t kRest = 16;
@@ -69,10 +69,10 @@ bool is_view_name(std::string_view name) {
   return std::ranges::all_of(name.substr(0, kHash), hex) && std::ranges::all_of(name.substr(kHash + 1, kRest), hex);
 }
 
-// What a file says of itself, or why that is not to be believed.
+// The trailer of a file, or the reason why it is not valid.
 struct ReadTrailer {
   DiskTrailer trailer;
-  std::string wrong;  // empty: it hangs together
+  std::string wrong;  // empty: it is consistent
 };
 
 Result<ReadTrailer> read_trailer(const mapping::OsFile& file, const std::string& name, std::uint64_t size) {
@@ -107,7 +107,7 @@ Result<Hash128> hash_of(const mapping::OsFile& file, std::uint64_t size) {
   return hasher.digest();
 }
 
-// Empty if the file hangs together. Errors: truncated (it is being cut), io.
+// Returns why the file is not valid; empty if it is. Errors: truncated (it is being truncated), io.
 Result<std::string> what_is_wrong(const CachedView& view, const ViewCacheKey& key) {
   FATCTX_ASSIGN(ReadTrailer read, read_trailer(*view.file, view.name, view.identity.size));
   if (!read.wrong.empty()) return std::move(read.wrong);
@@ -115,7 +115,7 @@ Result<std::string> what_is_wrong(const CachedView& view, const ViewCacheKey& ke
   return std::string(found.bytes == read.trailer.bytes_hash ? "" : "its bytes are damaged");
 }
 
-// Views of the folder, used last first.
+// Returns the view files of the folder, the last used first.
 Result<std::vector<mapping::CacheFolderFile>> views_in(const mapping::CacheFolder& folder) {
   FATCTX_ASSIGN(std::vector<mapping::CacheFolderFile> files, folder.list());
   std::erase_if(files, [](const mapping::CacheFolderFile& file) { return !is_view_name(file.name); });
@@ -126,7 +126,7 @@ Result<std::vector<mapping::CacheFolderFile>> views_in(const mapping::CacheFolde
   return files;
 }
 
-// Takes away from the end, where the oldest uses are.
+// Removes files from the end of the list, where the oldest uses are.
 Result<ViewCacheCollection> collect(const mapping::CacheFolder& folder, std::uint64_t limit_bytes) {
   FATCTX_ASSIGN(const std::vector<mapping::CacheFolderFile> files, views_in(folder));
   ViewCacheCollection done;
@@ -186,7 +186,7 @@ Status CachedViewWriter::finish() {
 
 Status CachedViewWriter::publish() {
   auto published = file_->publish(true);
-  // It has its name. Whether a power loss takes it away again is nobody's loss.
+  // The file has its name. A cache may lose it again by a power failure.
   if (!published.ok() && published.error().code == ErrorCode::kCommitUnknown) return Done{};
   return published;
 }

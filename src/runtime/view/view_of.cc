@@ -37,7 +37,7 @@ Result<RecordView> view_of(const Container& container, std::uint32_t record_id) 
     auto verified = mapped->verify_record(*record, options.max_made_bytes);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped->name());
   }
-  // Inside the mapping: rules F16 and F38, and map_file() compared sizes.
+  // The range is within the mapping: rules F16 and F38 hold, and map_file() compared sizes.
   return RecordView(attach_view(mapped, *record, nullptr), record_id,
                     mapped->mapped().subspan(static_cast<std::size_t>(record->file_offset),
                                              static_cast<std::size_t>(record->size_bytes)));

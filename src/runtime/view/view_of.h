@@ -1,4 +1,4 @@
-// A view of any record, by the way that its form and the options of the handle allow.
+// A view of any record, provided in the way that its form and the options of the handle allow.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fatctx {
 
-// Does what Container::acquire does, and tells neither profile nor trace. Errors: those of Container::acquire.
+// Does what Container::acquire does, but does not report to profile or trace. Errors: those of Container::acquire.
 [[nodiscard]] Result<RecordView> view_of(const Container& container, std::uint32_t record_id);
 
 }  // namespace fatctx

@@ -13,9 +13,9 @@ namespace fatctx {
 
 struct TensorTable::Impl {
   std::shared_ptr<const MappedContainer> owner;
-  const container::ParsedTensorTable* table;  // the owner's
-  RecordView blob;                            // without bytes if `places` says where each tensor is
-  std::vector<ByteView> places;  // of a blob that is a recipe, by index; empty: they lie in the blob's view
+  const container::ParsedTensorTable* table;  // belongs to the owner
+  RecordView blob;                            // has no bytes if `places` is used
+  std::vector<ByteView> places;  // by index, for a blob that is a recipe; empty: tensors are in the blob's view
 };
 
 std::vector<std::uint64_t> WeightView::strides_bytes() const {
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> WeightView::strides_bytes() const {
   std::uint64_t stride = bits / 8;
   for (std::size_t i = strides.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<std::uint64_t>(info_.shape[i], 1);  // F33 checked the product, zeros counted as one
+    stride *= std::max<std::uint64_t>(info_.shape[i], 1);  // F33 checked the product, with zeros counted as one
   }
   return strides;
 }
@@ -46,7 +46,7 @@ WeightView TensorTable::view_at(std::size_t index) const {
 
 Result<WeightView> TensorTable::view(std::string_view name) const {
   if (const auto index = impl_->table->find(name)) return view_at(*index);
-  // The table is sorted: the neighbour of where the name would stand is the likeliest misspelling.
+  // The table is sorted: the neighbour of the missing name is the most likely misspelling.
   std::size_t low = 0;
   for (std::size_t high = size(); low < high;) {
     const std::size_t middle = low + (high - low) / 2;

@@ -14,16 +14,16 @@ namespace fatctx::ort {
 
 namespace {
 
-constexpr std::string_view kLocation = "onnx.location";  // the option that `fatctx pack` gives to external data
+constexpr std::string_view kLocation = "onnx.location";  // the option that `fatctx pack` stores for external data
 constexpr std::string_view kOwner = "onnx";
-constexpr std::string_view kTypePrefix = "tensor.";  // "tensor.NAME.type": a type that no tensor table has
+constexpr std::string_view kTypePrefix = "tensor.";  // "tensor.NAME.type": a type that a tensor table cannot express
 constexpr std::string_view kTypeSuffix = ".type";
 
 Error in_file(const Container& container, ErrorCode code, std::string_view message) {
   return Error{code, fmt::format("{}: {}", container.report().path, message)};
 }
 
-// "./w.bin" and "w.bin" are one file, to ONNX Runtime too.
+// Normalises a path: "./w.bin" and "w.bin" are one file, for ONNX Runtime too.
 std::string normal(const std::string& location) {
   return std::filesystem::path(location).lexically_normal().generic_string();
 }
@@ -51,7 +51,7 @@ void add_options(const ContainerDescription& description, ChosenBlob& blob) {
   }
 }
 
-// All weight blobs that say which file they are.
+// Returns all weight blobs that have a location.
 Result<std::vector<ChosenBlob>> located_blobs(const Container& container, const ContainerDescription& description) {
   std::vector<ChosenBlob> blobs;
   std::vector<std::string> others;
@@ -114,7 +114,7 @@ std::string place_text(std::string_view type, std::span<const std::uint64_t> sha
   return fmt::format("{} [{}] at byte {}", type, fmt::join(shape, ", "), offset);
 }
 
-// The tensor as the table has it, or what is wrong with it.
+// Checks that the blob contains the tensor as the model declares it.
 Status compare_tensor(const ModelTensor& tensor, const ChosenBlob& blob) {
   const std::uint64_t to_the_end = blob.record.size_bytes - std::min(tensor.offset, blob.record.size_bytes);
   if (!within({tensor.offset, tensor.size_bytes.value_or(to_the_end)}, blob.record.size_bytes)) {
@@ -125,7 +125,7 @@ Status compare_tensor(const ModelTensor& tensor, const ChosenBlob& blob) {
                     tensor.name, tensor.size_bytes.value_or(to_the_end), tensor.offset, tensor.location,
                     blob.record.name, blob.record.size_bytes)};
   }
-  // Names are unique in a graph only, and a table has one tensor of each.
+  // Names are unique only within a graph, and a table contains each name once.
   if (!blob.table || tensor.inner) return Done{};
   const auto view = blob.table->view(tensor.name);
   const std::optional<DType> dtype = dtype_of(tensor.type);

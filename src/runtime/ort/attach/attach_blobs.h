@@ -1,5 +1,5 @@
-// Which weight blobs of a container stand for which external data files, and whether they are what a model wants. Knows
-// nothing of ONNX Runtime.
+// Maps weight blobs of a container to external data files of a model, and checks that they match the model. Independent
+// of ONNX Runtime.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 namespace fatctx::ort {
 
 struct ChosenBlob {
-  RecordInfo record;     // borrows from the container
-  std::string location;  // empty: none is known
+  RecordInfo record;     // its texts borrow from the container
+  std::string location;  // empty: not known
   std::optional<TensorTable> table;
-  std::vector<std::string> untyped;  // tensors whose type no tensor table has
+  std::vector<std::string> untyped;  // tensors of types that a tensor table cannot express
 };
 
-// The blobs that are asked for, or all with a location. Reads no payload, but for tables.
+// Returns the requested blobs, or all blobs with a location. Reads no payload except tables.
 // Errors: see attach_weights().
 [[nodiscard]] Result<std::vector<ChosenBlob>> choose_blobs(const Container& container,
                                                            const std::vector<AttachFile>& files, AttachRoute route);
 
-// Whether the tensors of a model lie in the blobs where the model has them.
-// Errors: not_found, invalid_argument, unsupported; each names the tensor, and says what there is.
+// Checks that the blobs contain the tensors of a model where the model expects them.
+// Errors: not_found, invalid_argument, unsupported; each names the tensor and says what the blob contains.
 [[nodiscard]] Status compare_with_model(const Container& container, const std::vector<ChosenBlob>& blobs,
                                         const std::vector<ModelTensor>& tensors, AttachRoute route);
 
-// Bytes whose multiples an element of the type must lie on, so that ONNX Runtime takes it where it is.
+// Returns the alignment in bytes that an element of the type needs, so that ONNX Runtime uses it in place.
 [[nodiscard]] std::uint64_t alignment_of(DType dtype) noexcept;
 
 }  // namespace fatctx::ort

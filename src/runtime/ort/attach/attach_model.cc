@@ -1,7 +1,7 @@
-// An ONNX model is a protobuf message: fields of a number and a wire type, those of length-delimited type with
-// messages, texts or packed numbers inside. A model has its weights in tensors, and tensors stand in few places; the
-// table below lists them, and everything else is skipped by its size. Messages wait in a list, so that no file makes
-// this recurse.
+// An ONNX model is a protobuf message. Each field has a number and a wire type; length-delimited fields contain
+// messages, texts or packed numbers. Weights are stored in tensors, and only a few fields contain tensors. The table
+// below lists these fields; all other fields are skipped by their size. Messages wait in a list, so no input makes this
+// code recurse.
 #include "runtime/ort/attach/attach_model.h"
 
 #include <algorithm>
@@ -41,17 +41,17 @@ Error not_a_model(std::string_view why) {
 
 struct Field {
   std::uint32_t number = 0;
-  bool delimited = false;  // has bytes, else a number
+  bool delimited = false;  // has bytes; otherwise a number
   std::uint64_t number_value = 0;
   ByteView bytes = {};
 };
 
-// The fields of one message, one after another.
+// A reader of the fields of one message, in their order.
 class Fields {
  public:
   explicit Fields(ByteView message) : rest_(message) {}
 
-  // Nothing at the end. Errors: malformed.
+  // Returns nothing at the end. Errors: malformed.
   Result<std::optional<Field>> next() {
     if (rest_.empty()) return std::optional<Field>();
     FATCTX_ASSIGN(const std::uint64_t key, varint());
@@ -83,7 +83,7 @@ class Fields {
     return std::optional<Field>(field);
   }
 
-  // A number of up to ten bytes, seven bits in each.
+  // Reads a number of up to ten bytes with seven bits each.
   Result<std::uint64_t> varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -109,7 +109,7 @@ class Fields {
 };
 
 std::string text_of(ByteView bytes) {
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // texts of a file, as they are
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // texts of a file, unchanged
 }
 
 Result<std::uint64_t> number_of(const std::string& tensor, const std::string& key, const std::string& text) {
@@ -149,7 +149,7 @@ Status add_dims(const Field& field, std::vector<std::uint64_t>& shape) {
   return Done{};
 }
 
-// Nothing if its bytes are inside of the model.
+// Returns nothing if the bytes of the tensor are stored within the model.
 Result<std::optional<ModelTensor>> external_of(ByteView message) {
   ModelTensor tensor;
   std::vector<Entry> entries;

@@ -1,5 +1,5 @@
-// What an ONNX model says of its external data, read from its bytes alone: the library knows no other part of the
-// format, and has no ONNX classes. Pure: no IO.
+// Reads the external data references of an ONNX model from its bytes. The library knows no other part of the format and
+// uses no ONNX classes. Pure: no IO.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@ namespace fatctx::ort {
 
 struct ModelTensor {
   std::string name;
-  std::int32_t type = 0;  // TensorProto::DataType, whose numbers are those of ONNXTensorElementDataType
+  std::int32_t type = 0;  // TensorProto::DataType; ONNXTensorElementDataType uses the same numbers
   std::vector<std::uint64_t> shape;
   std::string location;
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> size_bytes;
-  // Not an initializer of the main graph: of the body of a node, of a function, sparse, an attribute.
+  // True for all tensors but initializers of the main graph: those in the body of a node, a function or an attribute,
+  // and sparse ones.
   bool inner = false;
 };
 
-// In the order of the model, the main graph first.
-// Errors: malformed (not an ONNX model; external data without a location, or with an offset that is no number).
+// Returns all tensors in the order of the model, the main graph first.
+// Errors: malformed (not an ONNX model; external data without a location, or with an offset that is not a number).
 [[nodiscard]] Result<std::vector<ModelTensor>> external_tensors(ByteView model);
 
 }  // namespace fatctx::ort

@@ -13,11 +13,11 @@ namespace fatctx::ort {
 
 namespace {
 
-// The oldest interface that is tested; tables of functions only ever grow at their end, so every newer ONNX Runtime
-// has it, whatever headers this file is compiled with.
+// The oldest interface that is tested. Function tables only grow at their end, so every newer ONNX Runtime supports it,
+// whatever headers this file is compiled with.
 constexpr std::uint32_t kOldestInterface = 23;
 
-// Newer than the oldest headers that this file compiles with, which do not have it.
+// Newer than the oldest supported headers, which have no name for it.
 constexpr const char* kBorrowFileBuffers = "session.use_external_initializer_file_buffers_directly";
 
 struct MajorMinor {
@@ -27,7 +27,7 @@ struct MajorMinor {
 };
 constexpr MajorMinor kFirstThatBorrows = {1, 31};
 
-// "1.31.1", "1.32.0-dev": what is no number counts as 0, which borrows nothing.
+// Parses "1.31.1" or "1.32.0-dev". A part that is not a number counts as 0, and such a version does not borrow.
 MajorMinor parse(std::string_view version) {
   MajorMinor parsed;
   const char* const end = version.data() + version.size();
@@ -78,7 +78,7 @@ Result<Value> AttachRuntime::tensor_over(const WeightView& view) const {
   FATCTX_TRY(done(api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &made), what));
   const std::unique_ptr<OrtMemoryInfo, ReleaseMemoryInfo> info(made, ReleaseMemoryInfo{api_});
   const std::vector<std::int64_t> shape(view.shape().begin(), view.shape().end());
-  static std::byte nothing;  // of a tensor without elements, which a null pointer cannot stand for
+  static std::byte nothing;  // for a tensor without elements: its pointer must not be null
   const ByteView bytes = view.bytes();
   void* const data = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());
   OrtValue* value = nullptr;
@@ -94,10 +94,10 @@ Status AttachRuntime::add_files(OrtSessionOptions* options, std::span<const File
   std::vector<const ORTCHAR_T*> names;
   std::vector<char*> buffers;
   std::vector<std::size_t> sizes;
-  static char nothing;  // of an empty file
+  static char nothing;  // for an empty file
   for (const FileBuffer& file : files) {
     names.push_back(file.location.c_str());
-    // Borrowed as constants: the bytes are mapped read-only, and a write would end the process.
+    // Borrowed as constants: the bytes are mapped read-only, so a write would crash the process.
     const auto* bytes = reinterpret_cast<const char*>(file.bytes.data());
     buffers.push_back(file.bytes.empty() ? &nothing : const_cast<char*>(bytes));
     sizes.push_back(file.bytes.size());

@@ -1,4 +1,4 @@
-// The calls of ONNX Runtime's C interface that attaching needs, with its statuses as errors.
+// The calls of ONNX Runtime's C interface that attaching needs, with statuses converted to errors.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace fatctx::ort {
 
 struct FileBuffer {
-  std::filesystem::path location;  // whose characters are ONNX Runtime's ORTCHAR_T on every system
+  std::filesystem::path location;  // its characters are ONNX Runtime's ORTCHAR_T on every system
   ByteView bytes;
 };
 
@@ -32,25 +32,25 @@ struct ReleaseEnvironment {
 };
 using Environment = std::unique_ptr<OrtEnv, ReleaseEnvironment>;
 
-// An ONNX Runtime of the application's. Copies are cheap; the library stays loaded as long as the application says.
+// An ONNX Runtime that the application has loaded. Copies are cheap; the application keeps the library loaded.
 class AttachRuntime {
  public:
-  // Errors: invalid_argument (null), unsupported (before 1.23).
+  // Opens the interface. Errors: invalid_argument (null), unsupported (before 1.23).
   [[nodiscard]] static Result<AttachRuntime> of(const OrtApiBase* base);
 
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
-  // Whether external data from memory is borrowed, if asked for, and not copied.
+  // Returns true if this version can borrow external data from memory instead of copying it.
   [[nodiscard]] bool borrows() const noexcept { return borrows_; }
 
-  // A share in the application's environment, or one for now. ONNX Runtime writes what goes wrong to the log of an
-  // environment, and ends the process where there is none. Errors: invalid_argument.
+  // Returns a reference to the application's environment, or creates one if there is none. ONNX Runtime logs errors to
+  // an environment, and ends the process if none exists. Errors: invalid_argument.
   [[nodiscard]] Result<Environment> environment() const;
 
-  // A tensor over bytes that are not copied, and never written: initializers are constants.
+  // Returns a tensor over the bytes of the view. They are neither copied nor written to: initializers are constants.
   // Errors: invalid_argument.
   [[nodiscard]] Result<Value> tensor_over(const WeightView& view) const;
 
-  // All of these change the session options. Errors: invalid_argument, with ONNX Runtime's own words.
+  // These functions change the session options. Errors: invalid_argument, with the message of ONNX Runtime.
   [[nodiscard]] Status add_files(OrtSessionOptions* options, std::span<const FileBuffer> files) const;
   [[nodiscard]] Status add_initializer(OrtSessionOptions* options, const std::string& name,
                                        const OrtValue* value) const;
@@ -60,7 +60,7 @@ class AttachRuntime {
  private:
   AttachRuntime(const OrtApi* api, std::string version, bool borrows)
       : api_(api), version_(std::move(version)), borrows_(borrows) {}
-  // Takes the status.
+  // Converts and releases the status.
   [[nodiscard]] Status done(OrtStatus* status, std::string_view what) const;
 
   const OrtApi* api_;

@@ -1,5 +1,5 @@
-// Everything that can be wrong with the container is found before the session options are touched: options that know
-// half of the weights would make sessions that fail later, or read freed memory.
+// Finds all errors of the container before it changes the session options. Options with only half of the weights would
+// make sessions that fail later or read freed memory.
 #include <map>
 #include <span>
 #include <utility>
@@ -15,8 +15,8 @@ namespace fatctx {
 
 struct AttachedWeights::Impl {
   AttachReport report;
-  std::vector<RecordView> blobs;    // kFileBuffers
-  std::vector<TensorTable> tables;  // kInitializers: keep what the values point at
+  std::vector<RecordView> blobs;    // used by kFileBuffers
+  std::vector<TensorTable> tables;  // used by kInitializers: own the bytes of the values
   std::vector<ort::Value> values;
 };
 
@@ -26,7 +26,7 @@ using ort::AttachRuntime;
 using ort::ChosenBlob;
 
 bool aligned(const WeightView& view) {
-  // An address is a number here, and is not used as anything else.
+  // The address is used only as a number.
   return reinterpret_cast<std::uintptr_t>(view.bytes().data()) % ort::alignment_of(view.dtype()) == 0;
 }
 
@@ -51,7 +51,7 @@ Result<AttachRoute> settle_route(const AttachRuntime& runtime, AttachRoute asked
   return asked;
 }
 
-// Tensors that every session would copy, counted; without permission the first one is an error.
+// Counts the tensors that every session would copy. If copies are not allowed, the first one is an error.
 Status count_copies(const Container& container, const ChosenBlob& blob, bool allowed, AttachedBlob& report) {
   for (std::size_t i = 0; blob.table && i < blob.table->size(); ++i) {
     const WeightView view = blob.table->view_at(i);
@@ -66,7 +66,7 @@ Status count_copies(const Container& container, const ChosenBlob& blob, bool all
   return Done{};
 }
 
-// Tensors may be in place where their blob as a whole is not.
+// Adds advice: single tensors may be used in place even if their blob as a whole cannot be.
 Error without_whole_view(Error error) {
   if (error.code == ErrorCode::kCopyNotAllowed) error.message += "; the route initializers takes tensors one by one";
   return error;

@@ -1,5 +1,5 @@
-// Element types of tensor tables and of ONNX: TensorProto::DataType, whose numbers are those of
-// ONNXTensorElementDataType too. Knows neither onnx nor ONNX Runtime.
+// Element types of tensor tables and of ONNX: TensorProto::DataType and ONNXTensorElementDataType use the same numbers.
+// Depends neither on onnx nor on ONNX Runtime.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace fatctx::ort {
 
-[[nodiscard]] std::int32_t onnx_type(DType dtype) noexcept;  // 0, undefined, for a number that is not listed
-// Nothing for types that no tensor table has: strings, complex numbers, floats of 8 bits and less.
+[[nodiscard]] std::int32_t onnx_type(DType dtype) noexcept;  // 0 (undefined) for a type that is not listed
+// Returns nothing for types that a tensor table cannot express: strings, complex numbers, floats of 8 bits and less.
 [[nodiscard]] std::optional<DType> dtype_of(std::int32_t onnx_type) noexcept;
-[[nodiscard]] std::string_view type_word(std::int32_t onnx_type) noexcept;  // "float32"; "another type"
+[[nodiscard]] std::string_view type_word(std::int32_t onnx_type) noexcept;  // "float32"; "another type" if not listed
 
 }  // namespace fatctx::ort

@@ -12,7 +12,7 @@ std::atomic<const OrtApiBase*> g_base = nullptr;
 }  // namespace
 
 bool use_runtime(const OrtApiBase* base) noexcept {
-  // A program may register the library under several names, while sessions of the first run.
+  // A program may register the library under several names while sessions of the first registration run.
   if (g_base.load() == base) return true;
   const OrtApi* const api = base->GetApi(ORT_API_VERSION);
   if (api == nullptr) return false;

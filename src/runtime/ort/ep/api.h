@@ -1,4 +1,5 @@
-// The interface of ONNX Runtime, which it hands to the library when it loads it; nothing here is linked to it.
+// The interface of ONNX Runtime, which ONNX Runtime passes to this library when it loads it. The library does not link
+// to ONNX Runtime.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
@@ -9,20 +10,21 @@
 namespace fatctx::ort {
 
 inline constexpr std::string_view kProviderName = "FatctxExecutionProvider";
-// What EPContext nodes say in `source`, and records in the backend of their key.
+// The value of `source` in EPContext nodes, and of the backend in the keys of records.
 inline constexpr std::string_view kNodeSource = "fatctx";
 inline constexpr std::string_view kBackend = "ort-cpu";
-// What such a graph needs of a device are operators of ONNX, not an instruction set.
+// The arch in the keys of records: such a graph needs ONNX operators, not an instruction set.
 inline constexpr std::string_view kArch = "onnx";
 
-// "1.31" of the runtime that has loaded us.
+// The version of the ONNX Runtime that has loaded this library, such as "1.31".
 struct RuntimeVersion {
   std::uint16_t major = 0;
   std::uint16_t minor = 0;
 };
 [[nodiscard]] RuntimeVersion runtime_version();
 
-// Before anything else is called. False: the runtime is older than what this library was built for.
+// Sets the interface; must be called before anything else. Returns false if the runtime is older than the one that this
+// library was built for.
 [[nodiscard]] bool use_runtime(const OrtApiBase* base) noexcept;
 
 }  // namespace fatctx::ort

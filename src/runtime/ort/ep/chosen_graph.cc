@@ -12,7 +12,7 @@
 namespace fatctx::ort {
 namespace {
 
-// Finds the chosen record of the unit.
+// Returns the chosen record of the unit.
 Result<RecordInfo> record_of(const Model& model, const GraphWanted& wanted) {
   const std::vector<std::uint32_t>& ids = model.selection().chosen;
   std::string units;
@@ -47,7 +47,7 @@ Result<ChosenTarget> choose_target(const Container& container, const std::string
   auto model = Model::choose(container, options);
   if (!model.ok()) {
     Error error = std::move(model).error();
-    // The model asks this of the container, not the application.
+    // The request comes from the model, not from the application.
     if (error.code == ErrorCode::kInvalidArgument) error.code = ErrorCode::kMalformed;
     return error;
   }

@@ -1,4 +1,4 @@
-// A graph of a container, chosen for the machine, with the views that an inner session reads.
+// A graph of a container that was chosen for this machine, with the views that an inner session reads.
 #pragma once
 
 #include <compare>
@@ -14,13 +14,13 @@
 namespace fatctx::ort {
 
 struct WeightFile {
-  std::string location;  // what the external data of the graph calls it
+  std::string location;  // the name that the graph uses for this external data file
   std::string record;
   RecordView bytes;
 };
 
-// Equal for the same record with its weights at the same addresses: views of one record differ by how the container was
-// opened (mapped, copied, verified or not).
+// A key that is equal for the same record with its weights at the same addresses. Views of one record differ by how the
+// container was opened (mapped, copied, verified or not).
 struct GraphKey {
   ContainerIdentity container;
   std::uint32_t record_id = 0;
@@ -33,32 +33,33 @@ struct ChosenGraph {
   std::string record;
   std::string unit;
   std::string digest;  // XXH3-128 over the hashes of the graph and of its weight blobs, hexadecimal
-  RecordView graph;    // an ONNX model without its weights
+  RecordView graph;    // an ONNX model; its weights are stored outside of it
   std::vector<WeightFile> weights;
-  std::string explanation;            // why this one, for the log
+  std::string explanation;            // why this graph was chosen, for the log
   std::vector<std::string> warnings;  // of the selection
 };
 
-// What this runtime is to the rules of selection: operators of ONNX, and its own version where others have an SDK.
+// Returns the device that selection sees: its arch is ONNX operators, and its SDK version is that of ONNX Runtime.
 [[nodiscard]] Device this_device();
 
-// Which graph of a container is meant.
+// The graph of a container that a node refers to.
 struct GraphWanted {
   std::string unit;  // empty: `name`, or the only one
   std::string name;  // of the node
 };
 
-// The target of a container for this runtime, for any number of its graphs.
+// The target of a container that was chosen for this runtime; it provides any number of graphs.
 struct ChosenTarget {
   Model model;
   ContainerDescription description;
 };
 
-// Chooses the target of `group`; empty: the only group. Errors: no_match (with the reason for every record),
-// invalid_argument of select() as malformed; those of Container::describe.
+// Chooses the target of `group`; if empty, of the only group.
+// Errors: no_match (with the reason for every record), malformed instead of invalid_argument of select(), those of
+// Container::describe.
 [[nodiscard]] Result<ChosenTarget> choose_target(const Container& container, const std::string& group);
 
-// Acquires a graph with its weights. Errors: not_found (listing the units); those of Container::acquire.
+// Acquires a graph with its weights. Errors: not_found (listing the units), those of Container::acquire.
 [[nodiscard]] Result<ChosenGraph> chosen_graph(const ChosenTarget& target, const GraphWanted& wanted);
 
 }  // namespace fatctx::ort

@@ -1,4 +1,5 @@
-// The text that a compiled model carries for those who want to know, before loading it, whether it fits.
+// The text in a compiled model that states for which backend and runtime it was compiled. ONNX Runtime can judge it
+// before the model is loaded.
 #pragma once
 
 #include <string>
@@ -8,19 +9,19 @@
 
 namespace fatctx::ort {
 
-// Under this key ONNX Runtime keeps the text in the model: "ep_compatibility_info.FatctxExecutionProvider".
+// Returns the metadata key of the text: "ep_compatibility_info.FatctxExecutionProvider". ONNX Runtime defines this key.
 [[nodiscard]] std::string compatibility_key();
 
-// "fatctx/1 backend=ort-cpu runtime=1.31": version of the text, what executes, and the runtime that it was compiled
-// with. Words may be added; those that are there keep their meaning.
+// Returns for example "fatctx/1 backend=ort-cpu runtime=1.31": the version of the text, the backend, and the runtime
+// that compiled the model. Future versions may add words; existing words keep their meaning.
 [[nodiscard]] std::string compatibility_text();
 
 struct Compatibility {
   OrtCompiledModelCompatibility level = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
-  std::string why;  // a sentence, unless it is optimal
+  std::string why;  // a sentence; empty if optimal
 };
-// Compiled with the same minor version: optimal; with an older one: better compiled again; with a newer one, for
-// another backend, or in a way that this version does not know: unsupported. A text that is not ours does not apply.
+// Judges a text. The same minor version is optimal; for an older one, compiling again is recommended. A newer one,
+// another backend, or an unknown version of the text is unsupported. A text of another provider does not apply.
 [[nodiscard]] Compatibility judge_compatibility(std::string_view text);
 
 }  // namespace fatctx::ort

@@ -27,7 +27,7 @@ std::vector<Folder> folders_to_look_in(const PlaceOfModel& place, const Options&
       folders.push_back({std::move(path), whose});
     }
   };
-  // Before the model's own path, which is not where the model lies once an application has named a folder for external
+  // Comes before the model's own path. That path is not the model's if an application has set a folder for external
   // data (session.model_external_initializers_file_folder_path).
   if (const std::string& context = options.session.context_file_path; !context.empty()) {
     add(mapping::folders_of(context).written, "of ep.context_file_path");
@@ -64,8 +64,8 @@ Result<mapping::OpenedBelow> find_file(const ContextNode& node, const PlaceOfMod
                            node.name, node.cache, looked_at)};
 }
 
-// The file that was found, and no other one that has its path by now: a link can have taken the place of a folder on
-// the way. A container that has been replaced by rename meanwhile is looked for again.
+// Opens the file that was found. Refuses any other file that has its path by now: a link may have replaced a folder on
+// the way. If a rename has replaced the container meanwhile, searches again.
 Result<Container> open_found(const ContextNode& node, const PlaceOfModel& place, const Options& options) {
   constexpr int kMostTries = 3;
   for (int tries = 1;; ++tries) {

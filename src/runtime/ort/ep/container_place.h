@@ -1,4 +1,4 @@
-// Which file is meant by the name in an EPContext node, and the container in it.
+// Finds the file that an EPContext node names, and opens the container in it.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 namespace fatctx::ort {
 
 struct PlaceOfModel {
-  std::string model_path;  // as ONNX Runtime tells it; empty for a model from memory
+  std::string model_path;  // from ONNX Runtime; empty for a model from memory
 };
 
-// The container of a main node: the payload of the node, the file of the option `container`, or the first that is there
-// of what the node names in the folder of ep.context_file_path, of the model, and of the file that the model is a link
-// to. Errors: malformed (the name is empty, absolute, or leaves the folder), not_found (naming every place that was
-// looked at), those of Container::open.
+// Opens the container of a main node. It is the payload of the node, or the file of the option `container`.
+// Otherwise the name in the node is searched in three folders: that of ep.context_file_path, that of the model, and, if
+// the model is a link, that of its target.
+// Errors: malformed (the name is empty, absolute, or leaves the folder), not_found (naming every place searched), those
+// of Container::open.
 [[nodiscard]] Result<Container> open_container(const ContextNode& node, const PlaceOfModel& place,
                                                const Options& options);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kDomain = "com.microsoft";
 constexpr const char* kGroupAttribute = "fatctx_group";
 
-// Null without the attribute.
+// Returns null if the node does not have the attribute.
 Ort::ConstOpAttr attribute_of(const Ort::ConstNode& node, const char* name) {
   Ort::ConstOpAttr attribute{nullptr};
   const Ort::Status absent = node.GetAttributeByName(name, attribute);
@@ -29,7 +29,7 @@ Status read_text(const Ort::ConstNode& node, const char* name, std::string& text
   const Ort::ConstOpAttr attribute = attribute_of(node, name);
   if (attribute == nullptr) return Done{};
   if (attribute.GetType() != ORT_OP_ATTR_STRING) return wrong_attribute(node, name, "is not a string");
-  // With the C function, because a text may be a whole container, zero bytes included.
+  // Uses the C function, because the value may be a whole container, which contains zero bytes.
   std::size_t size = 0;
   Ort::Status too_small(Ort::GetApi().ReadOpAttr(attribute, ORT_OP_ATTR_STRING, nullptr, 0, &size));
   text.resize(size);

@@ -12,8 +12,8 @@
 namespace fatctx::ort {
 namespace {
 
-// ONNX Runtime 1.31 and newer take initializers straight from a buffer that stands for a file; the entry has no name in
-// the headers of 1.23. Older ones do not know it, and would copy.
+// ONNX Runtime 1.31 and newer borrow initializers from a buffer that represents a file; the headers of 1.23 have no
+// name for this entry. Older versions ignore it and copy.
 constexpr const char* kBorrowBuffers = "session.use_external_initializer_file_buffers_directly";
 constexpr RuntimeVersion kBorrowsSince{.major = 1, .minor = 31};
 
@@ -29,7 +29,7 @@ void add_files(Ort::SessionOptions& options, const ChosenGraph& graph) {
   for (const WeightFile& weights : graph.weights) {
     if (weights.bytes.size_bytes() == 0) continue;
     names.push_back(weights.location);
-    // The interface is not const; it reads.
+    // The parameter of the interface is not const, but ONNX Runtime only reads.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast,cppcoreguidelines-pro-type-reinterpret-cast)
     buffers.push_back(const_cast<char*>(reinterpret_cast<const char*>(weights.bytes.data())));
     sizes.push_back(weights.bytes.size_bytes());
@@ -39,13 +39,14 @@ void add_files(Ort::SessionOptions& options, const ChosenGraph& graph) {
 
 Ort::SessionOptions inner_options(const ProviderOptions& options) {
   Ort::SessionOptions inner;
-  // The graph was optimised before it was packed; doing it again would make private copies of weights.
+  // The graph was optimised before it was packed. Optimising again would make private copies of weights.
   inner.SetGraphOptimizationLevel(ORT_DISABLE_ALL);
   inner.SetIntraOpNumThreads(options.intra_op_num_threads);
   inner.AddConfigEntry(kBorrowBuffers, "1");
   if (options.memory == MemoryMode::kLeast) {
     inner.AddConfigEntry(kOrtSessionOptionsConfigDisablePrepacking, "1");
-    // An arena keeps what the largest run of a session took, for each session; without one it goes back after each run.
+    // An arena keeps the memory of the largest run, for each session. With the arena disabled, each run frees its
+    // memory.
     inner.DisableCpuMemArena();
   }
   return inner;
@@ -62,7 +63,7 @@ Status check_port(const ChosenGraph& graph, const Ort::ConstNode& node, const Or
                   ONNXTensorElementDataType type, const std::string& which) {
   if (wanted == nullptr) return other_ports(graph, node, which + " is left out in the node");
   const auto info = wanted.TypeInfo();
-  if (info.GetONNXType() != ONNX_TYPE_TENSOR) return Done{};  // the node does not say, which is no contradiction
+  if (info.GetONNXType() != ONNX_TYPE_TENSOR) return Done{};  // a node without a type does not contradict
   const auto node_type = info.GetTensorTypeAndShapeInfo().GetElementType();
   if (node_type == type) return Done{};
   return other_ports(graph, node,
@@ -92,13 +93,13 @@ Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Ort::Env& env, ChosenGr
                                                    const Ort::ConstNode& fused) {
   std::unique_ptr<CpuGraph> made(new CpuGraph(std::move(chosen)));
   const ChosenGraph& graph = made->graph_;
-  // Also where ONNX Runtime finds the initializers by itself: what lies in no weight blob, it would look for on the
-  // disk.
+  // Needed also if ONNX Runtime finds the initializers itself: it would search the disk for one that is not in a weight
+  // blob.
   FATCTX_ASSIGN(const std::vector<PlacedTensor> tensors, place_tensors(graph));
   const bool full_speed = options.memory == MemoryMode::kFullSpeed;
   try {
     Ort::SessionOptions inner = inner_options(options);
-    // Also where the initializers are given one by one: ONNX Runtime looks whether their files are there.
+    // Needed also if each initializer is passed on its own: ONNX Runtime checks that their files exist.
     add_files(inner, graph);
     if (full_speed || !borrows_buffers()) {
       made->shared_weights_ = SharedWeights::of(graph, tensors);
@@ -147,7 +148,7 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node, const Ort::ConstNode& f
       FATCTX_TRY(check_port(graph_, node, node_outputs[i], tensor.GetElementType(), "output"));
       port.kernel = number_of(node_outputs[i], fused_outputs);
     }
-    // An unknown rank looks like that of a scalar.
+    // An empty shape means an unknown rank or a scalar.
     port.fixed = !port.shape.empty() && std::ranges::all_of(port.shape, [](auto size) { return size >= 0; });
     outputs_.push_back(std::move(port));
   }
@@ -171,7 +172,8 @@ void CpuGraph::run_session(OrtKernelContext* kernel) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Ort::ThrowOnError(api.KernelContext_GetInput(kernel, *inputs_[i].kernel, &inputs[i]));
   }
-  // Where the shape is known, the inner session writes where the outer one reads; else what it has made is copied.
+  // For fixed shapes, the inner session writes directly into the outputs of the outer one; all other outputs are
+  // copied.
   std::vector<OrtValue*> outputs(outputs_.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Port& port = outputs_[i];

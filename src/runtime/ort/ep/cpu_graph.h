@@ -1,4 +1,4 @@
-// A graph of the backend ort-cpu: an inner session whose initializers lie in the mapped container.
+// A graph of the backend ort-cpu: an inner session whose initializers are read from the mapped container.
 #pragma once
 
 #include <memory>
@@ -12,36 +12,37 @@
 
 namespace fatctx::ort {
 
-// Threads: run() from any number of threads.
+// A graph that an inner session executes. Threads: run() from any number of threads.
 class CpuGraph {
  public:
-  // `node` is the EPContext node; its inputs and outputs are those of the graph, in the same order. `fused` stands for
-  // it in the session: ONNX Runtime gives it the same names in an order of its own, without what nobody uses.
-  // Errors: malformed (other inputs or outputs than the node's; what ONNX Runtime says against the graph).
+  // Creates the inner session. `node` is the EPContext node; its inputs and outputs are those of the graph, in the same
+  // order. `fused` represents it in the outer session: ONNX Runtime gives it the same names in another order, without
+  // those that are not used.
+  // Errors: malformed (inputs or outputs differ from those of the node; errors of ONNX Runtime about the graph).
   [[nodiscard]] static Result<std::unique_ptr<CpuGraph>> create(const Ort::Env& env, ChosenGraph graph,
                                                                 const ProviderOptions& options,
                                                                 const Ort::ConstNode& node,
                                                                 const Ort::ConstNode& fused);
-  // Throws Ort::Exception, with the record's name and the code of ONNX Runtime.
+  // Runs the graph. Throws Ort::Exception, with the record's name and the code of ONNX Runtime.
   void run(OrtKernelContext* kernel) const;
 
  private:
   struct Port {
     std::string name;
-    std::vector<std::int64_t> shape;         // -1 for what is not fixed
-    bool fixed = false;                      // the shape is known beforehand
-    std::optional<std::size_t> kernel = {};  // its number at the fused node; nothing: nobody uses it
+    std::vector<std::int64_t> shape;         // -1 for a dimension that is not fixed
+    bool fixed = false;                      // the shape is known before the run
+    std::optional<std::size_t> kernel = {};  // its index at the fused node; nothing: not used
   };
   explicit CpuGraph(ChosenGraph graph) : graph_(std::move(graph)) {}
   [[nodiscard]] Status check_ports(const Ort::ConstNode& node, const Ort::ConstNode& fused);
   void run_session(OrtKernelContext* kernel) const;
 
   ChosenGraph graph_;                                    // outlives the session, which points into its views
-  std::shared_ptr<const SharedWeights> shared_weights_;  // so does this
+  std::shared_ptr<const SharedWeights> shared_weights_;  // outlives the session, too
   Ort::Session session_{nullptr};
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
-  std::vector<const char*> input_names_;  // of the above, as ONNX Runtime wants them
+  std::vector<const char*> input_names_;  // pointers to the names above, for ONNX Runtime
   std::vector<const char*> output_names_;
 };
 

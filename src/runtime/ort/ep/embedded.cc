@@ -15,7 +15,7 @@
 namespace fatctx::ort {
 namespace {
 
-// Views are as aligned as the buffer is; weights want more than malloc gives.
+// Views are aligned only as far as the buffer is; weights need more than malloc guarantees.
 constexpr std::align_val_t kPageAlignment{4096};
 
 class AlignedCopy {

@@ -1,4 +1,4 @@
-// Containers that lie inside of models, one copy in a process for all sessions of equal ones.
+// Containers that are embedded in models. Equal ones exist once per process and are shared by all sessions.
 #pragma once
 
 #include "fatctx/container.h"
@@ -6,8 +6,8 @@
 
 namespace fatctx::ort {
 
-// ONNX Runtime keeps the payload in an attribute of its own that goes away with the session, so it is copied once.
-// Errors: malformed (there is no payload), those of Container::open.
+// Opens the embedded container. ONNX Runtime keeps the payload in an attribute that ends with the session, so the
+// payload is copied once. Errors: malformed (there is no payload), those of Container::open.
 [[nodiscard]] Result<Container> open_embedded(const ContextNode& node, const OpenOptions& options);
 
 }  // namespace fatctx::ort

@@ -32,7 +32,7 @@ constexpr std::string_view kExtension = ".fatctx";
 constexpr std::string_view kContextSuffix = "_ctx";
 constexpr double kMuchLarger = 1.25;
 
-// The name of a record or a unit has no '/' and no control characters; the name of a graph may.
+// Makes a valid name: records and units must not contain '/' or control characters, names of graphs may.
 std::string name_of_unit(const std::string& prefix, const std::string& graph) {
   std::string name = prefix + (graph.empty() ? "graph" : graph);
   for (char& c : name) {
@@ -43,7 +43,7 @@ std::string name_of_unit(const std::string& prefix, const std::string& graph) {
 
 std::size_t name_in(const std::string& path) { return path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1; }
 
-// "out/m_ctx.onnx" and "out/m.onnx" both give "out/m".
+// Returns "out/m" for both "out/m_ctx.onnx" and "out/m.onnx".
 std::string stem_of(const std::string& path) {
   const std::size_t name = name_in(path);
   const std::size_t dot = path.rfind('.');
@@ -54,17 +54,17 @@ std::string stem_of(const std::string& path) {
   return stem;
 }
 
-// Where ONNX Runtime writes the context model when nobody says where. It takes the last dot of the whole path, so that
-// "v1.2/model" gives "v1_ctx.onnx" (seen with 1.31).
+// Returns the path to which ONNX Runtime writes the context model by default. It cuts at the last dot of the whole
+// path, so "v1.2/model" becomes "v1_ctx.onnx" (seen with 1.31).
 std::string default_context_model(const std::string& source) {
   return source.substr(0, source.rfind('.')) + std::string(kContextSuffix) + ".onnx";
 }
 
-// Where things go. All paths absolute.
+// The output paths. All of them are absolute, except cache_name.
 struct Target {
   std::string container;
-  std::string model;       // that ONNX Runtime writes
-  std::string cache_name;  // the container as seen from the model that names it
+  std::string model;       // written by ONNX Runtime
+  std::string cache_name;  // the path of the container relative to the model
   bool append = false;
 };
 
@@ -80,7 +80,7 @@ std::optional<mapping::FileIdentity> identity_of(const std::string& path) {
   return found.ok() ? std::optional(found.value()) : std::nullopt;
 }
 
-// What ONNX Runtime will say about the model when the container is there already, said before.
+// Refuses, before the container is written, a model path that ONNX Runtime would refuse afterwards.
 Status check_model_path(const std::string& model) {
   const auto there = mapping::stat_path(model);
   if (there.ok() && !there.value().regular) {
@@ -163,12 +163,12 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
   return target;
 }
 
-// A graph on its way into a container, in files of a work folder.
+// A graph that is being packed, in files of a work folder.
 struct Staged {
   mapping::WorkFolder folder;
   StagedGraph graph;
   DescribedGraph ports;
-  std::uint64_t bytes_before = 0;  // of weights, before it was optimised
+  std::uint64_t bytes_before = 0;  // size of the weights before optimisation
 };
 
 std::uint64_t external_bytes(const StagedGraph& graph) {
@@ -204,7 +204,8 @@ std::vector<std::string> warnings_of(const Staged& staged) {
                   staged.bytes_before, after)};
 }
 
-// The weight blobs of a container, as they are read without a map; of all, or of the one with this name.
+// Returns the weight blobs of a container, read through a descriptor and not through a map. `only` restricts them to
+// the one with this name.
 Result<std::vector<PackRecord>> stored_blobs(const Container& container, const std::string& only = {}) {
   const OpenReport report = container.report();
   FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation, 0));
@@ -217,7 +218,7 @@ Result<std::vector<PackRecord>> stored_blobs(const Container& container, const s
   return stored->records(kept);
 }
 
-// What a container has already, so that it is not stored again.
+// Returns a pool of the weights that the container has, so that they are not stored again.
 Result<WeightPool> know_container(const Container& container) {
   WeightPool pool;
   FATCTX_ASSIGN(const auto blobs, stored_blobs(container));
@@ -225,7 +226,7 @@ Result<WeightPool> know_container(const Container& container) {
   return pool;
 }
 
-// For the next graph of the container; nothing if it has to look for itself.
+// Returns the pool for the next graph of the container; nothing if the next graph must read the container again.
 std::optional<WeightPool> with_new_blob(WeightPool pool, const Container& container) {
   if (pool.new_bytes() == 0) return pool;
   const auto blobs = stored_blobs(container, pool.blob());
@@ -234,11 +235,12 @@ std::optional<WeightPool> with_new_blob(WeightPool pool, const Container& contai
   return pool;
 }
 
-// The records of one graph: the graph itself, and a weight blob if it has weights that are not there yet.
+// Makes the records of one graph: the graph itself, and a weight blob if it has new weights.
 Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& unit, const ProviderOptions& options,
                                              const Container* known, WeightPool& pool) {
   pool.begin(unit + ".weights");
-  // What a graph calls a weight blob, for blobs that others have packed under another name.
+  // The name that the graph uses for each weight blob: an earlier compilation may have packed the blob under another
+  // name.
   std::map<std::string, std::string> locations;
   if (known != nullptr) {
     FATCTX_ASSIGN(const ContainerDescription description, known->describe());
@@ -348,13 +350,13 @@ Result<Written> write(Staged& staged, const Target& target, bool overwrite, cons
   return Written::packed(report, std::move(replaced));
 }
 
-// A full disk leaves half of a model.
+// Checks that the model is complete: a full disk leaves a truncated one.
 bool is_written(const std::string& model, const std::string& digest) {
   return std::ranges::any_of(said_by_context_nodes(model, kDigestAttribute),
                              [&](const std::string& said) { return said == digest; });
 }
 
-// Whether the context model that is there belongs to the container that is there.
+// Returns true if the existing context model names the existing container.
 bool names_container(const Target& target) {
   return std::ranges::any_of(said_by_context_nodes(target.model, kCacheAttribute), [&](const std::string& name) {
     const auto named = mapping::file_below(mapping::folders_of(target.model).written, name);
@@ -392,8 +394,8 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   FATCTX_ASSIGN(const Target target,
                 choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
   const bool exists = !target.append && mapping::stat_path(target.container).ok();
-  // As ONNX Runtime does it with the model itself: the Compile API writes anew, a session does not. A file that the
-  // model does not name is somebody else's.
+  // Does what ONNX Runtime does with the model itself: the Compile API overwrites, a session does not. A file that the
+  // model does not name may have another owner, and is kept.
   const bool overwrite = exists && session.compile_only && names_container(target);
   if (exists && !overwrite) {
     return Error{
@@ -410,10 +412,10 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   WeightPool pool;
   FATCTX_ASSIGN(Written written,
                 write(staged, target, overwrite, unit, options.provider, sharing ? &*sharing : nullptr, pool));
-  // As whoever wrote it: what the options ask of a container must not fail behind its back.
+  // Opens without the options of the session: their demands on a container must not fail after it was written.
   auto opened = Container::open(target.container);
   if (!opened.ok()) {
-    (void)written.take_back();  // which needs to open it, too
+    (void)written.take_back();  // needs to open it, too
     return std::move(opened).error();
   }
   if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));

@@ -1,4 +1,4 @@
-// A context model as it lies on the disk.
+// Reads a context model on disk.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace fatctx::ort {
 
-// What its EPContext nodes say in the attribute of this name, but for what is too long to be a name. Nothing if there
-// is no file, or no model in it.
+// Returns the values of this attribute in the EPContext nodes, without those that are too long to be a name. Returns
+// nothing if there is no file, or if it is not a model.
 [[nodiscard]] std::vector<std::string> said_by_context_nodes(const std::string& model, std::string_view attribute);
 
 }  // namespace fatctx::ort

@@ -27,7 +27,7 @@ Result<std::uint64_t> number(const std::string& text, std::string_view record, c
 Result<ExternalTensor> read_tensor(const onnx::TensorProto& proto, std::string_view record) {
   ExternalTensor tensor;
   tensor.name = proto.name();
-  // The numbers of the two are the same.
+  // Both enumerations use the same numbers.
   tensor.type = static_cast<ONNXTensorElementDataType>(proto.data_type());
   tensor.shape.assign(proto.dims().begin(), proto.dims().end());
   bool has_size = false;
@@ -49,7 +49,7 @@ Result<ExternalTensor> read_tensor(const onnx::TensorProto& proto, std::string_v
 
 bool is_outside(const onnx::TensorProto& proto) { return proto.data_location() == onnx::TensorProto::EXTERNAL; }
 
-// Calls `use` with this graph and with those inside of it.
+// Calls `use` with this graph and with its inner graphs.
 template <typename Use>
 void for_each_graph(onnx::GraphProto& graph, const Use& use) {
   use(graph);
@@ -60,14 +60,14 @@ void for_each_graph(onnx::GraphProto& graph, const Use& use) {
   }
 }
 
-// ONNX Runtime writes some lists in the order of a hash table, which is another one in every process.
+// Sorts lists that ONNX Runtime writes in the order of a hash table, which differs between processes.
 void put_in_order(onnx::GraphProto& graph) {
   const auto by_name = [](const auto& a, const auto& b) { return a.name() < b.name(); };
   std::sort(graph.mutable_initializer()->begin(), graph.mutable_initializer()->end(), by_name);
   std::sort(graph.mutable_value_info()->begin(), graph.mutable_value_info()->end(), by_name);
 }
 
-// Whether nothing but initializers of the main graph lies outside of the model.
+// Returns true if only initializers of the main graph are stored outside of the model.
 bool all_inside(const onnx::GraphProto& graph, bool main) {
   const auto inside = [](const auto& list) { return std::none_of(list.begin(), list.end(), is_outside); };
   if (!main && !inside(graph.initializer())) return false;
@@ -86,8 +86,8 @@ bool all_inside(const onnx::GraphProto& graph, bool main) {
   return true;
 }
 
-// ONNX Runtime looks for the files of tensors of inner graphs on the disk, whatever it was given in memory; so these
-// tensors stay in the model.
+// Moves external data into the model. For tensors of inner graphs, ONNX Runtime searches files on disk even if it was
+// given their bytes in memory.
 Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
   FATCTX_ASSIGN(const ExternalTensor tensor, read_tensor(proto, model_path));
   const std::string path = model_path.substr(0, model_path.rfind('/') + 1) + tensor.location;
@@ -117,7 +117,7 @@ Status check_model_size(std::size_t bytes) {
 
 struct StagedGraph::Impl {
   onnx::ModelProto model;
-  std::vector<onnx::TensorProto*> outside;  // of the model, for each of the tensors
+  std::vector<onnx::TensorProto*> outside;  // in the model, one for each of the tensors
 };
 
 StagedGraph::StagedGraph(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
@@ -131,7 +131,7 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView bytes, std::string
       !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return broken(record, "its bytes are not an ONNX model");
   }
-  // ONNX Runtime would look for these on the disk, whatever it was given in memory.
+  // ONNX Runtime would search the disk for these, even if it was given their bytes in memory.
   if (!all_inside(model.graph(), true)) {
     return broken(record, "a tensor of a graph inside of the graph, or of an attribute, is outside of the model");
   }

@@ -1,4 +1,4 @@
-// ONNX models whose initializers lie outside of them: where, and pointed somewhere else.
+// ONNX models with external initializers: finds the external data, and redirects it.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,29 @@ struct ExternalTensor {
   std::uint64_t size_bytes = 0;
 };
 
-// Of the main graph. Errors: malformed (not an ONNX model; a place that is not said whole), naming `record`.
+// Returns the external initializers of the main graph. Errors: malformed, naming `record` (not an ONNX model; an
+// incomplete location).
 [[nodiscard]] Result<std::vector<ExternalTensor>> external_tensors(ByteView model, std::string_view record);
 
-// Whether an ONNX model of so many bytes, its external data apart, can be written. Errors: limit_exceeded (2 GiB).
+// Checks that an ONNX model of so many bytes, without its external data, can be written. Errors: limit_exceeded (2
+// GiB).
 [[nodiscard]] Status check_model_size(std::size_t bytes);
 
-// A model in a file, to be packed. The order of what has none is that of names, so that equal models are equal bytes.
+// A model in a file that will be packed. Lists without a defined order are sorted by name, so that equal models have
+// equal bytes.
 class StagedGraph {
  public:
-  // Errors: not_found, malformed.
+  // Reads the model. Errors: not_found, malformed.
   [[nodiscard]] static Result<StagedGraph> read(const std::string& path);
   ~StagedGraph();
   StagedGraph(StagedGraph&&) noexcept;
   StagedGraph& operator=(StagedGraph&&) noexcept;
 
-  // Those that lie outside, always in the same order. Tensors of graphs inside of the graph lie in the model.
+  // Returns the external tensors, always in the same order. Tensors of inner graphs are stored within the model.
   [[nodiscard]] const std::vector<ExternalTensor>& tensors() const noexcept { return tensors_; }
-  // Points the tensor with this index to another place.
+  // Redirects the tensor with this index to another location.
   void point(std::size_t index, const std::string& location, std::uint64_t offset);
-  // The same bytes for the same model. Errors: limit_exceeded (above 2 GiB).
+  // Returns the bytes of the model; equal models have equal bytes. Errors: limit_exceeded (above 2 GiB).
   [[nodiscard]] Result<std::vector<std::byte>> bytes() const;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kDataAlignment = 64;
 
-// The file beside the model that large initializers go to.
+// The file next to the model that receives large initializers.
 class WeightFileWriter {
  public:
   WeightFileWriter(const std::string& folder, std::string name)
@@ -62,9 +62,9 @@ class GraphWriter {
 
   Status write(const Ort::ConstGraph& graph, onnx::GraphProto& proto, bool main) {
     for (const Ort::ConstValueInfo& initializer : graph.GetInitializers()) {
-      // A graph inside of another lists what it takes from the outer one, too.
+      // An inner graph also lists the initializers that it uses from the outer graph.
       if (initializer.IsFromOuterScope()) continue;
-      // One that whoever runs the model may replace comes as an input.
+      // An initializer that callers of the model may replace is also listed as an input.
       if (main && inputs_.contains(initializer.GetName())) continue;
       FATCTX_TRY(write_initializer(initializer, *proto.add_initializer(), main));
     }
@@ -72,8 +72,8 @@ class GraphWriter {
     return Done{};
   }
 
-  // An input or output of the main graph. Of outputs the type alone: ONNX Runtime works out the shape, as far as it can
-  // be known, while what the model declares is only a hint that runs need not keep.
+  // Writes an input or output of the main graph. An output gets a type but no shape: ONNX Runtime infers the shape
+  // where possible. A declared shape would only be a hint that runs need not match.
   static Status write_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool output) {
     const auto type = value.TypeInfo();
     if (type.GetONNXType() != ONNX_TYPE_TENSOR) {
@@ -93,18 +93,18 @@ class GraphWriter {
     return Done{};
   }
 
-  // Domains that nodes are of.
+  // Returns the domains of all nodes.
   [[nodiscard]] const std::set<std::string>& domains() const noexcept { return domains_; }
 
  private:
   using TensorInfo = Ort::ConstTensorTypeAndShapeInfo;
 
   static void set_type(const TensorInfo& tensor, onnx::TypeProto::Tensor& out) {
-    // The numbers of the two are the same.
+    // Both enumerations use the same numbers.
     out.set_elem_type(static_cast<int>(tensor.GetElementType()));
   }
 
-  // An unknown rank looks like that of a scalar: nothing is said of either.
+  // Adds no dimensions for an empty shape: it means an unknown rank or a scalar.
   static void add_dims(const TensorInfo& tensor, onnx::TypeProto::Tensor& out) {
     const std::vector<std::int64_t> shape = tensor.GetShape();
     const std::vector<const char*> symbols = tensor.GetSymbolicDimensions();
@@ -118,7 +118,8 @@ class GraphWriter {
     }
   }
 
-  // Of a graph inside of another. With `ranked`, nothing runs whose rank here is not known, so that none is a scalar.
+  // Writes a port of an inner graph. With `ranked`, the shape is always declared: a port of unknown rank cannot run
+  // there, so an empty shape is a scalar.
   static void write_inner_port(const Ort::ConstValueInfo& value, onnx::ValueInfoProto& proto, bool ranked) {
     proto.set_name(value.GetName());
     const auto type = value.TypeInfo();
@@ -213,7 +214,7 @@ class GraphWriter {
 
   Status write_subgraph(const std::string& operator_type, const Ort::ConstGraph& graph, onnx::GraphProto& proto) {
     proto.set_name(graph.GetName().empty() ? "body" : graph.GetName());
-    // ONNX Runtime wants the rank of the iteration number and the condition of a Loop, and of all that a Scan gives.
+    // ONNX Runtime requires the rank of the iteration number and the condition of a Loop, and of all outputs of a Scan.
     const std::size_t ranked_inputs = operator_type == "Loop" ? 2 : 0;
     const bool ranked_outputs = operator_type == "Scan";
     std::size_t i = 0;
@@ -281,7 +282,7 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
   for (const auto& output : fused.GetOutputs()) FATCTX_TRY(GraphWriter::write_port(output, *proto.add_output(), true));
   FATCTX_TRY(writer.write(graph, proto, true));
   for (const Ort::OperatorSet& opset : graph.GetOperatorSets()) {
-    // ONNX Runtime names every domain it knows, with versions that other builds may not have.
+    // Skips unused domains: ONNX Runtime lists every domain it knows, with versions that other builds may not have.
     if (!opset.domain.empty() && !writer.domains().contains(opset.domain)) continue;
     auto* const import = model.add_opset_import();
     import->set_domain(opset.domain);

@@ -1,4 +1,4 @@
-// What ONNX Runtime looks for in libfatctx_ort.so: CreateEpFactories and ReleaseEpFactory.
+// The two functions that ONNX Runtime looks up in libfatctx_ort.so: CreateEpFactories and ReleaseEpFactory.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ class Factory : public OrtEpFactory {
     CreateEp = create;
     ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Provider*>(ep); };
     ValidateCompiledModelCompatibilityInfo = validate;
-    // Called without being looked at first by some versions of ONNX Runtime; there is nothing to transfer.
+    // Some versions of ONNX Runtime call it without a check for null; there is no data to transfer.
     CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) noexcept -> OrtStatus* {
       *transfer = nullptr;
       return nullptr;
@@ -44,7 +44,7 @@ class Factory : public OrtEpFactory {
         Ort::ThrowOnError(
             Ort::GetApi().GetEpApi()->CreateEpDevice(self, devices[i], nullptr, nullptr, &ep_devices[*made]));
         ++*made;
-        break;  // one processor, whatever it is counted as
+        break;  // claims one processor, even if several are listed
       }
       return Done{};
     });
@@ -69,7 +69,7 @@ class Factory : public OrtEpFactory {
     });
   }
 
-  const OrtLogger* logger_;  // of the environment, which outlives every session
+  const OrtLogger* logger_;  // belongs to the environment, which outlives every session
 };
 
 }  // namespace
@@ -88,7 +88,7 @@ FATCTX_ORT_EXPORT OrtStatus* CreateEpFactories(const char* /*registered_name*/, 
                                                std::size_t* made) noexcept {
   *made = 0;
   if (!fatctx::ort::use_runtime(base)) {
-    // The oldest interface there is can say it.
+    // Even the oldest interface can create a status.
     return base->GetApi(1)->CreateStatus(ORT_NOT_IMPLEMENTED,
                                          "fatctx: this ONNX Runtime is older than the one that libfatctx_ort.so was "
                                          "built for; use ONNX Runtime 1.23 or newer");

@@ -9,13 +9,13 @@ namespace fatctx::ort {
 
 Status optimise_graph(const Ort::Env& env, const std::string& model, Optimisation level, const OptimisedFiles& out) {
   Ort::SessionOptions options;
-  // Levels above it arrange weights for the processor that they run on.
+  // Higher levels arrange weights for the processor on which they run.
   options.SetGraphOptimizationLevel(level == Optimisation::kBasic ? ORT_ENABLE_BASIC : ORT_ENABLE_EXTENDED);
   options.SetOptimizedModelFilePath(out.model.c_str());
   options.AddConfigEntry(kOrtSessionOptionsOptimizedModelExternalInitializersFileName, out.weights.c_str());
   options.AddConfigEntry(kOrtSessionOptionsOptimizedModelExternalInitializersMinSizeInBytes,
                          std::to_string(kExternalBytes).c_str());
-  // The session is made for what it writes; what kernels would make of the weights is not in it.
+  // The session exists only for the model it writes, and that does not contain prepacked weights.
   options.AddConfigEntry(kOrtSessionOptionsConfigDisablePrepacking, "1");
   options.SetIntraOpNumThreads(1);
   try {

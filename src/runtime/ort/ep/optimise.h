@@ -1,4 +1,4 @@
-// Optimising a graph before it is packed, so that sessions need not do it, each for itself and with copies of weights.
+// Optimises a graph before it is packed, so that sessions need not do it, each with its own copies of weights.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace fatctx::ort {
 
 struct OptimisedFiles {
   std::string model;    // path
-  std::string weights;  // the name of a file beside it
+  std::string weights;  // the name of a file next to it
 };
 
-// Writes what ONNX Runtime makes of the model at `model`. Nothing in it depends on the processor.
-// Errors: malformed, with what ONNX Runtime says.
+// Writes the optimised form of the model at `model`. The result does not depend on the processor.
+// Errors: malformed, with the message of ONNX Runtime.
 [[nodiscard]] Status optimise_graph(const Ort::Env& env, const std::string& model, Optimisation level,
                                     const OptimisedFiles& out);
 

@@ -15,9 +15,9 @@
 namespace fatctx::ort {
 namespace {
 
-// ONNX Runtime hands the options of a provider on as entries of the session, under its name in lower case.
+// ONNX Runtime passes provider options as session entries, prefixed with the provider's name in lower case.
 constexpr std::string_view kOptionPrefix = "ep.fatctxexecutionprovider.";
-constexpr const char* kCompileOnly = "session.compile_only";  // has no name in the headers of 1.23
+constexpr const char* kCompileOnly = "session.compile_only";  // the headers of 1.23 have no name for it
 
 using Entries = std::map<std::string, std::string, std::less<>>;
 
@@ -67,7 +67,7 @@ constexpr std::array<Word<MemoryMode>, 2> kMemory = {
 constexpr std::array<Word<Optimisation>, 3> kOptimisation = {
     {{"none", Optimisation::kNone}, {"basic", Optimisation::kBasic}, {"extended", Optimisation::kExtended}}};
 
-// "owner|key|value owner|key|value": what whoever compiles wants to be read in the container later on.
+// Parses "owner|key|value owner|key|value": options that the container will show in its description.
 Status read_described(std::string_view key, std::string_view text, std::vector<DescribedOption>& options) {
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
@@ -90,7 +90,7 @@ struct Option {
   Status (*read)(std::string_view key, std::string_view text, ProviderOptions& options);
 };
 
-// docs/onnxruntime.md, "Provider options".
+// The table of docs/onnxruntime.md, "Provider options".
 constexpr Option kOptions[] = {
     {"container",
      [](std::string_view, std::string_view text, ProviderOptions& options) -> Status {
@@ -115,7 +115,7 @@ constexpr Option kOptions[] = {
        options.open.file_mapping = *mapping;
        return Done{};
      }},
-    // The word of the QNN execution provider for the same.
+    // The QNN execution provider uses the same name.
     {"disable_file_mapped_weights",
      [](std::string_view key, std::string_view text, ProviderOptions& options) -> Status {
        bool disable = false;

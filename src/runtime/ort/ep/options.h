@@ -1,7 +1,7 @@
-// What a session asks of the execution provider: its options and the entries of the session that concern EPContext.
+// The options of the execution provider, and the session entries about EPContext.
 //
-// ONNX Runtime's Python falls back to the CPU without a word when the creation of a provider fails. So what is wrong
-// with the options is kept, and said when there is a graph to compile.
+// ONNX Runtime's Python silently falls back to the CPU if the creation of a provider fails. Errors in the options are
+// therefore kept, and reported once there is a graph to compile.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace fatctx::ort {
 
-// How the inner session holds its weights.
+// The memory that the inner session uses for its weights.
 enum class MemoryMode : std::uint8_t {
-  kLeast,      // "least": borrowed from the mapping, nothing is rearranged
-  kFullSpeed,  // "full_speed": one rearranged copy of those that a kernel wants so, shared by the sessions of a process
+  kLeast,      // "least": borrowed from the mapping, no weight is rearranged
+  kFullSpeed,  // "full_speed": one rearranged copy of each prepacked weight, shared by the sessions of a process
 };
 
-// How far a graph is optimised before it is packed.
+// The level of optimisation before a graph is packed.
 enum class Optimisation : std::uint8_t { kNone, kBasic, kExtended };
 
 struct ProviderOptions {
   std::string container;  // path; empty: found by the rules of docs/onnxruntime.md
-  std::string group;      // empty: the node's, or the only one
+  std::string group;      // empty: that of the node, or the only one
   MemoryMode memory = MemoryMode::kLeast;
-  int intra_op_num_threads = 0;  // of the inner session; 0: as ONNX Runtime chooses
+  int intra_op_num_threads = 0;  // for the inner session; 0: ONNX Runtime chooses
   OpenOptions open = {};
   Optimisation optimisation = Optimisation::kExtended;
-  // Fault injection, for tests of applications: from this run of the session on, every run ends as after a restart of
+  // Injects a fault, for tests of applications. From this run of the session on, every run fails as after a restart of
   // the backend. 0: never.
   std::uint64_t inject_restart_at_run = 0;
-  std::vector<DescribedOption> record_options;  // written down in the description of what is compiled
+  std::vector<DescribedOption> record_options;  // stored in the description of the compiled record
 };
 
 struct SessionEntries {
@@ -43,7 +43,7 @@ struct SessionEntries {
   std::string node_name_prefix;
   bool share = false;
   bool stop_share = false;
-  bool compile_only = false;  // the Compile API set it: nobody will run this session
+  bool compile_only = false;  // set by the Compile API: the session will not be run
   bool fail_on_suboptimal = false;
 };
 
@@ -52,7 +52,8 @@ struct Options {
   SessionEntries session = {};
 };
 
-// Errors: invalid_argument (an option that is not known, with the nearest one; a value that is none of the allowed).
+// Reads all options. Errors: invalid_argument (an unknown option, with the most similar one; a value that is not
+// allowed).
 [[nodiscard]] Result<Options> read_options(const OrtSessionOptions& options);
 
 }  // namespace fatctx::ort

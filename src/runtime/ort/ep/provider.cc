@@ -22,10 +22,10 @@
 namespace fatctx::ort {
 namespace {
 
-// What ONNX Runtime holds for a fused node.
+// An object that ONNX Runtime holds for a fused node.
 class Compute : public OrtNodeComputeInfo {
  public:
-  // `has_state` becomes true with the first state; null: nobody asks.
+  // `has_state` becomes true with the first state; null: not needed.
   Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared, const ProviderOptions& options,
           std::shared_ptr<std::atomic<bool>> has_state = nullptr)
       : OrtNodeComputeInfo{},
@@ -43,7 +43,7 @@ class Compute : public OrtNodeComputeInfo {
     OrtNodeComputeInfo::Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* kernel) -> OrtStatus* {
       return guarded([&] { return static_cast<Compute*>(state)->run(kernel); });
     };
-    ReleaseState = [](OrtNodeComputeInfo*, void*) {};  // it is the object itself
+    ReleaseState = [](OrtNodeComputeInfo*, void*) {};  // the state is the object itself
   }
 
  private:
@@ -72,8 +72,8 @@ std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& 
   return found;
 }
 
-// Of the operators that ONNX Runtime brings along. Others are local functions of the model, which ONNX Runtime inlines
-// where no provider claims them, or operators of a library that the inner session does not have.
+// Returns true for operators that ONNX Runtime provides itself. Others are local functions of the model, which ONNX
+// Runtime inlines if no provider claims them. Or they belong to a library that the inner session lacks.
 bool is_built_in(const Ort::ConstNode& node) {
   static constexpr std::string_view kDomains[] = {
       "",
@@ -90,7 +90,8 @@ bool is_built_in(const Ort::ConstNode& node) {
   return std::ranges::find(kDomains, domain) != std::end(kDomains);
 }
 
-// Empty: it is still free. The wrapper of ONNX Runtime makes a text of a null pointer.
+// Returns the provider that has claimed the node; empty if none has. Calls the C function, because the C++ wrapper
+// makes a string of a null pointer.
 std::string provider_of(const Ort::ConstNode& node) {
   const char* name = nullptr;
   Ort::ThrowOnError(Ort::GetApi().Node_GetEpName(node, &name));
@@ -99,7 +100,7 @@ std::string provider_of(const Ort::ConstNode& node) {
 
 bool is_free(const Ort::ConstNode& node) { return is_built_in(node) && provider_of(node).empty(); }
 
-// Why a model with this node is not compiled.
+// Returns why a model with this node is not compiled.
 std::string why_not(const Ort::ConstNode& node) {
   if (const std::string provider = provider_of(node); !provider.empty()) {
     return fmt::format(
@@ -124,14 +125,14 @@ Status fuse(OrtEpGraphSupportInfo* info, std::span<const Ort::ConstNode> nodes, 
   return Done{};
 }
 
-// What the model says about the machine that it was compiled for.
+// Checks the text in the model about the machine that it was compiled for.
 Status check_compatibility(const Ort::ConstGraph& graph, const SessionEntries& session, const Ort::Logger& logger) {
   Ort::AllocatorWithDefaultOptions allocator;
   const auto text = graph.GetModelMetadata().LookupCustomMetadataMapAllocated(compatibility_key().c_str(), allocator);
   if (!text) return Done{};
   const Compatibility judged = judge_compatibility(text.get());
   const bool prefers = judged.level == OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION;
-  // ONNX Runtime asks about the same text itself, but not for sessions that its Python makes.
+  // ONNX Runtime judges the same text itself, but not for sessions that its Python creates.
   if (judged.level == OrtCompiledModelCompatibility_EP_UNSUPPORTED || (prefers && session.fail_on_suboptimal)) {
     return Error{ErrorCode::kNoMatch, judged.why};
   }
@@ -139,7 +140,7 @@ Status check_compatibility(const Ort::ConstGraph& graph, const SessionEntries& s
   return Done{};
 }
 
-// A container of the right name with other bytes: somebody renamed it, or compiled it again without the model.
+// Detects a container with the right name and other bytes: it was renamed, or compiled again without the model.
 Status check_digest(const ContextNode& node, const ChosenGraph& graph, const std::string& container) {
   if (node.digest.empty() || node.digest == graph.digest) return Done{};
   return Error{
@@ -155,12 +156,12 @@ struct Opened {
   SharedPlace shared;
 };
 
-// The same for nodes that mean one container. What is embedded is each node's own.
+// Returns an equal key for nodes that name the same container. An embedded container belongs to its node only.
 std::string place_key(const ContextNode& node, std::size_t number) {
   return node.embedded ? fmt::format("in {}", number) : "file " + node.cache;
 }
 
-// One content of a container, asked for one group.
+// A key for one choice: the content of a container, and the requested group.
 using ChoiceKey = std::pair<ContainerIdentity, std::string>;
 
 Opened from_place(const SharedPlace& shared) { return {.container = *shared, .shared = shared}; }
@@ -178,7 +179,8 @@ Result<Opened> open_main(const ContextNode& node, const PlaceOfModel& place, con
   return std::move(opened).error();
 }
 
-// Of a node that is no main node: that of a main node of the same model, or what other sessions share.
+// Opens the container of a node that is not a main node. It is that of a main node in the same model, or one that
+// another session shares.
 Result<Opened> open_other(const ContextNode& node, const std::map<std::string, Opened>& mains, const Options& options) {
   const Opened* found = nullptr;
   for (const auto& [key, opened] : mains) {
@@ -192,7 +194,7 @@ Result<Opened> open_other(const ContextNode& node, const std::map<std::string, O
     found = &opened;
   }
   if (found != nullptr) return *found;
-  // The error of the choice lists the graphs that there are.
+  // Lets the choice fail: its error lists the existing graphs.
   if (!mains.empty()) return mains.begin()->second;
   if (options.session.share) {
     if (const SharedPlace shared = find_shared(node)) return from_place(shared);
@@ -231,7 +233,7 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger, co
   GetCompiledModelCompatibilityInfo = compatibility;
 }
 
-// ONNX Runtime makes states once it has written the context model, but none for the Compile API.
+// ONNX Runtime creates states after it has written the context model, but none for the Compile API.
 Provider::~Provider() {
   if (!left_out_.empty() && at_end_) {
     ORT_CXX_LOGF_NOEXCEPT((*at_end_), ORT_LOGGING_LEVEL_WARNING, "fatctx: nothing was compiled: %s", left_out_.c_str());
@@ -248,7 +250,7 @@ void Provider::take_back(bool to_memory, const std::optional<Ort::Logger>& logge
     const Status done = take_back_unless_written(unsettled.written, unsettled.model, unsettled.digest, to_memory);
     if (done.ok()) return;
     why = done.error().message;
-  } catch (const std::exception&) {  // std::bad_alloc; a destructor ends the process with it
+  } catch (const std::exception&) {  // std::bad_alloc; it must not leave a destructor
   }
   if (!logger) return;
   ORT_CXX_LOGF_NOEXCEPT((*logger), ORT_LOGGING_LEVEL_WARNING,
@@ -268,9 +270,9 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
     const Ort::ConstGraph graph(raw);
     const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
     for (const Ort::ConstNode& node : context_nodes_of(nodes, true)) FATCTX_TRY(fuse(info, std::array{node}, false));
-    // With wrong options everything is claimed, so that compile() can say so.
+    // Claims everything if the options are wrong, so that compile() can report it.
     const bool all = !self.options_.ok() || self.options_.value().session.context_enable;
-    // The graph inside of an If or a Loop goes with the node that it belongs to.
+    // The inner graph of an If or a Loop belongs to its node.
     const bool whole = graph.GetParentNode() == nullptr;
     if (all && whole && !nodes.empty() && context_nodes_of(nodes, false).empty()) {
       self.graph_name_ = graph.GetName();
@@ -280,8 +282,9 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
   });
 }
 
-// ONNX Runtime asks once to see which functions it may inline, and again when it has: nothing is left out then. Else
-// the nodes are claimed one by one, which it always takes, so that compile() is called and can say what is wrong.
+// ONNX Runtime asks first to learn which functions it may inline, and again after inlining; no node is left out then.
+// If a node is left out, all others are claimed one by one, which ONNX Runtime always accepts. It then calls compile(),
+// which can report the reason.
 Status Provider::claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info) {
   const auto others = std::stable_partition(nodes.begin(), nodes.end(), is_free);
   left_out_.clear();
@@ -331,7 +334,7 @@ Status Provider::load(const Work& work) {
   const PlaceOfModel place = {.model_path = first.GetModelPath()};
   std::vector<Ort::ConstNode> inner;
   std::vector<ContextNode> nodes;
-  std::map<std::string, Opened> mains;  // by what the node says, so that it is opened once
+  std::map<std::string, Opened> mains;  // by place_key(), so that each is opened once
   std::map<ChoiceKey, ChosenTarget> targets;
   for (std::size_t i = 0; i < work.count; ++i) {
     inner.push_back(context_nodes_of(Ort::ConstGraph(work.graphs[i]).GetNodes(), true).front());
@@ -371,7 +374,7 @@ Status Provider::generate(const Work& work) {
   if (std::string left_out = std::exchange(left_out_, {}); !left_out.empty()) {
     return Error{ErrorCode::kUnsupported, std::move(left_out)};
   }
-  // What was claimed as one comes as one.
+  // The graph was claimed as a whole, so there is one node.
   const Ort::ConstNode fused(work.nodes[0]);
   FATCTX_ASSIGN(Generated generated,
                 generate_context({Ort::ConstGraph(work.graphs[0]), fused, graph_name_}, options_.value(), env_));
@@ -388,7 +391,7 @@ Status Provider::generate(const Work& work) {
 
 Status Provider::take_generated(const Work& work, Generated& generated) {
   const Ort::ConstNode fused(work.nodes[0]);
-  // Whoever goes on to run the session runs what was written.
+  // If the session is run afterwards, it runs the written graph.
   FATCTX_ASSIGN(const ChosenTarget target, choose_target(generated.container, generated.node.group));
   FATCTX_ASSIGN(ChosenGraph graph, chosen_graph(target, {generated.node.partition, {}}));
   generated.node.digest = graph.digest;

@@ -1,4 +1,4 @@
-// The execution provider of one session: claims our EPContext nodes, or a whole graph that is to be compiled.
+// The execution provider of one session. It claims our EPContext nodes, or a whole graph that will be compiled.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,8 @@ namespace fatctx::ort {
 
 class Provider : public OrtEp {
  public:
-  // `logger` is the session's, `at_end` one that is there when the session is gone; null: nothing is said then.
+  // `logger` belongs to the session. `at_end` is a logger that outlives the session; if null, messages of the
+  // destructor are dropped.
   Provider(const OrtSessionOptions& options, const OrtLogger& logger, const OrtLogger* at_end);
   ~Provider();
   Provider(const Provider&) = delete;
@@ -35,25 +36,25 @@ class Provider : public OrtEp {
   [[nodiscard]] Status load(const Work& work);
   [[nodiscard]] Status generate(const Work& work);
   [[nodiscard]] Status take_generated(const Work& work, Generated& generated);
-  // Requires: unsettled_. `to_memory`: as take_back_unless_written().
+  // Takes back what the compilation wrote. Requires: unsettled_. `to_memory`: as in take_back_unless_written().
   void take_back(bool to_memory, const std::optional<Ort::Logger>& logger) noexcept;
 
   Result<Options> options_;
   Ort::Logger logger_;
   std::optional<Ort::Logger> at_end_;  // ONNX Runtime releases the logger of a session before its providers
-  // ONNX Runtime counts who has made it; a session has one already, so this is that one.
+  // ONNX Runtime counts the owners of the environment; a session has one already, so this is the same one.
   Ort::Env env_;
   std::string compatibility_;
-  // What a compilation wrote, until the session is known to have become one.
+  // The files that a compilation has written, until the session is known to have succeeded.
   struct Unsettled {
     Written written;
     ModelFile model;
     std::string digest;
   };
   std::optional<Unsettled> unsettled_;
-  std::shared_ptr<std::atomic<bool>> has_state_;  // of what was compiled
-  std::string left_out_;                          // why not all of the model is claimed
-  std::string graph_name_;  // that the model gives; in compile() graphs have other names, made from the model's path
+  std::shared_ptr<std::atomic<bool>> has_state_;  // of the compiled graph
+  std::string left_out_;                          // why the model is not claimed as a whole
+  std::string graph_name_;  // as in the model; in compile() graphs have other names, made from the model's path
 };
 
 }  // namespace fatctx::ort

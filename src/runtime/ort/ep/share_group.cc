@@ -10,7 +10,7 @@ namespace {
 struct State {
   std::mutex mutex;
   std::string container;
-  Hash128 toc_hash = {};  // of the generation whose weights are in the pool
+  Hash128 toc_hash = {};  // of the generation whose weights the pool has
   std::optional<WeightPool> pool;
 
   void end() {

@@ -1,5 +1,5 @@
-// Sessions of a process that compile into one container: from the first with ep.share_ep_contexts=1 to the one with
-// ep.stop_share_ep_contexts=1.
+// Sessions of a process that compile into one container: from the first session with ep.share_ep_contexts=1 to the one
+// with ep.stop_share_ep_contexts=1.
 #pragma once
 
 #include <mutex>
@@ -11,21 +11,21 @@
 
 namespace fatctx::ort {
 
-// Held while a session of a group compiles, so that two at once write one after the other.
+// A lock that a session of a group holds while it compiles, so that two sessions write one after the other.
 class ShareGroup {
  public:
-  // With `last` the group ends with this object, whether its session has written anything or failed.
+  // If `last` is true, the destructor ends the group, whether or not the session has succeeded.
   explicit ShareGroup(bool last);
   ~ShareGroup();
   ShareGroup(const ShareGroup&) = delete;
   ShareGroup& operator=(const ShareGroup&) = delete;
-  // Absolute; empty: this session is the first of its group.
+  // Returns an absolute path; empty: this session is the first of its group.
   [[nodiscard]] const std::string& container() const;
-  // The session has written its part, and `pool` knows the weights of the container as it is now.
+  // Notes that the session has written its part, and that `pool` has the weights of the container as it is now.
   void written(const Container& container, std::optional<WeightPool> pool);
-  // What written() was given, if the container is still as it was then. Once.
+  // Returns the pool passed to written(), if the container has not changed since. Returns it only once.
   [[nodiscard]] std::optional<WeightPool> take_pool(const Container& container);
-  // The container is gone again: the next session is the first of its group.
+  // Forgets a container that was removed: the next session is the first of its group.
   void forget(const std::string& container);
 
  private:

@@ -63,7 +63,7 @@ SharedPlace find_shared(const ContextNode& node) {
     const SharedPlace live = entry.container.lock();
     if (!live || !has_graph(*live, node)) continue;
     if (!node.cache.empty() && entry.name != node.cache) continue;
-    // Two that could be meant are none.
+    // An ambiguous match counts as no match.
     if (found && !same_state(*found, *live)) return nullptr;
     found = live;
   }

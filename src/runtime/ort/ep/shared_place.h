@@ -1,7 +1,8 @@
 // Containers that sessions with ep.share_ep_contexts=1 have open, for other such sessions of the process.
 //
-// A model that names a container that is not in its own folder, or that comes from memory, finds it here by the name it
-// has for it. Nothing is taken out: any number of sessions use one container, and begin and end in any order.
+// A model may name a container outside of its own folder, or come from memory. It then finds the container here, by the
+// name in its node. A lookup does not remove the container: any number of sessions use it, and begin and end in any
+// order.
 #pragma once
 
 #include <memory>
@@ -12,17 +13,17 @@
 
 namespace fatctx::ort {
 
-// A session's share: while any session holds one, the container can be found.
+// A session's share of a container. The container can be found while any session holds a share.
 using SharedPlace = std::shared_ptr<const Container>;
 
-// Whether one of its records for our backend is the graph that the node means.
+// Returns true if one of its records for our backend is the graph that the node refers to.
 [[nodiscard]] bool has_graph(const Container& container, const ContextNode& node);
 
-// Makes `container` known under the name in `node`. If another one is known under it, that one stays, unless it is of
-// the same bytes.
+// Registers `container` under the name in `node`. If a container with the same content is registered under that name
+// already, returns that one. Other containers under that name stay registered.
 [[nodiscard]] SharedPlace share_container(const ContextNode& node, const Container& container);
-// A container that was shared under the name in `node`, and has its graph; or null. Of a node without a name (one that
-// is no main node): any that has its graph, if that is one only.
+// Returns a container that was shared under the name in `node` and has its graph; otherwise null. For a node without a
+// name (not a main node), returns the container that has its graph, if there is exactly one.
 [[nodiscard]] SharedPlace find_shared(const ContextNode& node);
 
 }  // namespace fatctx::ort

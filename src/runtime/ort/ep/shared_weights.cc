@@ -45,7 +45,7 @@ Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph
 
 Ort::Value value_over(const ExternalTensor& tensor, ByteView bytes) {
   const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
-  // ONNX Runtime has no value of bytes that are only read. Initializers are never written to.
+  // ONNX Runtime has no read-only values. Initializers are never written to.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   auto* const data = const_cast<std::byte*>(bytes.data());
   return Ort::Value::CreateTensor(memory, data, bytes.size(), tensor.shape.data(), tensor.shape.size(), tensor.type);

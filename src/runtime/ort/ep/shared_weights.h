@@ -1,4 +1,4 @@
-// The initializers of one graph as values that point into the mapping, and what kernels make of them, once in a
+// The initializers of one graph as values that point into the mapping, and their prepacked forms. They exist once per
 // process.
 #pragma once
 
@@ -11,24 +11,25 @@
 
 namespace fatctx::ort {
 
-// An initializer that lies outside of its graph, and its bytes.
+// An initializer that is stored outside of its graph, and its bytes.
 struct PlacedTensor {
   ExternalTensor tensor;
-  ByteView bytes;  // of a view of the graph
+  ByteView bytes;  // within a view of the graph
 };
-// Every one of the graph. Errors: malformed (one lies in no weight blob of the record, leaves it, or has another size
-// than its type and shape; what external_tensors() says).
+// Returns all external initializers of the graph. Errors: malformed (one is not in a weight blob of the record, exceeds
+// it, or has another size than its type and shape; errors of external_tensors()).
 [[nodiscard]] Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph);
 
-// Borrowed by every session that was made with it, and outlives them.
+// A set of weights that sessions borrow. It outlives every session that was created with it.
 class SharedWeights {
  public:
-  // That of the graph, if a session has it already. `tensors` are those of place_tensors().
+  // Returns the weights of the graph; shares those of another session if it has them already. `tensors` are those of
+  // place_tensors().
   [[nodiscard]] static std::shared_ptr<const SharedWeights> of(const ChosenGraph& graph,
                                                                const std::vector<PlacedTensor>& tensors);
 
   void add_to(Ort::SessionOptions& options) const;
-  // What prepacking makes is shared through it; it locks by itself.
+  // Returns the container of prepacked weights, which sessions share. It is thread-safe.
   [[nodiscard]] OrtPrepackedWeightsContainer* prepacked() const { return prepacked_; }
 
  private:
@@ -36,7 +37,7 @@ class SharedWeights {
     std::string name;
     Ort::Value value;
   };
-  std::vector<RecordView> keep_alive_;  // before what points into them
+  std::vector<RecordView> keep_alive_;  // declared before the members that point into it
   std::vector<Initializer> initializers_;
   mutable Ort::PrepackedWeightsContainer prepacked_;
 };

@@ -1,4 +1,5 @@
-// The boundary to ONNX Runtime: errors and exceptions become its status, so that none of ours crosses it otherwise.
+// The boundary to ONNX Runtime. Errors and exceptions become its status here; no exception of ours crosses the
+// boundary.
 #pragma once
 
 #include "fatctx/base/result.h"
@@ -6,14 +7,14 @@
 
 namespace fatctx::ort {
 
-// What a caller of ONNX Runtime branches on. A container that cannot be used is INVALID_GRAPH, as it is for other
-// execution providers; a wrong option INVALID_ARGUMENT; a backend that was lost and comes back ENGINE_ERROR.
+// Returns the code on which callers of ONNX Runtime branch. An unusable container is INVALID_GRAPH, as for other
+// execution providers. A wrong option is INVALID_ARGUMENT. A lost backend that comes back is ENGINE_ERROR.
 [[nodiscard]] OrtErrorCode ort_code(ErrorCode code) noexcept;
 [[nodiscard]] OrtStatus* to_status(const Error& error) noexcept;
-// Of the exception that is being handled. Requires: inside a catch block.
+// Converts the current exception. Requires: called inside a catch block.
 [[nodiscard]] OrtStatus* status_of_exception() noexcept;
 
-// Calls `work`, which returns a Status. Null: it went well.
+// Calls `work`, which returns a Status. Returns null on success.
 template <typename Work>
 [[nodiscard]] OrtStatus* guarded(const Work& work) noexcept {
   try {

@@ -1,4 +1,4 @@
-// What a graph calls the file that its weights lie in, as importers and the compile side note it in a weight blob.
+// The name that a graph uses for the file of its weights. Importers and the compile side store it in a weight blob.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace fatctx::ort {
 
-// An option of the weight blob; the owner is "onnx". The command notes the same (tools/onnx/onnx_weights.h).
+// An option of the weight blob; its owner is "onnx". The command stores the same option (tools/onnx/onnx_weights.h).
 inline constexpr std::string_view kLocationOption = "onnx.location";
 
-// Of a blob without the option: its name.
+// Returns the name of the file; for a blob without the option, the name of the blob.
 [[nodiscard]] inline std::string location_of_blob(const RecordInfo& blob, const RecordDescription* description) {
   if (description != nullptr) {
     for (const DescribedOption& option : description->options) {

@@ -12,7 +12,7 @@
 namespace fatctx::ort {
 namespace {
 
-constexpr std::uint64_t kTensorAlignment = 64;  // of tensors in a blob; kernels read whole vectors
+constexpr std::uint64_t kTensorAlignment = 64;  // within a blob; kernels read whole vectors
 constexpr std::uint64_t kStep = 1 << 20;
 
 PackTensor describe(const ExternalTensor& tensor, std::uint64_t offset) {
@@ -21,7 +21,7 @@ PackTensor describe(const ExternalTensor& tensor, std::uint64_t offset) {
     described.dtype = *dtype;
     for (const std::int64_t size : tensor.shape) described.shape.push_back(static_cast<std::uint64_t>(size));
   } else {
-    described.dtype = DType::kU8;  // its bytes
+    described.dtype = DType::kU8;  // stores its bytes
     described.shape = {tensor.size_bytes};
   }
   return described;
@@ -40,7 +40,7 @@ class WeightPool::Source : public ByteSource {
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     std::ranges::fill(out, std::byte{0});
     const std::uint64_t end = offset + out.size();
-    // The last piece that begins at or before the offset.
+    // Finds the last piece that begins at or before the offset.
     auto piece = std::ranges::upper_bound(pieces_, offset, {}, [](const Piece& p) { return p.place.offset; });
     if (piece != pieces_.begin()) --piece;
     for (; piece != pieces_.end() && piece->place.offset < end; ++piece) {
@@ -95,7 +95,7 @@ Result<bool> WeightPool::equal(const Piece& a, const Piece& b) {
   return true;
 }
 
-// A hash that agrees is no proof.
+// Returns the equal piece, or null. Compares the bytes, because equal hashes do not prove equality.
 Result<const WeightPool::Piece*> WeightPool::find(const Piece& piece, const Hash128& hash) const {
   const auto [first, last] = pieces_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
@@ -141,7 +141,7 @@ Result<PlaceInBlob> WeightPool::place(const ExternalTensor& tensor, const std::s
   FATCTX_ASSIGN(const Hash128 digest, hash(piece));
   FATCTX_ASSIGN(const Piece* const known, find(piece, digest));
   if (known != nullptr) {
-    // A second name for the same bytes of the new blob; a blob that is there already stays as it is.
+    // Adds a second name for the same bytes of the new blob. An existing blob stays unchanged.
     if (known->place.blob == blob_) tensors_.push_back(describe(tensor, known->place.offset));
     return known->place;
   }

@@ -1,4 +1,5 @@
-// The weights of graphs that go into one container: each once, whichever graph has brought it.
+// The weights of the graphs that are stored in one container. Equal weights are stored once, even if several graphs
+// have them.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +21,35 @@ struct PlaceInBlob {
   std::uint64_t offset = 0;
 };
 
-// A pool may go from one graph of a container to the next, which hashes nothing twice. Reads files by descriptors,
-// never through a map, the container too: whoever cuts it off meanwhile gives an error and no signal. Not thread-safe.
+// A set of known and new weights. A pool can be passed from one graph of a container to the next, so that nothing is
+// hashed twice.
+// It reads all files, also the container, through descriptors and never through a map. If another process truncates a
+// file meanwhile, the result is an error and not a signal. Not thread-safe.
 class WeightPool {
  public:
-  // For the next graph; `blob` is the name of the weight blob that takes what is new.
+  // Starts the next graph. `blob` is the name of the weight blob that receives new weights.
   void begin(std::string blob);
 
-  // What the container has already: a weight blob with its tensors. Hashes them. Errors: those of its source.
+  // Adds a weight blob of the container with its tensors, and hashes them. Errors: those of its source.
   [[nodiscard]] Status know(const PackRecord& blob);
-  // The new blob is in the container now, and this is how it is read.
+  // Notes that the new blob is stored in the container now; `source` reads it.
   void packed(const std::shared_ptr<const ByteSource>& source);
-  // Where the bytes of the tensor, which lie in the file at `path`, are in the container, or will be.
+  // Returns where the bytes of the tensor are or will be stored in the container. The bytes are read from the file at
+  // `path`.
   // Errors: truncated, io.
   [[nodiscard]] Result<PlaceInBlob> place(const ExternalTensor& tensor, const std::string& path);
 
   [[nodiscard]] const std::string& blob() const noexcept { return blob_; }
-  // Bytes of the new blob; 0: nothing is new.
+  // Returns the size of the new blob; 0: there are no new weights.
   [[nodiscard]] std::uint64_t new_bytes() const noexcept { return size_; }
-  // The new blob. Requires: the files are there until it is packed.
+  // Returns the new blob. Requires: the files exist until it is packed.
   [[nodiscard]] PackRecord record() const;
 
  private:
   using File = std::shared_ptr<const mapping::OsFile>;
   struct Piece {
     File file;
-    std::shared_ptr<const ByteSource> stored = {};  // in place of a file: a blob of the container
+    std::shared_ptr<const ByteSource> stored = {};  // used instead of a file: a blob of the container
     std::uint64_t offset = 0;
     std::uint64_t size_bytes = 0;
     PlaceInBlob place = {};

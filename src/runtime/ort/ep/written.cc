@@ -58,7 +58,7 @@ Written Written::appended(const AppendReport& report) {
 Status Written::leave_out(Appender appender, const Container& now) const {
   for (const PackedRecordReport& written : records_) {
     const auto record = now.record(written.id);
-    // What the packer adds of its own goes with these, or is written anew.
+    // Only these are removed explicitly. Records that the packer adds itself are removed with them, or written anew.
     const bool added = record.ok() && (record.value().type == RecordType::kContextBinary ||
                                        record.value().type == RecordType::kWeightBlob);
     if (added) FATCTX_TRY(leave_out(appender, written.id, written.name));
@@ -68,7 +68,7 @@ Status Written::leave_out(Appender appender, const Container& now) const {
 }
 
 Result<bool> Written::take_back() const {
-  FATCTX_ASSIGN(Appender appender, Appender::open(container_));  // from here on nobody else appends
+  FATCTX_ASSIGN(Appender appender, Appender::open(container_));  // from here on no other process can append
   FATCTX_ASSIGN(const Container now, Container::open(container_));
   const OpenReport report = now.report();
   if (report.uuid != uuid_) {

@@ -1,5 +1,5 @@
-// What a compilation has written to a container, for as long as it may have to go again: ONNX Runtime writes the
-// context model later than the container, and can fail then.
+// The content that a compilation has written to a container, as long as it may have to be removed again. ONNX Runtime
+// writes the context model after the container, and can fail then.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,13 @@
 
 namespace fatctx::ort {
 
-// A container and its context model that new ones take the place of, under other names until those are there to stay.
+// A container and its context model that are being replaced. They are kept under other names until the new ones are
+// known to stay.
 class Replaced {
  public:
-  // Nothing where the file system has no second names for files.
+  // Returns nothing if the file system does not support hard links.
   [[nodiscard]] static std::optional<Replaced> keep(const std::string& container, const std::string& model);
-  // The model only if another one is there by now.
+  // Puts the container back, and the model if another one exists at its path by now.
   [[nodiscard]] Status put_back(const std::string& container) const;
 
  private:
@@ -33,7 +34,7 @@ class Replaced {
   std::optional<Model> model_;
 };
 
-// That `container` has another file behind its name than it had. The code: changed.
+// Returns the error for a container that another file has replaced at its path. The code is changed.
 [[nodiscard]] Error somebody_replaced(const std::string& container);
 
 class Written {
@@ -43,13 +44,15 @@ class Written {
 
   [[nodiscard]] const std::string& container() const noexcept { return container_; }
   [[nodiscard]] bool is_new() const noexcept { return is_new_; }
-  // What whoever appended to a container should know, such as that its signature is gone.
+  // Returns warnings for the user after an append, such as that the signature is gone.
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
-  // The container has the records it had before, as a further generation; a new one is removed, or gives way to the one
-  // that was there. Where others have appended to a new one meanwhile, only what was written goes. Holds the lock of
-  // the file from the first look on. False: a new container stays, with what others have appended.
-  // Requires: nobody else in the process writes to it. Errors: those of Appender::open and Appender::commit; changed;
-  // bad_reference if what others have appended needs it.
+  // Takes back the written records. An appended container gets a further generation with the records it had before. A
+  // new container is removed, or the one it replaced is put back. If others have appended to a new container meanwhile,
+  // only the written records are removed.
+  // Holds the lock of the file from its first read on. Returns false if a new container remains, with the records of
+  // others.
+  // Requires: no other code of the process writes to the container. Errors: those of Appender::open and
+  // Appender::commit; changed; bad_reference if appended records of others refer to the written ones.
   [[nodiscard]] Result<bool> take_back() const;
 
  private:
@@ -59,7 +62,7 @@ class Written {
   std::string container_;
   std::string uuid_;
   std::uint64_t generation_ = 0;
-  bool is_new_ = false;  // the container itself
+  bool is_new_ = false;  // the container itself is new
   std::optional<Replaced> replaced_;
   std::vector<PackedRecordReport> records_;
   std::vector<std::string> warnings_;
