@@ -61,7 +61,7 @@ Status Written::leave_out(Appender appender, const Container& now) const {
     // Only these are removed explicitly. Records that the packer adds itself are removed with them, or written anew.
     const bool added = record.ok() && (record.value().type == RecordType::kContextBinary ||
                                        record.value().type == RecordType::kWeightBlob);
-    if (added) FATCTX_TRY(leave_out(appender, written.id, written.name));
+    if (added) FATCTX_TRY(fatctx::leave_out(appender, written.id, written.name));
   }
   FATCTX_ASSIGN(const AppendReport report, appender.commit());
   return Done{};
