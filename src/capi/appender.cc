@@ -1,5 +1,6 @@
 // Appending through C.
 #include "capi/objects.h"
+#include "capi/report_json.h"
 
 namespace fatctx::capi {
 namespace {
@@ -33,28 +34,12 @@ fatctx_append_report report_out(const AppendReport& report) noexcept {
   return out;
 }
 
-// A text of the report; `what` names the list.
-std::int32_t text_of_report(fatctx_appender appender, std::vector<std::string> AppendReport::*list,
-                            std::string_view what, std::uint64_t index, fatctx_text* text,
-                            fatctx_error* error) noexcept {
-  return with_appender(appender, error, [&](AppenderObject& object) -> Status {
-    FATCTX_TRY(not_null(text, "text"));
-    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.*list, index, what));
-    *text = text_out(*found);
-    return Done{};
-  });
-}
-
 }  // namespace
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;
 
 extern "C" {
-
-void fatctx_append_options_init(fatctx_append_options* options, size_t struct_size) {
-  init_sized(fatctx_append_options{}, options, struct_size);
-}
 
 int32_t fatctx_appender_open(const char* path, const fatctx_append_options* options, fatctx_appender* appender,
                              fatctx_error* error) {
@@ -97,25 +82,12 @@ int32_t fatctx_appender_commit(fatctx_appender appender, fatctx_append_report* r
   });
 }
 
-int32_t fatctx_appender_record(fatctx_appender appender, uint64_t index, fatctx_packed_record* record,
-                               fatctx_error* error) {
-  return with_appender(appender, error, [&](AppenderObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(record, "record"));
-    FATCTX_ASSIGN(const fatctx::PackedRecordReport* const found, item_at(object.report.records, index, "added record"));
-    return write_sized(packed_record_out(*found), record, "record");
+int32_t fatctx_appender_report_json(fatctx_appender appender, char* buffer, size_t capacity, size_t* size,
+                                    fatctx_error* error) {
+  return with_appender(appender, error, [&](const AppenderObject& object) -> fatctx::Status {
+    if (object.report.path.empty()) return fatctx::Error{fatctx::ErrorCode::kNotFound, "nothing was committed"};
+    return put_text(append_json(object.report), buffer, capacity, size);
   });
-}
-
-int32_t fatctx_appender_superseded(fatctx_appender appender, uint64_t index, fatctx_text* name, fatctx_error* error) {
-  return text_of_report(appender, &fatctx::AppendReport::superseded, "superseded record", index, name, error);
-}
-
-int32_t fatctx_appender_restored(fatctx_appender appender, uint64_t index, fatctx_text* text, fatctx_error* error) {
-  return text_of_report(appender, &fatctx::AppendReport::restored, "restored copy", index, text, error);
-}
-
-int32_t fatctx_appender_warning(fatctx_appender appender, uint64_t index, fatctx_text* text, fatctx_error* error) {
-  return text_of_report(appender, &fatctx::AppendReport::warnings, "warning", index, text, error);
 }
 
 int32_t fatctx_appender_close(fatctx_appender appender, fatctx_error* error) { return close_handle(appender, error); }

@@ -52,9 +52,12 @@ const RecordInfo& stored(const Container& container, std::uint32_t record_id) no
                            [](const RecordInfo& record, std::uint32_t id) { return record.id < id; });
 }
 
-fatctx_open_report report_out(const OpenReport& report) noexcept {
+fatctx_open_report report_out(const ContainerObject& object) noexcept {
+  const OpenReport& report = object.report;
   fatctx_open_report out = {};
   out.degraded_count = static_cast<std::uint32_t>(report.degraded.size());
+  out.degraded = object.degraded.data();
+  out.earlier = object.earlier.data();
   out.path = text_out(report.path);
   out.filesystem = text_out(report.filesystem);
   out.uuid = text_out(report.uuid);
@@ -83,6 +86,14 @@ fatctx_open_report report_out(const OpenReport& report) noexcept {
 }
 
 }  // namespace
+
+ContainerObject::ContainerObject(fatctx::Container opened) : container(std::move(opened)), report(container.report()) {
+  for (const std::string& copy : report.degraded) degraded.push_back(text_out(copy));
+  for (const GenerationInfo& generation : report.earlier_generations) {
+    earlier.push_back({generation.number, generation.committed_end});
+  }
+}
+
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;
@@ -133,30 +144,8 @@ int32_t fatctx_container_check(fatctx_container container, fatctx_error* error) 
 }
 
 int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error) {
-  return with_object(container, error, [&](const ContainerObject& object) {
-    return write_sized(report_out(object.report), report, "report");
-  });
-}
-
-int32_t fatctx_container_generation(fatctx_container container, uint64_t index, fatctx_generation_info* generation,
-                                    fatctx_error* error) {
-  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    FATCTX_ASSIGN(const fatctx::GenerationInfo* const found,
-                  item_at(object.report.earlier_generations, index, "earlier generation"));
-    fatctx_generation_info filled = {};
-    filled.number = found->number;
-    filled.committed_end = found->committed_end;
-    return write_sized(filled, generation, "generation");
-  });
-}
-
-int32_t fatctx_container_degraded(fatctx_container container, uint64_t index, fatctx_text* text, fatctx_error* error) {
-  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(text, "text"));
-    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.degraded, index, "damaged copy"));
-    *text = text_out(*found);
-    return fatctx::Done{};
-  });
+  return with_object(container, error,
+                     [&](const ContainerObject& object) { return write_sized(report_out(object), report, "report"); });
 }
 
 int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error) {

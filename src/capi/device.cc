@@ -46,16 +46,7 @@ fatctx::Result<fatctx::DetectOptions> detect_options_in(const fatctx_detect_opti
 
 extern "C" {
 
-int32_t fatctx_device_detect(fatctx_device* device, fatctx_error* error) {
-  return make_handle(device, "device", error,
-                     []() -> fatctx::Result<fatctx::Detection> { return fatctx::detect_device(); });
-}
-
-void fatctx_detect_options_init(fatctx_detect_options* options, size_t struct_size) {
-  init_sized(fatctx_detect_options{}, options, struct_size);
-}
-
-int32_t fatctx_device_detect_with(const fatctx_detect_options* options, fatctx_device* device, fatctx_error* error) {
+int32_t fatctx_device_detect(const fatctx_detect_options* options, fatctx_device* device, fatctx_error* error) {
   return make_handle(device, "device", error, [&]() -> fatctx::Result<fatctx::Detection> {
     FATCTX_ASSIGN(const fatctx::DetectOptions asked, detect_options_in(options));
     return fatctx::detect_device(asked);
@@ -93,27 +84,5 @@ int32_t fatctx_device_json(fatctx_device device, char* buffer, size_t capacity, 
 }
 
 int32_t fatctx_device_close(fatctx_device device, fatctx_error* error) { return close_handle(device, error); }
-
-int32_t fatctx_device_source_count(fatctx_device device, uint64_t* count, fatctx_error* error) {
-  return with_object(device, error, [&](const fatctx::Detection& detection) -> fatctx::Status {
-    FATCTX_TRY(not_null(count, "count"));
-    *count = detection.sources.size();
-    return fatctx::Done{};
-  });
-}
-
-int32_t fatctx_device_source_at(fatctx_device device, uint64_t index, fatctx_device_source* source,
-                                fatctx_error* error) {
-  return with_object(device, error, [&](const fatctx::Detection& detection) -> fatctx::Status {
-    FATCTX_TRY(not_null(source, "source"));
-    FATCTX_ASSIGN(const fatctx::DetectionSource* const found, item_at(detection.sources, index, "source"));
-    fatctx_device_source filled = {};
-    filled.name = text_out(found->id);
-    filled.raw = text_out(found->raw);
-    filled.state = text_out(found->state);
-    filled.note = text_out(found->note);
-    return write_sized(filled, source, "source");
-  });
-}
 
 }  // extern "C"

@@ -60,20 +60,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "prefetch";
     case Kind::kRecordLock:
       return "record lock";
-    case Kind::kMetrics:
-      return "metrics";
-    case Kind::kProfile:
-      return "profile";
-    case Kind::kDlc:
-      return "DLC";
-    case Kind::kSharing:
-      return "sharing report";
-    case Kind::kImportedTensors:
-      return "set of imported tensors";
-    case Kind::kDiff:
-      return "comparison";
-    case Kind::kRewrite:
-      return "report of a rewrite";
+    case Kind::kReport:
+      return "report";
     case Kind::kSocTable:
       return "table of SoCs";
     case Kind::kLoadSignal:

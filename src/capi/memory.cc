@@ -234,10 +234,6 @@ int32_t fatctx_prefetch_close(fatctx_prefetch prefetch, fatctx_error* error) {
   });
 }
 
-void fatctx_release_options_init(fatctx_release_options* options, size_t struct_size) {
-  init_sized(fatctx_release_options{}, options, struct_size);
-}
-
 int32_t fatctx_container_release(fatctx_container container, uint32_t record_id, const fatctx_release_options* options,
                                  fatctx_release_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {

@@ -1,4 +1,4 @@
-// What needs no handle: versions, words for numbers, errors as text, hashes, the layout of the format.
+// What needs no handle: versions, words for numbers, errors as text, hashes.
 #include <algorithm>
 #include <limits>
 
@@ -8,13 +8,8 @@
 #include "capi/boundary.h"
 #include "fatctx/container.h"
 #include "fatctx/content_hash.h"
-#include "fatctx/diff.h"
-#include "fatctx/file_mapping.h"
-#include "fatctx/info.h"
 #include "fatctx/layout.h"
 #include "fatctx/load.h"
-#include "fatctx/memory.h"
-#include "fatctx/profile.h"
 #include "fatctx/select.h"
 #include "fatctx/version.h"
 
@@ -76,29 +71,12 @@ int32_t fatctx_error_text(const fatctx_error* error, char* buffer, size_t capaci
 
 const char* fatctx_record_type_name(uint32_t type) { return word_of(&fatctx::record_type_name, type); }
 const char* fatctx_dtype_name(uint32_t dtype) { return word_of(&fatctx::dtype_name, dtype); }
-const char* fatctx_change_name(uint32_t change) { return word_of(&fatctx::change_name, change); }
 const char* fatctx_level_name(uint32_t level) { return word_of(&fatctx::level_name, level); }
 const char* fatctx_axis_id(uint32_t axis) { return word_of(&fatctx::axis_id, axis); }
 const char* fatctx_access_path_name(uint32_t access_path) { return word_of(&fatctx::access_path_name, access_path); }
-const char* fatctx_codec_name(uint32_t codec) { return word_of(&fatctx::codec_name, codec); }
-const char* fatctx_verify_policy_name(uint32_t verify) { return word_of(&fatctx::verify_policy_name, verify); }
-const char* fatctx_file_mapping_name(uint32_t mapping) { return word_of(&fatctx::file_mapping_name, mapping); }
-const char* fatctx_prefetch_method_name(uint32_t method) { return word_of(&fatctx::prefetch_method_name, method); }
-const char* fatctx_profile_level_name(uint32_t level) { return word_of(&fatctx::profile_level_name, level); }
-const char* fatctx_profile_event_name(uint32_t kind) { return word_of(&fatctx::profile_event_name, kind); }
 
 uint32_t fatctx_record_type_from_name(const char* name) { return number_of(&fatctx::record_type_from_name, name, 0); }
 uint32_t fatctx_dtype_from_name(const char* name) { return number_of(&fatctx::dtype_from_name, name, 0); }
-uint32_t fatctx_codec_from_name(const char* name) { return number_of(&fatctx::codec_from_name, name, FATCTX_UNKNOWN); }
-uint32_t fatctx_verify_policy_from_name(const char* name) {
-  return number_of(&fatctx::verify_policy_from_name, name, FATCTX_UNKNOWN);
-}
-uint32_t fatctx_file_mapping_from_name(const char* name) {
-  return number_of(&fatctx::file_mapping_from_name, name, FATCTX_UNKNOWN);
-}
-uint32_t fatctx_profile_level_from_name(const char* name) {
-  return number_of(&fatctx::profile_level_from_name, name, FATCTX_UNKNOWN);
-}
 const char* fatctx_model_format_name(uint32_t format) { return word_of(&fatctx::model_format_name, format); }
 const char* fatctx_raw_binaries_name(uint32_t raw_binaries) {
   return word_of(&fatctx::raw_binaries_name, raw_binaries);
@@ -165,10 +143,6 @@ int32_t fatctx_content_hash_of_file(const char* path, uint8_t* hash, fatctx_erro
     hash_out(found, hash);
     return fatctx::Done{};
   });
-}
-
-int32_t fatctx_layout_json(char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
-  return guarded(error, [&] { return put_text(fatctx::layout_json(), buffer, capacity, size); });
 }
 
 }  // extern "C"

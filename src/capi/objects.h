@@ -15,27 +15,27 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/device.h"
-#include "fatctx/diff.h"
 #include "fatctx/file_mapping.h"
-#include "fatctx/import_tensors.h"
 #include "fatctx/load.h"
 #include "fatctx/memory.h"
-#include "fatctx/metrics.h"
 #include "fatctx/model.h"
 #include "fatctx/packer.h"
 #include "fatctx/profile.h"
 #include "fatctx/range_access.h"
 #include "fatctx/rewrite.h"
-#include "fatctx/sharing.h"
 #include "fatctx/soc_table.h"
 #include "fatctx/stored_dlc.h"
 
 namespace fatctx::capi {
 
 struct ContainerObject {
-  explicit ContainerObject(fatctx::Container opened) : container(std::move(opened)), report(container.report()) {}
+  explicit ContainerObject(fatctx::Container opened);
+  ContainerObject(const ContainerObject&) = delete;
+  ContainerObject& operator=(const ContainerObject&) = delete;
   const fatctx::Container container;
-  const OpenReport report;  // texts of the C report borrow from it
+  const OpenReport report;  // texts and arrays of the C report borrow from it and from these
+  std::vector<fatctx_text> degraded;
+  std::vector<fatctx_generation> earlier;
 };
 
 struct ViewObject {
@@ -48,12 +48,6 @@ struct ViewObject {
   const std::vector<std::uint64_t> strides;
   const std::variant<RecordView, WeightView> view;
   const std::optional<ThinDlcView> thin_dlc = {};  // if that is what `view` shows
-};
-
-struct DlcObject {
-  explicit DlcObject(DlcInfo listed);
-  const DlcInfo info;
-  std::vector<std::vector<std::uint64_t>> shared;  // of each context binary; what C sees
 };
 
 struct PackerObject {
@@ -70,31 +64,15 @@ struct AppenderObject {
   AppendReport report;  // of the commit
 };
 
-// A sharing report, with the arrays that its rows lend to C.
-struct SharingObject {
-  explicit SharingObject(SharingReport measured);
-  const SharingReport report;
-  std::vector<std::vector<fatctx_shared_bytes>> shared_with;  // one per record
-};
-
-// What a rewrite or a merge came to.
-struct RewriteObject {
-  RewriteReport report;
-};
-
-// What an importer read, with the arrays that C puts into a fatctx_pack_record.
-struct ImportedTensorsObject {
-  explicit ImportedTensorsObject(ImportedTensors read, std::uint64_t splats = 0);
-  const ImportedTensors imported;
-  const std::uint64_t splat_count;
-  std::vector<fatctx_pack_tensor> tensors;
-  std::vector<fatctx_option> options;
-};
-
-// What a metrics handle stands for: everything, or one container as if it were everything.
-struct MetricsObject {
-  RuntimeMetrics numbers;
-  bool of_runtime = false;
+// A report: JSON, or what it is made from when somebody asks for its text. A rewrite has replaced a file by the time it
+// reports, so nothing that could fail is done for the text then.
+struct ReportObject {
+  ReportObject() = default;
+  explicit ReportObject(std::string json) : contents(std::move(json)) {}
+  explicit ReportObject(Profile profile) : contents(std::move(profile)) {}
+  // Errors: unsupported, invalid_argument.
+  [[nodiscard]] Result<std::string> text(std::uint32_t format) const;
+  std::variant<std::string, Profile, RewriteReport> contents;
 };
 
 class PrefetchObject;  // src/capi/memory.cc
@@ -132,19 +110,7 @@ struct Behind<fatctx_prefetch> : BehindOf<PrefetchObject, Kind::kPrefetch> {};
 template <>
 struct Behind<fatctx_record_lock> : BehindOf<const RecordLock, Kind::kRecordLock> {};
 template <>
-struct Behind<fatctx_metrics> : BehindOf<const MetricsObject, Kind::kMetrics> {};
-template <>
-struct Behind<fatctx_profile> : BehindOf<const Profile, Kind::kProfile> {};
-template <>
-struct Behind<fatctx_sharing> : BehindOf<const SharingObject, Kind::kSharing> {};
-template <>
-struct Behind<fatctx_imported_tensors> : BehindOf<const ImportedTensorsObject, Kind::kImportedTensors> {};
-template <>
 struct Behind<fatctx_appender> : BehindOf<AppenderObject, Kind::kAppender> {};
-template <>
-struct Behind<fatctx_diff> : BehindOf<const DiffReport, Kind::kDiff> {};
-template <>
-struct Behind<fatctx_rewrite> : BehindOf<const RewriteObject, Kind::kRewrite> {};
 template <>
 struct Behind<fatctx_soc_table> : BehindOf<const SocTable, Kind::kSocTable> {};
 template <>
@@ -152,7 +118,7 @@ struct Behind<fatctx_load_signal> : BehindOf<LoadSignal, Kind::kLoadSignal> {};
 template <>
 struct Behind<fatctx_load_list> : BehindOf<LoadList, Kind::kLoadList> {};
 template <>
-struct Behind<fatctx_dlc> : BehindOf<const DlcObject, Kind::kDlc> {};
+struct Behind<fatctx_report> : BehindOf<const ReportObject, Kind::kReport> {};
 
 // A share in the object: a close on another thread does not take it away during the call.
 template <typename Handle>
@@ -271,7 +237,5 @@ void tell_findings(const std::vector<VerifyFinding>& findings, fatctx_finding ca
 [[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);
 [[nodiscard]] Result<ModelOptions> model_options_in(const fatctx_model_options* options);
 [[nodiscard]] Result<PackRecord> pack_record_in(const fatctx_pack_record* record);
-// Lifetime: its name borrows from `record`.
-[[nodiscard]] fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept;
 
 }  // namespace fatctx::capi

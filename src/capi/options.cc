@@ -182,16 +182,4 @@ void fatctx_model_options_init(fatctx_model_options* options, size_t struct_size
   fatctx::capi::init_sized(fatctx_model_options{}, options, struct_size);
 }
 
-void fatctx_info_parts_init(fatctx_info_parts* parts, size_t struct_size) {
-  fatctx::capi::init_sized(fatctx_info_parts{}, parts, struct_size);
-}
-
-void fatctx_sign_options_init(fatctx_sign_options* options, size_t struct_size) {
-  fatctx::capi::init_sized(fatctx_sign_options{}, options, struct_size);
-}
-
-void fatctx_verify_options_init(fatctx_verify_options* options, size_t struct_size) {
-  fatctx::capi::init_sized(fatctx_verify_options{}, options, struct_size);
-}
-
 }  // extern "C"

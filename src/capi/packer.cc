@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capi/objects.h"
+#include "capi/report_json.h"
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
@@ -51,6 +52,32 @@ Result<std::vector<DescribedGraph>> graphs_in(const fatctx_graph* graphs, std::u
   return result;
 }
 
+// Reads the index of a file with weights.
+Result<WeightFile> read_weights(const char* path, std::uint32_t format) {
+  switch (format) {
+    case FATCTX_WEIGHTS_SAFETENSORS: {
+      FATCTX_ASSIGN(ImportedTensors imported, tensors_from_safetensors(path));
+      return WeightFile{"safetensors", std::move(imported)};
+    }
+    case FATCTX_WEIGHTS_GGUF: {
+      FATCTX_ASSIGN(ImportedTensors imported, tensors_from_gguf(path));
+      return WeightFile{"gguf", std::move(imported)};
+    }
+    case FATCTX_WEIGHTS_IRPA: {
+      FATCTX_ASSIGN(IrpaTensors archive, tensors_from_irpa(path));
+      WeightFile file{"irpa", {}, archive.splat_count};
+      file.imported.tensors = std::move(archive.tensors);
+      file.imported.data.size = archive.file_size;
+      file.imported.file_size = archive.file_size;
+      return file;
+    }
+    default:
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("format is {}; allowed are FATCTX_WEIGHTS_SAFETENSORS (1), _GGUF (2) and _IRPA (3)", format)};
+  }
+}
+
 // What the index of the file at source_path says, if the caller asks for it.
 Result<ImportedTensors> tensors_of_file(const fatctx_pack_record& record) {
   const bool irpa = record.tensors_from_irpa != 0;
@@ -70,12 +97,11 @@ Result<ImportedTensors> tensors_of_file(const fatctx_pack_record& record) {
   FATCTX_TRY(not_null(record.source_path, irpa          ? "source_path, which tensors_from_irpa needs,"
                                           : safetensors ? "source_path, which tensors_from_safetensors needs,"
                                                         : "source_path, which tensors_from_gguf needs,"));
-  if (safetensors) return tensors_from_safetensors(record.source_path);
-  if (gguf) return tensors_from_gguf(record.source_path);
-  FATCTX_ASSIGN(IrpaTensors archive, tensors_from_irpa(record.source_path));
-  ImportedTensors result;
-  result.tensors = std::move(archive.tensors);
-  return result;
+  const std::uint32_t format = irpa          ? FATCTX_WEIGHTS_IRPA
+                               : safetensors ? FATCTX_WEIGHTS_SAFETENSORS
+                                             : FATCTX_WEIGHTS_GGUF;
+  FATCTX_ASSIGN(WeightFile file, read_weights(record.source_path, format));
+  return std::move(file.imported);
 }
 
 Result<std::vector<PackTensor>> tensors_in(const fatctx_pack_record& record, std::vector<PackTensor> result) {
@@ -209,22 +235,6 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
   return result;
 }
 
-fatctx_packed_record packed_record_out(const PackedRecordReport& record) noexcept {
-  fatctx_packed_record out = {};
-  out.id = record.id;
-  out.name = text_out(record.name);
-  out.size_bytes = record.size_bytes;
-  out.stored_bytes = record.stored_bytes;
-  out.shared_bytes = record.shared_bytes;
-  out.shifted_bytes = record.shifted_bytes;
-  out.recipe_bytes = record.recipe_bytes;
-  out.mappable_bytes = record.mappable_bytes;
-  out.pieces = record.pieces;
-  out.recipe_steps = record.recipe_steps;
-  out.sharing_order = record.sharing_order;
-  return out;
-}
-
 }  // namespace fatctx::capi
 
 using namespace fatctx::capi;
@@ -269,21 +279,20 @@ int32_t fatctx_packer_publish(fatctx_packer packer, const char* path, fatctx_pac
   });
 }
 
-int32_t fatctx_packer_record(fatctx_packer packer, uint64_t index, fatctx_packed_record* record, fatctx_error* error) {
-  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(record, "record"));
-    FATCTX_ASSIGN(const fatctx::PackedRecordReport* const found,
-                  item_at(object.report.records, index, "packed record"));
-    return write_sized(packed_record_out(*found), record, "record");
+int32_t fatctx_packer_report_json(fatctx_packer packer, char* buffer, size_t capacity, size_t* size,
+                                  fatctx_error* error) {
+  return with_packer(packer, error, [&](const PackerObject& object) -> fatctx::Status {
+    if (object.report.path.empty()) return fatctx::Error{fatctx::ErrorCode::kNotFound, "nothing was published"};
+    return put_text(packed_json(object.report), buffer, capacity, size);
   });
 }
 
-int32_t fatctx_packer_warning(fatctx_packer packer, uint64_t index, fatctx_text* text, fatctx_error* error) {
-  return with_packer(packer, error, [&](PackerObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(text, "text"));
-    FATCTX_ASSIGN(const std::string* const found, item_at(object.report.warnings, index, "warning"));
-    *text = text_out(*found);
-    return fatctx::Done{};
+int32_t fatctx_tensors_json(const char* path, uint32_t format, char* buffer, size_t capacity, size_t* size,
+                            fatctx_error* error) {
+  return guarded(error, [&]() -> fatctx::Status {
+    FATCTX_TRY(not_null(path, "path"));
+    FATCTX_ASSIGN(const WeightFile file, read_weights(path, format));
+    return put_text(tensors_json(path, file), buffer, capacity, size);
   });
 }
 

@@ -66,58 +66,15 @@ int32_t fatctx_profile_start(const fatctx_profile_options* options, fatctx_error
   });
 }
 
-int32_t fatctx_profile_current(fatctx_profile* profile, fatctx_error* error) {
-  return make_handle(profile, "profile", error,
+int32_t fatctx_profile_current(fatctx_report* report, fatctx_error* error) {
+  return make_handle(report, "report", error,
                      [&]() -> fatctx::Result<fatctx::Profile> { return fatctx::current_profile(); });
 }
 
-int32_t fatctx_profile_stop(fatctx_profile* profile, fatctx_error* error) {
-  return make_handle(profile, "profile", error,
+int32_t fatctx_profile_stop(fatctx_report* report, fatctx_error* error) {
+  return make_handle(report, "report", error,
                      [&]() -> fatctx::Result<fatctx::Profile> { return fatctx::stop_profile(); });
 }
-
-int32_t fatctx_profile_describe(fatctx_profile profile, fatctx_profile_info* info, fatctx_error* error) {
-  return with_object(profile, error, [&](const fatctx::Profile& object) {
-    fatctx_profile_info filled = {};
-    filled.level = static_cast<std::uint32_t>(object.level);
-    filled.total_count = object.totals.size();
-    filled.event_count = object.events.size();
-    filled.dropped_events = object.dropped_events;
-    return write_sized(filled, info, "info");
-  });
-}
-
-int32_t fatctx_profile_total_at(fatctx_profile profile, uint64_t index, fatctx_profile_total* total,
-                                fatctx_error* error) {
-  return with_object(profile, error, [&](const fatctx::Profile& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(total, "total"));
-    FATCTX_ASSIGN(const fatctx::ProfileTotal* const found, item_at(object.totals, index, "total"));
-    fatctx_profile_total filled = {};
-    filled.kind = static_cast<std::uint32_t>(found->kind);
-    filled.count = found->count;
-    filled.failed = found->failed;
-    filled.total_ns = found->total_ns;
-    filled.longest_ns = found->longest_ns;
-    filled.bytes = found->bytes;
-    return write_sized(filled, total, "total");
-  });
-}
-
-int32_t fatctx_profile_event_at(fatctx_profile profile, uint64_t index, fatctx_profile_event* event,
-                                fatctx_error* error) {
-  return with_object(profile, error, [&](const fatctx::Profile& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(event, "event"));
-    FATCTX_ASSIGN(const fatctx::ProfileEvent* const found, item_at(object.events, index, "event"));
-    return write_sized(event_out(*found), event, "event");
-  });
-}
-
-int32_t fatctx_profile_csv(fatctx_profile profile, char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
-  return with_object(profile, error,
-                     [&](const fatctx::Profile& object) { return put_text(object.csv(), buffer, capacity, size); });
-}
-
-int32_t fatctx_profile_close(fatctx_profile profile, fatctx_error* error) { return close_handle(profile, error); }
 
 int32_t fatctx_trace_start(fatctx_trace_sink sink, fatctx_release release, void* user, fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {

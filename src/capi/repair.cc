@@ -7,10 +7,6 @@ using namespace fatctx::capi;
 
 extern "C" {
 
-void fatctx_repair_options_init(fatctx_repair_options* options, size_t struct_size) {
-  init_sized(fatctx_repair_options{}, options, struct_size);
-}
-
 int32_t fatctx_repair(const char* path, const fatctx_repair_options* options, fatctx_repair_report* report,
                       fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {

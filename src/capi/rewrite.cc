@@ -93,37 +93,6 @@ Result<std::vector<TargetFilter>> filters_in(const fatctx_target_filter* filters
   return result;
 }
 
-fatctx_rewrite_info info_out(const RewriteReport& report) noexcept {
-  fatctx_rewrite_info out = {};
-  out.sealed = flag(report.pack.sealed);
-  out.generation = report.generation;
-  out.file_size = report.pack.file_size;
-  out.input_bytes = report.pack.input_bytes;
-  out.stored_bytes = report.pack.stored_bytes;
-  out.shared_bytes = report.pack.shared_bytes;
-  out.record_count = report.pack.record_count;
-  out.shared_records = report.pack.shared_records;
-  out.source_count = static_cast<std::uint32_t>(report.sources.size());
-  out.removed_count = static_cast<std::uint32_t>(report.removed.size());
-  out.unused_count = static_cast<std::uint32_t>(report.unused.size());
-  out.warning_count = static_cast<std::uint32_t>(report.pack.warnings.size());
-  report.pack.uuid.copy(out.uuid, sizeof out.uuid - 1);
-  return out;
-}
-
-// A text of the list that `list_of` takes out of the report; `what` names what is counted.
-template <typename ListOf>
-std::int32_t text_at(fatctx_rewrite rewrite, const ListOf& list_of, std::string_view what, std::uint64_t index,
-                     fatctx_text* text, fatctx_error* error) noexcept {
-  return with_object(rewrite, error, [&](const RewriteObject& object) -> Status {
-    FATCTX_TRY(not_null(text, "text"));
-    const std::vector<std::string>& list = list_of(object.report);
-    FATCTX_ASSIGN(const std::string* const found, item_at(list, index, what));
-    *text = text_out(*found);
-    return Done{};
-  });
-}
-
 // The ids that `choose` gives for the records of a container, by the protocol of `ids`, `capacity` and `count`.
 template <typename Choose>
 std::int32_t put_ids(fatctx_container container, std::uint32_t* ids, std::uint64_t capacity, std::uint64_t* count,
@@ -154,19 +123,19 @@ void fatctx_rewrite_options_init(fatctx_rewrite_options* options, size_t struct_
 }
 
 int32_t fatctx_rewrite_container(const char* source, const char* target, const fatctx_rewrite_options* options,
-                                 fatctx_rewrite* rewrite, fatctx_error* error) {
-  return make_handle_before(rewrite, error, [&](RewriteObject& object) -> fatctx::Status {
+                                 fatctx_report* report, fatctx_error* error) {
+  return make_handle_before(report, error, [&](ReportObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(source, "source"));
     FATCTX_TRY(not_null(target, "target"));
     FATCTX_ASSIGN(const fatctx::RewriteOptions wanted, rewrite_options_in(options));
-    FATCTX_ASSIGN(object.report, fatctx::rewrite_container(source, target, wanted));
+    FATCTX_ASSIGN(object.contents, fatctx::rewrite_container(source, target, wanted));
     return fatctx::Done{};
   });
 }
 
 int32_t fatctx_merge_containers(const char* const* sources, uint64_t count, const char* target,
-                                const fatctx_rewrite_options* options, fatctx_rewrite* rewrite, fatctx_error* error) {
-  return make_handle_before(rewrite, error, [&](RewriteObject& object) -> fatctx::Status {
+                                const fatctx_rewrite_options* options, fatctx_report* report, fatctx_error* error) {
+  return make_handle_before(report, error, [&](ReportObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const auto given, array_in(sources, count, "sources"));
     std::vector<std::string> paths;
     for (const char* source : given) {
@@ -175,57 +144,10 @@ int32_t fatctx_merge_containers(const char* const* sources, uint64_t count, cons
     }
     FATCTX_TRY(not_null(target, "target"));
     FATCTX_ASSIGN(const fatctx::MergeOptions wanted, merge_options_in(options));
-    FATCTX_ASSIGN(object.report, fatctx::merge_containers(paths, target, wanted));
+    FATCTX_ASSIGN(object.contents, fatctx::merge_containers(paths, target, wanted));
     return fatctx::Done{};
   });
 }
-
-int32_t fatctx_rewrite_describe(fatctx_rewrite rewrite, fatctx_rewrite_info* info, fatctx_error* error) {
-  return with_object(rewrite, error,
-                     [&](const RewriteObject& object) { return write_sized(info_out(object.report), info, "info"); });
-}
-
-int32_t fatctx_rewrite_source_at(fatctx_rewrite rewrite, uint64_t index, fatctx_rewrite_source* source,
-                                 fatctx_error* error) {
-  return with_object(rewrite, error, [&](const RewriteObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(source, "source"));
-    FATCTX_ASSIGN(const fatctx::RewriteSource* const found, item_at(object.report.sources, index, "source"));
-    fatctx_rewrite_source filled = {};
-    filled.record_count = found->record_count;
-    filled.path = text_out(found->path);
-    filled.generation = found->generation;
-    filled.file_size = found->file_size;
-    filled.dead_bytes = found->dead_bytes;
-    return write_sized(filled, source, "source");
-  });
-}
-
-int32_t fatctx_rewrite_record(fatctx_rewrite rewrite, uint64_t index, fatctx_packed_record* record,
-                              fatctx_error* error) {
-  return with_object(rewrite, error, [&](const RewriteObject& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(record, "record"));
-    FATCTX_ASSIGN(const fatctx::PackedRecordReport* const found,
-                  item_at(object.report.pack.records, index, "packed record"));
-    return write_sized(packed_record_out(*found), record, "record");
-  });
-}
-
-int32_t fatctx_rewrite_removed(fatctx_rewrite rewrite, uint64_t index, fatctx_text* name, fatctx_error* error) {
-  const auto list = [](const fatctx::RewriteReport& report) -> const auto& { return report.removed; };
-  return text_at(rewrite, list, "removed record", index, name, error);
-}
-
-int32_t fatctx_rewrite_unused(fatctx_rewrite rewrite, uint64_t index, fatctx_text* name, fatctx_error* error) {
-  const auto list = [](const fatctx::RewriteReport& report) -> const auto& { return report.unused; };
-  return text_at(rewrite, list, "unused weight blob", index, name, error);
-}
-
-int32_t fatctx_rewrite_warning(fatctx_rewrite rewrite, uint64_t index, fatctx_text* text, fatctx_error* error) {
-  const auto list = [](const fatctx::RewriteReport& report) -> const auto& { return report.pack.warnings; };
-  return text_at(rewrite, list, "warning", index, text, error);
-}
-
-int32_t fatctx_rewrite_close(fatctx_rewrite rewrite, fatctx_error* error) { return close_handle(rewrite, error); }
 
 int32_t fatctx_container_records_left(fatctx_container container, const fatctx_target_filter* filters,
                                       uint64_t filter_count, uint32_t* ids, uint64_t capacity, uint64_t* count,

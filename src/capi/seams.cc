@@ -114,8 +114,6 @@ extern "C" {
 int32_t fatctx_mapping_guard_install(fatctx_error* error) {
   return guarded(error, [] { return fatctx::install_mapping_guard(); });
 }
-uint32_t fatctx_mapping_guard_installed(void) { return fatctx::mapping_guard_installed() ? 1 : 0; }
-uint64_t fatctx_lost_mappings(void) { return fatctx::lost_mappings(); }
 
 int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {
@@ -130,6 +128,8 @@ int32_t fatctx_file_mapping_describe(fatctx_file_mapping_info* info, fatctx_erro
     filled.granule_bytes = capability.granule_bytes;
     filled.stitched = flag(capability.stitched);
     filled.sealed_memory = flag(capability.sealed_memory);
+    filled.lost_mappings = fatctx::lost_mappings();
+    filled.guard_installed = flag(fatctx::mapping_guard_installed());
     return write_sized(filled, info, "info");
   });
 }

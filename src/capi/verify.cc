@@ -4,7 +4,7 @@
 namespace fatctx::capi {
 namespace {
 
-// `check` takes VerifyOptions and the fatctx_open_options that were given, and returns a Result<VerifyReport>.
+// `check` takes VerifyOptions and the options of the caller, and returns a Result<VerifyReport>.
 template <typename Check>
 Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out, const Check& check) {
   FATCTX_TRY(not_null(out, "report"));
@@ -18,7 +18,7 @@ Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out
   } else if (given.range_offset != 0) {
     return Error{ErrorCode::kInvalidArgument, "range_offset is set, but range_size is 0; 0 for both checks everything"};
   }
-  FATCTX_ASSIGN(const VerifyReport report, check(how, given.open));
+  FATCTX_ASSIGN(const VerifyReport report, check(how, given));
   tell_findings(report.findings, given.finding, given.user);
   fatctx_verify_report filled = {};
   filled.checked_bytes = report.checked_bytes;
@@ -49,18 +49,8 @@ extern "C" {
 int32_t fatctx_container_verify(fatctx_container container, const fatctx_verify_options* options,
                                 fatctx_verify_report* report, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) {
-    return run_check(options, report, [&](const fatctx::VerifyOptions& how, const fatctx_open_options* /*open*/) {
-      return object.container.verify(how);
-    });
-  });
-}
-
-int32_t fatctx_container_verify_record(fatctx_container container, uint32_t record_id,
-                                       const fatctx_verify_options* options, fatctx_verify_report* report,
-                                       fatctx_error* error) {
-  return with_object(container, error, [&](const ContainerObject& object) {
-    return run_check(options, report, [&](const fatctx::VerifyOptions& how, const fatctx_open_options* /*open*/) {
-      return object.container.verify_record(record_id, how);
+    return run_check(options, report, [&](const fatctx::VerifyOptions& how, const fatctx_verify_options& given) {
+      return given.record_id == 0 ? object.container.verify(how) : object.container.verify_record(given.record_id, how);
     });
   });
 }
@@ -71,8 +61,12 @@ int32_t fatctx_verify_file(const char* path, const fatctx_verify_options* option
     FATCTX_TRY(not_null(path, "path"));
     return run_check(options, report,
                      [&](const fatctx::VerifyOptions& how,
-                         const fatctx_open_options* given) -> fatctx::Result<fatctx::VerifyReport> {
-                       FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given));
+                         const fatctx_verify_options& given) -> fatctx::Result<fatctx::VerifyReport> {
+                       if (given.record_id != 0) {
+                         return fatctx::Error{fatctx::ErrorCode::kInvalidArgument,
+                                              "record_id is set, which is for a container that is open"};
+                       }
+                       FATCTX_ASSIGN(const fatctx::OpenOptions open, open_options_in(given.open));
                        return fatctx::verify_file(path, how, open);
                      });
   });

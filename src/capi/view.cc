@@ -67,18 +67,11 @@ int32_t fatctx_view_tensor(fatctx_view view, fatctx_tensor_info* tensor, fatctx_
   });
 }
 
-int32_t fatctx_tensor_table_size(fatctx_tensor_table table, uint64_t* size, fatctx_error* error) {
+int32_t fatctx_tensor_table_size(fatctx_tensor_table table, uint64_t* size, uint32_t* weights_id, fatctx_error* error) {
   return with_object(table, error, [&](const fatctx::TensorTable& object) -> fatctx::Status {
     FATCTX_TRY(not_null(size, "size"));
     *size = object.size();
-    return fatctx::Done{};
-  });
-}
-
-int32_t fatctx_tensor_table_weights_id(fatctx_tensor_table table, uint32_t* record_id, fatctx_error* error) {
-  return with_object(table, error, [&](const fatctx::TensorTable& object) -> fatctx::Status {
-    FATCTX_TRY(not_null(record_id, "record_id"));
-    *record_id = object.weights_id();
+    if (weights_id != nullptr) *weights_id = object.weights_id();
     return fatctx::Done{};
   });
 }

@@ -68,6 +68,8 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
     (void)cache_folder();
     (void)appended_file();
     (void)KeyFolder::get();
+    (void)rewritten_files();
+    (void)weight_files();
   }
 
   // Runs `entry` with its n-th allocation failing. Returns false if it made fewer.

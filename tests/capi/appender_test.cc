@@ -36,7 +36,6 @@ class CAppender : public CModel {
   }
   [[nodiscard]] fatctx_append_report commit_one(const char* name, const char* arch, bool replace = false) {
     auto options = sized<fatctx_append_options>();
-    fatctx_append_options_init(&options, sizeof options);
     options.replace = replace ? 1 : 0;
     auto report = sized<fatctx_append_report>();
     fatctx_appender one = {};
@@ -46,6 +45,12 @@ class CAppender : public CModel {
     EXPECT_EQ(fatctx_appender_commit(one, &report, &error), FATCTX_OK) << text_of(error);
     EXPECT_EQ(fatctx_appender_close(one, &error), FATCTX_OK);
     return report;
+  }
+  // The report of the commit.
+  [[nodiscard]] nlohmann::json told_by_appender() {
+    return json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+      return fatctx_appender_report_json(appender, buffer, capacity, size, &error);
+    });
   }
   [[nodiscard]] fatctx_open_report report_of(fatctx_container container) {
     auto report = sized<fatctx_open_report>();
@@ -73,14 +78,16 @@ TEST_F(CAppender, ReadersGoOnAndReopenGivesTheNewGeneration) {
   EXPECT_EQ(report.stored_bytes, report.input_bytes);
   EXPECT_EQ(report.superseded_count, 0U);
   EXPECT_STREQ(report.uuid, std::string(view_of(report_of(before).uuid)).c_str());
-  auto row = sized<fatctx_packed_record>();
+  const nlohmann::json told = told_by_appender();
+  EXPECT_EQ(told["schema"], "fatctx.appended/1");
+  EXPECT_EQ(told["path"], path);
+  EXPECT_EQ(told["generation"], 2);
+  EXPECT_EQ(told["records"].size(), report.record_count);
   bool found = false;
-  for (std::uint64_t i = 0; i < report.record_count; ++i) {
-    ASSERT_EQ(fatctx_appender_record(appender, i, &row, &error), FATCTX_OK) << text_of(error);
-    found = found || (view_of(row.name) == "new" && row.size_bytes == bytes.size() && row.stored_bytes == bytes.size());
+  for (const nlohmann::json& row : told["records"]) {
+    found = found || (row["name"] == "new" && row["size_bytes"] == bytes.size() && row["stored_bytes"] == bytes.size());
   }
   EXPECT_TRUE(found);
-  EXPECT_EQ(fatctx_appender_record(appender, report.record_count, &row, &error), FATCTX_ERROR_NOT_FOUND);
 
   auto info = sized<fatctx_record_info>();
   EXPECT_EQ(fatctx_container_find(before, "new", &info, &error), FATCTX_ERROR_NOT_FOUND);
@@ -112,13 +119,9 @@ TEST_F(CAppender, AnEarlierGenerationCanBeAskedForAndIsListed) {
   ASSERT_EQ(said.earlier_generations, 2U);
   const std::uint64_t ends[] = {first_end, second.file_size};
   for (std::uint64_t i = 0; i < 2; ++i) {
-    auto earlier = sized<fatctx_generation_info>();
-    ASSERT_EQ(fatctx_container_generation(newest, i, &earlier, &error), FATCTX_OK) << text_of(error);
-    EXPECT_EQ(earlier.number, i + 1);
-    EXPECT_EQ(earlier.committed_end, ends[i]);
+    EXPECT_EQ(said.earlier[i].number, i + 1);
+    EXPECT_EQ(said.earlier[i].committed_end, ends[i]);
   }
-  auto none = sized<fatctx_generation_info>();
-  EXPECT_EQ(fatctx_container_generation(newest, 2, &none, &error), FATCTX_ERROR_NOT_FOUND);
 
   auto options = sized<fatctx_open_options>();
   fatctx_open_options_init(&options, sizeof options);
@@ -154,15 +157,11 @@ TEST_F(CAppender, WhatIsThereAlreadyExistsUnlessItIsReplaced) {
   EXPECT_TRUE(support::read_file(path) == before);
 
   auto options = sized<fatctx_append_options>();
-  fatctx_append_options_init(&options, sizeof options);
   options.replace = 1;
   ASSERT_EQ(open_appender(&options), FATCTX_OK) << text_of(error);
   ASSERT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_OK) << text_of(error);
   ASSERT_EQ(fatctx_appender_commit(appender, nullptr, &error), FATCTX_OK) << text_of(error);
-  fatctx_text name = {};
-  ASSERT_EQ(fatctx_appender_superseded(appender, 0, &name, &error), FATCTX_OK) << text_of(error);
-  EXPECT_EQ(view_of(name), "cpu-x86-64-v3");
-  EXPECT_EQ(fatctx_appender_superseded(appender, 1, &name, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(told_by_appender()["superseded"], nlohmann::json({"cpu-x86-64-v3"}));
 }
 
 TEST_F(CAppender, ADamagedMirrorIsRestoredAndTold) {
@@ -178,13 +177,11 @@ TEST_F(CAppender, ADamagedMirrorIsRestoredAndTold) {
   auto report = sized<fatctx_append_report>();
   ASSERT_EQ(fatctx_appender_commit(appender, &report, &error), FATCTX_OK) << text_of(error);
 
-  fatctx_text text = {};
+  const nlohmann::json told = told_by_appender();
   ASSERT_EQ(report.restored_count, 1U);
-  ASSERT_EQ(fatctx_appender_restored(appender, 0, &text, &error), FATCTX_OK);
-  EXPECT_EQ(view_of(text), "slot A1");
+  EXPECT_EQ(told["restored"], nlohmann::json({"slot A1"}));
   ASSERT_EQ(report.warning_count, 1U);
-  ASSERT_EQ(fatctx_appender_warning(appender, 0, &text, &error), FATCTX_OK);
-  EXPECT_THAT(std::string(view_of(text)), HasSubstr("model_path"));
+  EXPECT_THAT(told["notes"][0].get<std::string>(), HasSubstr("model_path"));
   const fatctx_container whole = open();
   EXPECT_EQ(report_of(whole).degraded_count, 0U);
   EXPECT_EQ(fatctx_container_close(whole, &error), FATCTX_OK);
@@ -208,8 +205,7 @@ TEST_F(CAppender, ACommittedOneTakesNothingMore) {
   EXPECT_EQ(fatctx_appender_add(appender, &record, &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
   EXPECT_EQ(fatctx_appender_commit(appender, nullptr, &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
   EXPECT_THAT(error.message, HasSubstr("open it again"));
-  auto row = sized<fatctx_packed_record>();
-  EXPECT_EQ(fatctx_appender_record(appender, 0, &row, &error), FATCTX_OK) << "what was committed is still told";
+  EXPECT_EQ(told_by_appender()["generation"], 2) << "what was committed is still told";
 }
 
 TEST_F(CAppender, ASealedFileSaysHowToGetOneThatIsNot) {
@@ -235,7 +231,6 @@ TEST_F(CAppender, ProgressIsToldAndCanCancel) {
   for (const std::int32_t answer : {1, 0}) {
     Seen seen = {{}, answer, 0, 0};
     auto options = sized<fatctx_append_options>();
-    fatctx_append_options_init(&options, sizeof options);
     options.progress = watch;
     options.progress_user = &seen;
     ASSERT_EQ(open_appender(&options), FATCTX_OK) << text_of(error);
@@ -254,7 +249,6 @@ TEST_F(CAppender, ProgressIsToldAndCanCancel) {
 
 TEST_F(CAppender, OptionsThatAreNotKnownAreRefused) {
   auto options = sized<fatctx_append_options>();
-  fatctx_append_options_init(&options, sizeof options);
   options.reserved = 1;
   EXPECT_EQ(open_appender(&options), FATCTX_ERROR_UNSUPPORTED);
   options = {};
@@ -273,7 +267,6 @@ TEST_F(CAppender, OptionsThatAreNotKnownAreRefused) {
 // Shows S4.22.
 TEST_F(CAppender, OnePerSocIsAnOptionOfPackerAndAppender) {
   auto append_options = sized<fatctx_append_options>();
-  fatctx_append_options_init(&append_options, sizeof append_options);
   EXPECT_EQ(append_options.one_per_soc, 0U);
   auto first = binary("first", "v75");
   first.backend = "htp";
@@ -310,7 +303,6 @@ TEST_F(CAppender, StrictSharingIsAnOptionOfPackerAndAppender) {
   record.options = options;
   record.option_count = 1;
   auto append_options = sized<fatctx_append_options>();
-  fatctx_append_options_init(&append_options, sizeof append_options);
   for (const std::uint32_t strict : {1U, 0U}) {
     append_options.strict_sharing = strict;
     ASSERT_EQ(open_appender(&append_options), FATCTX_OK) << text_of(error);
@@ -319,9 +311,8 @@ TEST_F(CAppender, StrictSharingIsAnOptionOfPackerAndAppender) {
     if (strict == 0) continue;
     ASSERT_EQ(fatctx_appender_close(appender, &error), FATCTX_OK);
   }
-  fatctx_text warning = {};
-  ASSERT_EQ(fatctx_appender_warning(appender, 0, &warning, &error), FATCTX_OK) << text_of(error);
-  EXPECT_THAT(std::string(view_of(warning)), HasSubstr("\"new\" has bandwidth compression (dlbc) on"));
+  EXPECT_THAT(told_by_appender()["notes"][0].get<std::string>(),
+              HasSubstr("\"new\" has bandwidth compression (dlbc) on"));
 
   auto pack_options = sized<fatctx_pack_options>();
   fatctx_pack_options_init(&pack_options, sizeof pack_options);

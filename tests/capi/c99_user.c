@@ -29,7 +29,8 @@ static const char* pack(const char* path, fatctx_error* error) {
   fatctx_pack_options options;
   fatctx_pack_record record;
   fatctx_pack_report report = {.struct_size = sizeof report};
-  fatctx_packed_record row = {.struct_size = sizeof row};
+  char told[4096];
+  size_t told_size = 0;
   uint64_t tensor_bytes = 0;
   fatctx_packer packer;
 
@@ -65,8 +66,12 @@ static const char* pack(const char* path, fatctx_error* error) {
 
   if (fatctx_packer_publish(packer, path, &report, error) != FATCTX_OK) return failed("publish", error);
   if (report.record_count != 4 || strlen(report.uuid) != 36 || progress_calls == 0) return "the report is wrong";
-  if (fatctx_packer_record(packer, 0, &row, error) != FATCTX_OK) return failed("packer_record", error);
-  if (row.id != 1 || row.name.size != 6 || row.stored_bytes != 4) return "the row of the binary is wrong";
+  if (fatctx_packer_report_json(packer, told, sizeof told, &told_size, error) != FATCTX_OK) {
+    return failed("packer_report_json", error);
+  }
+  if (told_size >= sizeof told || strstr(told, "\"fatctx.packed/1\"") == NULL || strstr(told, "\"binary\"") == NULL) {
+    return "the report of the pack is wrong";
+  }
   if (fatctx_packer_close(packer, error) != FATCTX_OK) return failed("close", error);
   return NULL;
 }
@@ -79,24 +84,24 @@ static int32_t no_mapping(void* user, int descriptor, uint64_t offset, uint64_t 
 
 static void no_unmap(void* user, const void* mapped, uint64_t size) { (void)user, (void)mapped, (void)size; }
 
-/* Reads the sharing report: the records share nothing, but the numbers must add up. */
+/* Reports are JSON: sharing of the records, and their differences from themselves. */
 static const char* measure(fatctx_container container, fatctx_error* error) {
-  fatctx_sharing sharing;
-  fatctx_sharing_info info = {.struct_size = sizeof info};
-  fatctx_record_sharing record = {.struct_size = sizeof record};
-  uint64_t total = 0;
+  char json[8192];
+  size_t size = 0;
+  fatctx_report report;
   uint32_t way = FATCTX_UNKNOWN;
-  uint32_t i;
+  uint32_t same = 0;
 
-  if (fatctx_container_sharing(container, NULL, NULL, &sharing, error) != FATCTX_OK) return failed("sharing", error);
-  if (fatctx_sharing_describe(sharing, &info, error) != FATCTX_OK) return failed("describe sharing", error);
-  for (i = 0; i < info.record_count; ++i) {
-    if (fatctx_sharing_record(sharing, i, &record, error) != FATCTX_OK) return failed("sharing of a record", error);
-    if (record.shared_bytes != 0 || record.shared_with_count != 0) return "a record shares what it should not";
-    total += record.own_bytes;
+  if (fatctx_container_sharing(container, NULL, NULL, &report, error) != FATCTX_OK) return failed("sharing", error);
+  if (fatctx_report_text(report, FATCTX_FORMAT_JSON, json, sizeof json, &size, error) != FATCTX_OK) {
+    return failed("report_text", error);
   }
-  if (info.record_count != 4 || total != info.stored_bytes) return "the sharing is wrong";
-  if (fatctx_sharing_close(sharing, error) != FATCTX_OK) return failed("close sharing", error);
+  if (size >= sizeof json || strstr(json, "\"fatctx.sharing/1\"") == NULL) return "the sharing is wrong";
+  if (fatctx_report_close(report, error) != FATCTX_OK) return failed("close report", error);
+  if (fatctx_container_diff(container, container, NULL, NULL, &same, &report, error) != FATCTX_OK || same != 1) {
+    return failed("diff", error);
+  }
+  if (fatctx_report_close(report, error) != FATCTX_OK) return failed("close diff", error);
   if (fatctx_container_access_path(container, 1, &way, error) != FATCTX_OK) return failed("access path", error);
   return strcmp(fatctx_access_path_name(way), "copied") == 0 ? NULL : "the way to a view is wrong: nothing is mapped";
 }
@@ -113,9 +118,8 @@ static const char* observe(const char* path, fatctx_error* error) {
   fatctx_range_access access;
   fatctx_range range = {.struct_size = sizeof range};
   fatctx_prefetch_report prefetched = {.struct_size = sizeof prefetched};
-  fatctx_metrics metrics;
-  fatctx_container_metrics numbers = {.struct_size = sizeof numbers};
-  fatctx_profile profile;
+  fatctx_report report;
+  char json[8192];
   const char* wrong;
   uint64_t events = 0;
 
@@ -140,13 +144,19 @@ static const char* observe(const char* path, fatctx_error* error) {
   if (fatctx_range_access_provide(access, 2, 3, &range, error) != FATCTX_OK) return failed("provide", error);
   if (range.size != 3 || memcmp(range.data, "345", 3) != 0) return "the range is wrong";
   if (fatctx_range_access_close(access, error) != FATCTX_OK) return failed("close access", error);
-  if (fatctx_metrics_of_container(container, &metrics, error) != FATCTX_OK) return failed("metrics", error);
-  if (fatctx_metrics_container(metrics, 0, &numbers, error) != FATCTX_OK) return failed("numbers", error);
-  if (numbers.mapped_bytes != 0 || numbers.record_count != 4) return "the numbers are wrong: nothing was mapped";
-  if (fatctx_metrics_close(metrics, error) != FATCTX_OK) return failed("close metrics", error);
+  if (fatctx_metrics_of_container(container, &report, error) != FATCTX_OK) return failed("metrics", error);
+  if (fatctx_report_text(report, FATCTX_FORMAT_JSON, json, sizeof json, NULL, error) != FATCTX_OK) {
+    return failed("numbers", error);
+  }
+  if (strstr(json, "\"mapped_bytes\": 0") == NULL) return "the numbers are wrong: nothing was mapped";
+  if (fatctx_report_close(report, error) != FATCTX_OK) return failed("close metrics", error);
   if (fatctx_container_close(container, error) != FATCTX_OK) return failed("close container", error);
-  if (fatctx_profile_stop(&profile, error) != FATCTX_OK) return failed("profile_stop", error);
-  if (fatctx_profile_close(profile, error) != FATCTX_OK) return failed("close profile", error);
+  if (fatctx_profile_stop(&report, error) != FATCTX_OK) return failed("profile_stop", error);
+  if (fatctx_report_text(report, FATCTX_FORMAT_CSV, json, sizeof json, NULL, error) != FATCTX_OK) {
+    return failed("profile as CSV", error);
+  }
+  if (strncmp(json, "event,count,failed", 18) != 0) return "the title line of the profile is wrong";
+  if (fatctx_report_close(report, error) != FATCTX_OK) return failed("close profile", error);
   return events >= 3 ? NULL : "the hook was not called";
 }
 
@@ -154,16 +164,16 @@ static const char* observe(const char* path, fatctx_error* error) {
 static const char* no_dlc(const char* path, fatctx_error* error) {
   const uint32_t soc = 57;
   uint32_t found = 7;
-  uint64_t count = 7;
-  fatctx_dlc_choice choice;
+  char json[1024];
+  fatctx_dlc_choice choice = {.struct_size = sizeof choice};
   fatctx_thin_dlc report = {.struct_size = sizeof report};
   fatctx_container container;
   fatctx_view view;
 
   if (fatctx_is_dlc(path, &found, error) != FATCTX_OK || found != 0) return failed("is_dlc", error);
   if (fatctx_container_open(path, NULL, &container, error) != FATCTX_OK) return failed("open", error);
-  if (fatctx_container_dlc_count(container, &count, error) != FATCTX_OK || count != 0) return failed("count", error);
-  fatctx_dlc_choice_init(&choice, sizeof choice);
+  if (fatctx_container_dlcs_json(container, json, sizeof json, NULL, error) != FATCTX_OK) return failed("dlcs", error);
+  if (strstr(json, "\"dlcs\": []") == NULL) return "a container without DLCs lists one";
   choice.qnn_socs = &soc;
   choice.soc_count = 1;
   if (fatctx_container_thin_dlc_view(container, NULL, &choice, &view, &report, error) != FATCTX_ERROR_NOT_FOUND) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,20 @@ std::string text_from(const Write& write) {
   EXPECT_EQ(text.back(), '\0');
   text.pop_back();
   return text;
+}
+
+// The JSON that `write` gives.
+template <typename Write>
+nlohmann::json json_from(const Write& write) {
+  return nlohmann::json::parse(text_from(write));
+}
+// The JSON of a report, which is closed.
+inline nlohmann::json json_of(fatctx_report report) {
+  const auto json = json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_report_text(report, FATCTX_FORMAT_JSON, buffer, capacity, size, nullptr);
+  });
+  EXPECT_EQ(fatctx_report_close(report, nullptr), FATCTX_OK);
+  return json;
 }
 
 inline bool equal_bytes(const fatctx_view& view, ByteView expected) {

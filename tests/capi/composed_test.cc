@@ -54,19 +54,13 @@ TEST_F(CComposed, AViewSaysHowMuchOfItWasBuilt) {
   EXPECT_GT(info.copied_bytes, 0U);
   EXPECT_TRUE(equal_bytes(view, corpus_.chips[chip]));
 
-  fatctx_metrics metrics = {};
+  fatctx_report metrics = {};
   ASSERT_EQ(fatctx_metrics_of_container(container, &metrics, &error), FATCTX_OK) << text_of(error);
-  auto one = sized<fatctx_container_metrics>();
-  ASSERT_EQ(fatctx_metrics_container(metrics, 0, &one, &error), FATCTX_OK);
-  EXPECT_EQ(one.composed_bytes, info.copied_bytes);
+  const nlohmann::json one = json_of(metrics)["container"];
+  EXPECT_EQ(one["composed_bytes"], info.copied_bytes);
   std::uint64_t of_records = 0;
-  for (std::uint64_t index = 0; index < one.record_count; ++index) {
-    auto record = sized<fatctx_record_metrics>();
-    ASSERT_EQ(fatctx_metrics_record(metrics, 0, index, &record, &error), FATCTX_OK);
-    of_records += record.composed_bytes;
-  }
+  for (const nlohmann::json& record : one["records"]) of_records += record["composed_bytes"].get<std::uint64_t>();
   EXPECT_EQ(of_records, info.copied_bytes);
-  EXPECT_EQ(fatctx_metrics_close(metrics, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   EXPECT_TRUE(equal_bytes(view, corpus_.chips[chip])) << "the view outlives its container";
   EXPECT_EQ(fatctx_view_close(view, &error), FATCTX_OK);
@@ -116,21 +110,16 @@ TEST_F(CComposed, WhatIsBuiltLiesInACacheFolder) {
     EXPECT_EQ(info.copied_bytes, 0U);
     EXPECT_GT(info.cached_bytes, 0U);
     EXPECT_TRUE(equal_bytes(view, corpus_.chips[chip]));
-    fatctx_metrics metrics = {};
+    fatctx_report metrics = {};
     ASSERT_EQ(fatctx_metrics_of_runtime(&metrics, &error), FATCTX_OK) << text_of(error);
-    auto runtime = sized<fatctx_runtime_metrics>();
-    ASSERT_EQ(fatctx_metrics_runtime(metrics, &runtime, &error), FATCTX_OK);
-    EXPECT_EQ(made ? runtime.cache_files_made : runtime.cache_files_used, 1U);
-    auto one = sized<fatctx_container_metrics>();
-    ASSERT_EQ(fatctx_metrics_container(metrics, 0, &one, &error), FATCTX_OK);
-    EXPECT_EQ(one.cached_bytes, info.cached_bytes);
-    EXPECT_EQ(one.composed_bytes, 0U);
-    auto record = sized<fatctx_record_metrics>();
-    ASSERT_EQ(fatctx_metrics_record(metrics, 0, info.record_id - 1, &record, &error), FATCTX_OK);
-    EXPECT_EQ(record.cached_bytes, info.cached_bytes);
-    EXPECT_EQ(view_of(record.cache_file).substr(0, cache.path().size()), cache.path());
-    EXPECT_EQ(view_of(record.cache_rejected), "");
-    EXPECT_EQ(fatctx_metrics_close(metrics, &error), FATCTX_OK);
+    const nlohmann::json runtime = json_of(metrics)["runtime"];
+    EXPECT_EQ(runtime["view_cache"][made ? "made" : "used"], 1);
+    const nlohmann::json& one = runtime["containers"][0];
+    EXPECT_EQ(one["cached_bytes"], info.cached_bytes);
+    EXPECT_EQ(one["composed_bytes"], 0);
+    const nlohmann::json& record = one["records"][info.record_id - 1];
+    EXPECT_EQ(record["cached_bytes"], info.cached_bytes);
+    EXPECT_EQ(record["cache_file"].get<std::string>().substr(0, cache.path().size()), cache.path());
     EXPECT_EQ(fatctx_view_close(view, &error), FATCTX_OK);
     EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   }

@@ -82,10 +82,8 @@ TEST_F(CModel, TheReportSaysWhatAnOpenFoundOut) {
   EXPECT_EQ(report.mapped, 1U);
   EXPECT_EQ(report.uuid.size, 36U);
   ASSERT_EQ(report.degraded_count, 1U);
-  fatctx_text text = {};
-  EXPECT_EQ(fatctx_container_degraded(first, 0, &text, &error), FATCTX_OK);
-  EXPECT_EQ(view_of(text), "prologue copy 0");
-  EXPECT_EQ(fatctx_container_degraded(first, 1, &text, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(view_of(report.degraded[0]), "prologue copy 0");
+  EXPECT_EQ(report.earlier_generations, 0U);
   ASSERT_EQ(fatctx_container_report(second, &report, &error), FATCTX_OK);
   EXPECT_EQ(report.already_live, 1U);
   EXPECT_EQ(support::maps_of(path), 1U);
@@ -101,8 +99,7 @@ TEST_F(CModel, InfoIsTheJsonOfTheCommand) {
       return fatctx_container_info_json(container, parts, buffer, capacity, size, &error);
     }));
   };
-  fatctx_info_parts parts;
-  fatctx_info_parts_init(&parts, sizeof parts);
+  auto parts = sized<fatctx_info_parts>();
 
   const auto plain = info(nullptr);
   EXPECT_EQ(plain["schema"], "fatctx.info/1");
@@ -138,7 +135,7 @@ TEST_F(CModel, InfoListsTheTensorsOfAWeightBlobAsTheTableDoes) {
   fatctx_tensor_table table = {};
   ASSERT_EQ(fatctx_container_tensors(container, 5, &table, &error), FATCTX_OK) << text_of(error);
   std::uint64_t count = 0;
-  ASSERT_EQ(fatctx_tensor_table_size(table, &count, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_tensor_table_size(table, &count, nullptr, &error), FATCTX_OK);
   auto parts = sized<fatctx_info_parts>();
   parts.tensors_of = 5;
 
@@ -183,7 +180,7 @@ TEST_F(CModel, InfoPartsOfAnotherAgeAreReadAsFarAsTheyGo) {
     fatctx_info_parts known;
     std::uint64_t unknown;
   } newer = {};
-  fatctx_info_parts_init(&newer.known, sizeof newer);
+  newer.known.struct_size = sizeof newer;
   EXPECT_EQ(ask(&newer.known), FATCTX_OK) << text_of(error);
   newer.unknown = 1;
   EXPECT_EQ(ask(&newer.known), FATCTX_ERROR_UNSUPPORTED);
@@ -219,8 +216,8 @@ TEST_F(CModel, TensorsAreListedAndViewedByNameAndByIndex) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
   std::uint64_t size = 0;
   std::uint32_t weights_id = 0;
-  ASSERT_EQ(fatctx_tensor_table_size(table, &size, &error), FATCTX_OK);
-  ASSERT_EQ(fatctx_tensor_table_weights_id(table, &weights_id, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_tensor_table_size(table, &size, nullptr, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_tensor_table_size(table, &size, &weights_id, &error), FATCTX_OK);
   EXPECT_EQ(size, 2U);
   EXPECT_EQ(weights_id, 5U);
   auto listed = sized<fatctx_tensor_info>();
@@ -516,7 +513,6 @@ TEST_F(CModel, DamageIsAFindingOfVerify) {
   const fatctx_container container = open();
   Findings findings;
   auto options = sized<fatctx_verify_options>();
-  fatctx_verify_options_init(&options, sizeof options);
   options.finding = &Findings::take;
   options.progress = &Findings::go_on;
   options.user = &findings;
@@ -527,14 +523,22 @@ TEST_F(CModel, DamageIsAFindingOfVerify) {
   EXPECT_EQ(findings.messages.size(), report.finding_count);
   EXPECT_GT(findings.progress, 0U);
   findings.messages.clear();
-  EXPECT_EQ(fatctx_container_verify_record(container, 5, &options, &report, &error), FATCTX_OK);
+  options.record_id = 5;
+  EXPECT_EQ(fatctx_container_verify(container, &options, &report, &error), FATCTX_OK);
   EXPECT_EQ(findings.messages.size(), report.finding_count);
   EXPECT_GT(report.finding_count, 0U);
-  EXPECT_EQ(fatctx_container_verify_record(container, 1, &options, &report, &error), FATCTX_OK);
+  EXPECT_LT(report.checked_bytes, bytes.size() / 2) << "of one record";
+  options.record_id = 1;
+  EXPECT_EQ(fatctx_container_verify(container, &options, &report, &error), FATCTX_OK);
   EXPECT_EQ(report.finding_count, 0U);
+  EXPECT_EQ(fatctx_verify_file(path.c_str(), &options, &report, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("record_id"));
+  options.record_id = 0;
   EXPECT_EQ(fatctx_verify_file(path.c_str(), &options, &report, &error), FATCTX_OK);
   EXPECT_GT(report.finding_count, 0U);
-  EXPECT_EQ(fatctx_container_verify_record(container, 99, &options, &report, &error), FATCTX_ERROR_NOT_FOUND);
+  options.record_id = 99;
+  EXPECT_EQ(fatctx_container_verify(container, &options, &report, &error), FATCTX_ERROR_NOT_FOUND);
+  options.record_id = 0;
   options.progress = [](void*, std::uint64_t, std::uint64_t) -> std::int32_t { return -1; };
   EXPECT_EQ(fatctx_container_verify(container, &options, &report, &error), FATCTX_ERROR_CANCELLED);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);

@@ -17,11 +17,15 @@ class CDlcs : public ::testing::Test {
   CDlcs(const CDlcs&) = delete;
   CDlcs& operator=(const CDlcs&) = delete;
 
-  // Returns the thin DLC that is extracted from the file.
+  nlohmann::json stored_in(fatctx_container in) {
+    return json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+      return fatctx_container_dlcs_json(in, buffer, capacity, size, &error);
+    });
+  }
+  // The thin DLC that the file gives.
   Bytes thin_of_file() {
     auto report = sized<fatctx_thin_dlc>();
-    EXPECT_EQ(fatctx_dlc_extract_thin(CDlc::get().dlc().c_str(), choice_of_57(), out.c_str(), 1, &report, &error),
-              FATCTX_OK)
+    EXPECT_EQ(fatctx_dlc_thin(CDlc::get().dlc().c_str(), choice_of_57(), out.c_str(), 1, &report, &error), FATCTX_OK)
         << text_of(error);
     const Bytes bytes = read_file(out);
     EXPECT_EQ(report.size_bytes, bytes.size());
@@ -41,55 +45,45 @@ TEST_F(CDlcs, AreListedFromAFileAndFromAContainer) {
   EXPECT_EQ(found, 1U);
   EXPECT_EQ(fatctx_is_dlc(CDlc::get().container().c_str(), &found, &error), FATCTX_OK);
   EXPECT_EQ(found, 0U);
-  fatctx_dlc of_file = {};
-  fatctx_dlc of_container = {};
-  ASSERT_EQ(fatctx_dlc_open(CDlc::get().dlc().c_str(), &of_file, &error), FATCTX_OK) << text_of(error);
-  ASSERT_EQ(fatctx_container_dlc(container, nullptr, &of_container, &error), FATCTX_OK) << text_of(error);
-  for (const fatctx_dlc dlc : {of_file, of_container}) {
-    auto info = sized<fatctx_dlc_info>();
-    ASSERT_EQ(fatctx_dlc_describe(dlc, &info, &error), FATCTX_OK);
-    EXPECT_EQ(info.size_bytes, CDlc::get().bytes().size());
-    EXPECT_EQ(info.entry_count, 5U);
-    EXPECT_EQ(info.soc_count, 2U);
-    EXPECT_EQ(info.finding_count, 0U);
-    auto entry = sized<fatctx_dlc_entry>();
-    ASSERT_EQ(fatctx_dlc_entry_at(dlc, 1, &entry, &error), FATCTX_OK);
-    EXPECT_EQ(entry.kind, std::uint32_t{FATCTX_DLC_SHARED_WEIGHTS_METADATA});
-    EXPECT_EQ(view_of(entry.name), "htp.metadata.shared_weights.0_metadata");
-    EXPECT_EQ(entry.size_bytes, 5000U);
-    EXPECT_EQ(entry.offset % 4096, 0U);
-    auto soc = sized<fatctx_dlc_soc>();
-    ASSERT_EQ(fatctx_dlc_soc_at(dlc, 0, &soc, &error), FATCTX_OK);
-    EXPECT_EQ(soc.qnn_soc, 57U);
-    EXPECT_EQ(soc.entry, 2U);
-    EXPECT_EQ(view_of(soc.arch), "v75");
-    EXPECT_EQ(soc.vtcm_mb, 8U);
-    EXPECT_EQ(soc.sdk.major, 2U);
-    EXPECT_EQ(soc.sdk.minor, 51U);
-    ASSERT_EQ(soc.shared_count, 2U);
-    EXPECT_EQ(soc.shared[0], 0U);
-    EXPECT_EQ(soc.shared[1], 1U);
-    EXPECT_EQ(soc.graph_count, 3U);
-    fatctx_text graph = {};
-    ASSERT_EQ(fatctx_dlc_graph(dlc, 0, 1, &graph, &error), FATCTX_OK);
-    EXPECT_EQ(view_of(graph), "decode");
-    EXPECT_EQ(fatctx_dlc_graph(dlc, 2, 0, &graph, &error), FATCTX_ERROR_NOT_FOUND);
-    EXPECT_EQ(fatctx_dlc_close(dlc, &error), FATCTX_OK);
+  const nlohmann::json of_file = json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_dlc_json(CDlc::get().dlc().c_str(), buffer, capacity, size, &error);
+  });
+  const nlohmann::json of_container = json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_container_dlc_json(container, "dlc.layout", buffer, capacity, size, &error);
+  });
+  EXPECT_EQ(of_file["file"], CDlc::get().dlc());
+  EXPECT_EQ(of_container["file"], CDlc::get().container());
+  for (const nlohmann::json& dlc : {of_file, of_container}) {
+    EXPECT_EQ(dlc["schema"], "fatctx.dlc/1");
+    EXPECT_EQ(dlc["size_bytes"], CDlc::get().bytes().size());
+    ASSERT_EQ(dlc["entries"].size(), 5U);
+    EXPECT_EQ(dlc["findings"].size(), 0U);
+    const nlohmann::json& entry = dlc["entries"][1];
+    EXPECT_EQ(entry["kind"], "shared_weights_metadata");
+    EXPECT_EQ(entry["name"], "htp.metadata.shared_weights.0_metadata");
+    EXPECT_EQ(entry["size_bytes"], 5000);
+    EXPECT_EQ(entry["offset"].get<std::uint64_t>() % 4096, 0U);
+    ASSERT_EQ(dlc["context_binaries"].size(), 2U);
+    const nlohmann::json& soc = dlc["context_binaries"][0];
+    EXPECT_EQ(soc["qnn_soc"], 57);
+    EXPECT_EQ(soc["entry"], dlc["entries"][2]["name"]);
+    EXPECT_EQ(soc["arch"], "v75");
+    EXPECT_EQ(soc["vtcm_mb"], 8);
+    EXPECT_EQ(soc["sdk"], "2.51");
+    EXPECT_EQ(soc["shared"], nlohmann::json({dlc["entries"][0]["name"], entry["name"]}));
+    ASSERT_EQ(soc["graphs"].size(), 3U);
+    EXPECT_EQ(soc["graphs"][1], "decode");
   }
-  EXPECT_STREQ(fatctx_dlc_entry_kind_name(FATCTX_DLC_SHARED_WEIGHTS), "shared_weights");
-  EXPECT_STREQ(fatctx_dlc_entry_kind_name(1000), "other");
 }
 
 TEST_F(CDlcs, ComeBackByteForByte) {
-  std::uint64_t count = 0;
-  ASSERT_EQ(fatctx_container_dlc_count(container, &count, &error), FATCTX_OK);
-  EXPECT_EQ(count, 1U);
-  auto stored = sized<fatctx_stored_dlc>();
-  ASSERT_EQ(fatctx_container_dlc_at(container, 0, &stored, &error), FATCTX_OK);
-  EXPECT_EQ(view_of(stored.layout), "dlc.layout");
-  EXPECT_EQ(stored.record_count, 5U);
-  EXPECT_EQ(stored.size_bytes, CDlc::get().bytes().size());
-  EXPECT_EQ(fatctx_container_dlc_at(container, 1, &stored, &error), FATCTX_ERROR_NOT_FOUND);
+  const nlohmann::json stored = stored_in(container);
+  EXPECT_EQ(stored["schema"], "fatctx.stored_dlcs/1");
+  EXPECT_EQ(stored["file"], CDlc::get().container());
+  ASSERT_EQ(stored["dlcs"].size(), 1U);
+  EXPECT_EQ(stored["dlcs"][0]["layout"], "dlc.layout");
+  EXPECT_EQ(stored["dlcs"][0]["records"].size(), 5U);
+  EXPECT_EQ(stored["dlcs"][0]["size_bytes"], CDlc::get().bytes().size());
   ASSERT_EQ(fatctx_container_export_dlc(container, nullptr, out.c_str(), 0, nullptr, nullptr, &error), FATCTX_OK)
       << text_of(error);
   EXPECT_EQ(read_file(out), CDlc::get().bytes());
@@ -107,10 +101,9 @@ TEST_F(CDlcs, ComeBackByteForByte) {
 TEST_F(CDlcs, OfOneSocAreTheSameAsFileAndAsView) {
   const Bytes wanted = thin_of_file();
   auto planned = sized<fatctx_thin_dlc>();
-  ASSERT_EQ(fatctx_dlc_thin(CDlc::get().dlc().c_str(), choice_of_57(), &planned, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_dlc_thin(CDlc::get().dlc().c_str(), choice_of_57(), nullptr, 0, &planned, &error), FATCTX_OK);
   EXPECT_EQ(planned.size_bytes, wanted.size());
-  ASSERT_EQ(fatctx_container_extract_thin_dlc(container, nullptr, choice_of_57(), out.c_str(), 1, nullptr, &error),
-            FATCTX_OK)
+  ASSERT_EQ(fatctx_container_thin_dlc(container, nullptr, choice_of_57(), out.c_str(), 1, nullptr, &error), FATCTX_OK)
       << text_of(error);
   EXPECT_EQ(read_file(out), wanted);
 
@@ -141,7 +134,7 @@ TEST_F(CDlcs, OfOneSocAreTheSameAsFileAndAsView) {
   choice.soc_count = 1;
   EXPECT_EQ(fatctx_container_thin_dlc_view(container, nullptr, &choice, &view, nullptr, &error), FATCTX_ERROR_NO_MATCH);
   const char* const entries[] = {"htp.cache.57.0"};
-  fatctx_dlc_choice_init(&choice, sizeof choice);
+  choice = sized<fatctx_dlc_choice>();
   choice.entries = entries;
   choice.entry_count = 1;
   ASSERT_EQ(fatctx_container_thin_dlc_view(container, nullptr, &choice, &view, nullptr, &error), FATCTX_OK);
@@ -155,7 +148,6 @@ TEST_F(CDlcs, ArePackedUnderAPrefixAndWithoutTheirLayout) {
   ASSERT_EQ(fatctx_packer_add_dlc(packer, CDlc::get().dlc().c_str(), dlc_import(), &error), FATCTX_OK)
       << text_of(error);
   auto bare = sized<fatctx_dlc_import>();
-  fatctx_dlc_import_init(&bare, sizeof bare);
   bare.without_layout = 1;
   bare.unit = "other";
   ASSERT_EQ(fatctx_packer_add_dlc(packer, CDlc::get().dlc().c_str(), &bare, &error), FATCTX_OK) << text_of(error);
@@ -164,12 +156,9 @@ TEST_F(CDlcs, ArePackedUnderAPrefixAndWithoutTheirLayout) {
   EXPECT_EQ(fatctx_packer_close(packer, &error), FATCTX_OK);
   fatctx_container packed = {};
   ASSERT_EQ(fatctx_container_open(folder.file("m.fatctx").c_str(), nullptr, &packed, &error), FATCTX_OK);
-  auto stored = sized<fatctx_stored_dlc>();
-  ASSERT_EQ(fatctx_container_dlc_at(packed, 0, &stored, &error), FATCTX_OK);
-  EXPECT_EQ(view_of(stored.layout), "chat.dlc.layout");
-  std::uint64_t count = 0;
-  EXPECT_EQ(fatctx_container_dlc_count(packed, &count, &error), FATCTX_OK);
-  EXPECT_EQ(count, 1U);
+  const nlohmann::json stored = stored_in(packed);
+  ASSERT_EQ(stored["dlcs"].size(), 1U);
+  EXPECT_EQ(stored["dlcs"][0]["layout"], "chat.dlc.layout");
   auto record = sized<fatctx_record_info>();
   EXPECT_EQ(fatctx_container_find(packed, "chat.htp.cache.57.0", &record, &error), FATCTX_OK);
   EXPECT_EQ(view_of(record.unit), "main");

@@ -1,5 +1,5 @@
-// Every function of fatctx.h that can fail, callable with valid, null or stale arguments; tests loop over them.
-// tests/capi/entry_points_test.cc compares this list with the header.
+// Every function of the C headers that can fail, callable with good, null or stale arguments; tests loop over them.
+// tests/capi/entry_points_test.cc compares this list with the headers.
 #pragma once
 
 #include <fcntl.h>
@@ -34,16 +34,10 @@ struct Handles {
   fatctx_range_access access = {};
   fatctx_prefetch prefetch = {};
   fatctx_record_lock lock = {};
-  fatctx_metrics metrics = {};
-  fatctx_profile profile = {};
-  fatctx_dlc dlc = {};
+  fatctx_report report = {};  // a profile
   fatctx_container with_dlc = {};
   fatctx_view thin = {};  // of a thin DLC
-  fatctx_sharing sharing = {};
-  fatctx_imported_tensors imported = {};
   fatctx_appender appender = {};
-  fatctx_diff diff = {};
-  fatctx_rewrite rewrite = {};
   fatctx_soc_table socs = {};
   fatctx_device detected = {};
   fatctx_load_signal load_signal = {};
@@ -95,16 +89,10 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_range_access_close(handles.access, nullptr);
   (void)fatctx_prefetch_close(handles.prefetch, nullptr);
   (void)fatctx_record_lock_close(handles.lock, nullptr);
-  (void)fatctx_metrics_close(handles.metrics, nullptr);
-  (void)fatctx_profile_close(handles.profile, nullptr);
-  (void)fatctx_dlc_close(handles.dlc, nullptr);
+  (void)fatctx_report_close(handles.report, nullptr);
   (void)fatctx_container_close(handles.with_dlc, nullptr);
   (void)fatctx_view_close(handles.thin, nullptr);
-  (void)fatctx_sharing_close(handles.sharing, nullptr);
-  (void)fatctx_imported_tensors_close(handles.imported, nullptr);
   (void)fatctx_appender_close(handles.appender, nullptr);
-  (void)fatctx_diff_close(handles.diff, nullptr);
-  (void)fatctx_rewrite_close(handles.rewrite, nullptr);
   (void)fatctx_soc_table_close(handles.socs, nullptr);
   (void)fatctx_device_close(handles.detected, nullptr);
   (void)fatctx_load_signal_close(handles.load_signal, nullptr);
@@ -196,10 +184,9 @@ inline Handles open_all(const std::string& path) {
   const auto ok = [&](std::int32_t code) { ASSERT_EQ(code, FATCTX_OK) << text_of(error); };
   ok(fatctx_device_parse("x86-64-v3", &handles.device, &error));
   ok(fatctx_soc_table_read(nullptr, &handles.socs, &error));
-  fatctx_detect_options phone = {};
-  fatctx_detect_options_init(&phone, sizeof phone);
+  auto phone = sized<fatctx_detect_options>();
   phone.soc = "SM8650";
-  ok(fatctx_device_detect_with(&phone, &handles.detected, &error));
+  ok(fatctx_device_detect(&phone, &handles.detected, &error));
   ok(fatctx_container_open(path.c_str(), nullptr, &handles.container, &error));
   auto options = sized<fatctx_model_options>();
   options.device = handles.device;
@@ -225,8 +212,7 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_view_close(weights, &error));
   ok(fatctx_container_prefetch_in_background(handles.container, 5, nullptr, &handles.prefetch, &error));
   ok(fatctx_container_lock(handles.container, 1, &handles.lock, &error));
-  ok(fatctx_metrics_of_runtime(&handles.metrics, &error));
-  // One event, so that the snapshot has an entry; the recorder is then off again.
+  // One event, so that the snapshot has an entry; the recorder is off again afterwards.
   auto profile = sized<fatctx_profile_options>();
   fatctx_profile_options_init(&profile, sizeof profile);
   profile.level = FATCTX_PROFILE_DETAILED;
@@ -234,18 +220,11 @@ inline Handles open_all(const std::string& path) {
   fatctx_view seen = {};
   ok(fatctx_container_acquire(handles.container, 2, &seen, &error));
   ok(fatctx_view_close(seen, &error));
-  ok(fatctx_profile_stop(&handles.profile, &error));
-  ok(fatctx_dlc_open(CDlc::get().dlc().c_str(), &handles.dlc, &error));
+  ok(fatctx_profile_stop(&handles.report, &error));
   ok(fatctx_container_open(CDlc::get().container().c_str(), nullptr, &handles.with_dlc, &error));
   ok(fatctx_container_thin_dlc_view(handles.with_dlc, nullptr, choice_of_57(), &handles.thin, nullptr, &error));
-  ok(fatctx_container_sharing(handles.container, nullptr, nullptr, &handles.sharing, &error));
-  ok(fatctx_tensors_from_safetensors(weight_files().safetensors.c_str(), &handles.imported, &error));
   ok(fatctx_appender_open(appended_file().c_str(), nullptr, &handles.appender, &error));
   ok(fatctx_appender_add(handles.appender, &record, &error));
-  ok(fatctx_diff_create(handles.container, handles.with_dlc, nullptr, nullptr, &handles.diff, &error));
-  const RewrittenFiles& rewritten = rewritten_files();
-  ok(fatctx_rewrite_container(rewritten.source.c_str(), rewritten.target.c_str(), &rewritten.without_code,
-                              &handles.rewrite, &error));
   const LoadOfFile load(path, options);
   ok(fatctx_load_signal_create(0, &handles.load_signal, &error));
   ok(fatctx_load_list_start(&load.item, 1, 1, &handles.load_list, &error));
@@ -317,16 +296,10 @@ class Call {
   [[nodiscard]] fatctx_range_access* access() { return out(made_.access); }
   [[nodiscard]] fatctx_prefetch* prefetch() { return out(made_.prefetch); }
   [[nodiscard]] fatctx_record_lock* lock() { return out(made_.lock); }
-  [[nodiscard]] fatctx_metrics* metrics() { return out(made_.metrics); }
-  [[nodiscard]] fatctx_profile* profile() { return out(made_.profile); }
-  [[nodiscard]] fatctx_dlc* dlc() { return out(made_.dlc); }
+  [[nodiscard]] fatctx_report* report() { return out(made_.report); }
   [[nodiscard]] const char* dlc_path() const { return text(CDlc::get().dlc().c_str()); }
   [[nodiscard]] const fatctx_dlc_choice* choice() const { return given ? choice_of_57() : nullptr; }
-  [[nodiscard]] fatctx_diff* diff() { return out(made_.diff); }
-  [[nodiscard]] fatctx_sharing* sharing() { return out(made_.sharing); }
-  [[nodiscard]] fatctx_imported_tensors* imported() { return out(made_.imported); }
   [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
-  [[nodiscard]] fatctx_rewrite* rewrite() { return out(made_.rewrite); }
   [[nodiscard]] fatctx_load_signal* load_signal() { return out(made_.load_signal); }
   [[nodiscard]] fatctx_load_list* load_list() { return out(made_.load_list); }
   [[nodiscard]] const LoadOfFile& load() const { return load_; }
@@ -485,19 +458,13 @@ inline const std::vector<EntryPoint>& entry_points() {
          return fatctx_view_cache_collect(c.text(cache_folder()), 0, c.given ? &collection : nullptr, &c.error);
        },
        false},
-      {"fatctx_device_detect", [](Call& c) { return fatctx_device_detect(c.device(), &c.error); }, false},
-      {"fatctx_device_detect_with", [](Call& c) { return fatctx_device_detect_with(nullptr, c.device(), &c.error); },
-       false},
+      {"fatctx_device_detect", [](Call& c) { return fatctx_device_detect(nullptr, c.device(), &c.error); }, false},
       {"fatctx_device_npu", [](Call& c) { return fatctx_device_npu(c.h.detected, c.device(), &c.error); }},
       {"fatctx_device_detection_json",
        [](Call& c) {
          return fatctx_device_detection_json(c.h.detected, c.buffer(), Call::kCapacity, nullptr, &c.error);
        }},
       {"fatctx_soc_table_read", [](Call& c) { return fatctx_soc_table_read(nullptr, c.socs(), &c.error); }, false},
-      {"fatctx_soc_table_find",
-       [](Call& c) {
-         return fatctx_soc_table_find(c.h.socs, c.text("SM8750P"), c.structure<fatctx_soc>(), &c.error);
-       }},
       {"fatctx_soc_table_json",
        [](Call& c) {
          return fatctx_soc_table_json(c.h.socs, c.text("SM8750"), c.buffer(), Call::kCapacity, nullptr, &c.error);
@@ -512,11 +479,6 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_device_json",
        [](Call& c) { return fatctx_device_json(c.h.device, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
       {"fatctx_device_close", [](Call& c) { return fatctx_device_close(c.h.device, &c.error); }, true, FATCTX_OK},
-      {"fatctx_device_source_count",
-       [](Call& c) { return fatctx_device_source_count(c.h.device, c.plain<std::uint64_t>(), &c.error); }},
-      {"fatctx_device_source_at",
-       [](Call& c) { return fatctx_device_source_at(c.h.device, 0, c.structure<fatctx_device_source>(), &c.error); },
-       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_container_open",
        [](Call& c) { return fatctx_container_open(c.path(), nullptr, c.container(), &c.error); }, false},
       {"fatctx_container_open_descriptor",
@@ -537,14 +499,6 @@ inline const std::vector<EntryPoint>& entry_points() {
        .with_null_pointers = FATCTX_OK},
       {"fatctx_container_report",
        [](Call& c) { return fatctx_container_report(c.h.container, c.structure<fatctx_open_report>(), &c.error); }},
-      {"fatctx_container_degraded",
-       [](Call& c) { return fatctx_container_degraded(c.h.container, 0, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_container_generation",
-       [](Call& c) {
-         return fatctx_container_generation(c.h.container, 0, c.structure<fatctx_generation_info>(), &c.error);
-       },
-       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_container_record_count",
        [](Call& c) { return fatctx_container_record_count(c.h.container, c.plain<std::uint64_t>(), &c.error); }},
       {"fatctx_container_record_at",
@@ -564,18 +518,12 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_container_access_path",
        [](Call& c) { return fatctx_container_access_path(c.h.container, 1, c.plain<std::uint32_t>(), &c.error); }},
       {"fatctx_container_sharing",
-       [](Call& c) { return fatctx_container_sharing(c.h.container, nullptr, nullptr, c.sharing(), &c.error); }},
-      {"fatctx_sharing_describe",
-       [](Call& c) { return fatctx_sharing_describe(c.h.sharing, c.structure<fatctx_sharing_info>(), &c.error); }},
-      {"fatctx_sharing_record",
-       [](Call& c) { return fatctx_sharing_record(c.h.sharing, 0, c.structure<fatctx_record_sharing>(), &c.error); }},
-      {"fatctx_sharing_layout_group",
+       [](Call& c) { return fatctx_container_sharing(c.h.container, nullptr, nullptr, c.report(), &c.error); }},
+      {"fatctx_report_text",
        [](Call& c) {
-         return fatctx_sharing_layout_group(c.h.sharing, 0, c.structure<fatctx_layout_group>(), &c.error);
+         return fatctx_report_text(c.h.report, FATCTX_FORMAT_CSV, c.buffer(), Call::kCapacity, nullptr, &c.error);
        }},
-      {"fatctx_sharing_target",
-       [](Call& c) { return fatctx_sharing_target(c.h.sharing, 0, c.structure<fatctx_target_sharing>(), &c.error); }},
-      {"fatctx_sharing_close", [](Call& c) { return fatctx_sharing_close(c.h.sharing, &c.error); }, true, FATCTX_OK},
+      {"fatctx_report_close", [](Call& c) { return fatctx_report_close(c.h.report, &c.error); }, true, FATCTX_OK},
       {"fatctx_container_info_json",
        [](Call& c) {
          return fatctx_container_info_json(c.h.container, c.given ? all_parts() : nullptr, c.buffer(), Call::kCapacity,
@@ -597,11 +545,6 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_container_verify",
        [](Call& c) {
          return fatctx_container_verify(c.h.container, nullptr, c.structure<fatctx_verify_report>(), &c.error);
-       }},
-      {"fatctx_container_verify_record",
-       [](Call& c) {
-         return fatctx_container_verify_record(c.h.container, 1, nullptr, c.structure<fatctx_verify_report>(),
-                                               &c.error);
        }},
       {"fatctx_verify_file",
        [](Call& c) { return fatctx_verify_file(c.path(), nullptr, c.structure<fatctx_verify_report>(), &c.error); },
@@ -629,18 +572,11 @@ inline const std::vector<EntryPoint>& entry_points() {
        false},
       {"fatctx_repair",
        [](Call& c) { return fatctx_repair(c.path(), nullptr, c.structure<fatctx_repair_report>(), &c.error); }, false},
-      {"fatctx_diff_create",
+      {"fatctx_container_diff",
        [](Call& c) {
-         return fatctx_diff_create(c.h.container, c.h.container, nullptr, nullptr, c.diff(), &c.error);
+         return fatctx_container_diff(c.h.container, c.h.container, nullptr, nullptr, c.plain<std::uint32_t>(),
+                                      c.report(), &c.error);
        }},
-      {"fatctx_diff_describe",
-       [](Call& c) { return fatctx_diff_describe(c.h.diff, c.structure<fatctx_diff_info>(), &c.error); }},
-      {"fatctx_diff_record",
-       [](Call& c) { return fatctx_diff_record(c.h.diff, 0, c.structure<fatctx_diffed_record>(), &c.error); }},
-      {"fatctx_diff_json",
-       [](Call& c) { return fatctx_diff_json(c.h.diff, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
-      {"fatctx_diff_close", [](Call& c) { return fatctx_diff_close(c.h.diff, &c.error); }, true,
-       FATCTX_OK},
       {"fatctx_model_open", [](Call& c) { return fatctx_model_open(c.path(), c.options(), c.model(), &c.error); },
        false},
       {"fatctx_model_choose",
@@ -703,9 +639,7 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_view_tensor",
        [](Call& c) { return fatctx_view_tensor(c.h.view, c.structure<fatctx_tensor_info>(), &c.error); }},
       {"fatctx_tensor_table_size",
-       [](Call& c) { return fatctx_tensor_table_size(c.h.table, c.plain<std::uint64_t>(), &c.error); }},
-      {"fatctx_tensor_table_weights_id",
-       [](Call& c) { return fatctx_tensor_table_weights_id(c.h.table, c.plain<std::uint32_t>(), &c.error); }},
+       [](Call& c) { return fatctx_tensor_table_size(c.h.table, c.plain<std::uint64_t>(), c.plain<std::uint32_t>(), &c.error); }},
       {"fatctx_tensor_table_at",
        [](Call& c) { return fatctx_tensor_table_at(c.h.table, 0, c.structure<fatctx_tensor_info>(), &c.error); }},
       {"fatctx_tensor_table_view",
@@ -789,33 +723,11 @@ inline const std::vector<EntryPoint>& entry_points() {
       {"fatctx_record_lock_close", [](Call& c) { return fatctx_record_lock_close(c.h.lock, &c.error); }, true,
        FATCTX_OK},
       {"fatctx_metrics_of_container",
-       [](Call& c) { return fatctx_metrics_of_container(c.h.container, c.metrics(), &c.error); }},
-      {"fatctx_metrics_of_runtime", [](Call& c) { return fatctx_metrics_of_runtime(c.metrics(), &c.error); }, false},
-      {"fatctx_metrics_runtime",
-       [](Call& c) { return fatctx_metrics_runtime(c.h.metrics, c.structure<fatctx_runtime_metrics>(), &c.error); }},
-      {"fatctx_metrics_container",
-       [](Call& c) {
-         return fatctx_metrics_container(c.h.metrics, 0, c.structure<fatctx_container_metrics>(), &c.error);
-       }},
-      {"fatctx_metrics_record",
-       [](Call& c) {
-         return fatctx_metrics_record(c.h.metrics, 0, 0, c.structure<fatctx_record_metrics>(), &c.error);
-       }},
-      {"fatctx_metrics_json",
-       [](Call& c) { return fatctx_metrics_json(c.h.metrics, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
-      {"fatctx_metrics_close", [](Call& c) { return fatctx_metrics_close(c.h.metrics, &c.error); }, true, FATCTX_OK},
+       [](Call& c) { return fatctx_metrics_of_container(c.h.container, c.report(), &c.error); }},
+      {"fatctx_metrics_of_runtime", [](Call& c) { return fatctx_metrics_of_runtime(c.report(), &c.error); }, false},
       {"fatctx_profile_start", [](Call& c) { return fatctx_profile_start(nullptr, &c.error); }, false, FATCTX_OK},
-      {"fatctx_profile_current", [](Call& c) { return fatctx_profile_current(c.profile(), &c.error); }, false},
-      {"fatctx_profile_stop", [](Call& c) { return fatctx_profile_stop(c.profile(), &c.error); }, false},
-      {"fatctx_profile_describe",
-       [](Call& c) { return fatctx_profile_describe(c.h.profile, c.structure<fatctx_profile_info>(), &c.error); }},
-      {"fatctx_profile_total_at",
-       [](Call& c) { return fatctx_profile_total_at(c.h.profile, 0, c.structure<fatctx_profile_total>(), &c.error); }},
-      {"fatctx_profile_event_at",
-       [](Call& c) { return fatctx_profile_event_at(c.h.profile, 0, c.structure<fatctx_profile_event>(), &c.error); }},
-      {"fatctx_profile_csv",
-       [](Call& c) { return fatctx_profile_csv(c.h.profile, c.buffer(), Call::kCapacity, nullptr, &c.error); }},
-      {"fatctx_profile_close", [](Call& c) { return fatctx_profile_close(c.h.profile, &c.error); }, true, FATCTX_OK},
+      {"fatctx_profile_current", [](Call& c) { return fatctx_profile_current(c.report(), &c.error); }, false},
+      {"fatctx_profile_stop", [](Call& c) { return fatctx_profile_stop(c.report(), &c.error); }, false},
       {"fatctx_trace_start",
        [](Call& c) {
          return fatctx_trace_start(c.given ? static_cast<fatctx_trace_sink>(kTraceSink) : nullptr, nullptr, nullptr,
@@ -830,23 +742,12 @@ inline const std::vector<EntryPoint>& entry_points() {
                                     c.structure<fatctx_replay_report>(), &c.error);
        },
        false},
-      {"fatctx_tensors_from_safetensors",
+      {"fatctx_tensors_json",
        [](Call& c) {
-         return fatctx_tensors_from_safetensors(c.text(weight_files().safetensors.c_str()), c.imported(), &c.error);
+         return fatctx_tensors_json(c.text(weight_files().gguf.c_str()), FATCTX_WEIGHTS_GGUF, c.buffer(),
+                                    Call::kCapacity, nullptr, &c.error);
        },
        false},
-      {"fatctx_tensors_from_gguf",
-       [](Call& c) { return fatctx_tensors_from_gguf(c.text(weight_files().gguf.c_str()), c.imported(), &c.error); },
-       false},
-      {"fatctx_tensors_from_irpa",
-       [](Call& c) { return fatctx_tensors_from_irpa(c.text(weight_files().irpa.c_str()), c.imported(), &c.error); },
-       false},
-      {"fatctx_imported_tensors_describe",
-       [](Call& c) {
-         return fatctx_imported_tensors_describe(c.h.imported, c.structure<fatctx_imported_tensors_info>(), &c.error);
-       }},
-      {"fatctx_imported_tensors_close", [](Call& c) { return fatctx_imported_tensors_close(c.h.imported, &c.error); },
-       true, FATCTX_OK},
       {"fatctx_packer_create", [](Call& c) { return fatctx_packer_create(nullptr, c.packer(), &c.error); }, false},
       {"fatctx_packer_add",
        [](Call& c) { return fatctx_packer_add(c.h.packer, c.given ? second_record() : nullptr, &c.error); }},
@@ -854,12 +755,11 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) {
          return fatctx_packer_publish(c.h.packer, c.out_path(), c.structure<fatctx_pack_report>(), &c.error);
        }},
-      {"fatctx_packer_record",
-       [](Call& c) { return fatctx_packer_record(c.h.packer, 0, c.structure<fatctx_packed_record>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_packer_warning",
-       [](Call& c) { return fatctx_packer_warning(c.h.packer, 0, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_packer_report_json",
+       [](Call& c) {
+         return fatctx_packer_report_json(c.h.packer, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_appender_open",
        [](Call& c) { return fatctx_appender_open(c.path(), nullptr, c.appender(), &c.error); }, false},
       {"fatctx_appender_add",
@@ -878,47 +778,24 @@ inline const std::vector<EntryPoint>& entry_points() {
              return fatctx_appender_commit(c.h.appender, c.structure<fatctx_append_report>(), &c.error);
            },
        .with_null_pointers = FATCTX_OK},
-      {"fatctx_appender_record",
-       [](Call& c) { return fatctx_appender_record(c.h.appender, 0, c.structure<fatctx_packed_record>(), &c.error); },
-       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_appender_superseded",
-       [](Call& c) { return fatctx_appender_superseded(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_appender_restored",
-       [](Call& c) { return fatctx_appender_restored(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_appender_warning",
-       [](Call& c) { return fatctx_appender_warning(c.h.appender, 0, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_appender_report_json",
+       [](Call& c) {
+         return fatctx_appender_report_json(c.h.appender, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_appender_close", [](Call& c) { return fatctx_appender_close(c.h.appender, &c.error); }, true, FATCTX_OK},
       {"fatctx_rewrite_container",
        [](Call& c) {
          return fatctx_rewrite_container(c.text(rewritten_files().source.c_str()), c.out_path(),
-                                         &rewritten_files().without_code, c.rewrite(), &c.error);
+                                         &rewritten_files().without_code, c.report(), &c.error);
        },
        false},
       {"fatctx_merge_containers",
        [](Call& c) {
          return fatctx_merge_containers(c.given ? rewritten_files().both : nullptr, 2, c.out_path(),
-                                        &rewritten_files().options, c.rewrite(), &c.error);
+                                        &rewritten_files().options, c.report(), &c.error);
        },
        false},
-      {"fatctx_rewrite_describe",
-       [](Call& c) { return fatctx_rewrite_describe(c.h.rewrite, c.structure<fatctx_rewrite_info>(), &c.error); }},
-      {"fatctx_rewrite_source_at",
-       [](Call& c) {
-         return fatctx_rewrite_source_at(c.h.rewrite, 0, c.structure<fatctx_rewrite_source>(), &c.error);
-       }},
-      {"fatctx_rewrite_record",
-       [](Call& c) { return fatctx_rewrite_record(c.h.rewrite, 1, c.structure<fatctx_packed_record>(), &c.error); }},
-      {"fatctx_rewrite_removed",
-       [](Call& c) { return fatctx_rewrite_removed(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }},
-      {"fatctx_rewrite_unused",
-       [](Call& c) { return fatctx_rewrite_unused(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }},
-      {"fatctx_rewrite_warning",
-       [](Call& c) { return fatctx_rewrite_warning(c.h.rewrite, 0, c.plain<fatctx_text>(), &c.error); }, true,
-       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
-      {"fatctx_rewrite_close", [](Call& c) { return fatctx_rewrite_close(c.h.rewrite, &c.error); }, true, FATCTX_OK},
       {"fatctx_load",
        [](Call& c) { return fatctx_load(c.given ? &c.load().source : nullptr, nullptr, c.session(), &c.error); }, false},
       {"fatctx_load_signal_create",
@@ -969,42 +846,32 @@ inline const std::vector<EntryPoint>& entry_points() {
                                                  c.plain<std::uint64_t>(), &c.error);
        }},
       {"fatctx_is_dlc", [](Call& c) { return fatctx_is_dlc(c.dlc_path(), c.plain<std::uint32_t>(), &c.error); }, false},
-      {"fatctx_dlc_open", [](Call& c) { return fatctx_dlc_open(c.dlc_path(), c.dlc(), &c.error); }, false},
-      {"fatctx_container_dlc", [](Call& c) { return fatctx_container_dlc(c.h.with_dlc, nullptr, c.dlc(), &c.error); }},
-      {"fatctx_dlc_close", [](Call& c) { return fatctx_dlc_close(c.h.dlc, &c.error); }, true, FATCTX_OK},
-      {"fatctx_dlc_describe",
-       [](Call& c) { return fatctx_dlc_describe(c.h.dlc, c.structure<fatctx_dlc_info>(), &c.error); }},
-      {"fatctx_dlc_entry_at",
-       [](Call& c) { return fatctx_dlc_entry_at(c.h.dlc, 0, c.structure<fatctx_dlc_entry>(), &c.error); }},
-      {"fatctx_dlc_soc_at",
-       [](Call& c) { return fatctx_dlc_soc_at(c.h.dlc, 1, c.structure<fatctx_dlc_soc>(), &c.error); }},
-      {"fatctx_dlc_graph", [](Call& c) { return fatctx_dlc_graph(c.h.dlc, 0, 1, c.plain<fatctx_text>(), &c.error); }},
-      {"fatctx_dlc_finding", [](Call& c) { return fatctx_dlc_finding(c.h.dlc, 0, c.plain<fatctx_text>(), &c.error); },
-       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND},
+      {"fatctx_dlc_json",
+       [](Call& c) { return fatctx_dlc_json(c.dlc_path(), c.buffer(), Call::kCapacity, nullptr, &c.error); }, false},
+      {"fatctx_container_dlc_json",
+       [](Call& c) {
+         return fatctx_container_dlc_json(c.h.with_dlc, nullptr, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
       {"fatctx_packer_add_dlc",
        [](Call& c) {
          return fatctx_packer_add_dlc(c.h.packer, c.dlc_path(), c.given ? dlc_import() : nullptr, &c.error);
        }},
       {"fatctx_dlc_thin",
-       [](Call& c) { return fatctx_dlc_thin(c.dlc_path(), c.choice(), c.structure<fatctx_thin_dlc>(), &c.error); },
-       false},
-      {"fatctx_dlc_extract_thin",
        [](Call& c) {
-         return fatctx_dlc_extract_thin(c.dlc_path(), c.choice(), c.out_path(), 1, c.structure<fatctx_thin_dlc>(),
-                                        &c.error);
+         return fatctx_dlc_thin(c.dlc_path(), c.choice(), c.out_path(), 1, c.structure<fatctx_thin_dlc>(), &c.error);
        },
        false},
-      {"fatctx_container_dlc_count",
-       [](Call& c) { return fatctx_container_dlc_count(c.h.with_dlc, c.plain<std::uint64_t>(), &c.error); }},
-      {"fatctx_container_dlc_at",
-       [](Call& c) { return fatctx_container_dlc_at(c.h.with_dlc, 0, c.structure<fatctx_stored_dlc>(), &c.error); }},
+      {"fatctx_container_dlcs_json",
+       [](Call& c) {
+         return fatctx_container_dlcs_json(c.h.with_dlc, c.buffer(), Call::kCapacity, nullptr, &c.error);
+       }},
       {"fatctx_container_export_dlc",
        [](Call& c) {
          return fatctx_container_export_dlc(c.h.with_dlc, nullptr, c.out_path(), 1, nullptr, nullptr, &c.error);
        }},
-      {"fatctx_container_extract_thin_dlc",
+      {"fatctx_container_thin_dlc",
        [](Call& c) {
-         return fatctx_container_extract_thin_dlc(c.h.with_dlc, c.text("dlc.layout"), c.choice(), c.out_path(), 1,
+         return fatctx_container_thin_dlc(c.h.with_dlc, c.text("dlc.layout"), c.choice(), c.out_path(), 1,
                                                   c.structure<fatctx_thin_dlc>(), &c.error);
        }},
       {"fatctx_container_thin_dlc_view",

@@ -227,11 +227,11 @@ TEST_F(CModel, AReservedFieldThatIsSetIsOfANewerProgram) {
   fatctx_open_options_init(&options, sizeof options);
   options.reserved = 7;
   refused(fatctx_container_open(path.c_str(), &options, &other, &error));
-  auto verify = sized<fatctx_verify_options>();
-  verify.reserved = 7;
-  auto report = sized<fatctx_verify_report>();
-  refused(fatctx_container_verify(container, &verify, &report, &error));
-  options.struct_size = offsetof(fatctx_open_options, reserved);  // the program does not have the field
+  auto repair = sized<fatctx_repair_options>();
+  repair.reserved = 7;
+  auto report = sized<fatctx_repair_report>();
+  refused(fatctx_repair(path.c_str(), &repair, &report, &error));
+  options.struct_size = offsetof(fatctx_open_options, reserved);  // a program that does not have the field
   EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &other, &error), FATCTX_OK) << text_of(error);
   EXPECT_EQ(fatctx_container_close(other, &error), FATCTX_OK);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
@@ -325,32 +325,6 @@ TEST(CNames, NumbersThatAreNotListedAreUnknownAlsoBeyondTheEnum) {
   EXPECT_EQ(fatctx_record_type_from_name("thing"), 0U);
   EXPECT_EQ(fatctx_record_type_from_name(nullptr), 0U);
   EXPECT_EQ(fatctx_dtype_from_name(nullptr), 0U);
-}
-
-// 0 is a valid codec, policy, mapping and level, so an unknown word must give another number.
-TEST(CNames, WordsLeadBackToTheirNumbersAlsoToZero) {
-  const struct {
-    const char* (*name)(std::uint32_t);
-    std::uint32_t (*from_name)(const char*);
-    std::vector<const char*> words;  // of 0, 1, ...
-  } enumerations[] = {
-      {&fatctx_codec_name, &fatctx_codec_from_name, {"none", "lz4"}},
-      {&fatctx_verify_policy_name, &fatctx_verify_policy_from_name, {"record_on_acquire", "none", "private_copy"}},
-      {&fatctx_file_mapping_name, &fatctx_file_mapping_from_name, {"auto", "require", "disabled"}},
-      {&fatctx_profile_level_name, &fatctx_profile_level_from_name, {"off", "basic", "detailed"}},
-  };
-  for (const auto& [name, from_name, words] : enumerations) {
-    for (std::uint32_t number = 0; number < words.size(); ++number) {
-      EXPECT_STREQ(name(number), words[number]);
-      EXPECT_EQ(from_name(words[number]), number) << words[number];
-    }
-    for (const std::uint32_t number : {static_cast<std::uint32_t>(words.size()), 256U, 65'536U, FATCTX_UNKNOWN}) {
-      EXPECT_STREQ(name(number), "unknown") << number << " after " << words.back();
-    }
-    for (const char* word : {"", "unknown", "None", "float32", static_cast<const char*>(nullptr)}) {
-      EXPECT_EQ(from_name(word), FATCTX_UNKNOWN) << (word == nullptr ? "null" : word);
-    }
-  }
 }
 
 TEST(CNames, VersionsAreThoseOfTheLibrary) {

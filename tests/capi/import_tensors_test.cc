@@ -10,7 +10,6 @@
 namespace fatctx::capi::testing {
 namespace import_tensors_test {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class CImportedTensors : public ::testing::Test {
@@ -29,81 +28,79 @@ class CImportedTensors : public ::testing::Test {
     archive.splat("zeros", 4096, 1);
     support::write_file(irpa, archive.write(64));
   }
-  using Import = int32_t (*)(const char*, fatctx_imported_tensors*, fatctx_error*);
-  [[nodiscard]] fatctx_imported_tensors_info import(Import how, const std::string& file) {
-    EXPECT_EQ(how(file.c_str(), &tensors, &error), FATCTX_OK) << text_of(error);
-    auto info = sized<fatctx_imported_tensors_info>();
-    EXPECT_EQ(fatctx_imported_tensors_describe(tensors, &info, &error), FATCTX_OK) << text_of(error);
-    return info;
+  [[nodiscard]] nlohmann::json import(std::uint32_t format, const std::string& file) {
+    return json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+      return fatctx_tensors_json(file.c_str(), format, buffer, capacity, size, &error);
+    });
   }
-  void TearDown() override { EXPECT_EQ(fatctx_imported_tensors_close(tensors, &error), FATCTX_OK); }
 
   TempDir folder;
   std::string safetensors = folder.file("w.safetensors");
   std::string gguf = folder.file("w.gguf");
   std::string irpa = folder.file("w.irpa");
   fatctx_error error = fresh_error();
-  fatctx_imported_tensors tensors = {};
 };
 
 TEST_F(CImportedTensors, OfASafetensorsFileSayWhatATableCannot) {
-  const auto info = import(&fatctx_tensors_from_safetensors, safetensors);
+  const nlohmann::json said = import(FATCTX_WEIGHTS_SAFETENSORS, safetensors);
 
-  ASSERT_EQ(info.tensor_count, 2U);
-  EXPECT_STREQ(info.tensors[0].name, "b");
-  EXPECT_EQ(info.tensors[0].dtype, static_cast<std::uint32_t>(FATCTX_DTYPE_F16));
-  EXPECT_THAT(std::span(info.tensors[0].shape, info.tensors[0].rank), ElementsAre(2, 2));
-  EXPECT_EQ(info.tensors[0].size_bytes, 8U);
-  EXPECT_EQ(info.tensors[0].offset_in_blob, info.data_offset);
-  EXPECT_STREQ(info.tensors[1].name, "q");
-  EXPECT_EQ(info.tensors[1].dtype, static_cast<std::uint32_t>(FATCTX_DTYPE_U8));
-  ASSERT_EQ(info.option_count, 1U);
-  EXPECT_STREQ(info.options[0].key, "tensor.q.type");
-  EXPECT_STREQ(info.options[0].value, "f8_e5m2 [4]");
-  EXPECT_STREQ(info.options[0].owner, "safetensors");
-  EXPECT_EQ(info.file_size, support::read_file(safetensors).size());
-  EXPECT_EQ(info.data_size, 12U);
-  EXPECT_EQ(info.data_offset + info.data_size, info.file_size);
-  EXPECT_EQ(info.splat_count, 0U);
+  EXPECT_EQ(said["schema"], "fatctx.tensors/1");
+  EXPECT_EQ(said["file"], safetensors);
+  EXPECT_EQ(said["format"], "safetensors");
+  ASSERT_EQ(said["tensors"].size(), 2U);
+  const nlohmann::json& first = said["tensors"][0];
+  EXPECT_EQ(first["name"], "b");
+  EXPECT_EQ(first["dtype"], "float16");
+  EXPECT_EQ(first["shape"], nlohmann::json({2, 2}));
+  EXPECT_EQ(first["size_bytes"], 8);
+  EXPECT_EQ(first["offset"], said["data_offset"]);
+  EXPECT_EQ(said["tensors"][1]["dtype"], "uint8");
+  ASSERT_EQ(said["options"].size(), 1U);
+  EXPECT_EQ(said["options"][0]["key"], "tensor.q.type");
+  EXPECT_EQ(said["options"][0]["value"], "f8_e5m2 [4]");
+  EXPECT_EQ(said["options"][0]["owner"], "safetensors");
+  EXPECT_EQ(said["file_size"], support::read_file(safetensors).size());
+  EXPECT_EQ(said["data_size"], 12);
+  EXPECT_EQ(said["splat_count"], 0);
 }
 
 TEST_F(CImportedTensors, OfAGgufFileAreInTheOrderOfItsIndex) {
-  const auto info = import(&fatctx_tensors_from_gguf, gguf);
+  const nlohmann::json said = import(FATCTX_WEIGHTS_GGUF, gguf);
 
-  ASSERT_EQ(info.tensor_count, 1U);
-  EXPECT_STREQ(info.tensors[0].name, "q");
-  EXPECT_EQ(info.tensors[0].size_bytes, 288U);
-  ASSERT_EQ(info.option_count, 1U);
-  EXPECT_STREQ(info.options[0].value, "q4_k [512]");
+  ASSERT_EQ(said["tensors"].size(), 1U);
+  EXPECT_EQ(said["tensors"][0]["name"], "q");
+  EXPECT_EQ(said["tensors"][0]["size_bytes"], 288);
+  EXPECT_EQ(said["options"][0]["value"], "q4_k [512]");
 }
 
 TEST_F(CImportedTensors, OfAnArchiveTellAliasesAndWhatHasNoBytes) {
-  const auto info = import(&fatctx_tensors_from_irpa, irpa);
+  const nlohmann::json said = import(FATCTX_WEIGHTS_IRPA, irpa);
 
-  ASSERT_EQ(info.tensor_count, 2U);
-  EXPECT_EQ(info.tensors[0].alias, 1U);
-  EXPECT_EQ(info.tensors[1].alias, 1U);
-  EXPECT_EQ(info.option_count, 0U);
-  EXPECT_EQ(info.splat_count, 1U);
-  EXPECT_EQ(info.file_size, support::read_file(irpa).size());
-  EXPECT_EQ(info.data_offset, 0U);
-  EXPECT_EQ(info.data_size, info.file_size);
+  ASSERT_EQ(said["tensors"].size(), 2U);
+  EXPECT_EQ(said["tensors"][0]["alias"], true);
+  EXPECT_EQ(said["tensors"][1]["alias"], true);
+  EXPECT_EQ(said["options"].size(), 0U);
+  EXPECT_EQ(said["splat_count"], 1);
+  EXPECT_EQ(said["data_offset"], 0);
+  EXPECT_EQ(said["data_size"], said["file_size"]);
 }
 
 TEST_F(CImportedTensors, ArePackedWithTheirFileAndFoundAgain) {
-  const auto info = import(&fatctx_tensors_from_irpa, irpa);
-  std::vector<fatctx_pack_tensor> refined(info.tensors, info.tensors + info.tensor_count);
-  const std::uint64_t shape[] = {4, 4};  // the archive has sizes only
-  refined[0].shape = shape;
-  refined[0].rank = 2;
-  refined[0].dtype = FATCTX_DTYPE_F32;
+  const nlohmann::json said = import(FATCTX_WEIGHTS_IRPA, irpa);
+  const std::string name = said["tensors"][0]["name"];
+  const std::string again = said["tensors"][1]["name"];
+  const std::uint64_t shape[] = {4, 4};  // the archive knows sizes only
+  const std::uint64_t bytes[] = {64};
+  const std::uint64_t offset = said["tensors"][0]["offset"];
+  const fatctx_pack_tensor refined[] = {{name.c_str(), shape, 2, offset, 64, FATCTX_DTYPE_F32, 1},
+                                        {again.c_str(), bytes, 1, offset, 64, FATCTX_DTYPE_U8, 1}};
   fatctx_pack_record record;
   fatctx_pack_record_init(&record, sizeof record);
   record.type = FATCTX_RECORD_WEIGHT_BLOB;
   record.name = "weights";
   record.source_path = irpa.c_str();
-  record.tensors = refined.data();
-  record.tensor_count = refined.size();
+  record.tensors = refined;
+  record.tensor_count = std::size(refined);
   fatctx_packer packer = {};
   ASSERT_EQ(fatctx_packer_create(nullptr, &packer, &error), FATCTX_OK);
   ASSERT_EQ(fatctx_packer_add(packer, &record, &error), FATCTX_OK) << text_of(error);
@@ -118,7 +115,7 @@ TEST_F(CImportedTensors, ArePackedWithTheirFileAndFoundAgain) {
   fatctx_tensor_table table = {};
   ASSERT_EQ(fatctx_container_tensors(container, found.id, &table, &error), FATCTX_OK) << text_of(error);
   fatctx_view view;
-  ASSERT_EQ(fatctx_tensor_table_view(table, refined[0].name, &view, &error), FATCTX_OK) << text_of(error);
+  ASSERT_EQ(fatctx_tensor_table_view(table, name.c_str(), &view, &error), FATCTX_OK) << text_of(error);
   auto tensor = sized<fatctx_tensor_info>();
   ASSERT_EQ(fatctx_view_tensor(view, &tensor, &error), FATCTX_OK);
   EXPECT_EQ(tensor.dtype, static_cast<std::uint32_t>(FATCTX_DTYPE_F32));
@@ -132,11 +129,15 @@ TEST_F(CImportedTensors, ArePackedWithTheirFileAndFoundAgain) {
 }
 
 TEST_F(CImportedTensors, OfAFileOfAnotherKindAreAnErrorThatNamesIt) {
-  EXPECT_EQ(fatctx_tensors_from_gguf(safetensors.c_str(), &tensors, &error), FATCTX_ERROR_BAD_MAGIC);
+  const auto code = [&](const std::string& file, std::uint32_t format) {
+    return fatctx_tensors_json(file.c_str(), format, nullptr, 0, nullptr, &error);
+  };
+  EXPECT_EQ(code(safetensors, FATCTX_WEIGHTS_GGUF), FATCTX_ERROR_BAD_MAGIC);
   EXPECT_THAT(error.message, HasSubstr("w.safetensors"));
-  EXPECT_EQ(tensors.id, 0U);
-  EXPECT_EQ(fatctx_tensors_from_irpa(gguf.c_str(), &tensors, &error), FATCTX_ERROR_BAD_MAGIC);
-  EXPECT_EQ(fatctx_tensors_from_safetensors(folder.file("none").c_str(), &tensors, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(code(gguf, FATCTX_WEIGHTS_IRPA), FATCTX_ERROR_BAD_MAGIC);
+  EXPECT_EQ(code(folder.file("none"), FATCTX_WEIGHTS_SAFETENSORS), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(code(gguf, 0), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("FATCTX_WEIGHTS_SAFETENSORS (1)"));
 }
 
 }  // namespace import_tensors_test

@@ -22,17 +22,15 @@ std::string json_of(fatctx_device device) {
 TEST(CDevice, IsDetectedWithItsSources) {
   auto error = fresh_error();
   fatctx_device device = {};
-  ASSERT_EQ(fatctx_device_detect(&device, &error), FATCTX_OK) << text_of(error);
-  std::uint64_t count = 0;
-  ASSERT_EQ(fatctx_device_source_count(device, &count, &error), FATCTX_OK);
-  ASSERT_GE(count, 1U);
-  auto source = sized<fatctx_device_source>();
-  ASSERT_EQ(fatctx_device_source_at(device, 0, &source, &error), FATCTX_OK);
-
-  EXPECT_NE(source.name.size, 0U);
-  EXPECT_NE(source.state.size, 0U);
+  ASSERT_EQ(fatctx_device_detect(nullptr, &device, &error), FATCTX_OK) << text_of(error);
+  const auto found = json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_device_detection_json(device, buffer, capacity, size, &error);
+  });
+  EXPECT_EQ(found["schema"], "fatctx.detection/1");
+  ASSERT_GE(found["sources"].size(), 1U);
+  EXPECT_NE(found["sources"][0]["id"], "");
+  EXPECT_NE(found["sources"][0]["state"], "");
   EXPECT_EQ(nlohmann::json::parse(json_of(device))["backend"], "cpu");
-  EXPECT_EQ(fatctx_device_source_at(device, count, &source, &error), FATCTX_ERROR_NOT_FOUND);
   EXPECT_EQ(fatctx_device_close(device, &error), FATCTX_OK);
 }
 

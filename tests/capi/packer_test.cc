@@ -32,6 +32,14 @@ fatctx_pack_record opaque(const char* name) {
   return record;
 }
 
+// The report of the last publish.
+nlohmann::json told_by(fatctx_packer packer) {
+  auto error = fresh_error();
+  return json_from([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_packer_report_json(packer, buffer, capacity, size, &error);
+  });
+}
+
 class CPacker : public ::testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(fatctx_packer_close(packer, &error), FATCTX_OK); }
@@ -100,10 +108,9 @@ TEST_F(CPacker, OptionsReachTheFile) {
   auto report = sized<fatctx_pack_report>();
   ASSERT_EQ(fatctx_packer_publish(sealed, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
   ASSERT_EQ(report.warning_count, 1U);
-  fatctx_text warning = {};
-  ASSERT_EQ(fatctx_packer_warning(sealed, 0, &warning, &error), FATCTX_OK);
-
-  EXPECT_THAT(std::string(view_of(warning)), HasSubstr("model_path"));
+  const nlohmann::json told = told_by(sealed);
+  ASSERT_EQ(told["notes"].size(), 1U);
+  EXPECT_THAT(told["notes"][0].get<std::string>(), HasSubstr("model_path"));
   EXPECT_EQ(report.sealed, 1U);
   const auto container = Container::open(path);
   ASSERT_TRUE(container.ok());
@@ -159,8 +166,8 @@ TEST_F(CPacker, EveryRecordSaysWhatItCameTo) {
     options.sharing = sharing;
     options.overwrite = 1;
     const fatctx_packer chips = create(&options);
-    auto row = sized<fatctx_packed_record>();
-    EXPECT_EQ(fatctx_packer_record(chips, 0, &row, &error), FATCTX_ERROR_NOT_FOUND) << "nothing was published yet";
+    EXPECT_EQ(fatctx_packer_report_json(chips, nullptr, 0, nullptr, &error), FATCTX_ERROR_NOT_FOUND)
+        << "nothing was published yet";
     const std::pair<const char*, const Bytes*> records[] = {
         {"zero", &corpus.chips[0]}, {"one", &corpus.chips[1]}, {"two", &corpus.chips[2]}, {"twin", &corpus.chips[0]}};
     for (const auto& [name, bytes] : records) {
@@ -176,28 +183,31 @@ TEST_F(CPacker, EveryRecordSaysWhatItCameTo) {
     std::uint32_t recipes = 0;
     std::uint32_t pieces = 0;
     std::uint64_t shifted = 0;
-    for (std::uint64_t i = 0; i < report.record_count; ++i) {
-      ASSERT_EQ(fatctx_packer_record(chips, i, &row, &error), FATCTX_OK) << text_of(error);
-      EXPECT_EQ(row.id, i + 1);
-      stored += row.stored_bytes;
-      shared += row.shared_bytes;
-      shifted += row.shifted_bytes;
-      pieces = std::max(pieces, row.pieces);
-      EXPECT_EQ(row.recipe_steps != 0, row.recipe_bytes != 0);
-      EXPECT_EQ(row.recipe_steps != 0, row.pieces == 0);
-      if (row.recipe_steps != 0) {
+    const nlohmann::json told = told_by(chips);
+    EXPECT_EQ(told["schema"], "fatctx.packed/1");
+    EXPECT_EQ(told["path"], path);
+    EXPECT_EQ(told["uuid"], std::string(report.uuid));
+    ASSERT_EQ(told["records"].size(), report.record_count);
+    for (std::size_t i = 0; i < report.record_count; ++i) {
+      const nlohmann::json& row = told["records"][i];
+      EXPECT_EQ(row["id"], i + 1);
+      stored += row["stored_bytes"].get<std::uint64_t>();
+      shared += row["shared_bytes"].get<std::uint64_t>();
+      shifted += row["shifted_bytes"].get<std::uint64_t>();
+      pieces = std::max(pieces, row["pieces"].get<std::uint32_t>());
+      EXPECT_EQ(row["recipe_steps"] != 0, row["recipe_bytes"] != 0);
+      EXPECT_EQ(row["recipe_steps"] != 0, row["pieces"] == 0);
+      if (row["recipe_steps"] != 0) {
         ++recipes;
-        EXPECT_GT(row.mappable_bytes, 0U);
-        EXPECT_LE(row.mappable_bytes, row.size_bytes);
+        EXPECT_GT(row["mappable_bytes"], 0U);
+        EXPECT_LE(row["mappable_bytes"], row["size_bytes"]);
       }
-      EXPECT_EQ(row.sharing_order == 0, view_of(row.name) == "description") << view_of(row.name);
+      EXPECT_EQ(row["sharing_order"] == 0, row["name"] == "description") << row["name"];
     }
     EXPECT_EQ(stored, report.stored_bytes);
     EXPECT_EQ(shared, report.shared_bytes);
     EXPECT_EQ(recipes != 0, sharing == FATCTX_SHARING_BYTES);
     EXPECT_EQ(pieces > 1 && shifted > 0, sharing == FATCTX_SHARING_PAGES);
-    EXPECT_EQ(fatctx_packer_record(chips, report.record_count, &row, &error), FATCTX_ERROR_NOT_FOUND);
-    EXPECT_THAT(error.message, HasSubstr("there are 5"));
     EXPECT_EQ(fatctx_packer_close(chips, &error), FATCTX_OK);
   }
 }

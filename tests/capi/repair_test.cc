@@ -24,7 +24,6 @@ class CRepair : public CModel {
   }
   int32_t repair(uint32_t dry_run = 0, fatctx_progress progress = nullptr) {
     auto options = sized<fatctx_repair_options>();
-    fatctx_repair_options_init(&options, sizeof options);
     options.dry_run = dry_run;
     options.progress = progress;
     options.restored = [](void* user, fatctx_text what, uint64_t offset, uint64_t size) {

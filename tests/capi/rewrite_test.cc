@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "capi/c_model.h"
 #include "support/chip_corpus.h"
@@ -22,33 +23,12 @@ fatctx_rewrite_options rewrite_options() {
   return options;
 }
 
-// Returns all texts of a list of the report.
-std::vector<std::string> texts(fatctx_rewrite rewrite, std::uint32_t count,
-                               std::int32_t (*at)(fatctx_rewrite, std::uint64_t, fatctx_text*, fatctx_error*)) {
-  auto error = fresh_error();
-  std::vector<std::string> found;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    fatctx_text text = {};
-    EXPECT_EQ(at(rewrite, i, &text, &error), FATCTX_OK) << text_of(error);
-    found.emplace_back(view_of(text));
-  }
-  fatctx_text text = {};
-  EXPECT_EQ(at(rewrite, count, &text, &error), FATCTX_ERROR_NOT_FOUND);
-  EXPECT_THAT(error.message, HasSubstr("there are " + std::to_string(count)));
-  return found;
-}
-
 class CRewrite : public CModel {
  protected:
-  // Rewrites or merges with a report and passes the report to `look`.
-  template <typename Look>
-  void report_of(std::int32_t code, const Look& look) {
-    ASSERT_EQ(code, FATCTX_OK) << text_of(error);
-    auto info = sized<fatctx_rewrite_info>();
-    ASSERT_EQ(fatctx_rewrite_describe(rewrite, &info, &error), FATCTX_OK) << text_of(error);
-    look(info);
-    EXPECT_EQ(fatctx_rewrite_close(rewrite, &error), FATCTX_OK);
-    EXPECT_EQ(fatctx_rewrite_describe(rewrite, &info, &error), FATCTX_ERROR_STALE_HANDLE);
+  // The report of a rewrite or a merge, which answered `code`.
+  nlohmann::json report_of(std::int32_t code) {
+    EXPECT_EQ(code, FATCTX_OK) << text_of(error);
+    return code == FATCTX_OK ? json_of(std::exchange(report, {})) : nlohmann::json();
   }
   // Reads ids in two calls: first the count, then the ids.
   std::vector<std::uint32_t> ids_from(
@@ -71,7 +51,7 @@ class CRewrite : public CModel {
   }
 
   std::string out = folder.file("out.fatctx");
-  fatctx_rewrite rewrite = {};
+  fatctx_report report = {};
 };
 
 TEST_F(CRewrite, TheFileAndTheReportAreThoseOfCxx) {
@@ -86,43 +66,36 @@ TEST_F(CRewrite, TheFileAndTheReportAreThoseOfCxx) {
   options.keep = keep.data();
   options.keep_count = keep.size();
   options.seal = FATCTX_SEAL_YES;
-  const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
-  report_of(code, [&](const fatctx_rewrite_info& info) {
-    EXPECT_EQ(info.generation, expected.generation);
-    EXPECT_EQ(info.generation, 2U);
-    EXPECT_EQ(info.sealed, 1U);
-    EXPECT_EQ(info.file_size, expected.pack.file_size);
-    EXPECT_EQ(info.input_bytes, expected.pack.input_bytes);
-    EXPECT_EQ(info.stored_bytes, expected.pack.stored_bytes);
-    EXPECT_EQ(info.shared_bytes, expected.pack.shared_bytes);
-    EXPECT_EQ(info.record_count, expected.pack.record_count);
-    EXPECT_EQ(info.shared_records, expected.pack.shared_records);
-    EXPECT_EQ(std::string(info.uuid), expected.pack.uuid);
-    EXPECT_EQ(info.source_count, 1U);
-    EXPECT_THAT(texts(rewrite, info.removed_count, &fatctx_rewrite_removed),
-                ElementsAre("cpu-aarch64", "cpu-x86-64-v3", "cpu-x86-64-v4"));
-    EXPECT_THAT(texts(rewrite, info.unused_count, &fatctx_rewrite_unused), ElementsAre());
-    EXPECT_THAT(texts(rewrite, info.warning_count, &fatctx_rewrite_warning), ElementsAre());
-    auto source = sized<fatctx_rewrite_source>();
-    ASSERT_EQ(fatctx_rewrite_source_at(rewrite, 0, &source, &error), FATCTX_OK) << text_of(error);
-    EXPECT_EQ(view_of(source.path), path);
-    EXPECT_EQ(source.generation, 1U);
-    EXPECT_EQ(source.file_size, read_file(path).size());
-    EXPECT_EQ(source.dead_bytes, expected.sources[0].dead_bytes);
-    EXPECT_EQ(source.record_count, 7U);
-    EXPECT_EQ(fatctx_rewrite_source_at(rewrite, 1, &source, &error), FATCTX_ERROR_NOT_FOUND);
-    std::uint64_t stored = 0;
-    for (std::uint32_t i = 0; i < info.record_count; ++i) {
-      auto record = sized<fatctx_packed_record>();
-      ASSERT_EQ(fatctx_rewrite_record(rewrite, i, &record, &error), FATCTX_OK) << text_of(error);
-      EXPECT_EQ(view_of(record.name), expected.pack.records[i].name);
-      EXPECT_EQ(record.id, i + 1);
-      stored += record.stored_bytes;
-    }
-    EXPECT_EQ(stored, info.stored_bytes);
-    auto record = sized<fatctx_packed_record>();
-    EXPECT_EQ(fatctx_rewrite_record(rewrite, info.record_count, &record, &error), FATCTX_ERROR_NOT_FOUND);
-  });
+  const nlohmann::json told = report_of(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &report, &error));
+  EXPECT_EQ(told["schema"], "fatctx.rewrite/1");
+  EXPECT_EQ(told["path"], out);
+  EXPECT_EQ(told["generation"], 2);
+  EXPECT_EQ(told["sealed"], true);
+  EXPECT_EQ(told["uuid"], expected.pack.uuid);
+  EXPECT_EQ(told["file_size"], expected.pack.file_size);
+  EXPECT_EQ(told["input_bytes"], expected.pack.input_bytes);
+  EXPECT_EQ(told["stored_bytes"], expected.pack.stored_bytes);
+  EXPECT_EQ(told["shared_bytes"], expected.pack.shared_bytes);
+  EXPECT_EQ(told["record_count"], expected.pack.record_count);
+  EXPECT_EQ(told["shared_records"], expected.pack.shared_records);
+  EXPECT_EQ(told["removed"], nlohmann::json({"cpu-aarch64", "cpu-x86-64-v3", "cpu-x86-64-v4"}));
+  EXPECT_EQ(told["unused_weights"].size(), 0U);
+  EXPECT_EQ(told["notes"].size(), 0U);
+  ASSERT_EQ(told["sources"].size(), 1U);
+  const nlohmann::json& source = told["sources"][0];
+  EXPECT_EQ(source["path"], path);
+  EXPECT_EQ(source["generation"], 1);
+  EXPECT_EQ(source["file_size"], read_file(path).size());
+  EXPECT_EQ(source["dead_bytes"], expected.sources[0].dead_bytes);
+  EXPECT_EQ(source["record_count"], 7);
+  std::uint64_t stored = 0;
+  ASSERT_EQ(told["records"].size(), expected.pack.records.size());
+  for (std::size_t i = 0; i < expected.pack.records.size(); ++i) {
+    EXPECT_EQ(told["records"][i]["name"], expected.pack.records[i].name);
+    EXPECT_EQ(told["records"][i]["id"], i + 1);
+    stored += told["records"][i]["stored_bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(stored, expected.pack.stored_bytes);
   EXPECT_TRUE(read_file(out) == read_file(expected_file));
 }
 
@@ -131,11 +104,9 @@ TEST_F(CRewrite, WeightsThatNoBinaryUsesAnyMoreAreTold) {
   auto options = rewrite_options();
   options.keep = &weights;
   options.keep_count = 1;
-  const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
-  report_of(code, [&](const fatctx_rewrite_info& info) {
-    EXPECT_EQ(info.removed_count, 4U);
-    EXPECT_THAT(texts(rewrite, info.unused_count, &fatctx_rewrite_unused), ElementsAre("weights"));
-  });
+  const nlohmann::json told = report_of(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &report, &error));
+  EXPECT_EQ(told["removed"].size(), 4U);
+  EXPECT_EQ(told["unused_weights"], nlohmann::json({"weights"}));
 }
 
 TEST_F(CRewrite, InPlaceTheFileIsReplacedAndDefaultsKeepWhatItIs) {
@@ -180,13 +151,10 @@ TEST_F(CRewrite, EveryOptionReachesTheFile) {
     options.sharing = sharing;
     options.max_pieces = max_pieces;
     options.seal = seal;
-    std::uint64_t bytes = 0;
-    const std::int32_t code = fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error);
-    report_of(code, [&](const fatctx_rewrite_info& info) {
-      EXPECT_EQ(info.sealed, seal == FATCTX_SEAL_NO ? 0U : 1U);
-      bytes = info.stored_bytes;
-    });
-    return bytes;
+    const nlohmann::json told =
+        report_of(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &report, &error));
+    EXPECT_EQ(told["sealed"], seal != FATCTX_SEAL_NO);
+    return told["stored_bytes"].get<std::uint64_t>();
   };
   const std::uint64_t as_source = stored(FATCTX_SHARING_AS_SOURCE, 4096, FATCTX_SEAL_AS_SOURCE);
   const std::uint64_t off = stored(FATCTX_SHARING_OFF, 4096, FATCTX_SEAL_NO);
@@ -197,8 +165,8 @@ TEST_F(CRewrite, EveryOptionReachesTheFile) {
   EXPECT_LT(as_source, off);
 
   options.generation = 9;
-  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &rewrite, &error), FATCTX_ERROR_NOT_FOUND);
-  EXPECT_EQ(rewrite.id, 0U);
+  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), &options, &report, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(report.id, 0U);
 }
 
 TEST_F(CRewrite, OptionsThatCannotBeAreRefusedBeforeAnythingIsWritten) {
@@ -253,8 +221,8 @@ TEST_F(CRewrite, AnOlderProgramsOptionsHaveTheDefaultsForTheRest) {
 
 TEST_F(CRewrite, AnExistingFileIsKeptUnlessAsked) {
   support::write_file(out, support::pattern(100, 3));
-  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), nullptr, &rewrite, &error), FATCTX_ERROR_EXISTS);
-  EXPECT_EQ(rewrite.id, 0U);
+  EXPECT_EQ(fatctx_rewrite_container(path.c_str(), out.c_str(), nullptr, &report, &error), FATCTX_ERROR_EXISTS);
+  EXPECT_EQ(report.id, 0U);
   EXPECT_TRUE(read_file(out) == support::pattern(100, 3));
   auto options = rewrite_options();
   options.overwrite = 1;
@@ -290,11 +258,11 @@ TEST_F(CRewrite, ProgressIsToldAndWhenItStopsTheFolderIsAsItWas) {
   const std::string merged = folder.file("merged.fatctx");
   for (const bool at_the_end : {false, true}) {
     seen = {.stops_at_the_end = at_the_end, .stops = !at_the_end};
-    EXPECT_EQ(fatctx_rewrite_container(path.c_str(), path.c_str(), &options, &rewrite, &error), FATCTX_ERROR_CANCELLED);
-    EXPECT_EQ(rewrite.id, 0U);
+    EXPECT_EQ(fatctx_rewrite_container(path.c_str(), path.c_str(), &options, &report, &error), FATCTX_ERROR_CANCELLED);
+    EXPECT_EQ(report.id, 0U);
     seen = {.stops_at_the_end = at_the_end, .stops = !at_the_end};
-    EXPECT_EQ(fatctx_merge_containers(sources, 2, merged.c_str(), &options, &rewrite, &error), FATCTX_ERROR_CANCELLED);
-    EXPECT_EQ(rewrite.id, 0U);
+    EXPECT_EQ(fatctx_merge_containers(sources, 2, merged.c_str(), &options, &report, &error), FATCTX_ERROR_CANCELLED);
+    EXPECT_EQ(report.id, 0U);
   }
   EXPECT_TRUE(read_file(path) == before);
   EXPECT_THAT(folder.names(), ElementsAre("model.fatctx", "out.fatctx"));
@@ -311,40 +279,30 @@ TEST_F(CRewrite, MergedFilesAreOne) {
   support::write_file(second, support::packed_bytes({records[1], records[4]}, named));
   const char* const sources[] = {first.c_str(), second.c_str()};
   auto options = rewrite_options();
-  std::int32_t code = fatctx_merge_containers(sources, 2, out.c_str(), &options, &rewrite, &error);
-  report_of(code, [&](const fatctx_rewrite_info& info) {
-    EXPECT_EQ(info.generation, 1U);
-    EXPECT_EQ(info.sealed, 0U);
-    EXPECT_EQ(info.record_count, 5U) << "the weights once, with their table";
-    EXPECT_EQ(info.source_count, 2U);
-    EXPECT_EQ(info.removed_count, 0U);
-    for (std::size_t i = 0; i < 2; ++i) {
-      auto source = sized<fatctx_rewrite_source>();
-      ASSERT_EQ(fatctx_rewrite_source_at(rewrite, i, &source, &error), FATCTX_OK);
-      EXPECT_EQ(view_of(source.path), sources[i]);
-    }
-    const auto warnings = texts(rewrite, info.warning_count, &fatctx_rewrite_warning);
-    ASSERT_EQ(warnings.size(), 1U);
-    EXPECT_THAT(warnings[0], HasSubstr("second model"));
-  });
+  nlohmann::json told = report_of(fatctx_merge_containers(sources, 2, out.c_str(), &options, &report, &error));
+  EXPECT_EQ(told["generation"], 1);
+  EXPECT_EQ(told["sealed"], false);
+  EXPECT_EQ(told["record_count"], 5) << "the weights once, with their table";
+  EXPECT_EQ(told["removed"].size(), 0U);
+  ASSERT_EQ(told["sources"].size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(told["sources"][i]["path"], sources[i]);
+  ASSERT_EQ(told["notes"].size(), 1U);
+  EXPECT_THAT(told["notes"][0].get<std::string>(), HasSubstr("second model"));
   EXPECT_EQ(Container::open(out).value().describe().value().name, "first model");
 
   options.model_name = "both";
   options.seal = FATCTX_SEAL_YES;
   options.overwrite = 1;
-  code = fatctx_merge_containers(sources, 2, out.c_str(), &options, &rewrite, &error);
-  report_of(code, [&](const fatctx_rewrite_info& info) {
-    EXPECT_EQ(info.sealed, 1U);
-    EXPECT_EQ(info.warning_count, 0U);
-  });
+  told = report_of(fatctx_merge_containers(sources, 2, out.c_str(), &options, &report, &error));
+  EXPECT_EQ(told["sealed"], true);
+  EXPECT_EQ(told["notes"].size(), 0U);
   EXPECT_EQ(Container::open(out).value().describe().value().name, "both");
-  EXPECT_EQ(fatctx_merge_containers(sources, 1, out.c_str(), &options, &rewrite, &error),
-            FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_merge_containers(sources, 1, out.c_str(), &options, &report, &error), FATCTX_ERROR_INVALID_ARGUMENT);
   const char* const one_missing[] = {first.c_str(), nullptr};
-  EXPECT_EQ(fatctx_merge_containers(one_missing, 2, out.c_str(), &options, &rewrite, &error),
+  EXPECT_EQ(fatctx_merge_containers(one_missing, 2, out.c_str(), &options, &report, &error),
             FATCTX_ERROR_INVALID_ARGUMENT);
   EXPECT_THAT(error.message, HasSubstr("the path of a source is null"));
-  EXPECT_EQ(rewrite.id, 0U);
+  EXPECT_EQ(report.id, 0U);
 }
 
 TEST_F(CRewrite, FiltersSayWhatStays) {

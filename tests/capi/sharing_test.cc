@@ -1,4 +1,4 @@
-// Sharing between records through C: the report of C++, row by row.
+// What records have in common, through C: the report of C++ as JSON.
 #include "fatctx/sharing.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,6 @@
 namespace fatctx::capi::testing {
 namespace sharing_test {
 
-using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 class CSharing : public CModel {
@@ -27,94 +26,64 @@ class CSharing : public CModel {
     options.sharing = Sharing::kBytes;
     support::write_file(path, support::packed_bytes(std::move(records), options));
   }
-  [[nodiscard]] fatctx_sharing measure(fatctx_container container) {
-    fatctx_sharing sharing = {};
-    EXPECT_EQ(fatctx_container_sharing(container, nullptr, nullptr, &sharing, &error), FATCTX_OK) << text_of(error);
-    return sharing;
+  [[nodiscard]] nlohmann::json measure(fatctx_container container) {
+    fatctx_report report = {};
+    EXPECT_EQ(fatctx_container_sharing(container, nullptr, nullptr, &report, &error), FATCTX_OK) << text_of(error);
+    EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);  // the report does not need it any more
+    return json_of(report);
   }
 };
 
 TEST_F(CSharing, TheReportIsThatOfCxx) {
-  const SharingReport expected = measure_sharing(Container::open(path).value()).value();
-  const fatctx_container container = open();
-  const fatctx_sharing sharing = measure(container);
-  ASSERT_EQ(fatctx_container_close(container, &error), FATCTX_OK);  // the report does not need it any more
+  const Container opened = Container::open(path).value();
+  const SharingReport expected = measure_sharing(opened).value();
+  const nlohmann::json found = measure(open());
 
-  auto info = sized<fatctx_sharing_info>();
-  ASSERT_EQ(fatctx_sharing_describe(sharing, &info, &error), FATCTX_OK) << text_of(error);
-  ASSERT_EQ(info.record_count, expected.records.size());
-  ASSERT_EQ(info.layout_group_count, expected.layout_groups.size());
-  ASSERT_EQ(info.target_count, expected.targets.size());
-  EXPECT_EQ(info.input_bytes, expected.totals.input_bytes);
-  EXPECT_EQ(info.off_bytes, expected.totals.off_bytes);
-  EXPECT_EQ(info.stored_bytes, expected.totals.stored_bytes);
-  EXPECT_EQ(info.pages_4k_bytes, expected.totals.pages[0].bytes);
-  EXPECT_EQ(info.pages_16k_bytes, expected.totals.pages[1].bytes);
-  EXPECT_EQ(info.pages_64k_bytes, expected.totals.pages[2].bytes);
-  EXPECT_EQ(info.bytes_at_most, expected.totals.bytes_at_most);
-  EXPECT_LT(info.pages_4k_bytes, info.pages_64k_bytes);
-
+  EXPECT_EQ(found["schema"], "fatctx.sharing/1");
+  EXPECT_EQ(found["file"], path);
+  EXPECT_EQ(found["totals"]["input_bytes"], expected.totals.input_bytes);
+  EXPECT_EQ(found["totals"]["stored_bytes"], expected.totals.stored_bytes);
+  EXPECT_EQ(found["totals"]["pages"][2]["bytes"], expected.totals.pages[2].bytes);
+  EXPECT_LT(found["totals"]["pages"][0]["bytes"], found["totals"]["pages"][2]["bytes"]);
+  ASSERT_EQ(found["records"].size(), expected.records.size());
   std::uint64_t composed = 0;
   std::size_t sharers = 0;
   for (std::size_t i = 0; i < expected.records.size(); ++i) {
-    const RecordSharing& wanted = expected.records[i];
-    auto row = sized<fatctx_record_sharing>();
-    ASSERT_EQ(fatctx_sharing_record(sharing, i, &row, &error), FATCTX_OK) << text_of(error);
-    EXPECT_EQ(row.record_id, wanted.record_id);
-    EXPECT_EQ(row.size_bytes, wanted.size_bytes);
-    EXPECT_EQ(row.own_bytes, wanted.own_bytes);
-    EXPECT_EQ(row.shared_bytes, wanted.shared_bytes);
-    EXPECT_EQ(row.repeated_bytes, wanted.repeated_bytes);
-    EXPECT_EQ(row.sharer_count, wanted.sharer_count);
-    EXPECT_EQ(row.pieces, wanted.pieces);
-    EXPECT_EQ(row.composed_bytes, wanted.composed_bytes);
-    EXPECT_EQ(row.layout_group, wanted.layout_group.value_or(FATCTX_UNKNOWN));
-    ASSERT_EQ(row.shared_with_count, wanted.shared_with.size());
-    for (std::size_t k = 0; k < wanted.shared_with.size(); ++k) {
-      EXPECT_EQ(row.shared_with[k].record_id, wanted.shared_with[k].record_id);
-      EXPECT_EQ(row.shared_with[k].bytes, wanted.shared_with[k].bytes);
-    }
-    composed += row.composed_bytes;
-    sharers += row.shared_with_count;
+    const nlohmann::json& row = found["records"][i];
+    EXPECT_EQ(row["record"], expected.records[i].record_id);
+    EXPECT_EQ(row["own_bytes"], expected.records[i].own_bytes);
+    EXPECT_EQ(row["shared_bytes"], expected.records[i].shared_bytes);
+    EXPECT_EQ(row["composed_bytes"], expected.records[i].composed_bytes);
+    EXPECT_EQ(row["shared_with"].size(), expected.records[i].shared_with.size());
+    composed += row["composed_bytes"].get<std::uint64_t>();
+    sharers += row["shared_with"].size();
   }
+  EXPECT_EQ(found["records"][0]["name"], opened.records()[0].name);
   EXPECT_GT(composed, 0U) << "there is a recipe";
   EXPECT_GT(sharers, 2U);
-
-  for (std::size_t i = 0; i < expected.layout_groups.size(); ++i) {
-    const SharingLayoutGroup& wanted = expected.layout_groups[i];
-    auto group = sized<fatctx_layout_group>();
-    ASSERT_EQ(fatctx_sharing_layout_group(sharing, i, &group, &error), FATCTX_OK) << text_of(error);
-    EXPECT_THAT(std::span(group.records, group.record_count), ElementsAreArray(wanted.records));
-    EXPECT_EQ(group.size_bytes, wanted.size_bytes);
-    EXPECT_EQ(group.stored_bytes, wanted.stored_bytes);
-    EXPECT_EQ(group.distinct_bytes, wanted.distinct_bytes);
-  }
-  for (std::size_t i = 0; i < expected.targets.size(); ++i) {
-    const TargetSharing& wanted = expected.targets[i];
-    auto target = sized<fatctx_target_sharing>();
-    ASSERT_EQ(fatctx_sharing_target(sharing, i, &target, &error), FATCTX_OK) << text_of(error);
-    EXPECT_EQ(view_of(target.target), wanted.target);
-    EXPECT_THAT(std::span(target.records, target.record_count), ElementsAreArray(wanted.records));
-    EXPECT_EQ(target.alone_bytes, wanted.alone_bytes);
-  }
-  EXPECT_EQ(fatctx_sharing_close(sharing, &error), FATCTX_OK);
+  ASSERT_EQ(found["layout_groups"].size(), expected.layout_groups.size());
+  EXPECT_EQ(found["layout_groups"][0]["records"].get<std::vector<std::uint32_t>>(), expected.layout_groups[0].records);
+  ASSERT_EQ(found["targets"].size(), expected.targets.size());
+  EXPECT_EQ(found["targets"][0]["target"], expected.targets[0].target);
 }
 
-TEST_F(CSharing, AnIndexOutOfRangeSaysHowManyThereAre) {
+TEST_F(CSharing, AReportIsJsonAndNothingElse) {
   const fatctx_container container = open();
-  const fatctx_sharing sharing = measure(container);
-  auto record = sized<fatctx_record_sharing>();
-  auto group = sized<fatctx_layout_group>();
-  auto target = sized<fatctx_target_sharing>();
-
-  EXPECT_EQ(fatctx_sharing_record(sharing, UINT64_MAX, &record, &error), FATCTX_ERROR_NOT_FOUND);
-  EXPECT_THAT(error.message, HasSubstr("there are 5"));  // the description counts, too
-  EXPECT_EQ(fatctx_sharing_layout_group(sharing, 99, &group, &error), FATCTX_ERROR_NOT_FOUND);
-  EXPECT_THAT(error.message, HasSubstr("layout group 99"));
-  EXPECT_EQ(fatctx_sharing_target(sharing, 4, &target, &error), FATCTX_ERROR_NOT_FOUND);
-  EXPECT_THAT(error.message, HasSubstr("there are 4"));
-  EXPECT_EQ(fatctx_sharing_close(sharing, &error), FATCTX_OK);
+  fatctx_report report = {};
+  ASSERT_EQ(fatctx_container_sharing(container, nullptr, nullptr, &report, &error), FATCTX_OK) << text_of(error);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  std::size_t size = 0;
+  EXPECT_EQ(fatctx_report_text(report, FATCTX_FORMAT_CSV, nullptr, 0, &size, &error), FATCTX_ERROR_UNSUPPORTED);
+  EXPECT_THAT(error.message, HasSubstr("only a profile"));
+  EXPECT_EQ(fatctx_report_text(report, FATCTX_FORMAT_TEXT, nullptr, 0, &size, &error), FATCTX_ERROR_UNSUPPORTED);
+  EXPECT_EQ(fatctx_report_text(report, 3, nullptr, 0, &size, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message, HasSubstr("format is 3"));
+  char cut[8] = {};
+  EXPECT_EQ(fatctx_report_text(report, FATCTX_FORMAT_JSON, cut, sizeof cut, &size, &error), FATCTX_OK);
+  EXPECT_GT(size, sizeof cut);
+  EXPECT_EQ(cut[sizeof cut - 1], '\0');
+  EXPECT_EQ(fatctx_report_close(report, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_report_close(report, &error), FATCTX_ERROR_STALE_HANDLE);
 }
 
 TEST_F(CSharing, ProgressIsToldAndMayStopTheWork) {
@@ -131,15 +100,15 @@ TEST_F(CSharing, ProgressIsToldAndMayStopTheWork) {
     return self->answer;
   };
   const fatctx_container container = open();
-  fatctx_sharing sharing = {};
-  ASSERT_EQ(fatctx_container_sharing(container, tell, &seen, &sharing, &error), FATCTX_OK) << text_of(error);
+  fatctx_report report = {};
+  ASSERT_EQ(fatctx_container_sharing(container, tell, &seen, &report, &error), FATCTX_OK) << text_of(error);
   EXPECT_GT(seen.done, 0U);
   EXPECT_EQ(seen.done, seen.total);
-  EXPECT_EQ(fatctx_sharing_close(sharing, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_report_close(report, &error), FATCTX_OK);
 
   seen = {.answer = 1};
-  EXPECT_EQ(fatctx_container_sharing(container, tell, &seen, &sharing, &error), FATCTX_ERROR_CANCELLED);
-  EXPECT_EQ(sharing.id, 0U);
+  EXPECT_EQ(fatctx_container_sharing(container, tell, &seen, &report, &error), FATCTX_ERROR_CANCELLED);
+  EXPECT_EQ(report.id, 0U);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 

@@ -65,7 +65,6 @@ TEST_F(CSignature, VerifyOfAFileFindsAnotherKey) {
   const std::uint8_t other[32] = {9};
   auto open = trusting(other, 1);
   auto options = sized<fatctx_verify_options>();
-  fatctx_verify_options_init(&options, sizeof options);
   options.open = &open;
   auto report = sized<fatctx_verify_report>();
   ASSERT_EQ(fatctx_verify_file(signed_.c_str(), &options, &report, &error), FATCTX_OK);

@@ -14,7 +14,7 @@ void Program::open_appender() {
     support::write_file(files().out, files().memory[choice / 16 % files().memory.size()]);
   }
   fatctx_append_options options = {};
-  fatctx_append_options_init(&options, sizeof options);
+  options.struct_size = sizeof options;
   options.replace = choice & 1U;
   options.threads = 1;
   options.reserved = choice == 255 ? 1 : 0;
@@ -27,7 +27,6 @@ void Program::open_appender() {
 }
 
 void Program::use_appenders(std::uint8_t which) {
-  fatctx_text text = {};
   switch (which % 8) {
     case 0:
       return open_appender();
@@ -38,25 +37,12 @@ void Program::use_appenders(std::uint8_t which) {
       (void)checked(fatctx_appender_commit(appender, out(*report.get()), &error_));
       return;
     }
-    case 2: {
-      const fatctx_appender appender = {handle(kAppender)};
-      Sized<fatctx_packed_record> record(input_.byte());
-      fatctx_packed_record* const into = out(*record.get());
-      if (ok(fatctx_appender_record(appender, input_.byte() % 9, into, &error_)) && record.whole()) {
-        borrowed(into->name);
-      }
-      return;
-    }
+    case 2:
     case 3: {
       const fatctx_appender appender = {handle(kAppender)};
-      const std::uint8_t choice = input_.byte();
-      const std::uint64_t index = choice / 4 % 8;
-      fatctx_text* const into = out(text);
-      const std::int32_t code = choice % 3 == 0   ? fatctx_appender_superseded(appender, index, into, &error_)
-                                : choice % 3 == 1 ? fatctx_appender_restored(appender, index, into, &error_)
-                                                  : fatctx_appender_warning(appender, index, into, &error_);
-      if (ok(code)) borrowed(text);
-      return;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_appender_report_json(appender, buffer, capacity, size, &error_);
+      });
     }
     case 5: {
       const fatctx_appender appender = {handle(kAppender)};

@@ -78,30 +78,27 @@ void Program::use_containers(std::uint8_t which) {
   const fatctx_container container = {handle(kContainer)};
   fatctx_view view = {kNotWritten, nullptr, 0};
   fatctx_tensor_table table = {kNotWritten};
-  fatctx_sharing sharing = {kNotWritten};
-  fatctx_text text = {};
+  fatctx_report report = {kNotWritten};
   switch (which % 20) {
-    case 0: {
-      Sized<fatctx_open_report> report(input_.byte());
-      if (ok(fatctx_container_report(container, out(*report.get()), &error_)) && report.whole()) {
-        borrowed(report.get()->path);
-        borrowed(report.get()->copy_reason);
-        borrowed(report.get()->copied_records_reason);
-      }
-      return;
-    }
+    case 0:
     case 1: {
-      const std::uint8_t index = input_.byte();
-      if (ok(fatctx_container_degraded(container, index, out(text), &error_))) borrowed(text);
-      Sized<fatctx_generation_info> generation(index);
-      (void)checked(fatctx_container_generation(container, index % 4, out(*generation.get()), &error_));
+      Sized<fatctx_open_report> opened(input_.byte());
+      if (!ok(fatctx_container_report(container, out(*opened.get()), &error_)) || !opened.whole()) return;
+      const fatctx_open_report& said = *opened.get();
+      borrowed(said.path);
+      borrowed(said.copy_reason);
+      borrowed(said.copied_records_reason);
+      for (std::uint32_t i = 0; i < said.degraded_count; ++i) borrowed(said.degraded[i]);
+      for (std::uint32_t i = 0; i < said.earlier_generations; ++i) {
+        require(said.earlier[i].number < said.generation, "an earlier generation is an earlier one");
+      }
       return;
     }
     case 6: {
       if (!affordable()) return;
       const std::uint32_t choice = input_.byte();
       fatctx_info_parts parts = {};
-      fatctx_info_parts_init(&parts, sizeof parts);
+      parts.struct_size = sizeof parts;
       parts.graphs = choice & 1;
       parts.options = choice & 2;
       parts.tensors_of = choice / 4 % 9;
@@ -131,8 +128,8 @@ void Program::use_containers(std::uint8_t which) {
     case 19: {
       if (!affordable()) return;
       Work* const watched = work(input_.byte());
-      return made(fatctx_container_sharing(container, null() ? nullptr : &progress, watched, out(sharing), &error_),
-                  kSharing, sharing);
+      return made(fatctx_container_sharing(container, null() ? nullptr : &progress, watched, out(report), &error_),
+                  kReport, report);
     }
     default:
       break;
@@ -210,84 +207,40 @@ void Program::read_records(fatctx_container container, std::uint8_t which) {
       if (!affordable()) return;
       Sized<fatctx_verify_report> report(input_.byte());
       fatctx_verify_options options = {};
-      fatctx_verify_options_init(&options, sizeof options);
+      options.struct_size = sizeof options;
       const std::uint8_t id = which == 13 ? input_.byte() : 0;
       options.finding = null() ? nullptr : &finding;
       options.progress = id >= 200 ? &progress : nullptr;
       options.user = work(id);
       options.strict = id == 7 ? 1 : 0;
+      options.record_id = which == 13 ? id % 9U : 0;
       options.range_size = id % 5 == 4 ? std::uint64_t{id} * 512 : 0;
       options.range_offset = options.range_size == 0 ? 0 : std::uint64_t{id} * 4096;
       const fatctx_verify_options* const given = out(options);
-      (void)checked(which == 12
-                        ? fatctx_container_verify(container, given, out(*report.get()), &error_)
-                        : fatctx_container_verify_record(container, id % 9, given, out(*report.get()), &error_));
+      (void)checked(fatctx_container_verify(container, given, out(*report.get()), &error_));
       return;
     }
   }
 }
 
-// Compares two containers: creates the diff, queries it and closes it.
+// What two containers have in common.
 void Program::compare(std::uint8_t at) {
   if (!affordable()) return;
-  fatctx_diff diff = {kNotWritten};
+  fatctx_report report = {kNotWritten};
+  std::uint32_t same = 2;
   Work* const watched = work(at);
   const fatctx_container before = {handle(kContainer)};
   const fatctx_container after = {handle(kContainer)};
-  if (!ok(fatctx_diff_create(before, after, null() ? nullptr : &progress, watched, out(diff), &error_))) return;
-  Sized<fatctx_diff_info> info(input_.byte());
-  (void)checked(fatctx_diff_describe(diff, out(*info.get()), &error_));
-  Sized<fatctx_diffed_record> record(input_.byte());
-  fatctx_diffed_record* const row = out(*record.get());
-  if (ok(fatctx_diff_record(diff, at % 16, row, &error_)) && record.whole()) {
-    require(fatctx_change_name(row->change)[0] != 'u', "a change has a name");
-    borrowed(row->name_before);
-    borrowed(row->name_after);
-    borrowed(row->target_before);
-    borrowed(row->target_after);
-  }
-  texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
-    return fatctx_diff_json(diff, buffer, capacity, size, &error_);
-  });
-  require(fatctx_diff_close(diff, &error_) == FATCTX_OK, "what was made can be closed");
+  std::uint32_t* const said = out(same);
+  const std::int32_t code =
+      fatctx_container_diff(before, after, null() ? nullptr : &progress, watched, said, out(report), &error_);
+  if (code == FATCTX_OK && said != nullptr) require(same < 2, "containers are the same or not");
+  made(code, kReport, report);
 }
 
 void Program::use_sharing(std::uint8_t which) {
-  const std::uint8_t at = input_.byte();
-  if (which % 5 == 4) return compare(at);
-  const fatctx_sharing of = {handle(kSharing)};
-  Sized<fatctx_sharing_info> info(input_.byte());
-  switch (which % 5) {
-    case 0:
-      (void)checked(fatctx_sharing_describe(of, out(*info.get()), &error_));
-      return;
-    case 1: {
-      Sized<fatctx_record_sharing> record(input_.byte());
-      fatctx_record_sharing* const row = out(*record.get());
-      if (!ok(fatctx_sharing_record(of, at, row, &error_)) || !record.whole()) return;
-      for (std::uint32_t i = 0; i < row->shared_with_count; ++i) {
-        require(row->shared_with[i].record_id != row->record_id, "a record shares with others");
-        require(row->shared_with[i].bytes <= row->shared_bytes, "no more is shared with one than with all");
-      }
-      return;
-    }
-    case 2: {
-      Sized<fatctx_layout_group> group(input_.byte());
-      fatctx_layout_group* const row = out(*group.get());
-      if (ok(fatctx_sharing_layout_group(of, at, row, &error_)) && group.whole()) {
-        borrowed(row->records, row->record_count);
-      }
-      return;
-    }
-    default: {
-      Sized<fatctx_target_sharing> target(input_.byte());
-      fatctx_target_sharing* const row = out(*target.get());
-      if (!ok(fatctx_sharing_target(of, at, row, &error_)) || !target.whole()) return;
-      borrowed(row->target);
-      borrowed(row->records, row->record_count);
-      return;
-    }
-  }
+  if (which % 5 == 4) return compare(input_.byte());
+  read_report();
 }
 
 }  // namespace fatctx::fuzz

@@ -8,7 +8,7 @@ Sized<fatctx_dlc_choice>& Program::dlc_choice() {
   static const char* const kEntries[] = {"htp.cache.69.0", "no such entry", nullptr};
   const std::uint8_t choice = input_.byte();
   fatctx_dlc_choice made = {};
-  fatctx_dlc_choice_init(&made, sizeof made);
+  made.struct_size = sizeof made;
   made.qnn_socs = null() ? nullptr : kSocs + (choice >> 2 & 1);
   made.soc_count = choice & 3U;
   if (made.soc_count == 3 && made.qnn_socs != kSocs) made.soc_count = 2;
@@ -20,12 +20,14 @@ Sized<fatctx_dlc_choice>& Program::dlc_choice() {
 }
 
 void Program::use_dlcs(std::uint8_t which) {
-  fatctx_dlc dlc = {kNotWritten};
-  fatctx_text text = {};
   if (which % 10 < 4) {
     const std::uint8_t choice = input_.byte();
-    const char* const file = choice < 128 ? this->text(files().dlc.c_str()) : path();
-    if (which % 10 == 0) return made(fatctx_dlc_open(file, out(dlc), &error_), kDlc, dlc);
+    const char* const file = choice < 128 ? text(files().dlc.c_str()) : path();
+    if (which % 10 == 0) {
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_dlc_json(file, buffer, capacity, size, &error_);
+      });
+    }
     if (which % 10 == 1) {
       std::uint32_t found = 2;
       std::uint32_t* const into = out(found);
@@ -35,52 +37,19 @@ void Program::use_dlcs(std::uint8_t which) {
     const fatctx_dlc_choice* const entries = out(*dlc_choice().get());
     Sized<fatctx_thin_dlc> report(input_.byte());
     fatctx_thin_dlc* const into = out(*report.get());
-    const std::int32_t code = which % 10 == 2
-                                  ? fatctx_dlc_thin(file, entries, into, &error_)
-                                  : fatctx_dlc_extract_thin(file, entries, out_path(), choice & 1U, into, &error_);
+    const char* const written = which % 10 == 2 ? nullptr : out_path();
+    const std::int32_t code = fatctx_dlc_thin(file, entries, written, choice & 1U, into, &error_);
     if (ok(code) && into != nullptr && report.whole()) {
       require(into->new_bytes <= into->size_bytes && into->copied_bytes == 0, "new bytes are a part of a thin DLC");
     }
     return;
   }
-  if (which % 10 == 9) return import_dlc();
-  const fatctx_dlc of = {handle(kDlc)};
-  switch (which % 10) {
-    case 4: {
-      Sized<fatctx_dlc_info> info(input_.byte());
-      (void)checked(fatctx_dlc_describe(of, out(*info.get()), &error_));
-      return;
-    }
-    case 5: {
-      Sized<fatctx_dlc_entry> entry(input_.byte());
-      fatctx_dlc_entry* const into = out(*entry.get());
-      if (!ok(fatctx_dlc_entry_at(of, input_.byte() % 9, into, &error_)) || !entry.whole()) return;
-      borrowed(into->name);
-      return;
-    }
-    case 6: {
-      Sized<fatctx_dlc_soc> soc(input_.byte());
-      fatctx_dlc_soc* const into = out(*soc.get());
-      if (!ok(fatctx_dlc_soc_at(of, input_.byte() % 4, into, &error_)) || !soc.whole()) return;
-      borrowed(into->arch);
-      borrowed(into->build_id);
-      borrowed(into->shared, into->shared_count);
-      return;
-    }
-    case 7: {
-      const std::uint8_t choice = input_.byte();
-      if (ok(fatctx_dlc_graph(of, choice % 4, choice / 4 % 4, out(text), &error_))) borrowed(text);
-      return;
-    }
-    default:
-      if (ok(fatctx_dlc_finding(of, input_.byte(), out(text), &error_))) borrowed(text);
-      return;
-  }
+  import_dlc();
 }
 
 void Program::import_dlc() {
   fatctx_dlc_import options = {};
-  fatctx_dlc_import_init(&options, sizeof options);
+  options.struct_size = sizeof options;
   const std::uint8_t choice = input_.byte();
   options.without_layout = choice & 1U;
   if ((choice & 2) != 0) options.group = word();
@@ -99,21 +68,15 @@ void Program::use_stored_dlcs(std::uint8_t which) {
   // Usually null, which selects the only layout.
   const char* const layout = choice < 192 ? nullptr : word();
   switch (which % 6) {
-    case 0: {
-      fatctx_dlc dlc = {kNotWritten};
-      return made(fatctx_container_dlc(of, layout, out(dlc), &error_), kDlc, dlc);
-    }
-    case 1: {
-      std::uint64_t count = 0;
-      (void)checked(fatctx_container_dlc_count(of, out(count), &error_));
-      return;
-    }
-    case 2: {
-      Sized<fatctx_stored_dlc> stored(input_.byte());
-      fatctx_stored_dlc* const into = out(*stored.get());
-      if (ok(fatctx_container_dlc_at(of, choice % 3, into, &error_)) && stored.whole()) borrowed(into->layout);
-      return;
-    }
+    case 0:
+    case 1:
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_container_dlc_json(of, layout, buffer, capacity, size, &error_);
+      });
+    case 2:
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_container_dlcs_json(of, buffer, capacity, size, &error_);
+      });
     case 3: {
       Work* const watched = work(input_.byte());
       (void)checked(fatctx_container_export_dlc(of, layout, out_path(), choice & 1U, null() ? nullptr : &progress,
@@ -126,7 +89,7 @@ void Program::use_stored_dlcs(std::uint8_t which) {
       Sized<fatctx_thin_dlc> report(input_.byte());
       fatctx_thin_dlc* const into = out(*report.get());
       if (which % 6 == 4) {
-        (void)checked(fatctx_container_extract_thin_dlc(of, layout, entries, out_path(), choice & 1U, into, &error_));
+        (void)checked(fatctx_container_thin_dlc(of, layout, entries, out_path(), choice & 1U, into, &error_));
         return;
       }
       const std::int32_t code = fatctx_container_thin_dlc_view(of, layout, entries, out(view), into, &error_);

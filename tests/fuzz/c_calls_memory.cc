@@ -78,7 +78,7 @@ void released(void* user, const void* aligned, std::uint64_t) { static_cast<Call
 void Program::use_memory(std::uint8_t which) {
   fatctx_record_lock lock = {kNotWritten};
   fatctx_release_options options = {};
-  fatctx_release_options_init(&options, sizeof options);
+  options.struct_size = sizeof options;
   switch (which % 4) {
     case 0:
     case 1: {
@@ -104,7 +104,7 @@ void Program::use_memory(std::uint8_t which) {
       // Cuts a file that is mapped: the guard is installed and turns the access into an error.
       std::error_code ignored;
       const auto size = std::filesystem::file_size(files().out, ignored);
-      if (ignored || !fatctx_mapping_guard_installed()) return;
+      if (ignored || !guard_is_installed()) return;
       std::filesystem::resize_file(files().out, size / 256 * input_.byte(), ignored);
       return;
     }

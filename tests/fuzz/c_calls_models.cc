@@ -125,10 +125,8 @@ void Program::use_views(std::uint8_t which) {
   const fatctx_tensor_table of = {handle(kTable)};
   switch (which % 8) {
     case 3:
-      (void)checked(fatctx_tensor_table_size(of, out(number), &error_));
-      return;
     case 4:
-      (void)checked(fatctx_tensor_table_weights_id(of, out(id), &error_));
+      (void)checked(fatctx_tensor_table_size(of, out(number), null() ? nullptr : &id, &error_));
       return;
     case 5: {
       Sized<fatctx_tensor_info> info(input_.byte());

@@ -4,43 +4,23 @@
 namespace fatctx::fuzz {
 
 void Program::use_metrics(std::uint8_t which) {
-  fatctx_metrics metrics = {kNotWritten};
+  fatctx_report report = {kNotWritten};
   if (which % 6 < 2 && !affordable()) return;
   if (which % 6 == 0) {
     const fatctx_container from = {handle(kContainer)};
-    return made(fatctx_metrics_of_container(from, out(metrics), &error_), kMetrics, metrics);
+    return made(fatctx_metrics_of_container(from, out(report), &error_), kReport, report);
   }
-  if (which % 6 == 1) return made(fatctx_metrics_of_runtime(out(metrics), &error_), kMetrics, metrics);
-  const fatctx_metrics of = {handle(kMetrics)};
-  switch (which % 6) {
-    case 2: {
-      Sized<fatctx_runtime_metrics> runtime(input_.byte());
-      (void)checked(fatctx_metrics_runtime(of, out(*runtime.get()), &error_));
-      return;
-    }
-    case 3: {
-      Sized<fatctx_container_metrics> container(input_.byte());
-      fatctx_container_metrics* const into = out(*container.get());
-      if (!ok(fatctx_metrics_container(of, input_.byte(), into, &error_)) || !container.whole()) return;
-      borrowed(into->path);
-      borrowed(into->uuid);
-      return;
-    }
-    case 4: {
-      Sized<fatctx_record_metrics> record(input_.byte());
-      const std::uint8_t container = input_.byte();
-      fatctx_record_metrics* const into = out(*record.get());
-      if (!ok(fatctx_metrics_record(of, container, input_.byte(), into, &error_)) || !record.whole()) return;
-      borrowed(into->name);
-      borrowed(into->cache_file);
-      borrowed(into->cache_rejected);
-      return;
-    }
-    default:
-      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
-        return fatctx_metrics_json(of, buffer, capacity, size, &error_);
-      });
-  }
+  if (which % 6 == 1) return made(fatctx_metrics_of_runtime(out(report), &error_), kReport, report);
+  read_report();
+}
+
+// Whatever it is a report of.
+void Program::read_report() {
+  const fatctx_report of = {handle(kReport)};
+  const std::uint8_t format = input_.byte() % 4;
+  texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+    return fatctx_report_text(of, format, buffer, capacity, size, &error_);
+  });
 }
 
 void Program::trace_line(void* user, const char* line, std::uint64_t size) {
@@ -59,7 +39,7 @@ void Program::difference(void* user, const fatctx_replay_difference* found) {
 void Program::profile_event(void* user, const fatctx_profile_event* event) {
   if (user != nullptr) (void)static_cast<const Callee*>(user)->answer;
   require(event->struct_size == sizeof *event, "an event has its size");
-  require(std::strcmp(fatctx_profile_event_name(event->kind), "unknown") != 0, "an event has a name");
+  require(event->kind <= FATCTX_EVENT_UNMAP, "an event is of a listed kind");
 }
 
 void Program::replay_trace() {
@@ -85,7 +65,7 @@ void Program::replay_trace() {
 }
 
 void Program::use_recorders(std::uint8_t which) {
-  fatctx_profile profile = {kNotWritten};
+  fatctx_report report = {kNotWritten};
   switch (which % 8) {
     case 0: {
       const std::uint8_t choice = input_.byte();
@@ -105,9 +85,9 @@ void Program::use_recorders(std::uint8_t which) {
       return;
     }
     case 1:
-      return made(fatctx_profile_current(out(profile), &error_), kProfile, profile);
+      return made(fatctx_profile_current(out(report), &error_), kReport, report);
     case 2:
-      return made(fatctx_profile_stop(out(profile), &error_), kProfile, profile);
+      return made(fatctx_profile_stop(out(report), &error_), kReport, report);
     case 3: {
       // The release is null, so that the program itself can be the user of the lines.
       const bool given = !null();
@@ -120,33 +100,8 @@ void Program::use_recorders(std::uint8_t which) {
     case 5:
       return replay_trace();
     default:
-      return use_profiles(which);
+      return read_report();
   }
-}
-
-void Program::use_profiles(std::uint8_t which) {
-  const fatctx_profile of = {handle(kProfile)};
-  const std::uint8_t choice = input_.byte();
-  if (which % 8 == 6) {
-    if (choice % 2 == 0) {
-      Sized<fatctx_profile_info> info(input_.byte());
-      (void)checked(fatctx_profile_describe(of, out(*info.get()), &error_));
-      return;
-    }
-    return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
-      return fatctx_profile_csv(of, buffer, capacity, size, &error_);
-    });
-  }
-  if (choice % 2 == 0) {
-    Sized<fatctx_profile_total> total(input_.byte());
-    (void)checked(fatctx_profile_total_at(of, choice / 2, out(*total.get()), &error_));
-    return;
-  }
-  Sized<fatctx_profile_event> event(input_.byte());
-  fatctx_profile_event* const into = out(*event.get());
-  if (!ok(fatctx_profile_event_at(of, choice / 2, into, &error_)) || !event.whole()) return;
-  borrowed(into->path);
-  borrowed(into->record);
 }
 
 void Program::use_view_caches(std::uint8_t which) {

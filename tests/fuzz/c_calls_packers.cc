@@ -70,7 +70,6 @@ void Program::add_record() {
 
 void Program::use_packers(std::uint8_t which) {
   fatctx_packer packer = {kNotWritten};
-  fatctx_text text = {};
   switch (which % 10) {
     case 0: {
       const std::uint8_t choice = input_.byte();
@@ -98,47 +97,25 @@ void Program::use_packers(std::uint8_t which) {
       (void)checked(fatctx_packer_publish(of, out_path(), out(*report.get()), &error_));
       return;
     }
-    case 2: {
+    case 2:
+    case 8: {
       const fatctx_packer of = {handle(kPacker)};
-      if (ok(fatctx_packer_warning(of, input_.byte(), out(text), &error_))) borrowed(text);
-      return;
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_packer_report_json(of, buffer, capacity, size, &error_);
+      });
     }
     case 5:
     case 6:
-    case 7:
-      return use_imported_tensors(which % 10);
-    case 8: {
-      Sized<fatctx_packed_record> record(input_.byte());
-      const fatctx_packer of = {handle(kPacker)};
-      fatctx_packed_record* const into = out(*record.get());
-      if (ok(fatctx_packer_record(of, input_.byte() % 9, into, &error_)) && record.whole()) borrowed(into->name);
-      return;
-    }
-    case 9: {
-      fatctx_imported_tensors imported = {handle(kImported)};
-      Sized<fatctx_imported_tensors_info> info(input_.byte());
-      fatctx_imported_tensors_info* const into = out(*info.get());
-      if (!ok(fatctx_imported_tensors_describe(imported, into, &error_)) || !info.whole()) return;
-      for (std::uint64_t i = 0; i < into->tensor_count; ++i) {
-        const fatctx_pack_tensor& tensor = into->tensors[i];
-        require(tensor.offset_in_blob + tensor.size_bytes <= into->file_size, "a tensor lies in its file", tensor.name);
-        borrowed(tensor.shape, tensor.rank);
-      }
-      for (std::uint64_t i = 0; i < into->option_count; ++i) borrowed({into->options[i].key, 1});
-      return;
+    case 7: {
+      const char* const file = path();
+      const std::uint32_t format = which % 10 - 4U + (input_.byte() == 255 ? 1U : 0U);
+      return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
+        return fatctx_tensors_json(file, format, buffer, capacity, size, &error_);
+      });
     }
     default:
       return add_record();
   }
-}
-
-void Program::use_imported_tensors(std::uint8_t which) {
-  fatctx_imported_tensors imported = {kNotWritten};
-  const char* const file = path();
-  const std::int32_t code = which == 5   ? fatctx_tensors_from_safetensors(file, out(imported), &error_)
-                            : which == 6 ? fatctx_tensors_from_gguf(file, out(imported), &error_)
-                                         : fatctx_tensors_from_irpa(file, out(imported), &error_);
-  made(code, kImported, imported);
 }
 
 }  // namespace fatctx::fuzz

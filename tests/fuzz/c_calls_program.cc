@@ -133,16 +133,6 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_prefetch_close({id}, error);
     case kLock:
       return fatctx_record_lock_close({id}, error);
-    case kMetrics:
-      return fatctx_metrics_close({id}, error);
-    case kProfile:
-      return fatctx_profile_close({id}, error);
-    case kDlc:
-      return fatctx_dlc_close({id}, error);
-    case kSharing:
-      return fatctx_sharing_close({id}, error);
-    case kImported:
-      return fatctx_imported_tensors_close({id}, error);
     case kAppender:
       return fatctx_appender_close({id}, error);
     case kLoadSignal:
@@ -150,7 +140,7 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
     case kLoadList:
       return fatctx_load_list_close({id}, error);
     default:
-      return fatctx_rewrite_close({id}, error);
+      return fatctx_report_close({id}, error);
   }
 }
 
@@ -180,7 +170,13 @@ void Program::close_everything() {
   }
 }
 
-// A process has one recorder of each kind.
+bool Program::guard_is_installed() {
+  fatctx_file_mapping_info info = {};
+  info.struct_size = sizeof info;
+  return fatctx_file_mapping_describe(&info, nullptr) == FATCTX_OK && info.guard_installed != 0;
+}
+
+// There is one recorder of each kind in the process.
 void Program::stop_recorders() {
   fatctx_profile_options off = {};
   fatctx_profile_options_init(&off, sizeof off);
@@ -190,28 +186,36 @@ void Program::stop_recorders() {
 }
 
 void Program::leave_nothing() {
-  fatctx_metrics metrics = {};
-  fatctx_runtime_metrics runtime = {};
-  runtime.struct_size = sizeof runtime;
+  std::string metrics;
   const auto look = [&] {
-    require(ok(fatctx_metrics_of_runtime(&metrics, &error_)), "there are metrics", error_.message);
-    require(ok(fatctx_metrics_runtime(metrics, &runtime, &error_)), "metrics can be read", error_.message);
+    fatctx_report report = {};
+    require(ok(fatctx_metrics_of_runtime(&report, &error_)), "there are metrics", error_.message);
+    std::size_t size = 0;
+    require(ok(fatctx_report_text(report, FATCTX_FORMAT_JSON, nullptr, 0, &size, &error_)), "metrics have a text");
+    metrics.resize(size + 1);
+    require(ok(fatctx_report_text(report, FATCTX_FORMAT_JSON, metrics.data(), size + 1, nullptr, &error_)),
+            "metrics can be read", error_.message);
+    require(ok(fatctx_report_close(report, &error_)), "metrics close");
+  };
+  // Sums come before the containers.
+  const auto is_zero = [&](const char* name) {
+    const std::size_t at = metrics.find(std::string("\"") + name + "\": ");
+    require(at != std::string::npos, "metrics have the number", name);
+    return metrics.compare(at + std::strlen(name) + 4, 2, "0,") == 0;
   };
   look();
   // A stopped load may have left a thread behind, which ends by itself.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   const auto waits = [&] {
-    return runtime.live_mappings != 0 ||
+    return !is_zero("live_mappings") ||
            !std::all_of(callees_.begin(), callees_.end(), [](Callee& c) { return c.gone(); });
   };
   while (waits() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    require(ok(fatctx_metrics_close(metrics, &error_)), "metrics close");
     look();
   }
-  require(runtime.live_mappings == 0 && runtime.mapped_bytes == 0 && runtime.sessions == 0 && runtime.saved_bytes == 0,
+  require(is_zero("live_mappings") && is_zero("mapped_bytes") && is_zero("sessions") && is_zero("saved_bytes"),
           "nothing is mapped when everything is closed");
-  require(ok(fatctx_metrics_close(metrics, &error_)), "metrics close");
   for (Callee& one : callees_) one.require_gone();
 
   fatctx_view_cache_collection collection = {};

@@ -109,13 +109,9 @@ class Program {
     kAccess,
     kPrefetch,
     kLock,
-    kMetrics,
-    kProfile,
-    kDlc,
-    kSharing,
-    kImported,
     kAppender,
-    kRewrite,
+    kReport,
+    kLoaded,
     kLoadSignal,
     kLoadList,
     kKinds
@@ -173,6 +169,7 @@ class Program {
   void close_one(std::uint8_t which) { close(static_cast<Kind>(which % kKinds)); }
   void close_everything();
   void stop_recorders();
+  static bool guard_is_installed();
   void leave_nothing();
 
   void borrowed(const fatctx_text& text) {
@@ -238,7 +235,6 @@ class Program {
   void add_record();
   void use_appenders(std::uint8_t which);
   void open_appender();
-  void use_imported_tensors(std::uint8_t which);
   void use_rewrites(std::uint8_t which);
   fatctx_rewrite_options rewrite_options();
   void rewrite_containers(std::uint8_t which);
@@ -254,8 +250,8 @@ class Program {
   void use_seams(std::uint8_t which);
   void use_ranges(std::uint8_t which);
   void use_metrics(std::uint8_t which);
+  void read_report();
   void use_recorders(std::uint8_t which);
-  void use_profiles(std::uint8_t which);
   void replay_trace();
   void use_view_caches(std::uint8_t which);
   void use_dlcs(std::uint8_t which);

@@ -27,7 +27,7 @@ fatctx_rewrite_options Program::rewrite_options() {
 
 void Program::rewrite_containers(std::uint8_t which) {
   if (!affordable()) return;
-  fatctx_rewrite rewrite = {kNotWritten};
+  fatctx_report report = {kNotWritten};
   const char* sources[3] = {};
   const std::uint64_t count = which == 0 ? 1 : input_.byte() % 4;
   for (std::uint64_t i = 0; i < count; ++i) sources[i] = path();
@@ -37,54 +37,24 @@ void Program::rewrite_containers(std::uint8_t which) {
   const fatctx_rewrite_options* const given = out(*options.get());
   const char* const target = out_path();
   const bool wanted = !null();
-  fatctx_rewrite* const into = wanted ? &rewrite : nullptr;
+  fatctx_report* const into = wanted ? &report : nullptr;
   const std::int32_t code = which == 0 ? fatctx_rewrite_container(sources[0], target, given, into, &error_)
                                        : fatctx_merge_containers(sources, count, target, given, into, &error_);
-  if (wanted) return made(code, kRewrite, rewrite);
+  if (wanted) return made(code, kReport, report);
   (void)checked(code);
 }
 
 void Program::use_rewrites(std::uint8_t which) {
-  fatctx_text text = {};
   std::uint64_t number = 0;
   switch (which % 9) {
     case 0:
     case 1:
       return rewrite_containers(which % 9);
-    case 2: {
-      const fatctx_rewrite of = {handle(kRewrite)};
-      Sized<fatctx_rewrite_info> info(input_.byte());
-      fatctx_rewrite_info* const into = out(*info.get());
-      if (!ok(fatctx_rewrite_describe(of, into, &error_)) || !info.whole()) return;
-      require(into->generation > 0 && into->source_count > 0, "a rewrite has a source and makes a generation");
-      require(into->stored_bytes <= into->file_size, "no more is stored than there is in the file");
-      return;
-    }
-    case 3: {
-      const fatctx_rewrite of = {handle(kRewrite)};
-      Sized<fatctx_rewrite_source> source(input_.byte());
-      fatctx_rewrite_source* const into = out(*source.get());
-      if (ok(fatctx_rewrite_source_at(of, input_.byte() % 4, into, &error_)) && source.whole()) borrowed(into->path);
-      return;
-    }
-    case 4: {
-      const fatctx_rewrite of = {handle(kRewrite)};
-      Sized<fatctx_packed_record> record(input_.byte());
-      fatctx_packed_record* const into = out(*record.get());
-      if (ok(fatctx_rewrite_record(of, input_.byte() % 9, into, &error_)) && record.whole()) borrowed(into->name);
-      return;
-    }
-    case 5: {
-      const fatctx_rewrite of = {handle(kRewrite)};
-      const std::uint8_t choice = input_.byte();
-      const std::uint64_t index = choice / 3 % 8;
-      fatctx_text* const into = out(text);
-      const std::int32_t code = choice % 3 == 0   ? fatctx_rewrite_removed(of, index, into, &error_)
-                                : choice % 3 == 1 ? fatctx_rewrite_unused(of, index, into, &error_)
-                                                  : fatctx_rewrite_warning(of, index, into, &error_);
-      if (ok(code)) borrowed(text);
-      return;
-    }
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+      return read_report();
     case 6: {
       const fatctx_container container = {handle(kContainer)};
       const std::uint8_t choice = input_.byte();

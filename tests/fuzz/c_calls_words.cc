@@ -5,7 +5,6 @@ namespace fatctx::fuzz {
 
 void Program::use_devices(std::uint8_t which) {
   fatctx_device device = {kNotWritten};
-  std::uint64_t number = 0;
   switch (which) {
     case 0:
     case 1: {
@@ -13,19 +12,16 @@ void Program::use_devices(std::uint8_t which) {
       return made(fatctx_device_parse(name, out(device), &error_), kDevice, device);
     }
     case 2:
-      return made(fatctx_device_detect(out(device), &error_), kDevice, device);
+      return made(fatctx_device_detect(nullptr, out(device), &error_), kDevice, device);
     case 3: {
       const fatctx_device of = {handle(kDevice)};
       return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
         return fatctx_device_json(of, buffer, capacity, size, &error_);
       });
     }
-    case 4:
-      (void)checked(fatctx_device_source_count({handle(kDevice)}, out(number), &error_));
-      return;
     case 13:
       return made(fatctx_device_npu({handle(kDevice)}, out(device), &error_), kDevice, device);
-    case 14: {
+    default: {
       const fatctx_device of = {handle(kDevice)};
       return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
         return fatctx_device_detection_json(of, buffer, capacity, size, &error_);
@@ -34,12 +30,6 @@ void Program::use_devices(std::uint8_t which) {
     case 15:
     case 16:
       return use_soc_tables();
-    default: {
-      Sized<fatctx_device_source> source(input_.byte());
-      const fatctx_device of = {handle(kDevice)};
-      (void)checked(fatctx_device_source_at(of, input_.byte(), out(*source.get()), &error_));
-      return;
-    }
   }
 }
 
@@ -48,22 +38,19 @@ void Program::use_soc_tables() {
   fatctx_soc_table table = {kNotWritten};
   const char* const file = input_.byte() < 200 ? nullptr : path();
   if (!ok(fatctx_soc_table_read(file, out(table), &error_))) return;
-  Sized<fatctx_soc> soc(input_.byte());
-  const char* const name = input_.byte() < 128 ? "SM8750P" : word();
-  if (ok(fatctx_soc_table_find(table, name, out(*soc.get()), &error_)) && soc.whole()) borrowed(soc.get()->part);
   const char* const search = word();
   texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
     return fatctx_soc_table_json(table, search, buffer, capacity, size, &error_);
   });
   fatctx_detect_options options = {};
-  fatctx_detect_options_init(&options, sizeof options);
+  options.struct_size = sizeof options;
   options.soc = input_.byte() < 128 ? "kernel:639" : word();
   options.root = word();
   options.table = table;
   options.vtcm_mb = input_.byte();
   options.backend_soc = input_.byte();
   fatctx_device device = {kNotWritten};
-  made(fatctx_device_detect_with(null() ? nullptr : &options, out(device), &error_), kDevice, device);
+  made(fatctx_device_detect(null() ? nullptr : &options, out(device), &error_), kDevice, device);
   require(fatctx_soc_table_close(table, &error_) == FATCTX_OK, "what was made can be closed");
 }
 
@@ -73,19 +60,8 @@ void Program::name_everything() {
   (void)fatctx_level_name(input_.byte());
   (void)fatctx_axis_id(input_.byte());
   (void)fatctx_access_path_name(input_.byte());
-  (void)fatctx_codec_name(input_.byte());
-  (void)fatctx_verify_policy_name(input_.byte());
-  (void)fatctx_file_mapping_name(input_.byte());
-  (void)fatctx_profile_level_name(input_.byte());
-  (void)fatctx_codec_from_name(word());
-  (void)fatctx_verify_policy_from_name(word());
-  (void)fatctx_file_mapping_from_name(word());
-  (void)fatctx_profile_level_from_name(word());
   (void)fatctx_record_type_from_name(word());
   (void)fatctx_dtype_from_name(word());
-  (void)fatctx_prefetch_method_name(input_.byte());
-  (void)fatctx_profile_event_name(input_.byte());
-  (void)fatctx_dlc_entry_kind_name(input_.byte());
   (void)fatctx_dtype_bits(input_.byte());
   (void)fatctx_model_format_name(input_.byte());
   (void)fatctx_raw_binaries_name(input_.byte());
@@ -133,14 +109,14 @@ void Program::use_words(std::uint8_t which) {
       // None of the fuzzer's paths names a key, so nothing is written.
       std::uint8_t key[32] = {};
       fatctx_sign_options options = {};
-      fatctx_sign_options_init(&options, sizeof options);
+      options.struct_size = sizeof options;
       (void)checked(fatctx_read_public_key(file, null() ? nullptr : key, &error_));
       (void)checked(fatctx_sign_container(file, file, file, &options, nullptr, &error_));
       (void)checked(fatctx_make_keys(nullptr, key, &error_));
       Sized<fatctx_repair_report> repaired(input_.byte());
       fatctx_repair_options repair = {};
-      fatctx_repair_options_init(&repair, sizeof repair);
-      repair.dry_run = 1;  // all programs share the files
+      repair.struct_size = sizeof repair;
+      repair.dry_run = 1;  // the files are for all programs
       (void)checked(fatctx_repair(file, &repair, out(*repaired.get()), &error_));
       return;
     }
@@ -181,8 +157,7 @@ void Program::use_words(std::uint8_t which) {
     }
     case 16: {
       const std::int32_t code = checked(fatctx_mapping_guard_install(&error_));
-      require((code == FATCTX_OK) == (fatctx_mapping_guard_installed() != 0), "an installed guard is installed");
-      (void)fatctx_lost_mappings();
+      require((code == FATCTX_OK) == guard_is_installed(), "an installed guard is installed");
       return;
     }
     default:

@@ -224,7 +224,7 @@ class Program {
     const unsigned count = input_.byte() % 16U;
     if (bytes.size() > kLargestFile) return;
     // Places are those of the file as it is, if its slot can be believed, and else those of the good one.
-    const Bytes present = Container::open_memory(bytes).ok() ? bytes : place().good;
+    const Bytes present = Container::open(Source::of_memory(bytes)).ok() ? bytes : place().good;
     fuzz::Edits edits(bytes, present);
     for (unsigned i = 0; i < count; ++i) edits.apply(input_);
     edits.apply_last();

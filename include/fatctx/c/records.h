@@ -1,0 +1,89 @@
+// The records of a container: their facts, as structs and as JSON, and their bytes as a stream or a file.
+#pragma once
+
+#include "fatctx/c/open.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fatctx_record_info {
+  uint32_t struct_size;
+  uint32_t id;
+  uint32_t type;       // FATCTX_RECORD_...
+  uint32_t supported;  // 0: this version lists the record but cannot hand it out
+  uint32_t ignorable;
+  uint32_t must_map;
+  uint32_t slice_count;
+  uint32_t weight_count;
+  const uint32_t* weights;  // ids of the weight blobs it refers to
+  fatctx_text name;
+  uint64_t size_bytes;
+  uint64_t stored_bytes;
+  uint64_t file_offset;  // of the first slice; 0 for an empty record
+  uint8_t hash[16];      // of its bytes
+  // The target it was built for. Empty texts and zeros mean "not stated".
+  fatctx_text group;
+  fatctx_text unit;
+  fatctx_text backend;
+  fatctx_text part;
+  fatctx_text arch;
+  fatctx_text features;  // sorted, comma separated
+  fatctx_text variant;
+  uint32_t qnn_soc;
+  uint32_t vtcm_mb;
+  uint32_t generic;
+  fatctx_version sdk;
+  fatctx_version api;
+  fatctx_version blob;
+  uint32_t codec;   // FATCTX_CODEC_...; with any but NONE it has no view: stream and extract give its bytes
+  uint32_t recipe;  // 1: stored as a program and the bytes it copies from; its bytes are made on request
+} fatctx_record_info;
+// Gets the number of records.
+FATCTX_API int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error);
+// Get a record by index in ascending record id, by id, by name. Lifetime: texts and weights borrow from `container`.
+// Errors: not_found.
+FATCTX_API int32_t fatctx_container_record_at(fatctx_container container, uint64_t index, fatctx_record_info* record,
+                                              fatctx_error* error);
+FATCTX_API int32_t fatctx_container_record(fatctx_container container, uint32_t record_id, fatctx_record_info* record,
+                                           fatctx_error* error);
+FATCTX_API int32_t fatctx_container_find(fatctx_container container, const char* name, fatctx_record_info* record,
+                                         fatctx_error* error);
+// Writes the target of a record for people: "htp SM8650 soc 57 v75 vtcm 8". Errors: not_found.
+FATCTX_API int32_t fatctx_container_record_target(fatctx_container container, uint32_t record_id, char* buffer,
+                                                  size_t capacity, size_t* size, fatctx_error* error);
+
+// Writes the ids of the other records that are stored in the same bytes as this one, ascending: the first `capacity` of
+// them into `ids`, and their number into `count`. `ids` may be null if `capacity` is 0. Errors: not_found.
+FATCTX_API int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_id, uint32_t* ids,
+                                               uint64_t capacity, uint64_t* count, fatctx_error* error);
+
+typedef struct fatctx_info_parts {  // requested parts besides file and records
+  uint32_t struct_size;
+  uint32_t graphs;      // 0
+  uint32_t options;     // 0
+  uint32_t tensors_of;  // id of a weight blob; 0, which is none
+  uint32_t sharing;     // 0; the sharing of records, actual and possible: reads and verifies the payload
+} fatctx_info_parts;
+// Writes file, records and their description as JSON, schema "fatctx.info/1". `parts`: null for none of them.
+// Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors; with sharing also
+//         changed, truncated, limit_exceeded (records that together are more than 64 times as large as their file).
+FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
+                                              size_t capacity, size_t* size, fatctx_error* error);
+
+// Takes the next bytes of a stream, valid during the call only; a result other than 0 stops it: cancelled.
+typedef int32_t (*fatctx_sink)(void* user, const void* bytes, uint64_t size);
+// Write the bytes of a record as a stream, or as a file that appears whole or not at all; for a record with a codec the
+// decoded bytes. They are read with pread, never through the map, and checked before they are handed on. `progress` may
+// be null.
+// Errors: not_found, unsupported, checksum_mismatch, codec, truncated, changed, io, cancelled; for a file also exists
+//         (without `overwrite`), no_space, commit_unknown.
+FATCTX_API int32_t fatctx_container_stream(fatctx_container container, uint32_t record_id, fatctx_sink sink, void* user,
+                                           fatctx_error* error);
+FATCTX_API int32_t fatctx_container_extract(fatctx_container container, uint32_t record_id, const char* path,
+                                            uint32_t overwrite, fatctx_progress progress, void* user,
+                                            fatctx_error* error);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
