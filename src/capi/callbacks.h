@@ -11,7 +11,7 @@
 namespace fatctx::capi {
 
 // The `user` of callbacks. Calls the caller's function when the last share goes, once it is armed: a caller whose call
-// fails keeps what is behind `user`.
+// fails keeps its `user`.
 class CallersUser {
  public:
   CallersUser(void* user, fatctx_release release) noexcept : user_(user), release_(release) {}
@@ -49,7 +49,7 @@ template <typename Call>
   }
 }
 
-// A callback that cannot answer. What it throws against the rules is dropped: nobody could take it.
+// Calls a callback that cannot answer. An exception, which the rules forbid, is dropped: nobody could take it.
 template <typename Call>
 void quietly(const Call& call) noexcept {
   try {

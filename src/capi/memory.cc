@@ -29,7 +29,7 @@ class StopOnProgress {
       running_ = outer;
     };
   }
-  // Whether this thread is in its callback: whoever waits for the work there waits for itself.
+  // Returns true if this thread is in its callback: waiting for the work there would never end.
   [[nodiscard]] bool in_callback() const noexcept { return running_ == this; }
 
  private:

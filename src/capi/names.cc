@@ -1,4 +1,4 @@
-// What needs no handle: versions, words for numbers, errors as text, hashes.
+// Functions without a handle: versions, words for numbers, errors as text, hashes.
 #include <algorithm>
 #include <limits>
 

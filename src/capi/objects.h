@@ -1,4 +1,4 @@
-// What lies behind each handle, and the four things every entry point does with handles: find, make, close, view.
+// The object behind each handle, and the four steps that entry points share: find, make, close, view.
 #pragma once
 
 #include <cstdint>
@@ -153,8 +153,8 @@ std::int32_t make_handle(Handle* out, std::string_view name, fatctx_error* error
   });
 }
 
-// Makes a handle for an object that `work` fills, or none if `out` is null. What can fail of making it comes first:
-// when the work is done, a file is written, and the call has succeeded.
+// Makes a handle for an object that `work` fills, or none if `out` is null. Whatever can fail while making it comes
+// first: when the work is done, a file is written, and the call has succeeded.
 template <typename Handle, typename Work>
 std::int32_t make_handle_before(Handle* out, fatctx_error* error, const Work& work) noexcept {
   if (out != nullptr) *out = Handle{};
@@ -221,7 +221,7 @@ template <typename Items>
   return items.data() + at;
 }
 
-// "a,b" as words; "" as none. Who takes them complains about empty words and blanks.
+// "a,b" as words; "" as none. The caller reports empty words and blanks.
 [[nodiscard]] std::vector<std::string> words_in(const char* list);
 
 // Calls back after every piece; Cancelled leaves it if the caller says so. Null gives no progress.

@@ -78,7 +78,7 @@ Result<WeightFile> read_weights(const char* path, std::uint32_t format) {
   }
 }
 
-// What the index of the file at source_path says, if the caller asks for it.
+// Reads the index of the file at source_path, if the caller requests it.
 Result<ImportedTensors> tensors_of_file(const fatctx_pack_record& record) {
   const bool irpa = record.tensors_from_irpa != 0;
   const bool safetensors = record.tensors_from_safetensors != 0;

@@ -8,7 +8,7 @@
 namespace fatctx::capi {
 namespace {
 
-// The caller's options with defaults for what is not there, and the words in them that are numbers.
+// The caller's options with defaults for missing ones, and the words in them that are numbers.
 struct GivenOptions {
   fatctx_rewrite_options fields = {};
   std::optional<bool> seal;

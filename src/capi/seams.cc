@@ -82,7 +82,7 @@ class CallersAllocator final : public ViewAllocator {
   CallersUser user_;
 };
 
-// What fatctx_file_mapping_describe() says; its text is promised for the life of the process.
+// The answer of fatctx_file_mapping_describe(), whose text lives as long as the process.
 constinit Immortal<MappingCapability> capability_of_the_process;
 
 // A handle over callbacks; `check` looks at those that are needed.

@@ -90,7 +90,7 @@ class CAllocation : public CModel, public ::testing::WithParamInterface<bool> {
         EXPECT_TRUE(code == FATCTX_ERROR_OUT_OF_MEMORY || code == entry.with_good)
             << entry.name << ", allocation " << n << ": " << fatctx_error_code_name(code) << ", " << call.error.message;
       } else {
-        EXPECT_EQ(code, entry.with_good) << entry.name;
+        EXPECT_EQ(code, entry.with_good) << entry.name << ": " << call.error.message;
       }
     }
     close_all(handles);

@@ -1,4 +1,4 @@
-// What records have in common, through C: the report of C++ as JSON.
+// Sharing between records, through C: the report of C++ as JSON.
 #include "fatctx/sharing.h"
 
 #include <gmock/gmock.h>

@@ -223,7 +223,7 @@ void Program::read_records(fatctx_container container, std::uint8_t which) {
   }
 }
 
-// What two containers have in common.
+// Compares two containers.
 void Program::compare(std::uint8_t at) {
   if (!affordable()) return;
   fatctx_report report = {kNotWritten};

@@ -57,7 +57,7 @@ fatctx_load_options Program::load_options(bool in_list) {
   if ((choice & 16) != 0) options.progress = &watched;
   if ((choice & 64) == 0) return options;
   options.model = model_options();
-  // Who is stopped leaves a thread behind, which may not ask the caller any more.
+  // A stopped load leaves a thread behind, which must not call the caller's function any more.
   if (in_list || options_.model.signal.id != 0 || options.progress != nullptr) options_.model.prepare = nullptr;
   return options;
 }
