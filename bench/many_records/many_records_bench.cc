@@ -151,7 +151,7 @@ void measure_tensors(Report& report, std::size_t tensor_count, const Options& op
   report.rows[first + 1].target = at_most("med ratio", *report.rows[first + 1].median_ratio, kMostOfTensors);
 }
 
-// What `info --json` does after the open: twice the records must cost twice the time, not four times.
+// Measures the work of `info --json` after the open: twice the records must cost twice the time, not four times.
 void measure_info(Report& report, std::size_t few, std::size_t many, const Options& options, const BenchFolder& files) {
   constexpr std::uint64_t kRecordSize = 4096;
   const auto made = [&](std::size_t count) {

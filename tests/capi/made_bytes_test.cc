@@ -1,5 +1,5 @@
-// The most bytes that a call may make of what is stored, through C: what a stranger's file can ask for by default, and
-// what the caller allows it.
+// The most bytes that a call may make of the stored ones, through C: the limit for a stranger's file by default, and
+// another one that the caller allows.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""The most bytes that a call may make of what is stored: the limit by default, and what a caller allows instead."""
+"""The most bytes that a call may make of the stored ones: the limit by default, and another one that a caller allows."""
 
 import pytest
 

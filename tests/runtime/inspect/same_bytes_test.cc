@@ -20,7 +20,7 @@ RecordInfo record(std::uint32_t id, std::uint64_t file_offset, std::uint64_t sto
   return info;
 }
 
-// 2, 5 and 9 lie in one place. 3 begins there and is shorter, 4 has two pieces, 6 and 7 are empty.
+// 2, 5 and 9 are stored in one place. 3 begins there and is shorter, 4 has two pieces, 6 and 7 are empty.
 std::vector<RecordInfo> records() {
   return {record(2, 4096, 700), record(3, 4096, 699), record(4, 4096, 700, 2), record(5, 4096, 700),
           record(6, 0, 0, 0),   record(7, 0, 0, 0),   record(8, 8192, 700),    record(9, 4096, 700)};

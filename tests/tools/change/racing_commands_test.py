@@ -1,7 +1,7 @@
 """Two processes at one file: `append` beside a command that puts a new file in its place, many times, with the real program.
 
-What is left is what one order of the two would have left. A command whose file is no longer the one that it looked at says
-`changed` or `locked` and does nothing. So an append that was acknowledged is never lost.
+The file in the end is one that the two could have left one after the other. A command whose file is no longer the one that it
+looked at says `changed` or `locked` and does nothing. So an append that was acknowledged is never lost.
 """
 
 import itertools
@@ -34,7 +34,7 @@ REPLACING = {
 
 @pytest.fixture()
 def folder(fatctx, tmp_path):
-    """Containers with a record named as they are: old, other, fresh; a key, and what is appended to them."""
+    """Containers with a record named as they are: old, other, fresh; a key, and a manifest to append."""
     for seed, name in enumerate(["old", "other", "fresh", "added"]):
         (tmp_path / f"{name}.bin").write_bytes(MANY_BYTES[seed * 7:] + name.encode())
         record = {"type": "opaque", "name": name, "file": f"{name}.bin"}
@@ -46,7 +46,7 @@ def folder(fatctx, tmp_path):
 
 
 def answer(process) -> tuple[str, str]:
-    """What it printed, and the word for why it refused; "" if it did what it was asked."""
+    """Returns its output, and the word for its refusal; "" if it did the work."""
     out, complaint = process.communicate(timeout=60)
     if process.returncode == 0:
         return out, ""
