@@ -1,5 +1,4 @@
-"""No loop over the records searches them all again for each: a container may have 4,096, and who asks about every one makes a
-table first or uses the search that is there."""
+"""No loop over the records searches them all again for each. A container may have 4,096: a table is made first, or find() is used."""
 
 import re
 
@@ -10,11 +9,11 @@ from checkout import code_only, cxx_files, line_of, text_of
 # A search by id, written as a loop. Records and their descriptions are in the order of their ids and have a find().
 LOOP = re.compile(r"for \([^;{}]*: [^;{}]*\brecords(?:\(\))?\) \{?\s*if \([^;{}]*\b(?:record_)?id [!=]= [^;{}]*\) ?\{?\s*(?:continue|return|break)\b")
 FIND_IF = re.compile(r"\bfind(?:_if)?\(\s*[^;]*?\brecords\b[^;]*?(?:\b(?:record_)?id == |::(?:record_)?id\))")
-# Looks at all records, for who asks about one.
+# A function that looks at all records, for callers that ask about one.
 SAME_BYTES = re.compile(r"\bsame_bytes_as\(")
 ONE_RECORD = {"include/fatctx/info.h", "src/runtime/inspect/same_bytes.cc", "src/capi/container.cc", "python/src/container.cc"}
 
-# Metrics are made of all records whoever is asked about, and say where a view is cached only while that view lives.
+# Metrics are always made of all records. They name the cache file of a view only while that view exists.
 OF_METRICS = {"tools/change/cmd_materialize.cc"}
 
 

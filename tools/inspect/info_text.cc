@@ -31,7 +31,7 @@ std::string names_of(const Container& container, std::span<const std::uint32_t> 
   return names;
 }
 
-// Who shares what, of a whole container: made once and asked about each record.
+// A table of shared bytes and weights of a container, made once and asked about each record.
 class SharedBytes {
  public:
   explicit SharedBytes(std::span<const RecordInfo> records) : same_bytes(records) {
@@ -40,7 +40,7 @@ class SharedBytes {
     }
   }
 
-  // How many records refer to these weights.
+  // Returns the number of records that refer to these weights.
   [[nodiscard]] std::size_t users_of(const RecordInfo& weights) const {
     const auto found = users_.find(weights.id);
     return found == users_.end() ? 0 : found->second;

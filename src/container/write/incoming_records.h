@@ -44,9 +44,9 @@ class IncomingRecords {
   [[nodiscard]] const std::vector<PackRecord>& records() const noexcept { return records_; }
 
  private:
-  // Group, unit, backend, and the SoC as people write it: "SoC 57", or the part in quotes.
+  // Group, unit, backend, and the text of the SoC: "SoC 57", or the part in quotes.
   using SocPlace = std::array<std::string, 4>;
-  // Of a context binary: for its number and for its part, as far as they are stated.
+  // Returns the places of a context binary: for its number and for its part, as far as they are stated.
   [[nodiscard]] static std::vector<SocPlace> soc_places(const SelectionKey& key);
   void note_soc(const SelectionKey& key, std::string_view record);
   void forget_soc(const SelectionKey& key, const std::string& record);

@@ -295,7 +295,8 @@ class Comparison {
   void pair_records() {
     std::vector<const RecordInfo*> old = before_.records();
     std::vector<const RecordInfo*> fresh = after_.records();
-    // Pairs what is equal in all of `orders`, the first with the first; records of fewer bytes than `least_size` stay.
+    // Pairs records that are equal in all of `orders`, the first with the first; records of fewer bytes than
+    // `least_size` stay.
     const auto pair_equal = [&](std::uint64_t least_size, auto... orders) {
       const auto before = [orders...](const RecordInfo* a, const RecordInfo* b) {
         std::strong_ordering order = std::strong_ordering::equal;

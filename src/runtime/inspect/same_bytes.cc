@@ -3,7 +3,7 @@
 namespace fatctx {
 namespace {
 
-// Only what lies in one piece can be told to be in one place.
+// Returns true if the record has one piece, so that its bytes have one place.
 bool has_place(const RecordInfo& record) { return record.stored_bytes != 0 && record.slice_count == 1; }
 
 }  // namespace
