@@ -42,8 +42,7 @@ class CMadeBytes : public CModel {
     return code;
   }
   [[nodiscard]] std::int32_t verify(const fatctx_open_options& open) {
-    fatctx_verify_options options;
-    fatctx_verify_options_init(&options, sizeof options);
+    auto options = sized<fatctx_verify_options>();
     options.open = &open;
     auto report = sized<fatctx_verify_report>();
     return fatctx_verify_file(path.c_str(), &options, &report, &error);

@@ -100,7 +100,7 @@ TEST(FullDisk, ASmallFileSystemIsNoSpaceAtEveryStep) {
   EXPECT_GT(appended, 0);
 }
 
-// Every command that writes, and the call by which it reserves its room.
+// A test with every command that writes, and the call by which it reserves its room.
 class FullDiskReserving : public ::testing::Test {
  protected:
   using Code = std::optional<ErrorCode>;  // empty: it did what it was asked
