@@ -22,6 +22,7 @@ fatctx::Status plain(const std::string& path) {
   FATCTX_ASSIGN(const fatctx::RecordView binary, loaded.binary());
   std::printf("plain: ");
   create_context(binary);
+  std::printf("format: %s\n", std::string(fatctx::model_format_name(loaded.model().format())).c_str());
   std::printf("%s", loaded.model().explain().c_str());
   return fatctx::Done{};
 }

@@ -15,6 +15,7 @@ def create_context(binary):
 # Waits until the load has finished.
 loaded = fatctx.load(path)
 create_context(loaded.binary())
+print("format:", loaded.model.format)
 print(loaded.model.explain())
 
 # Gives up after ten seconds, or when another thread cancels.
