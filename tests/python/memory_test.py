@@ -167,7 +167,7 @@ def test_a_damaged_cold_record_is_named(cold):
 
 
 def test_codecs_are_checked(tmp_path):
-    with pytest.raises(fatctx.InvalidArgument, match="none, lz4"):
+    with pytest.raises(fatctx.InvalidArgument, match="'none' and 'lz4'"):
         fatctx.PackRecord("opaque", "a", b"", codec="zip")
     assert fatctx.PackRecord("opaque", "a", b"", codec="lz4").codec == "lz4"
     weights = fatctx.PackRecord("weight_blob", "w", b"1" * 1000, codec="lz4")

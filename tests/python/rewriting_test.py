@@ -61,7 +61,7 @@ def test_sharing_is_as_it_was_unless_said_otherwise(tmp_path):
         return fatctx.compact(path, out, overwrite=True, threads=1, **keywords).pack.stored_bytes
 
     assert stored() == stored(sharing="bytes") < stored(sharing="pages") == stored(sharing="off")
-    with pytest.raises(fatctx.InvalidArgument, match="off, pages, bytes"):
+    with pytest.raises(fatctx.InvalidArgument, match="'off', 'pages' and 'bytes'"):
         stored(sharing="some")
     with pytest.raises(fatctx.InvalidArgument, match="max_pieces"):
         stored(sharing="pages", max_pieces=0)
