@@ -124,6 +124,7 @@ Result<RecordView> Session::binary(std::string_view unit) const {
                              model.path, unit, model.format == ModelFormat::kDlc ? "DLC" : "raw binary")};
   }
   std::vector<std::string_view> units;
+  units.reserve(binaries.size());
   for (const SessionRecord& record : binaries) units.push_back(record.unit);
   return Error{ErrorCode::kNotFound,
                fmt::format("{}: no unit is named \"{}\"; there are: {}", model.path, unit, fmt::join(units, ", "))};
