@@ -354,8 +354,7 @@ struct Appender::Impl {
   }
 };
 
-Result<Appender> appender_over(std::unique_ptr<mapping::OsFile> file, std::string path,
-                                      const AppendOptions& options) {
+Result<Appender> appender_over(std::unique_ptr<mapping::OsFile> file, std::string path, const AppendOptions& options) {
   auto impl = std::make_unique<Appender::Impl>();
   impl->file = std::move(file);
   impl->path = std::move(path);
