@@ -139,6 +139,7 @@ Result<WeightView> Session::weight(std::string_view name) const {
   }
   Error last{ErrorCode::kNotFound,
              fmt::format("no tensor is named \"{}\": the chosen binaries refer to no weights", name)};
+  if (impl_->weights.empty()) return last;  // also after end(), which gives the tables back
   Impl::Tables& tables = *impl_->tables;
   for (std::size_t i = 0; i < impl_->weights.size(); ++i) {
     std::optional<TensorTable> table;
