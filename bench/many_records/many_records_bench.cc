@@ -1,5 +1,5 @@
 // Measures a container of many records: opening it, looking up a name, selecting, describing, and getting every tensor
-// of a weight blob by name. Every side includes closing and unmapping, except the two that say "in an open container".
+// of a weight blob by name. All rows include closing and unmapping, except the two named "in an open container".
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -179,7 +179,7 @@ class Phases {
 
 struct TransformerChip {
   const char* arch;
-  unsigned congruent_percent;  // of the bytes of matrices: at the same offset in a page as in the base
+  unsigned congruent_percent;  // share of matrix bytes that have the same offset in a page as in the base
 };
 
 std::uint64_t aligned(std::uint64_t at, std::uint64_t alignment) {

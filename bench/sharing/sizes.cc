@@ -75,8 +75,8 @@ struct Knob {
 };
 constexpr Knob kKnobs[] = {{Sharing::kOff, "off"}, {Sharing::kPages, "pages"}, {Sharing::kBytes, "bytes"}};
 
-// Packs in several orders, adds the rows, and leaves the file of the first order at `path`. Returns the row
-// of its size; adding another row invalidates it.
+// Packs in several orders, adds the rows, and leaves the file of the first order at `path`. Returns the index
+// of the row that states the size of that file.
 std::size_t add_packed(Report& report, const BenchFolder& folder, const Corpus& corpus, const Knob& knob,
                        std::uint64_t floor, const std::string& path) {
   const std::string other = folder.path("order-n");

@@ -43,7 +43,7 @@ struct Machine {
   std::string cpu;
   unsigned cores = 0;
   std::string kernel;
-  std::string filesystem;  // of the folder with the files
+  std::string filesystem;  // that stores the files
   std::string build;
 };
 [[nodiscard]] Machine describe_machine(const std::string& folder);

@@ -71,8 +71,8 @@ struct DlcInfo {
 [[nodiscard]] Result<DlcInfo> list_dlc(const std::string& path);
 
 struct DlcImport {
-  std::string group = {};   // of all records
-  std::string unit = {};    // of the context binaries
+  std::string group = {};   // goes into all records
+  std::string unit = {};    // goes into the context binaries
   std::string prefix = {};  // in front of the names of all records, to tell several archives in one container apart
   // Adds a record "<prefix>dlc.layout" with the bytes between the entries, so that the container can give the archive
   // back byte for byte (fatctx/stored_dlc.h).

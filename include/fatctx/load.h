@@ -28,9 +28,9 @@ enum class LoadEventKind : std::uint8_t {
 // A load that fails reports kContextInitialised with the error as its last event.
 struct LoadEvent {
   LoadEventKind kind = LoadEventKind::kContextInitialised;
-  std::string record;               // of the context binary; empty if the load failed
-  std::string unit;                 // of the context binary
-  std::string graph;                // of kGraphInitialised
+  std::string record;               // name of the context binary; empty if the load failed
+  std::string unit;                 // unit of the context binary
+  std::string graph;                // only with kGraphInitialised
   std::optional<Error> error = {};  // why the load failed
 };
 // Runs on the thread that called load(), or for a list on the thread of the list that loads the item. An

@@ -9,7 +9,7 @@ extern "C" {
 
 typedef struct fatctx_verify_options {
   uint32_t struct_size;
-  uint32_t record_id;  // of an open container: only this record; 0: the whole file
+  uint32_t record_id;  // checks this record only; 0: the whole file; an open container only
   fatctx_finding finding;
   fatctx_progress progress;
   void* user;             // for both

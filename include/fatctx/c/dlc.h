@@ -28,8 +28,8 @@ FATCTX_API int32_t fatctx_container_dlcs_json(fatctx_container container, char* 
 typedef struct fatctx_dlc_import {
   uint32_t struct_size;
   uint32_t without_layout;  // discard the bytes between the entries: the archive cannot be given back
-  const char* group;        // of all records
-  const char* unit;         // of the context binaries
+  const char* group;        // goes into all records
+  const char* unit;         // goes into the context binaries
   const char* prefix;       // in front of all names, to tell several archives in one container apart
 } fatctx_dlc_import;
 // Adds one record for each entry, and one with the archive's layout. `options` may be null. The file must not change
@@ -53,8 +53,8 @@ typedef struct fatctx_thin_dlc {
   uint32_t struct_size;
   uint32_t entry_count;  // the ones that are kept
   uint64_t size_bytes;
-  uint64_t new_bytes;      // of a file: not in the original; of a view: memory that was built for headers and the like
-  uint64_t copied_bytes;   // of a view: payload that could not be mapped; of a file 0
+  uint64_t new_bytes;      // bytes that the original lacks; a view holds them in memory
+  uint64_t copied_bytes;   // payload that a view could not map; 0 for a file
   uint32_t mapped_pieces;  // ranges of the original; of a view: that are mapped
   uint32_t built_pieces;   // new bytes between them
 } fatctx_thin_dlc;

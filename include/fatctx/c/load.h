@@ -16,8 +16,8 @@ typedef struct fatctx_source {
   uint32_t struct_size;
   int32_t descriptor;  // stays the caller's, and may be closed when the call has returned; -1: none
   const char* path;    // null: none
-  uint64_t offset;     // of the descriptor's file: the part to load, from a multiple of 4096
-  uint64_t size;       // of that part; 0: to the end
+  uint64_t offset;     // start of the part to load in the descriptor's file; a multiple of 4096
+  uint64_t size;       // size of that part; 0: to the end of the file
   const void* bytes;   // stay the caller's, unchanged, until everything made from them is closed; null: none
   uint64_t bytes_size;
 } fatctx_source;
@@ -29,9 +29,9 @@ enum { FATCTX_LOAD_GRAPH_INITIALISED = 0, FATCTX_LOAD_CONTEXT_INITIALISED = 1 };
 typedef struct fatctx_load_event {
   uint32_t struct_size;
   uint32_t kind;              // FATCTX_LOAD_...
-  fatctx_text record;         // of the context binary; empty if the load failed
-  fatctx_text unit;           // of the context binary
-  fatctx_text graph;          // of FATCTX_LOAD_GRAPH_INITIALISED
+  fatctx_text record;         // name of the context binary; empty if the load failed
+  fatctx_text unit;           // unit of the context binary
+  fatctx_text graph;          // only with FATCTX_LOAD_GRAPH_INITIALISED
   const fatctx_error* error;  // why the load failed; else null
 } fatctx_load_event;
 // Called on the thread that called fatctx_load(), or on one of the list. The event is valid during the call only.

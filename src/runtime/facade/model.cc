@@ -48,8 +48,7 @@ Result<Container> settle_consumer(const Container& container, const MappingProbe
   if (!consumer || container.impl().copies()) return container;
   const MappingSupport support = consumer();
   if (support.takes_mapped_memory) return container;
-  const std::string reason = fmt::format("the consumer cannot take mapped memory: {}",
-                                         support.reason.empty() ? "it gave no reason" : support.reason);
+  const std::string reason = consumer_reason(support);
   if (options_of(container).file_mapping == FileMapping::kRequire) {
     return copy_not_allowed(container.path(), reason, container.records());
   }
@@ -149,19 +148,33 @@ const Selection& Model::selection() const& noexcept { return impl_->selection; }
 std::span<const Candidate> Model::candidates() const& noexcept { return impl_->candidates; }
 const Device& Model::device() const& noexcept { return impl_->device; }
 
+Result<std::vector<std::vector<std::string>>> graphs_of_binaries(const Model::Impl& model) {
+  std::vector<std::vector<std::string>> graphs(model.binaries.size());
+  ContainerDescription description;
+  if (model.container) {
+    FATCTX_ASSIGN(description, model.container->describe());
+  }
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const std::uint32_t id = model.binaries[i].record_id;
+    if (model.plain) {
+      graphs[i] = model.plain->graphs(id);
+    } else if (const RecordDescription* record = description.find(id)) {
+      for (const DescribedGraph& graph : record->graphs) graphs[i].push_back(graph.name);
+    }
+  }
+  return graphs;
+}
+
 Result<std::vector<std::string>> Model::graphs(std::uint32_t record_id) const {
-  const bool chosen = std::any_of(impl_->binaries.begin(), impl_->binaries.end(),
-                                  [&](const ModelPart& part) { return part.record_id == record_id; });
-  if (!chosen) {
-    return Error{ErrorCode::kNotFound, fmt::format("{}: record {} is not a chosen context binary", path(), record_id)};
+  const auto chosen = std::find_if(impl_->binaries.begin(), impl_->binaries.end(),
+                                   [&](const ModelPart& part) { return part.record_id == record_id; });
+  if (chosen == impl_->binaries.end()) {
+    return Error{ErrorCode::kNotFound, fmt::format("{}: record {} is not a chosen context binary; selection().chosen "
+                                                   "lists their ids",
+                                                   path(), record_id)};
   }
-  if (impl_->plain) return impl_->plain->graphs(record_id);
-  FATCTX_ASSIGN(const ContainerDescription description, impl_->container->describe());
-  std::vector<std::string> names;
-  if (const RecordDescription* record = description.find(record_id)) {
-    for (const DescribedGraph& graph : record->graphs) names.push_back(graph.name);
-  }
-  return names;
+  FATCTX_ASSIGN(auto graphs, graphs_of_binaries(*impl_));
+  return std::move(graphs[static_cast<std::size_t>(chosen - impl_->binaries.begin())]);
 }
 
 std::string Model::explain() const {

@@ -58,6 +58,10 @@ struct Model::Impl {
   [[nodiscard]] std::vector<std::uint32_t> record_ids() const;
 };
 
+// Returns the graphs of each chosen binary, as its metadata lists them. Reads the descriptions of a container once.
+// Errors: those of Container::describe.
+[[nodiscard]] Result<std::vector<std::vector<std::string>>> graphs_of_binaries(const Model::Impl& model);
+
 struct Session::Impl {
   // A list of the tensor tables of the weights, in their order. Copies of a session share it.
   struct Tables {

@@ -65,22 +65,26 @@ Status check_views(const Session::Impl& session) {
   return Done{};
 }
 
-Result<Json> records_json(const Model& model, const std::vector<SessionRecord>& records, bool have_graphs) {
+// `graphs`: one list for each record; empty if the records have none.
+Json records_json(const std::vector<SessionRecord>& records, const std::vector<std::vector<std::string>>& graphs) {
   Json rows = Json::array();
-  for (const SessionRecord& record : records) {
-    std::vector<std::string> graphs;
-    if (have_graphs) {
-      FATCTX_ASSIGN(graphs, model.graphs(record.view.record_id()));
-    }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const SessionRecord& record = records[i];
     rows.push_back({{"name", record.name},
                     {"record_id", record.view.record_id()},
                     {"type", record_type_name(record.type)},
                     {"unit", record.unit},
-                    {"graphs", graphs},
+                    {"graphs", graphs.empty() ? Json::array() : Json(graphs[i])},
                     {"size_bytes", record.view.size_bytes()},
                     {"access_path", access_path_name(record.view.access_path())}});
   }
   return rows;
+}
+
+// A session has at least one binary until it ends.
+Error ended_error(const Model& model) {
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: the session has ended and has no views; begin another session", model.path())};
 }
 
 }  // namespace
@@ -109,6 +113,7 @@ Status Session::end() {
 
 Result<RecordView> Session::binary(std::string_view unit) const {
   const std::vector<SessionRecord>& binaries = impl_->binaries;
+  if (binaries.empty()) return ended_error(impl_->model);
   if (unit.empty() && binaries.size() == 1) return binaries.front().view;
   const auto of_unit = [&](std::string_view wanted) {
     return std::find_if(binaries.begin(), binaries.end(),
@@ -132,6 +137,7 @@ Result<RecordView> Session::binary(std::string_view unit) const {
 
 Result<WeightView> Session::weight(std::string_view name) const {
   const Model::Impl& model = impl_->model.impl();
+  if (impl_->binaries.empty()) return ended_error(impl_->model);
   if (model.plain) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("{}: no tensor is named \"{}\": a {} has no tables of tensors; pack it into a container",
@@ -139,7 +145,6 @@ Result<WeightView> Session::weight(std::string_view name) const {
   }
   Error last{ErrorCode::kNotFound,
              fmt::format("no tensor is named \"{}\": the chosen binaries refer to no weights", name)};
-  if (impl_->weights.empty()) return last;  // also after end(), which gives the tables back
   Impl::Tables& tables = *impl_->tables;
   for (std::size_t i = 0; i < impl_->weights.size(); ++i) {
     std::optional<TensorTable> table;
@@ -163,8 +168,9 @@ Result<std::string> Session::report_json() const {
   const Model::Impl& model = impl_->model.impl();
   const std::string raw_format = model.plain ? model.plain->raw_format() : std::string();
   const bool selected = model.format != ModelFormat::kRawBinary;
-  FATCTX_ASSIGN(Json binaries, records_json(impl_->model, impl_->binaries, true));
-  FATCTX_ASSIGN(Json weights, records_json(impl_->model, impl_->weights, false));
+  FATCTX_ASSIGN(const auto graphs, graphs_of_binaries(model));
+  Json binaries = records_json(impl_->binaries, graphs);
+  Json weights = records_json(impl_->weights, {});
   return write_json(
       {{"schema", "fatctx.session/1"},
        {"path", model.path},

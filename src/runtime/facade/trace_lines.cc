@@ -126,6 +126,8 @@ Json gave(const RecordView& view, const Container& of) {
 
 void record_open(const Source& source, const OpenOptions& options, const Result<Container>& opened) {
   Json line = {{"call", "open"}, {"path", source.name()}};
+  // Lines call a container by its name. A replay opens the file, which named() may have given another name.
+  if (source.path() != source.name() && source.kind() == Source::Kind::kPath) line.add("file", source.path());
   if (source.kind() == Source::Kind::kDescriptor) line.add("way", "descriptor");
   if (source.kind() == Source::Kind::kMemory) line.add("way", "memory");
   line.add("options", to_json(options));

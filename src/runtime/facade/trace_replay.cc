@@ -78,7 +78,9 @@ class Replay {
     }
     auto options = trace::open_options_from(options_json);
     if (!options.ok()) return at_line(number, options.error().message);
-    const auto opened = Container::open(path, options.value());
+    const std::string file = text_of(json, "file");
+    const Source source = file.empty() ? Source(path) : Source(file).named(path);
+    const auto opened = Container::open(source, options.value());
     compare(number, "open " + path, gave, opened.ok() ? trace::gave(opened.value()) : trace::gave(opened.error()));
     if (opened.ok()) remember(path, opened.value());
     return Done{};

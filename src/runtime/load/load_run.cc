@@ -52,10 +52,7 @@ Result<Loaded> load_here(const Source& source, const ModelOptions& options, cons
   if (wanted.prefetch) FATCTX_TRY(prefetch_session(session));
   Loaded loaded{.session = std::move(session), .graphs = {}};
   if (!wanted.graphs) return loaded;
-  for (const SessionRecord& binary : loaded.session.binaries()) {
-    FATCTX_ASSIGN(std::vector<std::string> graphs, model.graphs(binary.view.record_id()));
-    loaded.graphs.push_back(std::move(graphs));
-  }
+  FATCTX_ASSIGN(loaded.graphs, graphs_of_binaries(model.impl()));
   return loaded;
 }
 

@@ -108,4 +108,10 @@ Error copy_not_allowed(const std::string& name, const std::string& reason, std::
   return copy_not_allowed(name, reason, bytes);
 }
 
+std::string consumer_reason(const MappingSupport& consumer) {
+  if (consumer.takes_mapped_memory) return {};
+  return fmt::format("the consumer cannot take mapped memory: {}",
+                     consumer.reason.empty() ? "it gave no reason" : consumer.reason);
+}
+
 }  // namespace fatctx

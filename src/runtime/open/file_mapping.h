@@ -27,6 +27,9 @@ namespace fatctx {
 [[nodiscard]] Error copy_not_allowed(const std::string& name, const std::string& reason,
                                      std::span<const RecordInfo> records);
 
+// Returns why a consumer that cannot take mapped memory gets copies; empty if it can.
+[[nodiscard]] std::string consumer_reason(const MappingSupport& consumer);
+
 void count_file_mapping_fallback() noexcept;
 
 }  // namespace fatctx

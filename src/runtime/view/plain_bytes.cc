@@ -17,12 +17,6 @@ namespace {
 constexpr std::uint64_t kReadStep = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPrefetchStep = std::uint64_t{4} << 20;
 
-std::string consumer_reason(const MappingSupport& consumer) {
-  if (consumer.takes_mapped_memory) return {};
-  return fmt::format("the consumer cannot take mapped memory: {}",
-                     consumer.reason.empty() ? "it gave no reason" : consumer.reason);
-}
-
 Status read_range(const PlainFile& plain, ByteRange range, std::byte* out) {
   for (std::uint64_t at = 0; at < range.size;) {
     const std::uint64_t size = std::min(kReadStep, range.size - at);

@@ -194,6 +194,8 @@ TEST_F(OnSmallModel, ASessionLooksItsTensorTablesUpOnce) {
   const auto gone = session.weight("layer/0");
   ASSERT_FALSE(gone.ok());
   EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(gone.error().message.find("the session has ended"), std::string::npos) << gone.error().message;
+  EXPECT_EQ(session.binary().error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(OnSmallModel, NoMatchNamesEveryRecordWithItsReason) {

@@ -67,6 +67,20 @@ TEST_F(TraceOfALoad, HasALineForEachCallWithWhatItGave) {
   for (const char c : trace_) EXPECT_TRUE(c == '\n' || (c >= ' ' && c < 127)) << "lines are pure ASCII";
 }
 
+TEST_F(TraceOfALoad, OfAFileUnderAnotherNameOpensThatFile) {
+  ASSERT_TRUE(Model::open(Source(path_).named("the model"), {.device = testing::cpu("x86-64-v3")}).ok());
+  set_trace({});
+
+  const auto found = lines();
+  EXPECT_EQ(found[1].at("path"), "the model");
+  EXPECT_EQ(found[1].at("file"), path_);
+  EXPECT_EQ(found[2].at("path"), "the model");
+  const auto replay = replay_trace(trace_);
+  ASSERT_TRUE(replay.ok()) << replay.error().message;
+  EXPECT_EQ(replay.value().calls, 2U);
+  EXPECT_TRUE(replay.value().differences.empty());
+}
+
 TEST_F(TraceOfALoad, ReplayedGivesTheSame) {
   load();
   set_trace({});
