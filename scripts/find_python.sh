@@ -22,7 +22,8 @@ judge_python() {
   fi
 }
 
-# find_python: sets PYTHON, or leaves it empty and sets PYTHON_FOUND to the candidates that it tried.
+# find_python: sets PYTHON, or leaves it empty and sets PYTHON_FOUND to the candidates that it tried. Tries
+# PYTHON_FIRST before the others, if it is set.
 # shellcheck disable=SC2034  # both are for the caller
 find_python() {
   local candidate verdict
@@ -33,6 +34,7 @@ find_python() {
     candidates=("$FATCTX_PYTHON")
   else
     candidates=(python3.11 python3 python3.12 python3.13)
+    [[ -z ${PYTHON_FIRST:-} ]] || candidates=("$PYTHON_FIRST" "${candidates[@]}")
   fi
   for candidate in "${candidates[@]}"; do
     verdict=$(judge_python "$candidate")

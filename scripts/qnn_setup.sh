@@ -56,7 +56,8 @@ if [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]] && works; then
   exit 0
 fi
 [[ $INSTALL == yes ]] || skip "onnxruntime-qnn is not installed, and --no-install forbids it"
-find_python || skip "no Python 3.$PYTHON_OLDEST to 3.$PYTHON_NEWEST with the venv module was found ($PYTHON_FOUND)"
+# Only the package for Python 3.12 has the program that lists multi-SoC DLCs.
+PYTHON_FIRST=python3.12 find_python || skip "no Python 3.$PYTHON_OLDEST to 3.$PYTHON_NEWEST with the venv module was found ($PYTHON_FOUND)"
 say "onnxruntime-qnn: installing into $PLACE with $PYTHON"
 mkdir -p build/qnn
 rm -rf "$PLACE"

@@ -5,6 +5,7 @@
     python snapdragon.py run MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_mixed MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_halves MODEL_ctx.onnx INPUTS.npz OUT.npy  two graphs without the Shrink between them
+    python snapdragon.py load MODEL_ctx.onnx                           prints why no session comes of it
     python snapdragon.py cpu MODEL.onnx INPUTS.npz OUT.npy
 
 Runs with the Python of the compiler's environment (scripts/qnn_setup.sh). The compiler's output is opaque to it.
@@ -61,6 +62,14 @@ def run_halves(model: str, inputs: str, out: str) -> None:
     np.save(out, session.run([last], {**given, between: shrunk})[0])
 
 
+def load(model: str) -> None:
+    try:
+        ort.InferenceSession(model, simulator(ort.SessionOptions(), only=False))
+        print("a session")
+    except Exception as error:  # its classes differ between versions of the runtime
+        print(error)
+
+
 def main(action: str, *arguments: str) -> None:
     if action == "compile":
         compile_for(*arguments)
@@ -70,6 +79,8 @@ def main(action: str, *arguments: str) -> None:
         run(*arguments, simulator(ort.SessionOptions(), only=False))
     elif action == "run_halves":
         run_halves(*arguments)
+    elif action == "load":
+        load(*arguments)
     elif action == "run":
         run(*arguments, simulator(ort.SessionOptions()))
     elif action == "cpu":

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
+LISTER = "onnxruntime_qnn.deploy_multi_soc_ep_context"
 
 V69, V73, V75, V79, V81 = 36, 43, 57, 69, 87  # one SoC of each architecture, by the vendor's number
 FOUR = (V73, V75, V79, V81)
@@ -83,6 +84,36 @@ class Vendor:
     def on_cpu(self, name: str) -> np.ndarray:
         """Returns the results of ONNX Runtime's CPU provider for the quantized model itself."""
         return self._computed("cpu", name, self.model(name))
+
+    def has_lister(self) -> bool:
+        """Returns True if this Python's build of the vendor's package has the program that lists a multi-SoC DLC."""
+        find = "import importlib.util, sys; sys.exit(importlib.util.find_spec('%s') is None)" % LISTER
+        return subprocess.run([self._python, "-c", find], capture_output=True, check=False).returncode == 0
+
+    def listed(self, dlc: Path) -> list[list[str]]:
+        """Returns name, architecture, SoC and VTCM of each context binary, as the vendor's lister prints them."""
+        told = self._lister("--input_bin", dlc, "--list")
+        return [line.split() for line in told.splitlines()[2:]]
+
+    def thinned_by_the_lister(self, whole: Compiled, removed: list[str], folder: Path) -> Compiled:
+        """Has the vendor's own program remove context binaries from a DLC and from the facts of its model."""
+        folder.mkdir()
+        made = Compiled(folder / whole.model.name, folder / whole.binary.name)
+        self._lister("--input_onnx", whole.model, "--input_bin", whole.binary, "--remove_record", ",".join(removed),
+                     "--output_onnx", made.model, "--output_bin", made.binary)
+        return made
+
+    def _lister(self, *arguments: str | Path) -> str:
+        done = subprocess.run([self._python, "-m", LISTER, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=600, check=False)
+        assert done.returncode == 0, f"exit {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
+        return done.stdout
+
+    def refusal(self, model: Path) -> str:
+        """Returns the words with which the provider refuses a model that this machine cannot run."""
+        done = self._call("snapdragon.py", "load", model)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
 
     def _computed(self, action: str, name: str, model: Path) -> np.ndarray:
         self.model(name)

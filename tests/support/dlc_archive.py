@@ -42,16 +42,17 @@ class Entry:
 
 
 def header(name: str, size: int, at: int, aligned: bool) -> bytes:
-    shortest = at + 30 + len(name.encode()) + 20
-    padding = -shortest % PAGE if aligned else 0
-    extra = struct.pack("<HHQQ", 1, 16 + padding, size, size) + bytes(padding)
+    alignment = PAGE if aligned else 1
+    padding = -(at + 30 + len(name.encode()) + 44) % alignment
+    # All numbers of ZIP64, then those that the vendor's reader needs: padding, alignment and four bytes of zeros.
+    extra = struct.pack("<HHQQQIIII", 1, 40 + padding, size, size, 0, 0, padding, alignment, 0) + bytes(padding)
     # 1980-01-01, CRC 0, sizes in the ZIP64 field, as compilers write them.
     return struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 0x21, 0, 0xFFFFFFFF, 0xFFFFFFFF, len(name.encode()),
                        len(extra)) + name.encode() + extra
 
 
 def directory_row(name: str, size: int, at: int) -> bytes:
-    extra = struct.pack("<HHQQQ", 1, 24, size, size, at)
+    extra = struct.pack("<HHQQQIIII", 1, 40, size, size, at, 0, 0, 0, 0)
     return struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 0, 0, 0x21, 0, 0xFFFFFFFF, 0xFFFFFFFF,
                        len(name.encode()), len(extra), 0, 0, 0, 0, 0xFFFFFFFF) + name.encode() + extra
 
@@ -59,7 +60,7 @@ def directory_row(name: str, size: int, at: int) -> bytes:
 def end_records(directory_at: int, directory_size: int, count: int) -> bytes:
     end64 = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, directory_size, directory_at)
     locator = struct.pack("<IIQI", 0x07064B50, 0, directory_at + directory_size, 1)
-    return end64 + locator + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    return end64 + locator + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, directory_size, 0xFFFFFFFF, 0)
 
 
 def archive(entries: list[Entry]) -> bytes:

@@ -23,8 +23,9 @@ class DlcWriter {
     const std::size_t at = bytes_.size();
     header_at_.push_back(at);
     name_.push_back(name);
-    const std::size_t shortest = at + 30 + name.size() + 20;
-    const std::size_t padding = aligned_ ? (4096 - shortest % 4096) % 4096 : 0;
+    const std::size_t shortest = at + 30 + name.size() + 44;
+    const std::size_t alignment = aligned_ ? 4096 : 1;
+    const std::size_t padding = (alignment - shortest % alignment) % alignment;
     bytes_.resize(shortest + padding);
     set_le<std::uint32_t>(bytes_, at, 0x04034b50);
     set_le<std::uint16_t>(bytes_, at + 4, 45);
@@ -32,13 +33,15 @@ class DlcWriter {
     set_le<std::uint32_t>(bytes_, at + 18, 0xffffffff);
     set_le<std::uint32_t>(bytes_, at + 22, 0xffffffff);
     set_le<std::uint16_t>(bytes_, at + 26, static_cast<std::uint16_t>(name.size()));
-    set_le<std::uint16_t>(bytes_, at + 28, static_cast<std::uint16_t>(20 + padding));
+    set_le<std::uint16_t>(bytes_, at + 28, static_cast<std::uint16_t>(44 + padding));
     put(at + 30, name);
     const std::size_t extra = at + 30 + name.size();
     set_le<std::uint16_t>(bytes_, extra, 1);
-    set_le<std::uint16_t>(bytes_, extra + 2, static_cast<std::uint16_t>(16 + padding));
+    set_le<std::uint16_t>(bytes_, extra + 2, static_cast<std::uint16_t>(40 + padding));
     set_le<std::uint64_t>(bytes_, extra + 4, data.size());
     set_le<std::uint64_t>(bytes_, extra + 12, data.size());
+    set_le<std::uint32_t>(bytes_, extra + 32, static_cast<std::uint32_t>(padding));
+    set_le<std::uint32_t>(bytes_, extra + 36, static_cast<std::uint32_t>(alignment));
     data_at_.push_back(bytes_.size());
     size_.push_back(data.size());
     bytes_.resize(bytes_.size() + data.size());
@@ -59,7 +62,7 @@ class DlcWriter {
     for (std::size_t i = 0; i < name_.size(); ++i) {
       const std::size_t at = bytes_.size();
       row_at_.push_back(at);
-      bytes_.resize(at + 46 + name_[i].size() + 28);
+      bytes_.resize(at + 46 + name_[i].size() + 44);
       set_le<std::uint32_t>(bytes_, at, 0x02014b50);
       set_le<std::uint16_t>(bytes_, at + 4, 45);
       set_le<std::uint16_t>(bytes_, at + 6, 45);
@@ -67,12 +70,12 @@ class DlcWriter {
       set_le<std::uint32_t>(bytes_, at + 20, 0xffffffff);
       set_le<std::uint32_t>(bytes_, at + 24, 0xffffffff);
       set_le<std::uint16_t>(bytes_, at + 28, static_cast<std::uint16_t>(name_[i].size()));
-      set_le<std::uint16_t>(bytes_, at + 30, 28);
+      set_le<std::uint16_t>(bytes_, at + 30, 44);
       set_le<std::uint32_t>(bytes_, at + 42, 0xffffffff);
       put(at + 46, name_[i]);
       const std::size_t extra = at + 46 + name_[i].size();
       set_le<std::uint16_t>(bytes_, extra, 1);
-      set_le<std::uint16_t>(bytes_, extra + 2, 24);
+      set_le<std::uint16_t>(bytes_, extra + 2, 40);
       set_le<std::uint64_t>(bytes_, extra + 4, size_[i]);
       set_le<std::uint64_t>(bytes_, extra + 12, size_[i]);
       set_le<std::uint64_t>(bytes_, extra + 20, header_at_[i]);
@@ -92,8 +95,10 @@ class DlcWriter {
     set_le<std::uint32_t>(bytes_, end64_at_ + 72, 1);
     const std::size_t end = end64_at_ + 76;
     set_le<std::uint32_t>(bytes_, end, 0x06054b50);
-    set_le<std::uint32_t>(bytes_, end + 8, 0xffffffff);
-    set_le<std::uint64_t>(bytes_, end + 12, ~std::uint64_t{0});
+    set_le<std::uint16_t>(bytes_, end + 8, static_cast<std::uint16_t>(name_.size()));
+    set_le<std::uint16_t>(bytes_, end + 10, static_cast<std::uint16_t>(name_.size()));
+    set_le<std::uint32_t>(bytes_, end + 12, static_cast<std::uint32_t>(end64_at_ - directory));
+    set_le<std::uint32_t>(bytes_, end + 16, 0xffffffff);
     return bytes_;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -201,6 +202,19 @@ Result<Entry> parse_row(ByteView bytes, std::uint64_t& at, std::uint64_t directo
   return entry;
 }
 
+// Returns the alignment that the extra fields of a header state, if they have the form in which compilers write them.
+std::optional<std::uint32_t> alignment_in(ByteView extra, std::uint64_t data_offset) {
+  const auto read = copy_out<DiskPaddedZip64>(extra, 0);
+  if (!read.ok()) return std::nullopt;
+  const DiskPaddedZip64& field = read.value();
+  const bool padded = field.field.id == kZip64Field && field.field.size + sizeof(DiskExtraField) == extra.size() &&
+                      field.padding == extra.size() - sizeof(DiskPaddedZip64);
+  if (!padded || !std::has_single_bit(std::uint32_t{field.alignment}) || data_offset % field.alignment != 0) {
+    return std::nullopt;
+  }
+  return field.alignment;
+}
+
 // Reads the header in front of the data, which must match the directory, and computes where the data begins.
 Status place_data(const mapping::OsFile& file, Entry& entry, std::uint64_t limit) {
   const std::uint64_t at = entry.header_offset;
@@ -231,6 +245,7 @@ Status place_data(const mapping::OsFile& file, Entry& entry, std::uint64_t limit
                        fmt::format("its header has another size than the {} bytes of the directory", entry.data.size));
   }
   entry.data.offset = text_at + text.size();
+  entry.alignment = alignment_in(ByteView(text).subspan(header.entry.name_size), entry.data.offset);
   if (!within(entry.data, limit)) {
     return entry_error(
         ErrorCode::kMalformed, entry.name, at,

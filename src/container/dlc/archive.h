@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct Entry {
   std::uint64_t header_offset = 0;
   ByteRange data;            // inside the file, behind the header, in front of the next one
   DiskCentralEntry central;  // for its attributes; sizes and offset are in the members above
+  // The alignment of the data that the header states. Nothing: the header lacks this number or the number of padding
+  // bytes, or one of them is wrong. The vendor's reader then does not find the entry.
+  std::optional<std::uint32_t> alignment;
 };
 
 // A parsed archive, with entries in the order of the file. Names are unique. Entries do not overlap, and precede the

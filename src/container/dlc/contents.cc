@@ -83,6 +83,19 @@ std::vector<bool> reachable(const Contents& contents, const std::vector<std::vec
   return reached;
 }
 
+// The vendor's reader cannot find entries whose headers lack two numbers that compilers write beside those of ZIP64.
+void find_headers_of_others(Contents& contents) {
+  const auto& entries = contents.archive.entries;
+  const auto lacks = [](const Entry& entry) { return !entry.alignment; };
+  const auto first = std::find_if(entries.begin(), entries.end(), lacks);
+  if (first == entries.end()) return;
+  const auto count = std::count_if(first, entries.end(), lacks);
+  contents.info.findings.push_back(fmt::format(
+      "the header of \"{}\"{} does not state padding and alignment as compilers do; the vendor's reader does not find "
+      "the entry; fatctx dlc thin writes new headers",
+      first->name, count == 1 ? std::string() : fmt::format(" and {} more", count - 1)));
+}
+
 void find_oddities(const Metadata& metadata, Contents& contents) {
   DlcInfo& info = contents.info;
   for (const std::string& name : metadata.missing) {
@@ -211,6 +224,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
     info.socs.push_back(std::move(soc));
   }
   find_oddities(metadata, contents);
+  find_headers_of_others(contents);
   return contents;
 }
 

@@ -96,45 +96,63 @@ DiskEntryFields in64(const Entry& entry, DiskEntryFields fields, std::uint64_t f
   fields.stored_size = kIn64;
   fields.size = kIn64;
   fields.name_size = static_cast<std::uint16_t>(entry.name.size());
-  fields.extra_size = static_cast<std::uint16_t>(sizeof(DiskExtraField) + field_size);
+  fields.extra_size = static_cast<std::uint16_t>(field_size);
   return fields;
 }
 
-// Returns a header whose ZIP64 field is so long that the data gets offset `place` within a page.
+DiskExtraField zip64_field(std::uint64_t whole_size) {
+  return {kZip64Field, static_cast<std::uint16_t>(whole_size - sizeof(DiskExtraField))};
+}
+
+// Returns the alignment that the header states, or else that of the data within its page.
+std::uint32_t alignment_of(const Entry& entry) noexcept {
+  if (entry.alignment) return *entry.alignment;
+  const std::uint64_t place = entry.data.offset % kPage;
+  return static_cast<std::uint32_t>(place == 0 ? kPage : place & (~place + 1));
+}
+
+// Returns a header whose ZIP64 field is so long that the data gets the offset within a page that it has in the
+// original.
 std::vector<std::byte> new_header(const Entry& entry, const DiskCentralEntry& central, std::uint64_t at,
-                                  std::uint64_t size, std::uint64_t place) {
-  constexpr std::uint64_t kSizes = 2 * sizeof(le64);
-  const std::uint64_t shortest = at + sizeof(DiskLocalHeader) + entry.name.size() + sizeof(DiskExtraField) + kSizes;
+                                  std::uint64_t size) {
+  const std::uint64_t place = entry.data.offset % kPage;
+  const std::uint64_t shortest = at + sizeof(DiskLocalHeader) + entry.name.size() + sizeof(DiskPaddedZip64);
   const std::uint64_t padding = (place + kPage - shortest % kPage) % kPage;
+  DiskPaddedZip64 field;
+  field.field = zip64_field(sizeof(field) + padding);
+  field.size = size;
+  field.stored_size = size;
+  field.padding = static_cast<std::uint32_t>(padding);
+  field.alignment = alignment_of(entry);
   DiskLocalHeader header;
   header.signature = kLocalSignature;
-  header.entry = in64(entry, central.entry, kSizes + padding);
+  header.entry = in64(entry, central.entry, sizeof(field) + padding);
   std::vector<std::byte> out;
   append_struct(out, header);
   append_text(out, entry.name);
-  append_struct(out, DiskExtraField{kZip64Field, static_cast<std::uint16_t>(kSizes + padding)});
-  append_struct(out, le64(size));
-  append_struct(out, le64(size));
+  append_struct(out, field);
   out.resize(out.size() + static_cast<std::size_t>(padding));
   return out;
 }
 
 void append_row(std::vector<std::byte>& out, const Entry& entry, DiskCentralEntry central, std::uint64_t size,
                 std::uint64_t header_offset) {
-  constexpr std::uint16_t kNumbers = 3 * sizeof(le64);
+  DiskRowZip64 field;
+  field.field = zip64_field(sizeof(field));
+  field.size = size;
+  field.stored_size = size;
+  field.header_offset = header_offset;
   central.signature = kCentralSignature;
-  central.entry = in64(entry, central.entry, kNumbers);
+  central.entry = in64(entry, central.entry, sizeof(field));
   central.comment_size = 0;
   central.disk = 0;
   central.header_offset = kIn64;
   append_struct(out, central);
   append_text(out, entry.name);
-  append_struct(out, DiskExtraField{kZip64Field, kNumbers});
-  append_struct(out, le64(size));
-  append_struct(out, le64(size));
-  append_struct(out, le64(header_offset));
+  append_struct(out, field);
 }
 
+// Ends the archive as compilers do: the short record has the numbers that fit into it, and the offset never.
 void append_end(std::vector<std::byte>& out, std::uint64_t directory_offset, std::uint64_t entry_count) {
   const std::uint64_t directory_size = out.size();
   DiskZip64End end64;
@@ -154,9 +172,9 @@ void append_end(std::vector<std::byte>& out, std::uint64_t directory_offset, std
   append_struct(out, locator);
   DiskEnd end;
   end.signature = kEndSignature;
-  end.disk_entry_count = kIn64Short;
-  end.entry_count = kIn64Short;
-  end.directory_size = kIn64;
+  end.disk_entry_count = static_cast<std::uint16_t>(entry_count);  // at most kMaxEntries
+  end.entry_count = static_cast<std::uint16_t>(entry_count);
+  end.directory_size = static_cast<std::uint32_t>(directory_size);  // at most kMaxDirectoryBytes
   end.directory_offset = kIn64;
   append_struct(out, end);
 }
@@ -186,17 +204,15 @@ Result<ThinDlc> build_thin(const mapping::OsFile& file, const Archive& archive, 
     if (replaced) {
       DiskCentralEntry central = entry.central;
       if (central.entry.crc != 0) central.entry.crc = crc32(replacement->bytes);
-      // Metadata may start anywhere in a page; it keeps its offset in the page.
       const std::uint64_t size = replacement->bytes.size();
-      const std::uint64_t place = entry.data.offset % kPage;
-      pieces.add_bytes(new_header(entry, central, header_at, size, place));
+      pieces.add_bytes(new_header(entry, central, header_at, size));
       pieces.add_bytes(std::as_bytes(std::span(replacement->bytes)));
       append_row(directory, entry, central, size, header_at);
     } else {
-      if (header_at % kPage == entry.header_offset % kPage) {
+      if (entry.alignment && header_at % kPage == entry.header_offset % kPage) {
         pieces.add_range({entry.header_offset, entry.data.offset - entry.header_offset});
       } else {
-        pieces.add_bytes(new_header(entry, entry.central, header_at, entry.data.size, entry.data.offset % kPage));
+        pieces.add_bytes(new_header(entry, entry.central, header_at, entry.data.size));
       }
       pieces.add_range(entry.data);
       append_row(directory, entry, entry.central, entry.data.size, header_at);

@@ -93,4 +93,29 @@ struct DiskExtraField {  // then `size` bytes
 };
 static_assert(sizeof(DiskExtraField) == 4 && alignof(DiskExtraField) == 1);
 
+// The ZIP64 field of a header as compilers write it, with all numbers that ZIP64 knows and two more. The vendor's
+// reader takes the beginning of the data from these two: where they are 0, it finds no entry, or crashes (seen with
+// onnxruntime-qnn 2.7.0).
+struct DiskPaddedZip64 {  // then `padding` zeros, then the data
+  DiskExtraField field;   // its size counts the padding
+  le64 size;
+  le64 stored_size;
+  le64 header_offset;  // 0
+  le32 disk;
+  le32 padding;
+  le32 alignment;  // of the data in the file: 4096, and 8 for metadata
+  le32 reserved;
+};
+static_assert(sizeof(DiskPaddedZip64) == 44 && alignof(DiskPaddedZip64) == 1);
+
+struct DiskRowZip64 {  // the ZIP64 field of a row of the directory
+  DiskExtraField field;
+  le64 size;
+  le64 stored_size;
+  le64 header_offset;
+  le32 disk;
+  le32 reserved[3];
+};
+static_assert(sizeof(DiskRowZip64) == 44 && alignof(DiskRowZip64) == 1);
+
 }  // namespace fatctx::container::dlc

@@ -141,23 +141,30 @@ const std::vector<Lie>& lies() {
        [](Bytes& bytes, const DlcWriter& writer) {
          set_le<std::uint64_t>(bytes, writer.end64_at() + 24, ~std::uint64_t{0} / 2);
          set_le<std::uint64_t>(bytes, writer.end64_at() + 32, ~std::uint64_t{0} / 2);
+         set_le<std::uint32_t>(bytes, writer.end64_at() + 76 + 8, ~std::uint32_t{0});
        },
        ErrorCode::kLimitExceeded, "at most 4096"},
       {"one entry more than there is",
        [](Bytes& bytes, const DlcWriter& writer) {
          set_le<std::uint64_t>(bytes, writer.end64_at() + 24, 6);
          set_le<std::uint64_t>(bytes, writer.end64_at() + 32, 6);
+         set_le<std::uint16_t>(bytes, writer.end64_at() + 76 + 10, 6);
        },
        ErrorCode::kMalformed, "ends inside of a row"},
       {"one entry fewer than there is",
        [](Bytes& bytes, const DlcWriter& writer) {
          set_le<std::uint64_t>(bytes, writer.end64_at() + 24, 4);
          set_le<std::uint64_t>(bytes, writer.end64_at() + 32, 4);
+         set_le<std::uint16_t>(bytes, writer.end64_at() + 76 + 10, 4);
        },
        ErrorCode::kMalformed, "belong to none of its 4 rows"},
       {"the directory lies elsewhere", end64<std::uint64_t>(48, 100), ErrorCode::kMalformed, "does not end where"},
-      {"the directory's size wraps", end64<std::uint64_t>(40, ~std::uint64_t{0}), ErrorCode::kMalformed,
-       "does not end"},
+      {"the directory's size wraps",
+       [](Bytes& bytes, const DlcWriter& writer) {
+         set_le<std::uint64_t>(bytes, writer.end64_at() + 40, ~std::uint64_t{0});
+         set_le<std::uint32_t>(bytes, writer.end64_at() + 76 + 12, ~std::uint32_t{0});
+       },
+       ErrorCode::kMalformed, "does not end"},
       {"no row", row<std::uint32_t>(0, 0), ErrorCode::kMalformed, "no row of the directory"},
       {"compressed", row<std::uint16_t>(10, 8), ErrorCode::kUnsupported, "\"htp.cache.57.0\": compressed by method 8"},
       {"encrypted", row<std::uint16_t>(8, 1), ErrorCode::kUnsupported, "\"htp.cache.57.0\": encrypted"},

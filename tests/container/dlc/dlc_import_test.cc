@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <string_view>
 
 #include "fatctx/container.h"
 #include "fatctx/packer.h"
@@ -19,9 +21,17 @@ using support::DlcWriter;
 using support::fails_with;
 using support::is_ok;
 using support::read_file;
+using support::set_le;
 using support::TempDir;
 using support::two_socs;
 using support::write_file;
+
+template <typename T>
+std::uint64_t number_at(const Bytes& bytes, std::size_t offset) {
+  T value = 0;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
 
 // Returns the bytes that the pieces of a thin DLC consist of.
 Bytes joined(const ThinDlc& thin, const Bytes& original) {
@@ -36,10 +46,10 @@ Bytes joined(const ThinDlc& thin, const Bytes& original) {
 
 class Dlc : public ::testing::Test {
  protected:
-  std::string put(DlcWriter writer) {
-    original_ = writer.write();
+  std::string put(DlcWriter writer) { return put(original_ = writer.write()); }
+  std::string put(const Bytes& bytes) {
     const std::string path = folder_.file("m.dlc");
-    write_file(path, original_);
+    write_file(path, bytes);
     return path;
   }
   [[nodiscard]] Bytes payload(const DlcInfo& info, std::size_t entry, const Bytes& file) const {
@@ -305,6 +315,48 @@ TEST_F(Dlc, WeightsOfAnotherSocAreNotReachedOverThoseThatBothShare) {
   ASSERT_TRUE(is_ok(info));
   EXPECT_EQ(info.value().socs[0].shared, (std::vector<std::size_t>{0}));
   EXPECT_EQ(info.value().socs[1].shared, (std::vector<std::size_t>{0, 1}));
+}
+
+// The vendor's reader takes the beginning of the data from two numbers behind those of ZIP64: bytes of padding, and the
+// alignment of the data. Without them it finds no entry, or crashes.
+TEST_F(Dlc, EachHeaderOfAThinDlcStatesPaddingAndAlignment) {
+  const auto thin = thin_dlc(put(two_socs()), {.qnn_socs = {69}, .entries = {}});
+  ASSERT_TRUE(is_ok(thin));
+  const Bytes bytes = joined(thin.value(), original_);
+
+  const auto archive = list_dlc(put(bytes));
+
+  ASSERT_TRUE(is_ok(archive));
+  ASSERT_EQ(archive.value().entries.size(), 4U);
+  std::size_t header = 0;
+  for (const DlcEntry& entry : archive.value().entries) {
+    const std::size_t extra = header + 30 + entry.name.size();
+    const std::uint64_t padding = number_at<std::uint32_t>(bytes, extra + 32);
+    EXPECT_EQ(extra + 44 + padding, entry.data.offset) << entry.name;
+    EXPECT_EQ(number_at<std::uint16_t>(bytes, header + 28), 44 + padding) << entry.name;
+    EXPECT_EQ(number_at<std::uint32_t>(bytes, extra + 36), 4096U) << entry.name;
+    header = static_cast<std::size_t>(entry.data.offset + entry.data.size);
+  }
+}
+
+TEST_F(Dlc, HeadersThatTheVendorCannotReadAreFoundAndWrittenAnew) {
+  for (const std::size_t field : {32U, 36U}) {  // padding, alignment
+    DlcWriter writer = two_socs();
+    Bytes bytes = writer.write();
+    set_le<std::uint32_t>(bytes, writer.header_at(2) + 30 + std::string_view("htp.cache.57.0").size() + field, 0);
+    const std::string path = put(bytes);
+
+    const auto info = list_dlc(path);
+    const auto thin = thin_dlc(path, {.qnn_socs = {57}, .entries = {}});
+
+    ASSERT_TRUE(is_ok(info) && is_ok(thin));
+    ASSERT_EQ(info.value().findings.size(), 1U);
+    EXPECT_NE(info.value().findings[0].find("the header of \"htp.cache.57.0\" does not state padding and alignment"),
+              std::string::npos);
+    const auto mended = list_dlc(put(joined(thin.value(), bytes)));
+    ASSERT_TRUE(is_ok(mended));
+    EXPECT_TRUE(mended.value().findings.empty());
+  }
 }
 
 TEST_F(Dlc, ChoosingEverythingGivesBackAllRanges) {
