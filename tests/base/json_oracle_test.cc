@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <regex>
@@ -46,6 +48,9 @@ void compare(const std::string& text, Count& count) {
   if (ours) {
     ASSERT_FALSE(theirs.is_discarded()) << text;
     ++count.both_take;
+    if (theirs.is_number()) {
+      EXPECT_EQ(ours->real(), theirs.get<double>()) << text;
+    }
     if (has_other_numbers(theirs)) return;
     EXPECT_EQ(write_json(*ours), theirs.dump(2, ' ', true)) << text;
     EXPECT_EQ(write_json(*ours, {.ascii = false}), theirs.dump(2)) << text;
@@ -87,6 +92,32 @@ TEST(JsonAgainstAnOracle, AgreesOnEveryPrefixAndOnEveryByteInEveryPlace) {
   }
   EXPECT_GT(count.both_take, 1'000 / support::kStride);
   EXPECT_GT(count.both_refuse, 10'000 / support::kStride);
+}
+
+// The oracle begins with exponents at 1e+15, and we at 1e+16.
+bool written_alike(double value) { return std::abs(value) < 1e15 || std::abs(value) >= 1e16; }
+
+TEST(JsonAgainstAnOracle, AgreesOnFractions) {
+  std::mt19937_64 random(20261125);
+  std::vector<double> values = {0.1, 1e-4, 1e-5, 123456.789, 1e14, 1e15, 1e16, 1e17, 1e100, 2.5e-308, 5e-324};
+  for (int i = 0; i < 20'000; i += support::kStride) values.push_back(std::bit_cast<double>(random()));
+  std::uniform_real_distribution<double> usual(-1e6, 1e6);
+  for (int i = 0; i < 20'000; i += support::kStride) values.push_back(usual(random));
+  for (const double value : values) {
+    const Json ours = value;
+    if (written_alike(value)) {
+      EXPECT_EQ(json_line(ours), Oracle(value).dump());
+    }
+    if (std::isfinite(value)) {
+      EXPECT_EQ(Oracle::parse(json_line(ours)).get<double>(), value);
+    }
+    JsonFault fault;
+    const auto again = read_json(Oracle(value).dump(), 0, fault);
+    ASSERT_TRUE(again.has_value());
+    if (std::isfinite(value)) {
+      EXPECT_EQ(again->real(), value);
+    }
+  }
 }
 
 TEST(JsonAgainstAnOracle, AgreesOnSpliced) {
