@@ -122,7 +122,7 @@ missing_for() {
 headers_in() {
   local name
   mkdir -p "$1"
-  for name in fmt boost nlohmann; do
+  for name in fmt boost nlohmann; do # the last one for tests only
     [[ ! -e /usr/include/$name ]] || ln -sfn "/usr/include/$name" "$1/$name"
   done
 }

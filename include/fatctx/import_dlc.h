@@ -70,6 +70,9 @@ struct DlcInfo {
 // Cost:   a few reads per entry; the directory (at most 4 MiB) and the metadata (at most 16 MiB) in memory.
 [[nodiscard]] Result<DlcInfo> list_dlc(const std::string& path);
 
+// Returns JSON of schema "fatctx.dlc/1". `file` names the archive, or the container that has it.
+[[nodiscard]] std::string to_json(const std::string& file, const DlcInfo& info);
+
 struct DlcImport {
   std::string group = {};   // goes into all records
   std::string unit = {};    // goes into the context binaries

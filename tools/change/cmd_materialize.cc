@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
@@ -115,15 +114,16 @@ std::string report_text(const MaterializeOptions& options, const std::vector<Mat
 }
 
 std::string report_json(const MaterializeOptions& options, const std::vector<Materialized>& all) {
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  Json records = Json::array();
   std::uint64_t built = 0;
   for (const Materialized& one : all) {
     built += one.cached_bytes;
-    nlohmann::ordered_json json = {
-        {"name", one.name}, {"size_bytes", one.size_bytes}, {"cached_bytes", one.cached_bytes}, {"made", one.made}};
-    json["cache_file"] = one.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(one.file);
-    json["cache_rejected"] = one.rejected.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(one.rejected);
-    records.push_back(std::move(json));
+    records.push_back({{"name", one.name},
+                       {"size_bytes", one.size_bytes},
+                       {"cached_bytes", one.cached_bytes},
+                       {"made", one.made},
+                       {"cache_file", text_or_null(one.file)},
+                       {"cache_rejected", text_or_null(one.rejected)}});
   }
   return json_text({{"schema", "fatctx.materialize/1"},
                     {"file", options.path},

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/select.h"
@@ -316,8 +315,8 @@ std::string ctx_gen_text(const CtxGenPlan& plan, const CtxGenResult& result) {
   return text + records.text("  ");
 }
 
-nlohmann::ordered_json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
-  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+Json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
+  Json models = Json::array();
   for (std::size_t i = 0; i < plan.models.size(); ++i) {
     const CtxGenModel& model = plan.models[i];
     models.push_back({{"model", model.input},
@@ -325,7 +324,7 @@ nlohmann::ordered_json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& 
                       {"graph", model.prefix + model.graph},
                       {"seconds", result.engine.seconds[i]}});
   }
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  Json records = Json::array();
   for (const CtxGenRecord& record : result.records) {
     records.push_back({{"name", record.name},
                        {"type", record_type_name(record.type)},

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
@@ -20,17 +19,16 @@ namespace {
 // Parses a description. `fatctx device --json` wraps the devices with how they were found; a bare one is
 // taken as well.
 Result<Detection> described_in(const std::string& text) {
-  // Writing JSON is recursive, so reading drops all that is nested deeper than any device description.
-  constexpr int kMaxDepth = 16;
-  const auto shallow = [](int depth, nlohmann::ordered_json::parse_event_t, const nlohmann::ordered_json&) {
-    return depth <= kMaxDepth;
-  };
-  const auto json = nlohmann::ordered_json::parse(text, shallow, false);
-  const bool wrapped = json.is_object() && json.value("schema", nlohmann::ordered_json()) == "fatctx.detection/1";
+  JsonFault fault;
+  const auto document = read_json(text, kMaxJsonDepth, fault);
+  const Json* const schema = document ? document->find("schema") : nullptr;
+  const bool wrapped = schema != nullptr && *schema == Json("fatctx.detection/1");
+  const auto part = [&](const char* key) { return wrapped ? document->find(key) : nullptr; };
+  const Json* const device = part("device");
   Detection detection;
-  FATCTX_ASSIGN(detection.device, device_from_json(wrapped && json.contains("device") ? json["device"].dump() : text));
-  if (wrapped && json.contains("npu")) {
-    FATCTX_ASSIGN(detection.npu, device_from_json(json["npu"].dump()));
+  FATCTX_ASSIGN(detection.device, device_from_json(device == nullptr ? text : json_line(*device)));
+  if (const Json* const npu = part("npu")) {
+    FATCTX_ASSIGN(detection.npu, device_from_json(json_line(*npu)));
   }
   return detection;
 }

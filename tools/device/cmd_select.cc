@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
@@ -88,14 +87,13 @@ Result<ExitCode> run_select(const SelectOptions& options) {
     // A record that does not fit is reported below, like every other.
     if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
     if (model.ok()) {
-      print_result(options.json ? json_text(nlohmann::ordered_json::parse(model.value().explain_json()))
-                                : escaped_lines(model.value().explain()));
+      print_result(options.json ? model.value().explain_json() + '\n' : escaped_lines(model.value().explain()));
       return ExitCode::kOk;
     }
   }
   FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
   if (options.json) {
-    print_result(json_text(nlohmann::ordered_json::parse(explain_json(selection, candidates, device, policy))));
+    print_result(explain_json(selection, candidates, device, policy) + '\n');
   } else {
     print_result(escaped_lines(explain_text(selection, candidates, device, policy)));
   }

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "fatctx/base/result.h"
 #include "fatctx/container.h"
 #include "fatctx/select.h"
@@ -39,6 +38,6 @@ struct CoveredDevice {
 // Returns a table with one row per device, and the sum.
 [[nodiscard]] std::string coverage_text(const Container& container, std::span<const CoveredDevice> devices);
 // Returns JSON of schema "fatctx.coverage/1".
-[[nodiscard]] nlohmann::ordered_json coverage_json(const Container& container, std::span<const CoveredDevice> devices);
+[[nodiscard]] Json coverage_json(const Container& container, std::span<const CoveredDevice> devices);
 
 }  // namespace fatctx::tools

@@ -1,13 +1,11 @@
 #include "tools/facts/qnn_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/facts/json_cursor.h"
 
@@ -63,12 +61,12 @@ constexpr std::uint64_t kInput = 0;
 constexpr std::uint64_t kOutput = 1;
 
 Result<QnnType> type_at(const JsonCursor& cursor) {
-  const nlohmann::json& value = cursor.value();
+  const Json& value = cursor.value();
   const QnnType* found = std::end(kTypes);
-  if (value.is_number_unsigned()) {
-    found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return value == row.number; });
-  } else if (value.is_string()) {
-    std::string_view word = value.get_ref<const std::string&>();
+  if (const std::uint64_t* const number = value.number()) {
+    found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.number == *number; });
+  } else if (value.text() != nullptr) {
+    std::string_view word = *value.text();
     if (word.starts_with(kTypePrefix)) word.remove_prefix(kTypePrefix.size());
     const bool unmarked = word.starts_with("FIXED_POINT_");  // an older spelling of the signed ones
     found = std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -82,8 +80,8 @@ Result<QnnType> type_at(const JsonCursor& cursor) {
 // words QNN_DEFINITION_DEFINED and ..._SCALE_OFFSET.
 bool says(const JsonCursor& cursor, std::string_view key, std::string_view word, std::uint64_t number) {
   if (!cursor.has(key)) return false;
-  const nlohmann::json& value = cursor.at(key).value();
-  return value.is_string() ? value.get_ref<const std::string&>() == word : value == number;
+  const Json& value = cursor.at(key).value();
+  return value == Json(word) || value == Json(number);
 }
 
 // Returns the scale and zero point of the whole tensor; nothing if it has none, or one for each channel.
@@ -91,33 +89,31 @@ Result<std::optional<TensorQuantisation>> quantisation_at(const JsonCursor& tens
   std::optional<TensorQuantisation> none;
   if (!tensor.has(words.quantisation)) return none;
   const JsonCursor all = tensor.at(words.quantisation);
-  if (!all.value().is_object()) return all.wrong("an object");
+  if (!all.is_object()) return all.wrong("an object");
   const bool defined = says(all, "definition", "QNN_DEFINITION_DEFINED", 1) &&
                        says(all, words.encoding, "QNN_QUANTIZATION_ENCODING_SCALE_OFFSET", 0);
   if (!defined) return none;
   FATCTX_ASSIGN(const JsonCursor pair, all.required(words.scale_offset));
-  if (!pair.value().is_object()) return pair.wrong("an object with scale and offset");
+  if (!pair.is_object()) return pair.wrong("an object with scale and offset");
   FATCTX_ASSIGN(const JsonCursor scale, pair.required("scale"));
   FATCTX_ASSIGN(const JsonCursor offset, pair.required("offset"));
-  if (!scale.value().is_number() || !std::isfinite(scale.value().get<double>()) || scale.value().get<double>() <= 0) {
-    return scale.wrong("a number above 0");
-  }
+  const auto scale_number = scale.value().real();
+  if (!scale_number || *scale_number <= 0) return scale.wrong("a number above 0");
   // The vendor adds its offset to the stored number; ONNX subtracts its zero point.
   const bool is_signed = dtype == DType::kI8 || dtype == DType::kI16;
   const std::int64_t range = std::int64_t{1} << dtype_bits(dtype);
   const std::int64_t lowest = is_signed ? -range / 2 : 0;
   const std::int64_t highest = lowest + range - 1;
-  const nlohmann::json& found = offset.value();
-  if (!found.is_number_integer() || found < -highest || found > -lowest) {
+  const auto found = offset.value().whole();
+  if (!found || *found < -highest || *found > -lowest) {
     return offset.wrong(fmt::format("a whole number from {} to {} for {}", -highest, -lowest, dtype_name(dtype)));
   }
-  return std::optional(TensorQuantisation{
-      .scale = scale.value().get<double>(), .zero_point = -found.get<std::int64_t>(), .outside = {}});
+  return std::optional(TensorQuantisation{.scale = *scale_number, .zero_point = -*found, .outside = {}});
 }
 
 Result<WrappedTensor> tensor_at(const JsonCursor& cursor, const Words& words, std::string name,
                                 const std::string& graph, QnnJson& json) {
-  if (!cursor.value().is_object()) return cursor.wrong("an object that describes a tensor");
+  if (!cursor.is_object()) return cursor.wrong("an object that describes a tensor");
   WrappedTensor tensor;
   tensor.name = std::move(name);
   FATCTX_ASSIGN(const JsonCursor type_cursor, cursor.required(words.type));
@@ -146,7 +142,7 @@ Result<WrappedTensor> tensor_at(const JsonCursor& cursor, const Words& words, st
 
 // Returns the object with the facts: the utility nests them one level deeper, under "info".
 JsonCursor inner(const JsonCursor& cursor) {
-  return cursor.value().is_object() && cursor.has("info") ? cursor.at("info") : cursor;
+  return cursor.is_object() && cursor.has("info") ? cursor.at("info") : cursor;
 }
 
 Result<std::vector<WrappedTensor>> tensors_at(const JsonCursor& cursor, const std::string& graph, QnnJson& json) {
@@ -154,7 +150,7 @@ Result<std::vector<WrappedTensor>> tensors_at(const JsonCursor& cursor, const st
   FATCTX_ASSIGN(const auto list, cursor.elements());
   for (const JsonCursor& element : list) {
     const JsonCursor info = inner(element);
-    if (!info.value().is_object()) return info.wrong("an object that describes a tensor");
+    if (!info.is_object()) return info.wrong("an object that describes a tensor");
     FATCTX_ASSIGN(const JsonCursor name_cursor, info.required("name"));
     FATCTX_ASSIGN(std::string name, name_cursor.text());
     FATCTX_ASSIGN(WrappedTensor tensor, tensor_at(info, kUtility, std::move(name), graph, json));
@@ -167,7 +163,7 @@ Result<std::vector<WrappedTensor>> tensors_at(const JsonCursor& cursor, const st
 Result<std::uint64_t> spill_fill_at(const JsonCursor& graph) {
   if (!graph.has("graphBlobInfo")) return std::uint64_t{0};
   const JsonCursor said = inner(graph.at("graphBlobInfo"));
-  if (!said.value().is_object() || !said.has("spillFillBufferSize")) return std::uint64_t{0};
+  if (!said.is_object() || !said.has("spillFillBufferSize")) return std::uint64_t{0};
   return said.at("spillFillBufferSize").number(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
 }
 
@@ -177,7 +173,7 @@ Status read_graphs(const JsonCursor& info, QnnJson& json) {
   if (list.empty()) return info.at("graphs").error("is empty; there is no graph to wrap");
   for (const JsonCursor& element : list) {
     const JsonCursor said = inner(element);
-    if (!said.value().is_object()) return said.wrong("an object that describes a graph");
+    if (!said.is_object()) return said.wrong("an object that describes a graph");
     WrappedGraph graph;
     FATCTX_ASSIGN(const JsonCursor name, said.required("graphName"));
     FATCTX_ASSIGN(graph.name, name.text());
@@ -199,7 +195,7 @@ Status read_tensors(const JsonCursor& tensors, QnnJson& json) {
   std::vector<std::pair<std::uint64_t, WrappedTensor>> outputs;
   FATCTX_ASSIGN(const auto members, tensors.members());
   for (const auto& [name, cursor] : members) {
-    if (!cursor.value().is_object()) return cursor.wrong("an object that describes a tensor");
+    if (!cursor.is_object()) return cursor.wrong("an object that describes a tensor");
     FATCTX_ASSIGN(const JsonCursor kind_cursor, cursor.required("type"));
     FATCTX_ASSIGN(const std::uint64_t kind, kind_cursor.number(std::numeric_limits<std::uint32_t>::max()));
     if (kind != kInput && kind != kOutput) continue;
@@ -227,12 +223,12 @@ Status read_tensors(const JsonCursor& tensors, QnnJson& json) {
 }  // namespace
 
 Result<QnnJson> parse_qnn_json(std::string_view text, const std::string& file) {
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
+  FATCTX_ASSIGN(const Json document, parse_json(text, file));
   const JsonCursor root(file, document);
   const auto object_at = [](const JsonCursor& cursor, std::string_view key, std::string_view inside) {
-    if (!cursor.value().is_object() || !cursor.has(key)) return false;
+    if (!cursor.is_object() || !cursor.has(key)) return false;
     const JsonCursor found = cursor.at(key);
-    return found.value().is_object() && found.has(inside);
+    return found.is_object() && found.has(inside);
   };
   QnnJson json;
   if (object_at(root, "info", "graphs")) {

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/import_dlc.h"
@@ -21,8 +20,6 @@
 namespace fatctx::tools {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DlcOptions {
   std::string action;
@@ -69,7 +66,7 @@ Result<ThinDlc> extract_thin(const DlcOptions& options) {
 
 Result<ExitCode> run_list(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
-  print_result(options.json ? json_text(dlc_json(options.path, info)) : dlc_text(options.path, info));
+  print_result(options.json ? to_json(options.path, info) + '\n' : dlc_text(options.path, info));
   if (!options.json) {
     for (const std::string& finding : info.findings) print_note("note: " + escaped(finding));
   }
@@ -79,7 +76,7 @@ Result<ExitCode> run_list(const DlcOptions& options) {
 Result<ExitCode> run_check(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
   if (options.json) {
-    print_result(json_text(dlc_json(options.path, info)));
+    print_result(to_json(options.path, info) + '\n');
   } else {
     print_result(
         findings_text(info) +
@@ -102,13 +99,13 @@ Result<ExitCode> run_thin(const DlcOptions& options) {
   if (!thin.ok()) return std::move(thin).error();
   const ThinDlc& made = thin.value();
   if (options.json) {
-    print_result(json_text(Json{{"schema", "fatctx.dlc_thin/1"},
-                                {"file", options.output},
-                                {"size_bytes", made.size_bytes},
-                                {"entries", made.entries},
-                                {"pieces", made.pieces.size()},
-                                {"new_bytes", made.new_bytes},
-                                {"mappable", made.mappable}}));
+    print_result(json_text({{"schema", "fatctx.dlc_thin/1"},
+                            {"file", options.output},
+                            {"size_bytes", made.size_bytes},
+                            {"entries", made.entries},
+                            {"pieces", made.pieces.size()},
+                            {"new_bytes", made.new_bytes},
+                            {"mappable", made.mappable}}));
     return ExitCode::kOk;
   }
   print_note(escaped(fmt::format(

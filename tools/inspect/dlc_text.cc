@@ -1,7 +1,6 @@
 #include "tools/inspect/dlc_text.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/print.h"
 
@@ -9,17 +8,9 @@ namespace fatctx::tools {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string or_unknown(std::string text) { return text.empty() ? "?" : text; }
 std::string or_unknown(std::uint32_t number) { return number == 0 ? "?" : fmt::format("{}", number); }
 std::string or_unknown(const Version& version) { return version.known() ? to_text(version) : "?"; }
-
-std::vector<std::string> shared_names(const DlcSoc& soc, const DlcInfo& info) {
-  std::vector<std::string> names;
-  for (const std::size_t entry : soc.shared) names.push_back(info.entries[entry].name);
-  return names;
-}
 
 std::uint64_t shared_weights(const DlcSoc& soc, const DlcInfo& info) {
   std::uint64_t bytes = 0;
@@ -60,33 +51,6 @@ std::string dlc_text(const std::string& path, const DlcInfo& info) {
     out += "\n" + socs.text();
   }
   return out;
-}
-
-nlohmann::ordered_json dlc_json(const std::string& path, const DlcInfo& info) {
-  Json entries = Json::array();
-  for (const DlcEntry& entry : info.entries) {
-    entries.push_back({{"name", entry.name},
-                       {"kind", dlc_entry_kind_name(entry.kind)},
-                       {"offset", entry.data.offset},
-                       {"size_bytes", entry.data.size}});
-  }
-  Json socs = Json::array();
-  for (const DlcSoc& soc : info.socs) {
-    Json json = {{"entry", info.entries[soc.entry].name}};
-    if (soc.qnn_soc != 0) json["qnn_soc"] = soc.qnn_soc;
-    if (!soc.arch.empty()) json["arch"] = soc.arch;
-    if (soc.vtcm_mb != 0) json["vtcm_mb"] = soc.vtcm_mb;
-    if (!soc.build_id.empty()) json["build_id"] = soc.build_id;
-    if (soc.sdk.known()) json["sdk"] = to_text(soc.sdk);
-    if (soc.api.known()) json["api"] = to_text(soc.api);
-    if (soc.blob.known()) json["blob"] = to_text(soc.blob);
-    json["graphs"] = soc.graphs;
-    json["shared"] = shared_names(soc, info);
-    socs.push_back(std::move(json));
-  }
-  return {{"schema", "fatctx.dlc/1"},     {"file", path},
-          {"size_bytes", info.file_size}, {"entries", entries},
-          {"context_binaries", socs},     {"findings", info.findings}};
 }
 
 }  // namespace fatctx::tools
