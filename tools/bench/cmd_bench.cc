@@ -147,7 +147,9 @@ Result<ExitCode> run_bench(BenchOptions options, const CLI::App& command) {
   FATCTX_ASSIGN(options.load.sessions, session_counts(options.sessions));
   options.load.model.open.verify = options.verify == "none" ? VerifyPolicy::kNone : VerifyPolicy::kRecordOnAcquire;
   if (!options.device.empty()) {
-    FATCTX_ASSIGN(options.load.model.device, device_in_words(options.device));
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(options.load.model.device, device_in_words(options.device, table));
+    options.load.model.policy.soc_table = table;
   }
   FATCTX_ASSIGN(const LoadBench bench, bench_load(options.path, options.load));
   print_result(options.json ? json_text(bench_json(bench, options)) : bench_text(bench, options));

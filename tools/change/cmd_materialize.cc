@@ -51,8 +51,13 @@ Result<std::vector<RecordInfo>> asked_records(const Container& container, const 
     return asked;
   }
   if (!options.device.empty()) {
-    FATCTX_ASSIGN(const Device device, device_in_words(options.device));
-    FATCTX_ASSIGN(const Selection selection, container.select(device));
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(const Device device, device_in_words(options.device, table));
+    FATCTX_ASSIGN(const Selection selection, container.select(device, {.soc_table = table}));
+    if (selection.chosen.empty()) {
+      return Error{ErrorCode::kNoMatch, fmt::format("{}: no record for {}; `fatctx select {} --device {}` tells why",
+                                                    options.path, options.device, options.path, options.device)};
+    }
     std::set<std::uint32_t> ids;
     for (const std::uint32_t id : selection.chosen) {
       FATCTX_ASSIGN(const RecordInfo binary, container.record(id));

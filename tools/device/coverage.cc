@@ -101,8 +101,8 @@ std::size_t uncovered_count(std::span<const CoveredDevice> devices) {
 
 }  // namespace
 
-Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates, const DeviceFlags& flags) {
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
+Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates, const DeviceFlags& flags,
+                                               const SocTable& table) {
   std::set<std::string_view> backends;
   for (const Candidate& candidate : candidates) backends.insert(candidate.key.backend);
   std::vector<NamedDevice> devices;
@@ -122,7 +122,8 @@ Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candid
   return devices;
 }
 
-Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const DeviceFlags& flags) {
+Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const DeviceFlags& flags,
+                                                const SocTable& table) {
   std::vector<std::string> words;
   if (list.starts_with('@')) {
     FATCTX_TRY(add_lines_of(list.substr(1), words));
@@ -134,7 +135,6 @@ Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const D
         ErrorCode::kInvalidArgument,
         fmt::format("the list of devices \"{}\" names none; name some, such as SM8650,SM8750,x86-64-v3", list)};
   }
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
   std::vector<NamedDevice> devices;
   for (std::string& word : words) {
     FATCTX_ASSIGN(Device device, device_from_text(word, table));

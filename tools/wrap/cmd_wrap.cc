@@ -73,12 +73,12 @@ Result<RecordInfo> asked_record(const Container& container, const WrapOptions& o
     }
     return find_record(container, options.record);
   }
-  FATCTX_ASSIGN(const Detection detection, asked_device(options.device));
+  FATCTX_ASSIGN(const AskedDevice asked, asked_device(options.device));
   SelectPolicy policy;
   policy.group = options.group;
-  FATCTX_ASSIGN(policy.soc_table, asked_soc_table(options.device.soc_table));
+  policy.soc_table = asked.table;
   const std::vector<Candidate> candidates = container.candidates();
-  FATCTX_ASSIGN(const Selection selection, container.select(device_for(detection, candidates), policy));
+  FATCTX_ASSIGN(const Selection selection, container.select(device_for(asked.detection, candidates), policy));
   if (selection.chosen.empty()) {
     return Error{ErrorCode::kNoMatch,
                  fmt::format("{}: no record for this device; `fatctx select` tells why", options.path)};

@@ -45,14 +45,7 @@ std::string note_of(const Setting& setting) {
 
 Result<SocTable> table_of(const DetectOptions& options) {
   if (options.soc_table) return *options.soc_table;
-  if (options.environment) {
-    if (const auto path = runtime::environment_variable("FATCTX_SOC_TABLE")) {
-      auto table = SocTable::read(*path);
-      if (!table.ok()) return in_context(std::move(table).error(), "FATCTX_SOC_TABLE");
-      return table;
-    }
-  }
-  return SocTable::built_in();
+  return options.environment ? SocTable::from_environment() : SocTable::built_in();
 }
 
 Result<std::optional<std::uint32_t>> vtcm_of(const DetectOptions& options) {
