@@ -97,7 +97,7 @@ int32_t fatctx_is_dlc(const char* path, uint32_t* found, fatctx_error* error) {
   });
 }
 
-int32_t fatctx_to_json(const char* path, char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
+int32_t fatctx_dlc_json(const char* path, char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
     FATCTX_ASSIGN(const fatctx::DlcInfo info, fatctx::list_dlc(path));
@@ -105,8 +105,8 @@ int32_t fatctx_to_json(const char* path, char* buffer, size_t capacity, size_t* 
   });
 }
 
-int32_t fatctx_container_to_json(fatctx_container container, const char* layout, char* buffer, size_t capacity,
-                                 size_t* size, fatctx_error* error) {
+int32_t fatctx_container_dlc_json(fatctx_container container, const char* layout, char* buffer, size_t capacity,
+                                  size_t* size, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const fatctx::DlcInfo info, fatctx::list_stored_dlc(object.container, text_in(layout)));
     return put_text(to_json(object.report.path, info), buffer, capacity, size);

@@ -94,11 +94,11 @@ TEST(JsonAgainstAnOracle, AgreesOnEveryPrefixAndOnEveryByteInEveryPlace) {
   EXPECT_GT(count.both_refuse, 10'000 / support::kStride);
 }
 
-// The oracle writes about one number in a thousand with a digit more than it needs, and an exponent from 1e+15 on; we
-// write one from 1e+16 on.
-bool written_alike(const std::string& ours, const std::string& theirs, double value) {
+// The oracle writes some numbers with a digit too many or a last digit that is not the nearest, and an exponent from
+// 1e+15 on; we write one from 1e+16 on.
+bool no_longer(const std::string& ours, const std::string& theirs, double value) {
   const bool as_whole = std::abs(value) >= 1e15 && std::abs(value) < 1e16;
-  return ours == theirs || as_whole || ours.size() < theirs.size();
+  return as_whole || ours.size() <= theirs.size();
 }
 
 TEST(JsonAgainstAnOracle, AgreesOnFractions) {
@@ -110,7 +110,7 @@ TEST(JsonAgainstAnOracle, AgreesOnFractions) {
   std::size_t same = 0;
   for (const double value : values) {
     const Json ours = value;
-    EXPECT_TRUE(written_alike(json_line(ours), Oracle(value).dump(), value)) << json_line(ours);
+    EXPECT_TRUE(no_longer(json_line(ours), Oracle(value).dump(), value)) << json_line(ours);
     same += json_line(ours) == Oracle(value).dump() ? 1U : 0U;
     if (std::isfinite(value)) {
       EXPECT_EQ(Oracle::parse(json_line(ours)).get<double>(), value);
