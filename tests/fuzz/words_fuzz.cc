@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const tools::CompileTarget& target : targets.value().targets) (void)tools::compiler_flags(target);
   }
   (void)accepted(tools::parse_target(text));
-  (void)accepted(tools::parse_binary_flag(text, "model"));
+  (void)accepted(tools::parse_binary_flag(text, "model", {}));
   (void)accepted(tools::parse_weights_flag(text, "model", 1));
   const auto version = parse_version(text);
   if (accepted(version) && version.value().known()) {

@@ -81,6 +81,7 @@ PUBLIC_LAYER = {
     "select.h": "runtime",
     "device.h": "runtime",
     "soc_table.h": "runtime",
+    "targets.h": "runtime",
     "model.h": "runtime",
     "load.h": "runtime",
     "onnxruntime.h": "runtime",

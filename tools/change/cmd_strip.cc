@@ -61,9 +61,10 @@ Result<std::vector<std::uint32_t>> left_for_device(const Container& container, c
 }
 
 Result<std::vector<std::uint32_t>> left_for_targets(const Container& container, const StripFlags& flags) {
+  FATCTX_ASSIGN(const SocTable table, asked_soc_table());
   std::vector<TargetFilter> filters;
   for (const std::string& text : flags.keep) {
-    FATCTX_ASSIGN(TargetFilter filter, parse_target_filter("--keep", text));
+    FATCTX_ASSIGN(TargetFilter filter, parse_target_filter("--keep", text, table));
     filters.push_back(std::move(filter));
   }
   auto left = records_left(container.records(), filters);
@@ -107,7 +108,7 @@ void add_strip(CLI::App& app, Outcome& outcome) {
                                              "fatctx strip model.fatctx --device aarch64+dotprod -o phone.fatctx"},
                                 .more = "docs/cli/change.md; weights that no binary refers to any more go too"});
   add_rewrite_flags(*command, flags->rewrite, false);
-  command->add_option("--keep", flags->keep, "A target that stays: htp, cpu:aarch64+i8mm, htp:v75,soc=57; repeatable")
+  command->add_option("--keep", flags->keep, "A target that stays: SM8650, v75, htp, cpu:aarch64+i8mm; repeatable")
       ->type_name("TARGET");
   add_device_flags(*command, flags->device);
   command->add_flag("--no-source-models", flags->no_source_models, "Source models go too");

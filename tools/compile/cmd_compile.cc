@@ -33,6 +33,7 @@
 #include "tools/pack/gather.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/pack_run.h"
+#include "tools/pack/record_flags.h"
 
 namespace fatctx::tools {
 
@@ -131,6 +132,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
     auto& records = outcome.result->records;
     std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
   }
+  FATCTX_TRY(complete_targets(plan.table, true, manifest));
   if (flags.keep_source) {
     auto records = source_records(input);
     std::move(records.begin(), records.end(), std::back_inserter(manifest.records));

@@ -224,7 +224,8 @@ HtpConfig CompilePlan::htp_of_commands() const {
 Result<CompilePlan> plan_of(const CompileFlags& flags) {
   CompilePlan plan;
   const bool by_command = !flags.command.empty();
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
+  FATCTX_ASSIGN(plan.table, asked_soc_table(flags.soc_table));
+  const SocTable& table = plan.table;
   FATCTX_ASSIGN(plan.htp, htp_targets(flags, table));
   FATCTX_ASSIGN(plan.meaning, meaning_of(flags.vendor, flags.model, flags.output, by_command));
   for (const std::string& note : plan.meaning.notes) print_note("note: " + escaped(note));

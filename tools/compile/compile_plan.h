@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "fatctx/soc_table.h"
 #include "tools/compile/command_compile.h"
 #include "tools/compile/targets_file.h"
 #include "tools/compile/vendor_line.h"
@@ -52,6 +53,7 @@ enum class OutputForm { kContainer, kFolder, kDlc };
 
 // A request, after the vendor's flags were understood.
 struct CompilePlan {
+  SocTable table = SocTable::built_in();
   Compiler compiler = Compiler::kIree;
   OutputForm form = OutputForm::kContainer;
   VendorMeaning meaning;

@@ -37,6 +37,8 @@ constexpr const char* kBinaryFile = "model_ctx_qnn.bin";
 constexpr const char* kScriptFile = "compile.py";
 constexpr const char* kRequestFile = "request.json";
 constexpr std::string_view kOwnFiles[] = {kModelFile, kContextFile, kBinaryFile, kScriptFile, kRequestFile};
+// The metadata of DLCs says so for each SoC for which nothing else was asked (seen with onnxruntime-qnn 2.7.0).
+constexpr std::uint32_t kVtcmUnlessAskedMb = 4;
 constexpr std::uint64_t kBinaryGranule = 4096;  // a context binary is a whole number of pages
 
 // A setting of the vendor's files for which the QNN provider has an option.
@@ -345,6 +347,7 @@ Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& targe
   made.record.name = input_.name + "." + target_word(target);
   key.part = target.part;
   if (key.arch.empty()) key.arch = target.arch;
+  if (key.vtcm_mb == 0) key.vtcm_mb = kVtcmUnlessAskedMb;
   made.record.description.producer = name();
   made.record.description.options = applied_settings(target);
   add_quant_facts_of(*input_.onnx, made.record.description.options);

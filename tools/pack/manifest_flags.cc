@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "fatctx/device.h"
+#include "fatctx/targets.h"
 #include "tools/cli/flag_words.h"
 #include "tools/facts/json_cursor.h"
 
@@ -55,7 +57,56 @@ Result<PackKey> parse_target(std::string_view text) {
   return key;
 }
 
+Result<PackKey> parse_target(std::string_view text, const SocTable& table) {
+  if (text.empty() || (text.find(':') != std::string_view::npos && !text.starts_with("kernel:"))) {
+    return parse_target(text);
+  }
+  auto device = device_from_text(text, table);
+  if (!device.ok()) {
+    return invalid_argument(
+        fmt::format("{}; or write BACKEND:ARCH[+FEATURE...], such as cpu:aarch64+dotprod", device.error().message));
+  }
+  const Device& known = device.value();
+  PackKey key;
+  key.backend = known.backend;
+  key.qnn_soc = known.qnn_soc.value_or(0);
+  key.part = known.part.value_or("");
+  key.arch = known.arch.value_or("");
+  key.features = known.features;
+  return key;
+}
+
 namespace {
+
+bool is_arch(const PackKey& key) { return key.arch.empty() || key.backend != "htp" || key.arch.starts_with('v'); }
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+// Returns "model.unit.v75.soc57.vtcm8.sdk2.51.variant+feature": everything that was stated of the target, so that two
+// targets of one model have two names. A SoC that was named has its part or number only.
+std::string default_name(const std::string& model, const PackKey& stated, bool names_soc, const PackKey& key) {
+  std::string name = model;
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) name += "." + part;
+  };
+  add(key.unit);
+  if (names_soc) {
+    add(key.part.empty() ? fmt::format("soc{}", key.qnn_soc) : lower(key.part));
+  } else {
+    add(key.generic ? key.backend + "-generic" : stated.arch);
+    add(stated.part);
+    if (stated.qnn_soc != 0) add(fmt::format("soc{}", stated.qnn_soc));
+  }
+  if (stated.vtcm_mb != 0) add(fmt::format("vtcm{}", stated.vtcm_mb));
+  if (stated.sdk.known()) add(fmt::format("sdk{}", to_text(stated.sdk)));
+  add(key.variant);
+  for (const std::string& feature : key.features) name += "+" + feature;
+  return name;
+}
 
 // Reads the words after a target's arch.
 Status key_words(std::string_view flag, std::map<std::string, std::string>& words, PackKey& key) {
@@ -74,12 +125,20 @@ Status key_words(std::string_view flag, std::map<std::string, std::string>& word
 
 }  // namespace
 
-Result<PackKey> parse_target_filter(std::string_view option, std::string_view text) {
+Result<PackKey> parse_target_filter(std::string_view option, std::string_view text, const SocTable& table) {
   const std::string flag = fmt::format("{} {}", option, text);
   const std::size_t comma = std::min(text.find(','), text.size());
   const std::string_view target = text.substr(0, comma);
   PackKey key;
-  if (!target.empty() && target.find(':') == std::string_view::npos) {
+  if (auto device = device_from_text(target, table); device.ok() && device.value().qnn_soc) {
+    key.backend = device.value().backend;
+    key.qnn_soc = *device.value().qnn_soc;
+  } else if (device.ok() && device.value().part) {
+    key.backend = device.value().backend;
+    key.part = *device.value().part;
+  } else if (device.ok() && target.find(':') == std::string_view::npos) {
+    FATCTX_ASSIGN(key, parse_target(target, table));
+  } else if (!target.empty() && target.find(':') == std::string_view::npos) {
     key.backend = std::string(target);
   } else if (!target.empty()) {
     auto parsed = parse_target(target);
@@ -97,7 +156,8 @@ Result<PackKey> parse_target_filter(std::string_view option, std::string_view te
   return key;
 }
 
-Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model, const std::string& group) {
+Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::string& model, const TargetRules& rules,
+                                         const std::string& group) {
   const std::string flag = fmt::format("--binary {}", text);
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos || at == 0) {
@@ -106,8 +166,10 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   }
   const std::string_view behind = text.substr(at + 1);
   const std::size_t comma = std::min(behind.find(','), behind.size());
-  auto key = parse_target(behind.substr(0, comma));
+  auto key = parse_target(behind.substr(0, comma), rules.table);
   if (!key.ok()) return in_context(std::move(key).error(), flag);
+  const bool named = behind.find(':') > comma && !key.value().part.empty();
+  const bool names_soc = named || key.value().qnn_soc != 0 || !is_arch(key.value());
   FATCTX_ASSIGN(auto words, flag_words(flag, behind.substr(std::min(comma + 1, behind.size())),
                                        {"unit", "group", "name", "variant", "part", "soc", "vtcm_mb", "sdk"}));
   ManifestRecord result;
@@ -117,16 +179,20 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   record.source.path = std::string(text.substr(0, at));
   record.key = std::move(key).value();
   record.key.group = words.contains("group") ? words["group"] : group.empty() ? model : group;
+  const PackKey device = record.key;
   FATCTX_TRY(key_words(flag, words, record.key));
-  record.name = words["name"];
-  if (record.name.empty()) {
-    record.name = model;
-    const std::string arch = record.key.generic ? record.key.backend + "-generic" : record.key.arch;
-    for (const std::string& part : {record.key.unit, arch, record.key.part, record.key.variant}) {
-      if (!part.empty()) record.name += "." + part;
-    }
-    for (const std::string& feature : record.key.features) record.name += "+" + feature;
+  if (record.key.part.empty()) record.key.part = device.part;
+  if (record.key.qnn_soc == 0) record.key.qnn_soc = device.qnn_soc;
+  const PackKey stated = record.key;
+  auto completed = complete_target(stated, rules.table, rules.allow_unreachable);
+  if (!completed.ok()) {
+    Error error = in_context(std::move(completed).error(), flag);
+    if (error.message.ends_with("no device gets this record")) error.message += "; --allow-unreachable packs it";
+    return error;
   }
+  record.key = std::move(completed).value();
+  record.name = words["name"];
+  if (record.name.empty()) record.name = default_name(model, stated, names_soc, record.key);
   return result;
 }
 

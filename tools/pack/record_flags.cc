@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fatctx/import_dlc.h"
+#include "fatctx/targets.h"
 #include "tools/onnx/onnx_embedded.h"
 #include "tools/onnx/onnx_weights.h"
 #include "tools/pack/ep_context.h"
@@ -149,6 +150,16 @@ DlcImport import_of(const std::string& dlc, const RecordFlags& flags) {
   return {.group = group, .unit = stem, .prefix = stem + "."};
 }
 
+// Fills in what a compiler's file does not say of its SoC. How much VTCM a binary uses only its compiler knows.
+void add_known_facts(const SocTable& table, PackKey& key) {
+  if (key.qnn_soc == 0 && key.part.empty()) return;
+  const std::uint32_t vtcm_mb = key.vtcm_mb;
+  auto completed = complete_target(key, table, true);
+  if (!completed.ok()) return;  // the file is right about its binary
+  key = std::move(completed).value();
+  key.vtcm_mb = vtcm_mb;
+}
+
 Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
   if (flags.name.empty())
     return invalid_argument("--name is missing: it names the model and the records that have no name");
@@ -178,8 +189,10 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
       manifest.records.push_back(std::move(blob));
     }
   }
+  TargetRules rules{.allow_unreachable = flags.allow_unreachable};
+  FATCTX_ASSIGN(rules.table, SocTable::from_environment());
   for (const std::string& binary : flags.binaries) {
-    FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name, flags.group));
+    FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name, rules, flags.group));
     record.record.description.format = format_of(record.record.source.path);
     FATCTX_TRY(check_binary(record.record));
     record.record.weights = weight_names;
@@ -198,6 +211,7 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
   };
   const std::string& group = flags.group.empty() ? flags.name : flags.group;
   for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, group)));
+  for (ManifestRecord& record : manifest.records) add_known_facts(rules.table, record.record.key);
   for (const std::string& dlc : flags.dlcs) {
     FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
   }
@@ -212,6 +226,20 @@ bool every_group_named(const RecordFlags& flags) {
   const auto named = [](const std::string& spec) { return spec.find(",group=") != std::string::npos; };
   return flags.dlcs.empty() && std::ranges::all_of(flags.binaries, named) &&
          std::ranges::all_of(flags.weights, named) && std::ranges::all_of(flags.ep_contexts, named);
+}
+
+Status complete_targets(const SocTable& table, bool allow_unreachable, Manifest& manifest) {
+  for (ManifestRecord& record : manifest.records) {
+    if (record.record.type != RecordType::kContextBinary) continue;
+    auto completed = complete_target(record.record.key, table, allow_unreachable);
+    if (!completed.ok()) {
+      Error error = in_context(std::move(completed).error(), record.where);
+      if (error.message.ends_with("no device gets this record")) error.message += "; --allow-unreachable packs it";
+      return error;
+    }
+    record.record.key = std::move(completed).value();
+  }
+  return Done{};
 }
 
 Result<Manifest> manifest_of(const RecordFlags& flags) {
@@ -231,6 +259,8 @@ Result<Manifest> manifest_of(const RecordFlags& flags) {
   }
   FATCTX_ASSIGN(Manifest manifest, read_manifest(flags.manifest, flags.known_weights));
   manifest.allow_dynamic = flags.allow_dynamic;
+  FATCTX_ASSIGN(const SocTable table, SocTable::from_environment());
+  FATCTX_TRY(complete_targets(table, flags.allow_unreachable, manifest));
   return manifest;
 }
 
@@ -263,6 +293,7 @@ void add_record_flags(CLI::App& command, RecordFlags& flags) {
   command.add_option("--quant", flags.quant, "How binaries were quantised: activation_type=uint16,weight_type=uint8")
       ->type_name("FACTS");
   command.add_flag("--allow-dynamic", flags.allow_dynamic, "Let binaries for htp have dimensions that are not fixed");
+  command.add_flag("--allow-unreachable", flags.allow_unreachable, "Take targets that no device gets");
 }
 
 void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing) {

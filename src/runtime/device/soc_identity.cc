@@ -65,6 +65,30 @@ Error unknown_part(const SocTable& table, std::string_view text) {
                                     near ? fmt::format(" (did you mean {}?)", table.name_part(*near).part) : ""));
 }
 
+// Returns a name as sold without its brand, blanks and the case of its letters: "8gen3".
+std::string sold_key(std::string_view name) {
+  std::string key;
+  for (const char c : name) {
+    const bool letter = c >= 'A' && c <= 'Z';
+    if (letter || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+') {
+      key += static_cast<char>(letter ? c - 'A' + 'a' : c);
+    }
+  }
+  constexpr std::string_view kBrand = "snapdragon";
+  return key.starts_with(kBrand) ? key.substr(kBrand.size()) : key;
+}
+
+// Returns the parts that are sold under this name.
+std::vector<const Soc*> sold_as(const SocTable& table, std::string_view name) {
+  const std::string key = sold_key(name);
+  std::vector<const Soc*> socs;
+  if (key.empty()) return socs;
+  for (const Soc& soc : table.socs()) {
+    if (soc.alias_of.empty() && sold_key(soc.name) == key) socs.push_back(&soc);
+  }
+  return socs;
+}
+
 // Returns the fact if all rows state it and agree.
 template <typename Fact>
 Fact in_common(const std::vector<const Soc*>& socs, Fact Soc::*fact) {
@@ -136,8 +160,14 @@ Result<SocIdentity> identity_from_text(const SocTable& table, std::string_view t
     return identity;
   }
   SocIdentity identity = identity_of_part(table, text);
-  if (identity.rule == PartRule::kUnknown) return unknown_part(table, text);
-  return identity;
+  if (identity.rule != PartRule::kUnknown) return identity;
+  const std::vector<const Soc*> sold = sold_as(table, text);
+  if (sold.empty()) return unknown_part(table, text);
+  if (sold.size() == 1) return identity_of(*sold.front());
+  std::vector<std::string_view> parts;
+  for (const Soc* const soc : sold) parts.push_back(soc->part);
+  return not_understood(
+      fmt::format("several parts are sold under this name: {}; write one of them", fmt::join(parts, ", ")));
 }
 
 Device device_of(const SocIdentity& identity) {

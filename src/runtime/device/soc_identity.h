@@ -36,7 +36,7 @@ struct SocIdentity {
 [[nodiscard]] SocIdentity identity_of_part(const SocTable& table, std::string_view name);
 
 // Parses a SoC as people write it: a part ("SM8750"), a QNN number ("69"), a kernel number ("kernel:639"), a Hexagon
-// arch ("v79").
+// arch ("v79"), a name as sold ("Snapdragon 8 Elite").
 // Errors: invalid_config. The message says how `text` was understood instead, or which known text is similar. The
 // caller adds the name of the setting and the list of accepted forms.
 [[nodiscard]] Result<SocIdentity> identity_from_text(const SocTable& table, std::string_view text);

@@ -6,7 +6,7 @@
 cp a.bin c.bin
 record() {  # name, SoC, SDK, graph, options
   printf '{"type": "context_binary", "name": "%s", "file": "%s.bin", "group": "m", "unit": "main", ' "$1" "$1"
-  printf '"target": {"backend": "htp", "arch": "v75", "qnn_soc": %s, "sdk": "%s"}, ' "$2" "$3"
+  printf '"target": {"backend": "htp", "qnn_soc": %s, "sdk": "%s"}, ' "$2" "$3"
   printf '"graphs": [{"name": "%s", "inputs": [], "outputs": []}], "options": {%s}}' "$4" "$5"
 }
 owned() {  # key, value

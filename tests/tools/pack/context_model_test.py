@@ -65,7 +65,7 @@ def test_the_binary_of_another_provider_is_for_no_npu(fatctx, tmp_path, source, 
 def test_the_binary_of_qnn_is_for_the_npu_it_names(fatctx, tmp_path, source):
     save(tmp_path, source=source, target="v2:6:2.51.0:5.51.0:75:57:8:0")
     fatctx("pack", "-o", "m.fatctx", "--name", "m", "--ep-context", "m_ctx.onnx")
-    assert "chosen: m.bin (htp soc 57 v75" in fatctx("select", "m.fatctx", "--device", "SM8650").stdout
+    assert "chosen: m.bin (htp SM8650 soc 57 v75" in fatctx("select", "m.fatctx", "--device", "SM8650").stdout
 
 
 def test_what_a_node_lacks_of_its_record_is_found(fatctx, tmp_path):

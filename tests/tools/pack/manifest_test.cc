@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "support/result_matchers.h"
@@ -330,33 +331,84 @@ TEST(TargetText, IsTakenApart) {
 }
 
 TEST(BinaryFlag, NamesAndKeysFollowFromItsWords) {
-  const auto plain = parse_binary_flag("out@home/m.vmfb@cpu:x86-64-v3+amx", "net");
+  const auto plain = parse_binary_flag("out@home/m.vmfb@cpu:x86-64-v3+amx", "net", {});
   ASSERT_TRUE(is_ok(plain));
   EXPECT_EQ(plain.value().record.source.path, "out@home/m.vmfb");
   EXPECT_EQ(plain.value().record.name, "net.x86-64-v3+amx");
   EXPECT_EQ(plain.value().record.key.group, "net");
 
   const auto full = parse_binary_flag(
-      "m.bin@htp:v75,unit=prefill,group=chat,variant=fp16,part=SM8650,soc=57,vtcm_mb=8,sdk=2.48", "net");
+      "m.bin@htp:v75,unit=prefill,group=chat,variant=fp16,part=SM8650,soc=57,vtcm_mb=8,sdk=2.48", "net", {});
   ASSERT_TRUE(is_ok(full));
   const PackRecord& record = full.value().record;
-  EXPECT_EQ(record.name, "net.prefill.v75.SM8650.fp16");
+  EXPECT_EQ(record.name, "net.prefill.v75.SM8650.soc57.vtcm8.sdk2.48.fp16");
   EXPECT_EQ(record.key.group, "chat");
   EXPECT_EQ(record.key.unit, "prefill");
   EXPECT_EQ(record.key.qnn_soc, 57U);
   EXPECT_EQ(record.key.vtcm_mb, 8U);
   EXPECT_EQ(to_text(record.key.sdk), "2.48");
 
-  const auto named = parse_binary_flag("m.bin@cpu:generic,name=mine", "net");
+  const auto named = parse_binary_flag("m.bin@cpu:generic,name=mine", "net", {});
   ASSERT_TRUE(is_ok(named));
   EXPECT_EQ(named.value().record.name, "mine");
+}
+
+TEST(BinaryFlag, ASocMayBeNamedAsADeviceIs) {
+  for (const char* text : {"htp:SM8650", "SM8650", "htp:sm8650", "htp:kernel:557", "htp:Snapdragon 8 Gen 3"}) {
+    const auto record = parse_binary_flag(std::string("m.bin@") + text, "net", {});
+    ASSERT_TRUE(is_ok(record)) << text;
+    const PackKey& key = record.value().record.key;
+    EXPECT_EQ(key.backend + " " + key.part + " " + key.arch, "htp SM8650 v75") << text;
+    EXPECT_EQ(key.qnn_soc, 57U) << text;
+    EXPECT_EQ(key.vtcm_mb, 8U) << text;
+    EXPECT_EQ(record.value().record.name, "net.sm8650") << text;
+  }
+  const auto plain = parse_binary_flag("m.bin@v75", "net", {});
+  ASSERT_TRUE(is_ok(plain));
+  EXPECT_EQ(plain.value().record.name, "net.v75");
+  EXPECT_EQ(plain.value().record.key.vtcm_mb, 0U);
+}
+
+TEST(BinaryFlag, WhatDistinguishesTwoTargetsIsInTheirNames) {
+  std::set<std::string> names;
+  const std::vector<std::string> targets = {"htp:v73,soc=43",      "htp:v73,soc=60",     "htp:v73",
+                                            "htp:v73,sdk=2.50",    "htp:v73,sdk=2.51",   "htp:v73,vtcm_mb=2",
+                                            "htp:v73,vtcm_mb=8",   "htp:SM8550",         "htp:QCS8550",
+                                            "htp:SM8550,sdk=2.50", "htp:v73,variant=big"};
+  for (const std::string& target : targets) {
+    const auto record = parse_binary_flag("m.bin@" + target, "net", {});
+    ASSERT_TRUE(is_ok(record)) << target;
+    names.insert(record.value().record.name);
+  }
+  EXPECT_EQ(names.size(), targets.size()) << testing::PrintToString(names);
+}
+
+TEST(BinaryFlag, WhatNoDeviceGetsIsRefusedUnlessItIsAllowed) {
+  for (const char* target : {"htp:v99", "htp:9999", "htp:SM9999", "htp:v75,soc=99999", "htp:v75,part=SM9999"}) {
+    const std::string text = std::string("m.bin@") + target;
+    const auto record = parse_binary_flag(text, "net", {});
+    ASSERT_TRUE(fails_with(record, ErrorCode::kInvalidArgument)) << target;
+    EXPECT_NE(record.error().message.find("no device gets this record; --allow-unreachable packs it"),
+              std::string::npos)
+        << record.error().message;
+    EXPECT_TRUE(is_ok(parse_binary_flag(text, "net", {.allow_unreachable = true}))) << target;
+  }
+}
+
+TEST(BinaryFlag, FactsThatContradictTheTableAreRefusedInAnyCase) {
+  for (const char* target :
+       {"htp:v79,soc=57", "htp:SM8650,soc=69", "htp:v75,part=SM8750", "htp:SM8650,vtcm_mb=16", "htp:v73,part=SM8650"}) {
+    const auto record = parse_binary_flag(std::string("m.bin@") + target, "net", {.allow_unreachable = true});
+    ASSERT_TRUE(fails_with(record, ErrorCode::kInvalidArgument)) << target;
+    EXPECT_NE(record.error().message.find("and the target says"), std::string::npos) << record.error().message;
+  }
 }
 
 TEST(BinaryFlag, MistakesAreNamed) {
   for (const char* text : {"m.bin", "@cpu:x86-64", "m.bin@cpu", "m.bin@cpu:a,unti=x", "m.bin@cpu:a,unit",
                            "m.bin@cpu:a,unit=", "m.bin@cpu:a,unit=a,unit=b", "m.bin@cpu:a,soc=x",
                            "m.bin@cpu:a,soc=4294967296", "m.bin@cpu:a,soc=-1", "m.bin@cpu:a,sdk=x"}) {
-    const auto record = parse_binary_flag(text, "net");
+    const auto record = parse_binary_flag(text, "net", {});
     ASSERT_TRUE(fails_with(record, ErrorCode::kInvalidArgument)) << text;
     EXPECT_EQ(record.error().message.rfind(std::string("--binary ") + text, 0), 0U) << record.error().message;
   }
