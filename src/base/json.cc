@@ -1,10 +1,44 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <locale>
+#include <sstream>
 
 namespace fatctx {
 
+Json::Json(double value) {
+  if (!std::isfinite(value)) return;
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  value_ = OtherNumber{std::move(text)};
+}
+
 Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
+
+std::optional<std::int64_t> Json::whole() const noexcept {
+  if (const auto* negative = std::get_if<std::int64_t>(&value_)) return *negative;
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const std::uint64_t* natural = number();
+  if (natural == nullptr || *natural > kMost) return std::nullopt;
+  return static_cast<std::int64_t>(*natural);
+}
+
+std::optional<double> Json::real() const {
+  if (const std::uint64_t* natural = number()) return static_cast<double>(*natural);
+  if (const auto* negative = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*negative);
+  const auto* written = std::get_if<OtherNumber>(&value_);
+  if (written == nullptr) return std::nullopt;
+  // A stream, because std::from_chars() of some standard libraries cannot read fractions.
+  std::istringstream stream(written->text);
+  stream.imbue(std::locale::classic());
+  double value = 0;
+  if (!(stream >> value)) return std::nullopt;
+  return value;
+}
 
 const Json* Json::find(std::string_view key) const noexcept {
   const Object* object = members();

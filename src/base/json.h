@@ -1,8 +1,7 @@
 // A JSON document in memory that can be given up when memory runs out.
 //
 // It replaces a library, because the available ones end the process when memory runs out (docs/decisions/0008). Members
-// keep their order, and a key appears once in an object. Numbers are 64-bit integers; others keep their text, for
-// printing.
+// keep their order, and a key appears once in an object. Whole numbers of 64 bits have a value; others keep their text.
 #pragma once
 
 #include <concepts>
@@ -42,6 +41,8 @@ class Json {
   Json(T value) noexcept;
   template <JsonNatural T>
   Json(T value) noexcept;
+  // Writes the shortest number that reads back as the same one, with a fraction or an exponent; null if not finite.
+  Json(double value);
   Json(std::string value) noexcept;
   Json(std::string_view value);
   Json(const char* value);
@@ -63,6 +64,10 @@ class Json {
   [[nodiscard]] const std::string* text() const noexcept { return std::get_if<std::string>(&value_); }
   [[nodiscard]] const Array* items() const noexcept { return std::get_if<Array>(&value_); }
   [[nodiscard]] const Object* members() const noexcept { return std::get_if<Object>(&value_); }
+  // Returns a whole number that fits; nothing for others, such as 2.0, and for other kinds.
+  [[nodiscard]] std::optional<std::int64_t> whole() const noexcept;
+  // Returns any number, rounded; nothing if it is too large for a double, and for other kinds.
+  [[nodiscard]] std::optional<double> real() const;
 
   // Returns the member of an object; null if it does not exist or if this is not an object. Searches linearly.
   [[nodiscard]] const Json* find(std::string_view key) const noexcept;

@@ -28,23 +28,6 @@ Json records_json(const std::vector<PackedRecordReport>& records) {
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 Json or_null(std::uint32_t number) { return number == 0 ? Json() : Json(number); }
 
-// Leaves out facts that the metadata does not state.
-Json soc_json(const DlcSoc& soc, const DlcInfo& info) {
-  Json shared = Json::array();
-  for (const std::size_t entry : soc.shared) shared.push_back(info.entries[entry].name);
-  Json json = {{"entry", info.entries[soc.entry].name}};
-  if (soc.qnn_soc != 0) json.add("qnn_soc", soc.qnn_soc);
-  if (!soc.arch.empty()) json.add("arch", soc.arch);
-  if (soc.vtcm_mb != 0) json.add("vtcm_mb", soc.vtcm_mb);
-  if (!soc.build_id.empty()) json.add("build_id", soc.build_id);
-  if (soc.sdk.known()) json.add("sdk", to_text(soc.sdk));
-  if (soc.api.known()) json.add("api", to_text(soc.api));
-  if (soc.blob.known()) json.add("blob", to_text(soc.blob));
-  json.add("graphs", soc.graphs);
-  json.add("shared", std::move(shared));
-  return json;
-}
-
 }  // namespace
 
 std::string packed_json(const PackReport& report) {
@@ -133,24 +116,6 @@ std::string profile_json(const Profile& profile) {
                      {"totals", std::move(totals)},
                      {"events", std::move(events)},
                      {"dropped_events", profile.dropped_events}});
-}
-
-std::string dlc_json(const std::string& file, const DlcInfo& info) {
-  Json entries = Json::array();
-  for (const DlcEntry& entry : info.entries) {
-    entries.push_back({{"name", entry.name},
-                       {"kind", dlc_entry_kind_name(entry.kind)},
-                       {"offset", entry.data.offset},
-                       {"size_bytes", entry.data.size}});
-  }
-  Json socs = Json::array();
-  for (const DlcSoc& soc : info.socs) socs.push_back(soc_json(soc, info));
-  return write_json({{"schema", "fatctx.dlc/1"},
-                     {"file", file},
-                     {"size_bytes", info.file_size},
-                     {"entries", std::move(entries)},
-                     {"context_binaries", std::move(socs)},
-                     {"findings", info.findings}});
 }
 
 std::string stored_dlcs_json(const std::string& file, const std::vector<StoredDlc>& stored) {

@@ -28,7 +28,6 @@ struct WeightFile {
 [[nodiscard]] std::string append_json(const AppendReport& report);
 [[nodiscard]] std::string rewrite_json(const RewriteReport& report);
 [[nodiscard]] std::string profile_json(const Profile& profile);
-[[nodiscard]] std::string dlc_json(const std::string& file, const DlcInfo& info);
 [[nodiscard]] std::string stored_dlcs_json(const std::string& file, const std::vector<StoredDlc>& stored);
 [[nodiscard]] std::string tensors_json(const std::string& file, const WeightFile& weights);
 

@@ -69,7 +69,7 @@ Result<ThinDlc> extract_thin(const DlcOptions& options) {
 
 Result<ExitCode> run_list(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
-  print_result(options.json ? json_text(dlc_json(options.path, info)) : dlc_text(options.path, info));
+  print_result(options.json ? to_json(options.path, info) + '\n' : dlc_text(options.path, info));
   if (!options.json) {
     for (const std::string& finding : info.findings) print_note("note: " + escaped(finding));
   }
@@ -79,7 +79,7 @@ Result<ExitCode> run_list(const DlcOptions& options) {
 Result<ExitCode> run_check(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
   if (options.json) {
-    print_result(json_text(dlc_json(options.path, info)));
+    print_result(to_json(options.path, info) + '\n');
   } else {
     print_result(
         findings_text(info) +

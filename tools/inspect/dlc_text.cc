@@ -1,25 +1,19 @@
 #include "tools/inspect/dlc_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/print.h"
+#include "tools/inspect/info_text.h"
 
 namespace fatctx::tools {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string or_unknown(std::string text) { return text.empty() ? "?" : text; }
 std::string or_unknown(std::uint32_t number) { return number == 0 ? "?" : fmt::format("{}", number); }
 std::string or_unknown(const Version& version) { return version.known() ? to_text(version) : "?"; }
-
-std::vector<std::string> shared_names(const DlcSoc& soc, const DlcInfo& info) {
-  std::vector<std::string> names;
-  for (const std::size_t entry : soc.shared) names.push_back(info.entries[entry].name);
-  return names;
-}
 
 std::uint64_t shared_weights(const DlcSoc& soc, const DlcInfo& info) {
   std::uint64_t bytes = 0;
@@ -27,6 +21,12 @@ std::uint64_t shared_weights(const DlcSoc& soc, const DlcInfo& info) {
     if (info.entries[entry].kind == DlcEntryKind::kSharedWeights) bytes += info.entries[entry].data.size;
   }
   return bytes;
+}
+
+std::uint64_t spill_fill(const DlcSoc& soc) {
+  std::uint64_t largest = 0;
+  for (const DescribedGraph& graph : soc.graphs) largest = std::max(largest, graph.spill_fill_bytes);
+  return largest;
 }
 
 }  // namespace
@@ -51,42 +51,28 @@ std::string dlc_text(const std::string& path, const DlcInfo& info) {
                 {"api"},
                 {"blob"},
                 {"bytes", Table::Align::kRight},
-                {"shared", Table::Align::kRight}});
+                {"shared", Table::Align::kRight},
+                {"graphs", Table::Align::kRight},
+                {"spill-fill", Table::Align::kRight}});
     for (const DlcSoc& soc : info.socs) {
       socs.add_row({info.entries[soc.entry].name, or_unknown(soc.qnn_soc), or_unknown(soc.arch),
                     or_unknown(soc.vtcm_mb), or_unknown(soc.sdk), or_unknown(soc.api), or_unknown(soc.blob),
-                    grouped(info.entries[soc.entry].data.size), grouped(shared_weights(soc, info))});
+                    grouped(info.entries[soc.entry].data.size), grouped(shared_weights(soc, info)),
+                    fmt::format("{}", soc.graphs.size()), grouped(spill_fill(soc))});
     }
     out += "\n" + socs.text();
   }
   return out;
 }
 
-nlohmann::ordered_json dlc_json(const std::string& path, const DlcInfo& info) {
-  Json entries = Json::array();
-  for (const DlcEntry& entry : info.entries) {
-    entries.push_back({{"name", entry.name},
-                       {"kind", dlc_entry_kind_name(entry.kind)},
-                       {"offset", entry.data.offset},
-                       {"size_bytes", entry.data.size}});
-  }
-  Json socs = Json::array();
+std::string dlc_graphs_text(const DlcInfo& info) {
+  std::string out;
   for (const DlcSoc& soc : info.socs) {
-    Json json = {{"entry", info.entries[soc.entry].name}};
-    if (soc.qnn_soc != 0) json["qnn_soc"] = soc.qnn_soc;
-    if (!soc.arch.empty()) json["arch"] = soc.arch;
-    if (soc.vtcm_mb != 0) json["vtcm_mb"] = soc.vtcm_mb;
-    if (!soc.build_id.empty()) json["build_id"] = soc.build_id;
-    if (soc.sdk.known()) json["sdk"] = to_text(soc.sdk);
-    if (soc.api.known()) json["api"] = to_text(soc.api);
-    if (soc.blob.known()) json["blob"] = to_text(soc.blob);
-    json["graphs"] = soc.graphs;
-    json["shared"] = shared_names(soc, info);
-    socs.push_back(std::move(json));
+    if (soc.graphs.empty()) continue;
+    out += escaped(info.entries[soc.entry].name) + "\n";
+    for (const DescribedGraph& graph : soc.graphs) out += graph_text(graph);
   }
-  return {{"schema", "fatctx.dlc/1"},     {"file", path},
-          {"size_bytes", info.file_size}, {"entries", entries},
-          {"context_binaries", socs},     {"findings", info.findings}};
+  return out.empty() ? "the metadata describes no graphs\n" : out;
 }
 
 }  // namespace fatctx::tools

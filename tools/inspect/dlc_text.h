@@ -3,13 +3,12 @@
 
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "fatctx/import_dlc.h"
 
 namespace fatctx::tools {
 
 [[nodiscard]] std::string dlc_text(const std::string& path, const DlcInfo& info);
-[[nodiscard]] nlohmann::ordered_json dlc_json(const std::string& path, const DlcInfo& info);  // schema "fatctx.dlc/1"
+// Returns the graphs of each context binary, with inputs, outputs and the compiler's facts.
+[[nodiscard]] std::string dlc_graphs_text(const DlcInfo& info);
 
 }  // namespace fatctx::tools

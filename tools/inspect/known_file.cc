@@ -116,7 +116,7 @@ Result<std::optional<std::string>> known_file_text(const std::string& path, bool
   if (format.empty() || unreadable) return none;
   if (format == "dlc") {
     FATCTX_ASSIGN(const DlcInfo info, list_dlc(path));
-    return std::optional(json ? json_text(dlc_json(path, info)) : dlc_text(path, info));
+    return std::optional(json ? to_json(path, info) + '\n' : dlc_text(path, info));
   }
   const auto* const form = std::find_if(std::begin(kForms), std::end(kForms),
                                         [&format](const KnownForm& row) { return row.format == format; });
@@ -133,6 +133,12 @@ Result<std::optional<std::string>> known_file_text(const std::string& path, bool
     text += tensors_text(tensors);
   }
   return std::optional(json ? json_text(facts) : std::move(text));
+}
+
+Result<std::optional<std::string>> known_file_graphs(const std::string& path) {
+  if (form_of(path) != "dlc") return std::optional<std::string>();
+  FATCTX_ASSIGN(const DlcInfo info, list_dlc(path));
+  return std::optional(dlc_graphs_text(info));
 }
 
 std::string known_forms() {
